@@ -1,0 +1,340 @@
+"""The one vocabulary: everything that happens in a session is one of these events.
+
+Live, saved and replayed sessions are the same sequence of events. `t_s` is seconds since the session began, on a monotonic
+clock; wall time stands once, in the header. Unknown event types survive a read as `Unknown`; unknown fields are ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from .readings import (
+    GeneratorReading,
+    HostReading,
+    PortsReading,
+    Reading,
+    TargetReading,
+    TcpReading,
+)
+
+SCHEMA = 1
+
+By = Literal["user", "plan", "autopilot", "guard", "shift"]
+"""Who asked. A Locust shape is a plan."""
+
+Phase = Literal["spawning", "settling", "settled"]
+
+TargetState = Literal["starting", "ready", "stopping", "stopped", "died", "failed"]
+"""`died`: ended by itself. `failed`: never got ready, or could not be started. `stopped`: we ended it."""
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
+    """Base of all events: when it happened."""
+
+    t_s: float
+
+
+class HostFacts(Reading, frozen=True, kw_only=True):
+    """What the machine is, read once: the environment that `compare` warns about."""
+
+    name: str | None = None
+    system: str | None = None
+    kernel: str | None = None
+    python: str | None = None
+    cpu_model: str | None = None
+    cpus: int | None = None
+    memory_bytes: int | None = None
+    fds_limit: int | None = None
+    port_range: tuple[int, int] | None = None
+    ports_reserved: int | None = None
+    ports_capacity: int | None = None
+    tcp_tw_reuse: int | None = None
+    somaxconn: int | None = None
+    cgroup_cpus: float | None = None
+    """Cores that the cgroup's quota allows; None without a quota."""
+
+
+class ClientFloor(Reading, frozen=True, kw_only=True):
+    """What a client class costs by itself: latency of 200 requests to a null responder on loopback."""
+
+    p50_ms: float
+    p99_ms: float
+
+
+class TargetFacts(Reading, frozen=True, kw_only=True):
+    """What is explored: a process of ours, or a service that already ran."""
+
+    name: str
+    url: str
+    command: tuple[str, ...] = ()
+    """Empty when the target was not started by us."""
+    params: dict[str, str | int | float | bool] = {}
+
+
+class Engine(Reading, frozen=True, kw_only=True):
+    """How load is made."""
+
+    mode: Literal["in-process", "workers"] = "in-process"
+    workers: int = 0
+
+
+class Header(Event, frozen=True, kw_only=True, tag="header"):
+    """First line of a log."""
+
+    schema: int
+    id: str
+    started_at: str
+    """Wall time, ISO 8601 with offset."""
+    label: str | None = None
+    versions: dict[str, str] = {}
+    """capexplorer, locust, python, ..."""
+    client_floor_ms: dict[str, ClientFloor] = {}
+    """By client class name."""
+    profile: dict[str, Any] = {}
+    """The whole resolved profile, as plain values (secrets removed)."""
+    target: TargetFacts
+    host: HostFacts
+    engine: Engine = Engine()
+    interval_s: float = 1.0
+
+
+class LevelOpened(Event, frozen=True, kw_only=True, tag="level"):
+    """A command changed the users: a level opened, and the one before it ended."""
+
+    index: int
+    users: int
+    spawn_rate: float
+    by: By
+    epoch: int = 0
+    ramp: bool = False
+    """Users change all the time (a shape): seconds are binned by user count."""
+
+
+class FailureSignature(Reading, frozen=True, kw_only=True):
+    """An exception reduced to what tells causes apart (CAUSES.md, rule 1). Bounded: never carries addresses or ids."""
+
+    types: tuple[str, ...]
+    """Exception type names, outermost first."""
+    errno: int | None = None
+    status: int | None = None
+    text: str = ""
+    """At most 200 characters, numbers and addresses folded. Data from a target: escape before display."""
+
+
+class EndpointTick(Reading, frozen=True, kw_only=True):
+    """One endpoint in one tick. Counts, latencies and failures leave out `on_start` and each new user's first cycle."""
+
+    name: str
+    method: str
+    requests: int = 0
+    failures: int = 0
+    received_bytes: int = 0
+    latency: str | None = None
+    """Latencies of successes: HdrHistogram V2, base64, microseconds."""
+    latency_sum_ms: float = 0.0
+    """Exact sum over successes."""
+    failure_latency_sum_ms: float = 0.0
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+    max_ms: float | None = None
+    clamped: int = 0
+    """Values outside 1 us to 1 h, recorded at the bound."""
+    warmup_requests: int = 0
+    """Requests of `on_start` and of first cycles, failures included; not in any of the figures above."""
+    warmup_failures: int = 0
+
+
+class FailureTick(Reading, frozen=True, kw_only=True):
+    """Failures of one endpoint with one signature in one tick, warm-up included."""
+
+    name: str
+    method: str
+    signature: FailureSignature
+    count: int
+
+
+class Sample(Event, frozen=True, kw_only=True, tag="sample"):
+    """One tick: what was done and what was read in the `duration_s` that end at `t_s`."""
+
+    duration_s: float
+    level: int
+    users: int
+    """Running users at the end of the tick."""
+    wanted: int
+    phase: Phase
+    settled: bool = False
+    """True when this tick makes its level's figures."""
+    endpoints: tuple[EndpointTick, ...] = ()
+    failures: tuple[FailureTick, ...] = ()
+    work: float | None = None
+    """Finished work in this tick (DESIGN section 4); None when it could not be measured."""
+    waits: int = 0
+    wait_sum_s: float = 0.0
+    """Waits that users chose in this tick: how many, and their sum."""
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+    max_ms: float | None = None
+    """Over all endpoints, successes, warm-up left out."""
+    generator: GeneratorReading | None = None
+    targets: tuple[TargetReading, ...] = ()
+    host: HostReading | None = None
+    ports: PortsReading | None = None
+    tcp: TcpReading | None = None
+    app: dict[str, float] = {}
+    """The target's own metrics."""
+
+
+class Latency(Reading, frozen=True, kw_only=True):
+    """Latency of successes in ms. None: no value."""
+
+    min: float | None = None
+    mean: float | None = None
+    p50: float | None = None
+    p90: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    p999: float | None = None
+    max: float | None = None
+
+
+class LevelEndpoint(Reading, frozen=True, kw_only=True):
+    """One endpoint over the settled seconds of a level."""
+
+    name: str
+    method: str
+    requests: int
+    failures: int
+    mean_bytes: float | None = None
+    latency_ms: Latency = Latency()
+    latency: str | None = None
+    """Merged histogram of successes."""
+
+
+class LevelFigures(Reading, frozen=True, kw_only=True):
+    """A level's figures. Rates, latencies and readings are means over settled seconds; null when it never settled."""
+
+    settled: bool
+    settled_seconds: float = 0.0
+    requests: int = 0
+    failures: int = 0
+    failure_ratio: float | None = None
+    failures_while_unsettled: int = 0
+    throughput_rps: float | None = None
+    goodput_rps: float | None = None
+    goodput_se_rps: float | None = None
+    """By six batch means, unfloored; None under six settled seconds."""
+    latency_ms: Latency = Latency()
+    latency_se_ms: float | None = None
+    """Standard error of the mean latency of successes, by batch means."""
+    response_ms: float | None = None
+    """Mean latency of all requests, failures included: Little's law wants it."""
+    wait_s: float | None = None
+    """Mean wait that users chose."""
+    users_mean: float | None = None
+    target_cpu_ratio: float | None = None
+    target_rss_bytes: float | None = None
+    host_cpu_ratio: float | None = None
+    load_average_1m: float | None = None
+    generator_cpu_ratio: float | None = None
+    loop_lag_p99_ms: float | None = None
+    received_bytes_per_s: float | None = None
+    sent_bytes_per_s: float | None = None
+    open_sockets: float | None = None
+    disk_busy_ratio: float | None = None
+    ports_used: float | None = None
+    """The greatest of the level."""
+    ports_capacity: int | None = None
+
+
+class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
+    """A level ended, at `t_s`: its figures, so that readers need not decode every second."""
+
+    index: int
+    users: int
+    started_s: float
+    settled_s: float | None = None
+    """When it settled; None when it never did."""
+    figures: LevelFigures
+    endpoints: tuple[LevelEndpoint, ...] = ()
+
+
+MarkKind = Literal[
+    "knee", "at_or_below", "bend", "latency_knee", "cause", "bottleneck", "leak", "shift", "recovery", "stop_rule"
+]
+
+
+class Mark(Event, frozen=True, kw_only=True, tag="mark"):
+    """A finding. Superseded by a later one with the same `key` and a higher `revision`; never edited."""
+
+    key: str
+    revision: int = 1
+    state: Literal["open", "updated", "closed", "retracted"]
+    kind: MarkKind
+    id: str
+    epoch: int = 0
+    users: float | None = None
+    severity: Literal["critical", "error", "warning", "info"] = "info"
+    confidence: Literal["high", "medium", "low"] | None = None
+    evidence: dict[str, Any] = {}
+    advice: str = ""
+
+
+class Note(Event, frozen=True, kw_only=True, tag="note"):
+    """What the user wrote."""
+
+    text: str
+
+
+class Command(Event, frozen=True, kw_only=True, tag="command"):
+    """What was asked, and by whom."""
+
+    name: Literal["users", "step", "spawn_rate", "new_level", "zero", "note", "restart", "quit"]
+    by: By = "user"
+    args: dict[str, str | int | float | bool | None] = {}
+
+
+class Target(Event, frozen=True, kw_only=True, tag="target"):
+    """The target's life."""
+
+    state: TargetState
+    epoch: int = 0
+    pid: int | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    """Name of the signal that ended it, e.g. SIGKILL."""
+    reason: str | None = None
+    params: dict[str, str | int | float | bool] = {}
+    output: tuple[str, ...] = ()
+    """Last output lines, when it died or failed."""
+
+
+class Log(Event, frozen=True, kw_only=True, tag="log"):
+    """What was logged or printed: by Locust, by user code, by us, by the target."""
+
+    source: Literal["stdout", "stderr", "locust", "target", "capexplorer"]
+    level: Literal["debug", "info", "warning", "error", "critical"] = "info"
+    text: str
+    repeated: int = 1
+    """How many equal lines this one stands for."""
+
+
+class Ended(Event, frozen=True, kw_only=True, tag="ended"):
+    """Last line of a complete log."""
+
+    reason: str
+    exit_code: int = 0
+    signal: str | None = None
+    requests: int = 0
+    failures: int = 0
+    levels: int = 0
+
+
+class Unknown(Event, frozen=True, kw_only=True, tag="unknown"):
+    """An event of a type that this version does not know, kept as it was read."""
+
+    original_type: str
+    fields: dict[str, Any] = {}

@@ -1,0 +1,125 @@
+"""What the probes read in one tick: plain values with their units in their names.
+
+`None` means "not measured" (no right to read it, not this platform, stale); it is never zero.
+CPU ratios are in cores: 1.0 is one core busy.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of all readings: frozen, and silent in the log where nothing was measured."""
+
+
+class GeneratorReading(Reading, frozen=True, kw_only=True):
+    """This process as a load generator; each thread accounted on its own."""
+
+    cpu_ratio: float | None = None
+    """On-CPU share of the load thread (the generator proper), in cores."""
+    run_delay_ratio: float | None = None
+    """Share of the tick in which the load thread was runnable but had no core."""
+    screen_cpu_ratio: float | None = None
+    """On-CPU share of the main thread: the screen, or the headless progress."""
+    recorder_cpu_ratio: float | None = None
+    """On-CPU share of the recorder thread: probes, log."""
+    process_cpu_ratio: float | None = None
+    """All threads of this process together."""
+    rss_bytes: int | None = None
+    fds: int | None = None
+    fds_limit: int | None = None
+    loop_lag_p50_ms: float | None = None
+    loop_lag_p99_ms: float | None = None
+    """Lateness of a 10 ms timer in the load thread's loop: the error bar on every latency."""
+    loop_lag_max_ms: float | None = None
+
+
+class TargetReading(Reading, frozen=True, kw_only=True):
+    """The target's whole process tree (its own readings, not the host's)."""
+
+    pid: int
+    alive: bool = True
+    processes: int | None = None
+    threads: int | None = None
+    cpu_ratio: float | None = None
+    busiest_thread_ratio: float | None = None
+    """On-CPU share of the busiest single thread of the tree, in cores."""
+    run_delay_ratio: float | None = None
+    """Runnable without a core, summed over the tree's main threads, in cores."""
+    rss_bytes: int | None = None
+    fds: int | None = None
+    fds_limit: int | None = None
+    """RLIMIT_NOFILE (soft) of the root process."""
+    read_bytes_per_s: float | None = None
+    written_bytes_per_s: float | None = None
+    listen_queue: int | None = None
+    """Connections that wait in the accept queues of the target's port (Recv-Q of LISTEN)."""
+    listen_backlog: int | None = None
+    """The accept queue's limit (Send-Q of LISTEN)."""
+
+
+class HostReading(Reading, frozen=True, kw_only=True):
+    """The machine that both may share."""
+
+    cpu_ratio: float | None = None
+    """Cores busy."""
+    cpus: int | None = None
+    steal_ratio: float | None = None
+    """Cores' worth of time stolen by the hypervisor."""
+    load_average_1m: float | None = None
+    memory_used_bytes: int | None = None
+    memory_total_bytes: int | None = None
+    cpu_pressure_ratio: float | None = None
+    """PSI cpu "some": share of the tick in which some task waited for a core."""
+    memory_pressure_ratio: float | None = None
+    """PSI memory "full"."""
+    io_pressure_ratio: float | None = None
+    """PSI io "full"."""
+    disk_busy_ratio: float | None = None
+    """Share of the tick in which the busiest disk had work in flight."""
+    received_bytes_per_s: float | None = None
+    """All interfaces of this network namespace, loopback included."""
+    sent_bytes_per_s: float | None = None
+    fds: int | None = None
+    fds_limit: int | None = None
+    """System-wide open files and their limit (`file-nr`)."""
+
+
+class PortsReading(Reading, frozen=True, kw_only=True):
+    """Ephemeral ports of this network namespace."""
+
+    capacity: int | None = None
+    """Size of the range less reserved ports: the most connections to one (address, port) from one address."""
+    used: int | None = None
+    """Client sockets that hold a port, of the fullest destination when it was dumped, else of all."""
+    time_wait: int | None = None
+    established: int | None = None
+    by_state: dict[str, int] = {}
+    """State name to sockets, for `destination`; empty when no dump was made this tick."""
+    destination: str | None = None
+    """`address:port` of the fullest destination; None when `used` is the total of all."""
+    burn_rate_per_s: float | None = None
+    """Growth of `used`, smoothed over ten seconds."""
+    exhausted_in_s: float | None = None
+    """Seconds to `capacity` at that rate; None when it does not grow."""
+
+
+class TcpReading(Reading, frozen=True, kw_only=True):
+    """Kernel counters as growth in this tick (per network namespace), and socket totals."""
+
+    active_opens: int | None = None
+    passive_opens: int | None = None
+    attempt_fails: int | None = None
+    resets_sent: int | None = None
+    segments_retransmitted: int | None = None
+    listen_overflows: int | None = None
+    listen_drops: int | None = None
+    syn_queue_full_drops: int | None = None
+    syncookies_sent: int | None = None
+    aborts_on_memory: int | None = None
+    time_wait_overflows: int | None = None
+    sockets_in_use: int | None = None
+    sockets_time_wait: int | None = None
+    sockets_orphaned: int | None = None
+    memory_pages: int | None = None

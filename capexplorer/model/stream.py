@@ -1,0 +1,84 @@
+"""The protocols between rooms. What implements them is handed in; nobody imports another room to get at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from .events import Event
+
+Param = str | int | float | bool
+
+
+class Clock(Protocol):
+    """Monotonic seconds."""
+
+    def __call__(self) -> float: ...
+
+
+class EventSink(Protocol):
+    """Takes events in order."""
+
+    def write(self, event: Event) -> None:
+        """Take one event."""
+
+
+class EventSource(Protocol):
+    """Where events come from: a live run, or a log. The one who draws owns the pace: it takes, it is never pushed."""
+
+    def start(self, wake: Callable[[], None]) -> None:
+        """Begin. `wake` is called from any thread, often, whenever `take` has something new; it must not block."""
+
+    def take(self) -> Sequence[Event]:
+        """All events since the last call, in order; empty when there are none. Never blocks."""
+
+    def close(self) -> None:
+        """End the run or close the log. Returns when everything is saved; may be called twice."""
+
+
+class Controls(Protocol):
+    """What a person (or a plan) may do to a live run. Each call returns at once and is told as a `Command` event."""
+
+    @property
+    def wanted(self) -> int:
+        """Users wanted now, as of the last call: steps typed quickly add up."""
+
+    @property
+    def max_users(self) -> int:
+        """The guard: no call goes beyond."""
+
+    @property
+    def spawn_rate(self) -> float | None:
+        """Users a second; None: the difference in one second, at most 100 a second."""
+
+    @property
+    def target_params(self) -> Mapping[str, Param]:
+        """Parameters that the target runs with now; empty when it is not ours to restart."""
+
+    @property
+    def can_restart(self) -> bool:
+        """Whether we started the target."""
+
+    def set_users(self, users: int) -> int:
+        """Step to `users` (clamped to 0..max_users); opens a level. Returns the count that is wanted now."""
+
+    def set_step(self, step: int) -> None:
+        """Tell the log that the step size is now `step`."""
+
+    def set_spawn_rate(self, rate: float | None) -> None:
+        """Users a second from the next step on; None: automatic."""
+
+    def new_level(self) -> None:
+        """A new level at the same count."""
+
+    def zero(self) -> None:
+        """To zero users, at once."""
+
+    def note(self, text: str) -> None:
+        """A note at this moment."""
+
+    def restart_target(self, params: Mapping[str, str]) -> None:
+        """Restart with these parameters (texts, as typed; those not named stay); opens an epoch. InputError for a bad one."""
+
+    def quit(self) -> None:
+        """Tell the log that the user wants to end. `EventSource.close` does the ending."""

@@ -1,0 +1,70 @@
+"""Where profiles, targets and sessions live: the working folder first, then the checkout, then what the wheel carries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import platformdirs
+
+from .errors import InputError
+from .toml import nearest
+
+_PACKAGE = Path(__file__).resolve().parent
+_SHIPPED = _PACKAGE / "shipped"
+"""Only in a wheel: copies of the top-level targets/ and profiles/."""
+
+
+def checkout() -> Path | None:
+    """The repository this runs from, or None when installed from a wheel."""
+    root = _PACKAGE.parent
+    return root if (root / "pyproject.toml").is_file() and (root / "targets").is_dir() else None
+
+
+def _roots() -> list[Path]:
+    roots = [Path.cwd(), checkout() or _SHIPPED]
+    return list(dict.fromkeys(root.resolve() for root in roots))
+
+
+def profiles() -> dict[str, Path]:
+    """Every profile by name, nearest folder first."""
+    found: dict[str, Path] = {}
+    for root in _roots():
+        for path in sorted((root / "profiles").glob("*.toml")):
+            found.setdefault(path.stem, path)
+    return found
+
+
+def targets() -> dict[str, Path]:
+    """Every target's folder by name, nearest folder first."""
+    found: dict[str, Path] = {}
+    for root in _roots():
+        for path in sorted((root / "targets").glob("*/target.toml")):
+            found.setdefault(path.parent.name, path.parent)
+    return found
+
+
+def profile(name_or_path: str) -> Path:
+    """A profile by name or by path. Raises InputError that names the nearest one."""
+    path = Path(name_or_path)
+    if path.suffix == ".toml" or "/" in name_or_path:
+        if not path.is_file():
+            raise InputError(f"{path}: no such profile")
+        return path
+    known = profiles()
+    if name_or_path not in known:
+        raise InputError(f"no profile `{name_or_path}`; {nearest(name_or_path, known)}")
+    return known[name_or_path]
+
+
+def target(name: str, asked_by: str) -> Path:
+    """A target's folder by name. `asked_by` is the file and key that name it."""
+    known = targets()
+    if name not in known:
+        raise InputError(f"{asked_by}: no target `{name}`; {nearest(name, known)}")
+    return known[name]
+
+
+def sessions() -> Path:
+    """Where sessions are saved unless told otherwise: the checkout's sessions/, else the user's data folder."""
+    root = checkout()
+    return root / "sessions" if root else Path(platformdirs.user_data_dir("capexplorer")) / "sessions"
