@@ -171,6 +171,8 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     failures: tuple[FailureTick, ...] = ()
     work: float | None = None
     """Finished work in this tick (DESIGN section 4); None when it could not be measured."""
+    warmup_work: float = 0.0
+    """Finished work of warm-up requests: on the wire, so in the time chart, but in no level's figures."""
     waits: int = 0
     wait_sum_s: float = 0.0
     """Waits that users chose in this tick: how many, and their sum."""
@@ -247,7 +249,7 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     disk_busy_ratio: float | None = None
     ports_used: float | None = None
     """The greatest of the level."""
-    ports_capacity: int | None = None
+    ports_capacity: float | None = None
 
 
 class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):

@@ -13,7 +13,8 @@ Param = str | int | float | bool
 class Clock(Protocol):
     """Monotonic seconds."""
 
-    def __call__(self) -> float: ...
+    def __call__(self) -> float:
+        """Now."""
 
 
 class EventSink(Protocol):

@@ -1,0 +1,196 @@
+"""Latency as an HdrHistogram whose counters numpy can reach: recording, merging and percentiles never loop in Python.
+
+The hdrhistogram library keeps the counters and owns the wire format; here numpy looks at those same counters. The recorder
+encodes several of these a second on a thread that shares the GIL with the load, so nothing here may walk the 23,552 counters
+in Python. Must not know endpoints, ticks or levels.
+"""
+
+from __future__ import annotations
+
+import binascii
+import math
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from hdrh.codec import HdrCookieException, HdrHistogramEncoder, HdrLengthException
+from hdrh.histogram import HdrHistogram
+from numpy.typing import ArrayLike, NDArray
+
+LOWEST_US = 1
+HIGHEST_US = 3_600_000_000
+"""One hour."""
+SIGNIFICANT_DIGITS = 3
+
+# The layout that follows: 2,048 counters of 1 us, then each doubling of the value has 1,024 counters of twice the width.
+_HALF = 1024
+_HALF_BITS = 10
+_NOT_A_HISTOGRAM = (HdrCookieException, HdrLengthException, zlib.error, binascii.Error, ValueError, IndexError, TypeError)
+
+
+class LatencyHistogram:
+    """Counts of latencies, 1 us to 1 h, to three significant digits. Equal when the counts are equal."""
+
+    __slots__ = ("_counts", "_hdr", "clamped", "count", "max_us", "min_us")
+
+    count: int
+    """Values recorded."""
+    clamped: int
+    """Of those, how many lay outside 1 us to 1 h (or were not a number) and stand at the bound. Not on the wire."""
+    min_us: int
+    max_us: int
+    """Exact where values were recorded, the counter's bound where they were decoded. Meaningless while `count` is 0."""
+
+    def __init__(self) -> None:
+        self._adopt(HdrHistogram(LOWEST_US, HIGHEST_US, SIGNIFICANT_DIGITS))
+
+    def _adopt(self, hdr: Any) -> None:
+        self._hdr = hdr
+        self._counts: NDArray[np.int64] = np.frombuffer(hdr.counts, dtype=np.int64)
+        self.count = int(hdr.total_count)
+        self.clamped = 0
+        self.min_us, self.max_us = (min(int(value), HIGHEST_US) for value in (hdr.min_value, hdr.max_value))
+
+    def record_us(self, values: ArrayLike) -> int:
+        """Record latencies in us (rounded to whole ones). Returns how many were clamped to 1 us or 1 h."""
+        given = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        if not given.size:
+            return 0
+        inside = (given >= LOWEST_US) & (given <= HIGHEST_US)  # False for NaN, which fmax below puts at the lower bound
+        whole_us = np.rint(np.fmin(np.fmax(given, LOWEST_US), HIGHEST_US)).astype(np.int64)
+        np.add.at(self._counts, _index(whole_us), 1)
+        clamped = int(given.size - np.count_nonzero(inside))
+        self.count += given.size
+        self.clamped += clamped
+        self.min_us = min(self.min_us, int(whole_us.min()))
+        self.max_us = max(self.max_us, int(whole_us.max()))
+        return clamped
+
+    def add(self, other: LatencyHistogram) -> None:
+        """Merge `other` in: the same as if its values had been recorded here."""
+        if not other.count:
+            return
+        used = other._used()
+        self._counts[used] += other._counts[used]
+        self.count += other.count
+        self.clamped += other.clamped
+        self.min_us = min(self.min_us, other.min_us)
+        self.max_us = max(self.max_us, other.max_us)
+
+    def percentile_ms(self, q: float) -> float | None:
+        """The value at quantile `q` (0 to 1); see `percentiles_ms`."""
+        return self.percentiles_ms((q,))[0]
+
+    def percentiles_ms(self, qs: Sequence[float]) -> tuple[float | None, ...]:
+        """Values at quantiles `qs`, in ms, by nearest rank: at most 0.1% above the exact one. None when empty.
+
+        The highest value that the counter stands for, as HdrHistogram has it, but never above the recorded maximum.
+        """
+        if not self.count:
+            return (None,) * len(qs)
+        used = self._used()
+        ranks = [_rank(q, self.count) for q in qs]
+        indices = np.searchsorted(np.cumsum(self._counts[used]), ranks) + used.start
+        return tuple(min(int(value_us), self.max_us) / 1000 for value_us in _highest_us(indices))
+
+    @property
+    def min_ms(self) -> float | None:
+        """The least value; None when empty."""
+        return self.min_us / 1000 if self.count else None
+
+    @property
+    def max_ms(self) -> float | None:
+        """The greatest value; None when empty."""
+        return self.max_us / 1000 if self.count else None
+
+    @property
+    def mean_ms(self) -> float | None:
+        """Mean over the counters' middles, within 0.1%; None when empty. Where an exact sum was kept, prefer it."""
+        if not self.count:
+            return None
+        used = self._used()
+        indices = np.flatnonzero(self._counts[used]) + used.start
+        middles_us = (_lowest_us(indices) + _highest_us(indices)) / 2
+        return float(middles_us @ self._counts[indices]) / self.count / 1000
+
+    def encode(self) -> str:
+        """HdrHistogram V2, compressed, base64."""
+        self._hdr.total_count = self.count
+        self._hdr.max_value = self.max_us
+        text: bytes = self._hdr.encode()
+        return text.decode("ascii")
+
+    @classmethod
+    def decode(cls, text: str) -> LatencyHistogram:
+        """What `encode` wrote, here or by any HdrHistogram of this layout. Raises ValueError for anything else."""
+        try:
+            payload = HdrHistogramEncoder.decode(text)
+            _refuse_other_layouts(payload.payload)
+            hdr = HdrHistogram(LOWEST_US, HIGHEST_US, SIGNIFICANT_DIGITS, hdr_payload=payload)
+        except _NOT_A_HISTOGRAM as error:
+            raise ValueError(f"not a latency histogram: {error or type(error).__name__}") from None
+        histogram = cls.__new__(cls)
+        histogram._adopt(hdr)
+        return histogram
+
+    def copy(self) -> LatencyHistogram:
+        """One of its own with the same counts."""
+        twin = LatencyHistogram()
+        twin.add(self)
+        return twin
+
+    def clear(self) -> None:
+        """Empty it, to record the next second: cheaper than a new one (70 us)."""
+        self._counts[:] = 0
+        self.count = self.clamped = 0
+        self.min_us, self.max_us = HIGHEST_US, 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LatencyHistogram):
+            return NotImplemented
+        return self.count == other.count and np.array_equal(self._counts, other._counts)
+
+    __hash__ = None  # type: ignore[assignment]  # mutable
+
+    def __repr__(self) -> str:
+        return f"<LatencyHistogram of {self.count} values, {self.min_ms} to {self.max_ms} ms>"
+
+    def _used(self) -> slice:
+        """The counters from that of the least to that of the greatest value."""
+        first, last = _index(np.array((self.min_us, self.max_us)))
+        return slice(int(first), int(last) + 1)
+
+
+def _rank(q: float, count: int) -> int:
+    """Nearest rank, 1 to `count`. Rounded first: 0.07 * 100 is 7.000000000000001, and its rank is 7."""
+    return min(max(math.ceil(round(q * count, 6)), 1), count)
+
+
+def _index(values_us: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Counter of each value. The exponent of frexp is the bit length: exact below 2**53, and an hour is below 2**32."""
+    bit_length = np.frexp((values_us | (2 * _HALF - 1)).astype(np.float64))[1].astype(np.int64)
+    doublings = bit_length - (_HALF_BITS + 1)
+    return (doublings << _HALF_BITS) + (values_us >> doublings)
+
+
+def _lowest_us(indices: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The least value that each counter stands for."""
+    doublings = _doublings(indices)
+    return (indices - (doublings << _HALF_BITS)) << doublings
+
+
+def _highest_us(indices: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The greatest value that each counter stands for."""
+    return _lowest_us(indices) + (np.int64(1) << _doublings(indices)) - 1
+
+
+def _doublings(indices: NDArray[np.int64]) -> NDArray[np.int64]:
+    doublings: NDArray[np.int64] = np.maximum((indices >> _HALF_BITS) - 1, 0)
+    return doublings
+
+
+def _refuse_other_layouts(header: Any) -> None:
+    found = (header.lowest_trackable_value, header.highest_trackable_value, header.significant_figures)
+    if found != (LOWEST_US, HIGHEST_US, SIGNIFICANT_DIGITS):
+        raise ValueError("lowest {}, highest {}, {} digits is another layout".format(*found))

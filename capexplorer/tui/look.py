@@ -1,0 +1,37 @@
+"""How panes should draw: what the user chose, and the colours of the theme. A value; panes get it, never ask the app."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Colours as `#rrggbb`, from the theme."""
+
+    background: str = "#121212"
+    text: str = "#e0e0e0"
+    muted: str = "#808080"
+    faint: str = "#404040"
+    """Grid, level boundaries, settling seconds."""
+    primary: str = "#4fc3f7"
+    """Throughput, p50, the target."""
+    secondary: str = "#81c784"
+    """Goodput, p95, the host."""
+    accent: str = "#ffb74d"
+    """p99, the generator, the users staircase."""
+    success: str = "#66bb6a"
+    warning: str = "#ffca28"
+    error: str = "#ef5350"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """View options."""
+
+    palette: Palette = Palette()
+    window_s: float | None = 300.0
+    """Time window of the time charts; None: all."""
+    log_latency: bool = False
+    large: bool = False
+    """The pane is maximised, or stands alone behind a tab: more detail fits."""

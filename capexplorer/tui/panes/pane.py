@@ -1,0 +1,94 @@
+"""What all panes share: pure drawing to lines of cells, and writing only the cells that changed.
+
+Textual repaints a widget's whole region on `refresh()`. Over SSH that is most of the traffic (29 KB/s for six panes at 1 Hz), so
+a pane keeps its last strips and asks for just the spans that differ.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ...model.timeline import Timeline
+from ..look import Look
+
+
+class Pane(Widget, can_focus=True):
+    """Base of panes. Subclasses set TITLE and define `draw`."""
+
+    TITLE: ClassVar[str] = ""
+
+    DEFAULT_CSS = """
+    Pane { border: round $foreground 30%; border-title-color: $foreground; padding: 0; }
+    Pane:focus { border: round $accent; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self.border_title = self.TITLE
+        self.timeline: Timeline | None = None
+        self.cursor = -1
+        self.look = Look()
+        self._strips: list[Strip] = []
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """At most `size.height` strips of `size.width` cells. Pure: the same arguments give the same strips."""
+        raise NotImplementedError
+
+    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+        """Draw this moment; writes only what changed."""
+        self.timeline, self.cursor, self.look = timeline, cursor, look
+        if self.is_mounted and self.size.area and self.display:
+            self._replace(self._drawn())
+
+    def _drawn(self) -> list[Strip]:
+        if self.timeline is None:
+            return []
+        strips = self.draw(self.timeline, self.cursor, self.look, self.size)
+        return [strip.adjust_cell_length(self.size.width) for strip in strips[: self.size.height]]
+
+    def _replace(self, strips: list[Strip]) -> None:
+        old, self._strips = self._strips, strips
+        blank = Strip.blank(self.size.width)
+        regions = []
+        for y in range(max(len(old), len(strips))):
+            span = changed_span(old[y] if y < len(old) else blank, strips[y] if y < len(strips) else blank)
+            if span is not None:
+                regions.append(Region(span[0], y, span[1] - span[0], 1))
+        if regions:
+            self.refresh(*regions)
+
+    def on_resize(self) -> None:
+        """Draw anew for the new size."""
+        self._strips = self._drawn()
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """The cells of one line."""
+        strip = self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
+        return strip.apply_style(self.rich_style)
+
+
+def changed_span(old: Strip, new: Strip) -> tuple[int, int] | None:
+    """First and one past the last cell that differ; None when equal."""
+    if old == new:
+        return None
+    before, after = _cells(old), _cells(new)
+    if len(before) != len(after):
+        return 0, max(len(before), len(after))
+    differing = [index for index, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
+    return (differing[0], differing[-1] + 1) if differing else None
+
+
+def _cells(strip: Strip) -> list[tuple[str, object]]:
+    """One entry a cell; a wide character takes two, so a span never splits one."""
+    cells: list[tuple[str, object]] = []
+    for text, style, _ in strip:
+        for character in text:
+            width = Segment(character).cell_length
+            cells.extend([(character, style)] * width if width else [])
+    return cells

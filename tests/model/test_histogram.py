@@ -1,0 +1,170 @@
+"""The measurement core: what a latency becomes, and what comes back out of it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hdrh.histogram import HdrHistogram
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from capexplorer.model.histogram import HIGHEST_US, LatencyHistogram, _highest_us, _index, _lowest_us
+
+QUANTILES = (0.001, 0.1, 0.5, 0.9, 0.95, 0.99, 0.999, 1.0)
+latencies_us = st.lists(st.integers(1, HIGHEST_US), max_size=200)
+
+
+def recorded(values: object) -> LatencyHistogram:
+    histogram = LatencyHistogram()
+    histogram.record_us(np.asarray(values))
+    return histogram
+
+
+def library_with(values: list[int]) -> HdrHistogram:
+    histogram = HdrHistogram(1, HIGHEST_US, 3)
+    for value in values:
+        histogram.record_value(value)
+    return histogram
+
+
+def exact_ms(values: NDArray[np.int64], q: float) -> float:
+    return float(np.sort(values)[max(math.ceil(round(q * len(values), 6)), 1) - 1]) / 1000
+
+
+def bucket_boundaries() -> list[int]:
+    doublings = [2048 << k for k in range(21)]
+    around = [value + step for value in doublings for step in (-1, 0, 1)]
+    return sorted({value for value in [1, 2, 1023, 1024, *around, HIGHEST_US - 1, HIGHEST_US] if value <= HIGHEST_US})
+
+
+def test_indices_are_those_of_the_library_at_every_bucket_boundary() -> None:
+    library = HdrHistogram(1, HIGHEST_US, 3)
+    values = bucket_boundaries()
+    assert _index(np.array(values)).tolist() == [library.get_counts_array_index(value) for value in values]
+
+
+@given(st.lists(st.integers(1, HIGHEST_US), min_size=1, max_size=200))
+def test_indices_and_equivalent_values_are_those_of_the_library(values: list[int]) -> None:
+    library = HdrHistogram(1, HIGHEST_US, 3)
+    indices = _index(np.array(values))
+    assert indices.tolist() == [library.get_counts_array_index(value) for value in values]
+    assert _lowest_us(indices).tolist() == [library.get_lowest_equivalent_value(value) for value in values]
+    assert _highest_us(indices).tolist() == [library.get_highest_equivalent_value(value) for value in values]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["log-uniform", "lognormal", "bimodal"]))
+def test_percentiles_of_100_000_values_from_50_us_to_60_s_are_within_0_2_percent(seed: int, shape: str) -> None:
+    random = np.random.default_rng(seed)
+    n = 100_000
+    drawn = {
+        "log-uniform": np.exp(random.uniform(np.log(50), np.log(60e6), n)),
+        "lognormal": random.lognormal(random.uniform(5, 15), random.uniform(0.1, 2), n),
+        "bimodal": np.where(random.random(n) < 0.97, random.normal(400, 50, n), random.normal(30e6, 9e6, n)),
+    }[shape]
+    values = np.clip(drawn, 50, 60_000_000).astype(np.int64)
+    histogram = recorded(values)
+    for q, found in zip(QUANTILES, histogram.percentiles_ms(QUANTILES), strict=True):
+        assert found == pytest.approx(exact_ms(values, q), rel=0.002)
+    assert histogram.mean_ms == pytest.approx(values.mean() / 1000, rel=0.002)
+    assert histogram.min_ms == values.min() / 1000
+    assert histogram.max_ms == values.max() / 1000
+
+
+@given(st.lists(latencies_us, max_size=12))
+def test_merging_seconds_equals_recording_at_once(seconds: list[list[int]]) -> None:
+    merged = LatencyHistogram()
+    for second in seconds:
+        merged.add(recorded(second))
+    at_once = recorded([value for second in seconds for value in second])
+    assert merged == at_once
+    assert (merged.min_ms, merged.max_ms, merged.mean_ms) == (at_once.min_ms, at_once.max_ms, at_once.mean_ms)
+    assert merged.percentiles_ms(QUANTILES) == at_once.percentiles_ms(QUANTILES)
+    assert merged.encode() == at_once.encode()
+
+
+@given(latencies_us)
+def test_encoding_and_decoding_gives_an_equal_histogram(values: list[int]) -> None:
+    histogram = recorded(values)
+    again = LatencyHistogram.decode(histogram.encode())
+    assert again == histogram
+    assert again.count == len(values)
+    assert again.encode() == histogram.encode()
+    for before, after in zip(histogram.percentiles_ms(QUANTILES), again.percentiles_ms(QUANTILES), strict=True):
+        assert after == (None if before is None else pytest.approx(before, rel=0.001))
+
+
+@given(latencies_us)
+def test_the_library_reads_what_we_write_and_we_read_what_it_writes(values: list[int]) -> None:
+    ours, theirs = recorded(values), library_with(values)
+    read_by_library = HdrHistogram.decode(ours.encode())
+    assert read_by_library.get_total_count() == len(values)
+    assert list(read_by_library.counts) == list(theirs.counts)
+    assert LatencyHistogram.decode(theirs.encode().decode("ascii")) == ours
+
+
+def test_values_outside_1_us_to_1_h_stand_at_the_bound_and_are_counted() -> None:
+    histogram = LatencyHistogram()
+    assert histogram.record_us([-5, 0, 0.4, 1, 1000, HIGHEST_US, HIGHEST_US + 1, math.inf, math.nan]) == 6
+    assert histogram.count == 9
+    assert histogram.clamped == 6
+    assert histogram.min_ms == 0.001
+    assert histogram.max_ms == HIGHEST_US / 1000
+    assert histogram.percentile_ms(1.0) == HIGHEST_US / 1000
+
+
+def test_floats_are_rounded_to_whole_microseconds() -> None:
+    assert recorded([50.4, 50.6]) == recorded([50, 51])
+
+
+def test_a_percentile_is_the_nearest_rank_and_never_above_the_maximum() -> None:
+    histogram = recorded([1_000, 2_000, 3_000, 1_000_001])
+    assert histogram.percentiles_ms((0, 0.25, 0.5, 0.51, 1)) == (1.0, 1.0, 2.0, 3.001, 1000.001)
+    hundred = recorded([1_000 * k for k in range(1, 101)])
+    assert hundred.percentile_ms(0.07) == pytest.approx(7, rel=0.001)
+
+
+def test_an_empty_histogram_has_no_figures() -> None:
+    empty = LatencyHistogram()
+    assert empty.record_us([]) == 0
+    assert (empty.count, empty.min_ms, empty.max_ms, empty.mean_ms) == (0, None, None, None)
+    assert empty.percentiles_ms((0.5, 0.99)) == (None, None)
+    assert LatencyHistogram.decode(empty.encode()) == empty
+
+
+def test_a_copy_goes_its_own_way_and_a_cleared_one_is_empty() -> None:
+    histogram = recorded([10, 20])
+    twin = histogram.copy()
+    histogram.record_us([30])
+    assert (twin.count, histogram.count) == (2, 3)
+    histogram.clear()
+    assert histogram == LatencyHistogram()
+    histogram.record_us([10, 20])
+    assert histogram == twin
+    assert histogram.max_ms == 0.02
+
+
+@pytest.mark.parametrize("text", ["", "x", "not base64 at all!", "AAAA", "HISTFAAAAB", "é" * 40, "A" * 4000])
+def test_text_that_is_no_histogram_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match="not a latency histogram"):
+        LatencyHistogram.decode(text)
+
+
+def test_a_histogram_of_another_layout_is_refused() -> None:
+    text = HdrHistogram(1, 1_000_000, 2).encode().decode("ascii")
+    with pytest.raises(ValueError, match="another layout"):
+        LatencyHistogram.decode(text)
+
+
+@given(st.data())
+def test_a_damaged_histogram_never_gives_anything_but_a_value_error(data: st.DataObject) -> None:
+    text = list(recorded(range(1, 5000, 7)).encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        text[data.draw(st.integers(0, len(text) - 1))] = data.draw(st.sampled_from("ABCxyz019+/"))
+    try:
+        LatencyHistogram.decode("".join(text))
+    except ValueError:
+        pass
