@@ -252,6 +252,14 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     ports_capacity: float | None = None
 
 
+class LevelBin(Reading, frozen=True, kw_only=True):
+    """Seconds of a ramp in which about as many users ran."""
+
+    users: float
+    figures: LevelFigures
+    endpoints: tuple[LevelEndpoint, ...] = ()
+
+
 class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
     """A level ended, at `t_s`: its figures, so that readers need not decode every second."""
 
@@ -262,11 +270,11 @@ class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
     """When it settled; None when it never did."""
     figures: LevelFigures
     endpoints: tuple[LevelEndpoint, ...] = ()
+    bins: tuple[LevelBin, ...] = ()
+    """Of a ramp: its seconds by user count, at most 24 bins; `figures` then has no rates."""
 
 
-MarkKind = Literal[
-    "knee", "at_or_below", "bend", "latency_knee", "cause", "bottleneck", "leak", "shift", "recovery", "stop_rule"
-]
+MarkKind = Literal["knee", "at_or_below", "bend", "latency_knee", "cause", "bottleneck", "leak", "shift", "recovery", "stop_rule"]
 
 
 class Mark(Event, frozen=True, kw_only=True, tag="mark"):

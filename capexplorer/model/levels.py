@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from .events import EndpointTick, Latency, LevelEndpoint, LevelFigures, Sample
+import msgspec
+
+from .events import EndpointTick, Latency, LevelBin, LevelEndpoint, LevelFigures, Sample
 from .histogram import LatencyHistogram
 from .readings import GeneratorReading, HostReading, PortsReading, TcpReading
 
@@ -139,6 +141,39 @@ class LevelFold:
         if "ports_used" in figures:
             figures["ports_used"] = max(self._readings["ports_used"])
         return figures
+
+
+RAMP_BINS = 24
+"""DESIGN section 4."""
+
+
+class RampFold:
+    """A ramp's seconds, binned by user count when asked."""
+
+    def __init__(self) -> None:
+        self._samples: list[Sample] = []
+
+    def add(self, sample: Sample) -> None:
+        """Keep one tick."""
+        self._samples.append(sample)
+
+    def bins(self, *, with_histogram: bool = False) -> tuple[LevelBin, ...]:
+        """At most RAMP_BINS bins of equal width in users, empty ones left out."""
+        if not self._samples:
+            return ()
+        least = min(sample.users for sample in self._samples)
+        width = max(1.0, (max(sample.users for sample in self._samples) - least + 1) / RAMP_BINS)
+        folds: dict[int, LevelFold] = {}
+        for sample in self._samples:
+            fold = folds.setdefault(int((sample.users - least) / width), LevelFold())
+            fold.add(msgspec.structs.replace(sample, settled=True))
+        return tuple(_bin(folds[index], with_histogram) for index in sorted(folds))
+
+
+def _bin(fold: LevelFold, with_histogram: bool) -> LevelBin:
+    figures = fold.figures()
+    endpoints = fold.endpoint_figures(with_histogram=with_histogram)
+    return LevelBin(users=figures.users_mean or 0.0, figures=figures, endpoints=endpoints)
 
 
 class _Second:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 from .events import Event
 
@@ -83,3 +86,32 @@ class Controls(Protocol):
 
     def quit(self) -> None:
         """Tell the log that the user wants to end. `EventSource.close` does the ending."""
+
+
+class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A saved session, as a list shows it. Where `problem` is set, all but `id`, `path` and `size_bytes` may be unknown."""
+
+    id: str
+    path: Path
+    size_bytes: int
+    started_at: str | None = None
+    """Wall time, ISO 8601 with offset."""
+    profile: str | None = None
+    target: str | None = None
+    label: str | None = None
+    duration_s: float | None = None
+    levels: int | None = None
+    complete: bool = False
+    """Ended in order: its last event is `ended`."""
+    problem: str | None = None
+    """Why it cannot be opened, in one line."""
+
+
+class Catalog(Protocol):
+    """The saved sessions."""
+
+    def sessions(self) -> Sequence[SessionEntry]:
+        """All of them, newest first; those that cannot be opened too, with their problem. Cheap; never raises for a file."""
+
+    def find(self, name: str) -> Path:
+        """A session by path, id, unique beginning of an id, or `last`. SessionError names the nearest."""

@@ -18,6 +18,7 @@ from .events import (
     Event,
     FailureSignature,
     Header,
+    LevelBin,
     LevelClosed,
     LevelEndpoint,
     LevelFigures,
@@ -30,7 +31,7 @@ from .events import (
     Target,
     Unknown,
 )
-from .levels import LevelFold, total
+from .levels import LevelFold, RampFold, total
 from .readings import GeneratorReading, HostReading, PortsReading
 
 COLUMNS = (
@@ -55,6 +56,7 @@ class Level:
         self.first_index = first_index
         """Column index of its first tick."""
         self.fold: LevelFold | None = LevelFold()
+        self._ramp: RampFold | None = RampFold() if opened.ramp else None
         self.closed: LevelClosed | None = None
         self._figures: LevelFigures | None = None
 
@@ -92,15 +94,24 @@ class Level:
             return self.closed.endpoints
         return self.fold.endpoint_figures() if self.fold else ()
 
+    @property
+    def bins(self) -> tuple[LevelBin, ...]:
+        """Of a ramp: its seconds by user count."""
+        if self.closed is not None:
+            return self.closed.bins
+        return self._ramp.bins() if self._ramp is not None else ()
+
     def add(self, sample: Sample) -> None:
         """Fold one tick; late ticks of a closed level are already in its figures."""
         if self.fold is not None:
             self.fold.add(sample)
             self._figures = None
+            if self._ramp is not None:
+                self._ramp.add(sample)
 
     def close(self, closed: LevelClosed) -> None:
         """Take the recorded figures; seconds need not be kept."""
-        self.closed, self.fold, self._figures = closed, None, None
+        self.closed, self.fold, self._figures, self._ramp = closed, None, None, None
 
 
 class FailureCount:

@@ -1,0 +1,5 @@
+"""`python -m capexplorer`."""
+
+from .cli import main
+
+main()

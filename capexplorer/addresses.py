@@ -1,0 +1,19 @@
+"""What is loopback: the one place that load goes to unless a host is allowed by name."""
+
+from __future__ import annotations
+
+import ipaddress
+
+LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", ""})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address is this machine's loopback."""
+    if host.lower() in LOOPBACK_NAMES:
+        return True
+    try:
+        address = ipaddress.ip_address(host.strip("[]").partition("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return address.is_loopback or bool(mapped and mapped.is_loopback)

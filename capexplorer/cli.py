@@ -1,0 +1,104 @@
+"""The command group and its exit codes. Each command's module is imported when it is asked for, and only then."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from typing import Any
+
+import click
+
+from . import __version__
+from .errors import CapexplorerError, TargetError
+
+COMMANDS = {
+    "run": "Explore a service live (or headless, by a plan).",
+    "sessions": "List saved sessions.",
+    "profiles": "List profiles.",
+    "targets": "List targets and their parameters.",
+    "export": "Write a saved session in another format.",
+}
+"""Name to one line of help, so that `--help` imports none of them."""
+
+
+class Lazy(click.Group):
+    """A group whose commands live in `commands/NAME.py` as `command`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order above."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import it now."""
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = importlib.import_module(f"capexplorer.commands.{cmd_name}").command
+        return found
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """An unknown command names the nearest."""
+        if args[0] not in COMMANDS:
+            from .toml import nearest
+
+            raise click.UsageError(f"no command `{args[0]}`; {nearest(args[0], COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Lazy, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="capexplorer")
+@click.pass_context
+def group(ctx: click.Context) -> None:
+    """Explore the capacity of a service by hand, from a terminal.
+
+    Without a command: the picker of profiles and saved sessions.
+    """
+    if ctx.invoked_subcommand is None:
+        from .commands.pick import pick
+
+        pick()
+
+
+def main() -> None:
+    """The entry point: errors become one line and an exit code, never a traceback (unless it is a defect of ours)."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(args: list[str]) -> int:
+    """Run one command line; returns the exit code."""
+    try:
+        result: Any = group.main(args=args, prog_name="capexplorer", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.Abort:
+        return 128 + signal.SIGINT
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except CapexplorerError as error:
+        click.echo(f"capexplorer: {error}", err=True)
+        if isinstance(error, TargetError):
+            for line in error.output:
+                click.echo(f"  | {printable(line)}", err=True)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+
+
+def printable(text: str) -> str:
+    """Text from elsewhere for a terminal: control characters are shown, not obeyed."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" if ord(c) < 0x100 else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+if __name__ == "__main__":
+    main()

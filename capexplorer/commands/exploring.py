@@ -1,0 +1,129 @@
+"""How a run is put together and taken apart again: supervisor, patched load thread, captured output, screen or progress."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import InputError
+from ..run.options import RunOptions
+
+if TYPE_CHECKING:
+    from ..load.users import Workload
+    from ..run.capture import Capture
+    from ..run.live import LiveRun
+
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+def explore(options: RunOptions, *, headless: bool) -> int:
+    """Run until the user, the plan, a signal or a failure ends it. Returns the exit code of DESIGN section 6."""
+    if headless and not options.steps and not (options.locustfile and options.follow_shape):
+        raise InputError("--headless: needs --plan (or a locustfile with a shape)")
+    if not headless and not (os.isatty(0) and os.isatty(2)):
+        raise InputError("the live screen needs a terminal on stdin and stderr; without one use `run --headless --plan ...`")
+    return _headless(options) if headless else _on_screen(options)
+
+
+def _headless(options: RunOptions) -> int:
+    with live_run(options) as (run, capture):
+        from .headless import watch
+
+        run.on_path = lambda path: click.echo(path, file=capture.stdout)
+        with signals_to(run.interrupt):
+            watch(run, capture.stderr)
+            run.close()
+    return _told(run)
+
+
+def _on_screen(options: RunOptions) -> int:
+    from ..tui.terminal import own_terminal
+
+    with own_terminal() as terminal, live_run(options) as (run, _):
+        from ..tui.app import ExplorerApp
+
+        app = ExplorerApp(run, run, terminal=terminal)
+        with signals_to(lambda name: app.request_exit(name)):
+            ending = app.explore()
+            if ending.signal is not None:
+                run.interrupt(ending.signal)
+            run.close()
+    if run.path is not None:
+        _say(f"saved: {run.path}")
+    return _told(run)
+
+
+def _told(run: LiveRun) -> int:
+    """One line of what went wrong, and the exit code."""
+    if run.error:
+        from ..cli import printable
+
+        _say(f"capexplorer: {run.error}")
+        for line in run.output:
+            _say(f"  | {printable(line)}")
+    return run.exit_code
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        click.echo(text, err=True)
+
+
+@contextlib.contextmanager
+def live_run(options: RunOptions) -> Iterator[tuple[LiveRun, Capture]]:
+    """Everything that a run needs, in the order that DESIGN section 3 found necessary; taken apart in reverse."""
+    from ..target.supervisor import Supervisor
+
+    supervisor = Supervisor.launch()  # before gevent is imported: a patched, threaded process must not fork
+    try:
+        from ..load import native
+
+        native.patch()
+        from ..load.guard import HostGuard
+        from ..load.host import LoadHost
+        from ..run.capture import Capture, LogHandler
+        from ..run.live import LiveRun
+        from ..run.service import Service
+
+        run, capture = LiveRun(options, Service(options, supervisor)), Capture()
+        capture.begin(run.told_by_log, native.start_thread)
+        try:
+            LogHandler(run.told_by_log).install()
+            HostGuard(options.allow_hosts, run.told_by_guard).install()
+            host = LoadHost(run.told_by_load, options.profile.work.endpoints)
+            host.start()
+            own_events = options.locustfile is None
+            run.drive(host, host.load(lambda: _workload(options, run.service.url), run.service.url, own_events=own_events))
+            supervisor.listen(native.start_thread, run.told_by_target)
+            yield run, capture
+        finally:
+            capture.end()
+    finally:
+        supervisor.close()
+
+
+def _workload(options: RunOptions, url: str) -> Workload:
+    from ..load import users
+
+    if options.locustfile is not None:
+        return users.from_locustfile(options.locustfile, options.users_url(url))
+    return users.from_profile(options.profile.users, url)
+
+
+@contextlib.contextmanager
+def signals_to(act: Callable[[str], None]) -> Iterator[None]:
+    """While inside, the ending signals call `act(name)`. One that was ignored before (nohup) stays ignored."""
+    before = {}
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, lambda got, _: act(signal.Signals(got).name))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,107 @@
+"""Progress of a headless run on stderr: a live table on a terminal, a line a level elsewhere."""
+
+from __future__ import annotations
+
+from _queue import Empty, SimpleQueue
+from collections.abc import Sequence
+from typing import IO, Protocol
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from ..model.events import Event, LevelClosed, Log, Mark, Target
+from ..model.stream import EventSource
+from ..model.timeline import Level, Timeline
+
+
+class Watched(EventSource, Protocol):
+    """A run that ends by itself."""
+
+    outcome: str | None
+
+
+def watch(run: Watched, stderr: IO[str] | None) -> Timeline:
+    """Follow a run until its outcome is known, on the main thread: a native queue waits, so signals are handled at once."""
+    console = Console(file=stderr, highlight=False, soft_wrap=True)
+    timeline, woken = Timeline(), SimpleQueue[None]()
+    run.start(lambda: woken.put(None))
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        while run.outcome is None:
+            _wait(woken)
+            events = run.take()
+            for event in events:
+                timeline.apply(event)
+            _tell(events, console)
+            if console.is_terminal:
+                live.update(progress(timeline), refresh=True)
+    return timeline
+
+
+def _wait(woken: SimpleQueue[None]) -> None:
+    try:
+        woken.get(timeout=0.25)
+        while True:
+            woken.get_nowait()
+    except Empty:
+        return
+
+
+def _tell(events: Sequence[Event], console: Console) -> None:
+    """What stays on stderr: levels as they close, the target's life, what went wrong."""
+    for event in events:
+        match event:
+            case LevelClosed():
+                console.print(Text(level_line(event)))
+            case Target(state="ready" | "died" | "failed"):
+                console.print(Text(f"target {event.state}" + (f": {event.reason}" if event.reason else "")))
+            case Mark():
+                console.print(Text(f"{event.severity}: {event.id} {event.evidence}"))
+            case Log(level="critical" | "error", source="capexplorer"):
+                console.print(Text(event.text))
+
+
+def level_line(closed: LevelClosed) -> str:
+    """One level in one line."""
+    figures = closed.figures
+    if figures.goodput_rps is None:
+        return f"level {closed.users:>5} users: did not settle, {figures.failures_while_unsettled} failures"
+    se = "" if figures.goodput_se_rps is None else f" ±{1.96 * figures.goodput_se_rps:.2g}"
+    p95 = "–" if figures.latency_ms.p95 is None else f"{figures.latency_ms.p95:.4g} ms"
+    return (
+        f"level {closed.users:>5} users: {figures.goodput_rps:.4g}{se} req/s good, p95 {p95},"
+        f" {figures.failures} failures in {figures.settled_seconds:.0f} settled seconds"
+    )
+
+
+def progress(timeline: Timeline) -> Table:
+    """Where the run is."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("time", "users", "phase", "req/s", "p95 ms", "failures/s", "lag p99 ms"):
+        table.add_column(name, justify="right")
+    level, last = timeline.level, timeline.last
+    if last is None:
+        table.add_row("starting", *[""] * 6)
+        return table
+    table.add_row(
+        f"{timeline.last_s:.0f} s",
+        f"{last.users}/{last.wanted}",
+        _phase(timeline, level),
+        _number(timeline.columns["throughput_rps"][-1]),
+        _number(timeline.columns["p95_ms"][-1]),
+        _number(timeline.columns["failures_rps"][-1]),
+        _number(timeline.columns["loop_lag_p99_ms"][-1]),
+    )
+    return table
+
+
+def _phase(timeline: Timeline, level: Level | None) -> str:
+    if level is None:
+        return "–"
+    seconds = level.figures.settled_seconds
+    return f"{timeline.phase} {seconds:.0f} s" if timeline.phase == "settled" else str(timeline.phase)
+
+
+def _number(value: float) -> str:
+    return "–" if value != value else f"{value:.1f}"

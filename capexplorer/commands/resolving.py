@@ -1,0 +1,127 @@
+"""From what was typed to RunOptions: every name looked up, every value checked, before anything is started."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from .. import paths, profile
+from ..errors import InputError
+from ..load.plan import Step, parse
+from ..profile import Profile, Task, Users
+from ..run.options import RunOptions
+from ..target.spec import TargetSpec, load_spec
+
+DEFAULT_PROFILE = "mixed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The options of `capexplorer run`, as typed."""
+
+    profile: str | None = None
+    locustfile: Path | None = None
+    host: str | None = None
+    users: int | None = None
+    spawn_rate: float | None = None
+    settings: tuple[str, ...] = ()
+    label: str | None = None
+    sessions_dir: Path | None = None
+    allow_hosts: tuple[str, ...] = ()
+    plan: str | None = None
+
+
+def resolve(asked: Asked) -> RunOptions:
+    """Raises InputError: one line with the file or option, the key, and what was expected."""
+    name, found, where = _profile(asked)
+    spec = load_spec(paths.target(found.target, f"{where}: target")) if found.target and asked.host is None else None
+    url = asked.host or found.url
+    given = _settings(asked.settings)
+    if given and spec is None:
+        raise InputError("--set: there is no target to set parameters of: the service is not started by capexplorer")
+    locustfile = asked.locustfile or (Path(where).parent / found.users.locustfile if found.users.locustfile else None)
+    allow_hosts = (*found.guards.allow_hosts, *asked.allow_hosts)
+    if url is not None:
+        _check_url(url, allow_hosts)
+    users = found.users.start if asked.users is None else asked.users
+    if users > found.guards.max_users:
+        raise InputError(f"--users: expected at most guards.max_users ({found.guards.max_users}), got {users}")
+    params = {}
+    if spec is not None:
+        params = spec.resolve({**spec.resolve(found.params, f"{where}: params"), **given})
+    return RunOptions(
+        name=name,
+        profile=found,
+        spec=spec,
+        params=params,
+        url=url,
+        locustfile=locustfile,
+        start_users=users,
+        spawn_rate=asked.spawn_rate or found.users.spawn_rate,
+        label=asked.label or _commit(spec),
+        sessions_dir=asked.sessions_dir or paths.sessions(),
+        steps=_steps(asked.plan, found, where),
+        allow_hosts=allow_hosts,
+        follow_shape=asked.plan is None and asked.users is None,
+    )
+
+
+def _profile(asked: Asked) -> tuple[str, Profile, str]:
+    """(name, profile, file). A locustfile without a profile is a profile of its own."""
+    if asked.profile is None and asked.locustfile is not None:
+        placeholder = Users(task=(Task(name="/"),))
+        title = f"locustfile {asked.locustfile.name}"
+        return asked.locustfile.stem, Profile(title=title, users=placeholder), str(asked.locustfile)
+    path = paths.profile(asked.profile or DEFAULT_PROFILE)
+    return path.stem, profile.load(path), str(path)
+
+
+def _settings(settings: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key:
+            raise InputError(f"--set: expected KEY=VALUE, got {setting!r}")
+        pairs[key] = value
+    return pairs
+
+
+def _check_url(url: str, allow_hosts: tuple[str, ...]) -> None:
+    from ..addresses import is_loopback
+
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError(f"--host: expected http://HOST[:PORT] or https://..., got {url!r}")
+    if not is_loopback(parts.hostname) and parts.hostname not in allow_hosts:
+        raise InputError(f"--host: load to {parts.hostname} is not allowed: only loopback, or add --allow-host {parts.hostname}")
+
+
+def _steps(plan: str | None, found: Profile, where: str) -> tuple[Step, ...]:
+    if plan is None:
+        return ()
+    most = found.guards.max_users
+    if plan in found.plans:
+        return parse(found.plans[plan], f"{where}: plans.{plan}", most)
+    if ":" not in plan:
+        known = ", ".join(found.plans) or "none"
+        raise InputError(f"--plan: no plan `{plan}` in the profile (it has: {known}), and not USERS:DURATION[,...]")
+    return parse(plan, "--plan", most)
+
+
+def _commit(spec: TargetSpec | None) -> str | None:
+    """The git commit of the target's folder; None when it has none, or there is no git."""
+    if spec is None:
+        return None
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(spec.folder), "describe", "--always", "--dirty"],
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip() or None

@@ -1,0 +1,56 @@
+"""`capexplorer run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..commands.exploring import explore
+from ..commands.resolving import Asked, resolve
+
+
+@click.command()
+@click.argument("profile", required=False)
+@click.option("-f", "--locustfile", type=click.Path(path_type=Path), help="Any Locust file, unchanged.")
+@click.option("--host", metavar="URL", help="A service that runs already; nothing is started.")
+@click.option("--users", type=click.IntRange(min=0), help="Users at the start.")
+@click.option(
+    "--spawn-rate", type=click.FloatRange(min=0, min_open=True), help="Users a second; without it the difference in 1 s."
+)
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the target (see `targets`).")
+@click.option("--label", help="Told in the session; without it the git commit of the target's folder.")
+@click.option("--sessions-dir", type=click.Path(path_type=Path), help="Where the session is saved.")
+@click.option("--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="A host beside loopback that load may go to.")
+@click.option("--headless", is_flag=True, help="No screen: needs --plan or a locustfile with a shape; prints the session's path.")
+@click.option("--plan", metavar="PLAN", help='A plan of the profile, or one outright: "10:30s,50:30s,100:30s".')
+def command(
+    profile: str | None,
+    locustfile: Path | None,
+    host: str | None,
+    users: int | None,
+    spawn_rate: float | None,
+    settings: tuple[str, ...],
+    label: str | None,
+    sessions_dir: Path | None,
+    allow_hosts: tuple[str, ...],
+    headless: bool,
+    plan: str | None,
+) -> int:
+    """Explore a service live, or by a plan without a screen.
+
+    PROFILE is a name (see `capexplorer profiles`) or a path; `mixed` when neither it nor a locustfile is given.
+    """
+    asked = Asked(
+        profile=profile,
+        locustfile=locustfile,
+        host=host,
+        users=users,
+        spawn_rate=spawn_rate,
+        settings=settings,
+        label=label,
+        sessions_dir=sessions_dir,
+        allow_hosts=allow_hosts,
+        plan=plan,
+    )
+    return explore(resolve(asked), headless=headless)

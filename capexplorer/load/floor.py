@@ -1,0 +1,37 @@
+"""The client's floor: what a client class costs by itself, before any service is in the way."""
+
+from __future__ import annotations
+
+import locust
+from locust.env import Environment
+
+from ..model.events import ClientFloor
+from ..model.histogram import LatencyHistogram
+
+REQUESTS = 200
+UNCOUNTED = 20
+"""First requests connect, import and warm caches."""
+
+
+def measure(kind: type[locust.User], url: str) -> ClientFloor | None:
+    """Median and p99 of 200 sequential requests of one user of this class to a null responder. In the load thread.
+
+    None when the responder did not answer every request.
+    """
+    environment = Environment(user_classes=[])
+    latencies_ms: list[float] = []
+
+    def on_request(response_time: float, exception: object = None, **_: object) -> None:
+        if exception is None:
+            latencies_ms.append(response_time)
+
+    environment.events.request.add_listener(on_request)  # type: ignore[no-untyped-call]
+    user = type("FloorUser", (kind,), {"host": url, "abstract": False})(environment)
+    for _ in range(UNCOUNTED + REQUESTS):
+        user.client.get("/")
+    if len(latencies_ms) < UNCOUNTED + REQUESTS:
+        return None
+    histogram = LatencyHistogram()
+    histogram.record_us([value * 1000 for value in latencies_ms[UNCOUNTED:]])
+    p50_ms, p99_ms = histogram.percentiles_ms((0.50, 0.99))
+    return ClientFloor(p50_ms=p50_ms or 0.0, p99_ms=p99_ms or 0.0)

@@ -1,0 +1,81 @@
+"""Load goes to loopback only, unless a host is allowed by name. The guard stands where sockets look up names and connect, so
+absolute URLs, redirects and user code are covered. It patches gevent's sockets, which in this process only the load thread uses
+for traffic.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gevent import socket as gevent_socket
+
+from ..addresses import is_loopback
+
+
+class HostNotAllowed(PermissionError):
+    """A connection to a host that was not allowed."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(errno.EACCES, f"load to {host} is not allowed (only loopback, or --allow-host {host})")
+        self.host = host
+
+
+class HostGuard:
+    """Decides; `install` puts it in front of gevent's sockets for the life of the process."""
+
+    def __init__(self, allowed: Iterable[str] = (), on_refused: Callable[[str], None] = lambda host: None) -> None:
+        self.allowed = {host.lower().strip("[]") for host in allowed}
+        self._addresses: set[str] = set()
+        """What allowed names resolved to."""
+        self._on_refused = on_refused
+        self._told: set[str] = set()
+
+    def permits(self, host: str) -> bool:
+        """Whether load may go to this name or address."""
+        host = host.lower().strip("[]")
+        return is_loopback(host) or host in self.allowed or host in self._addresses
+
+    def check(self, host: str) -> None:
+        """Raises HostNotAllowed, and tells each host once."""
+        if self.permits(host):
+            return
+        if host not in self._told:
+            self._told.add(host)
+            self._on_refused(host)
+        raise HostNotAllowed(host)
+
+    def learn(self, name: str, found: Iterable[tuple[Any, ...]]) -> None:
+        """Addresses that an allowed name resolved to may be connected to."""
+        if name.lower().strip("[]") in self.allowed:
+            self._addresses.update(str(entry[4][0]) for entry in found)
+
+    def install(self) -> None:
+        """Patch gevent's sockets. Once a process."""
+        guard = self
+        resolve, sockets = gevent_socket.getaddrinfo, gevent_socket.socket
+        connect, connect_ex = sockets.connect, sockets.connect_ex
+        families = (gevent_socket.AF_INET, gevent_socket.AF_INET6)
+
+        def guarded_resolve(host: Any, *args: Any, **kwargs: Any) -> Any:
+            name = host.decode() if isinstance(host, bytes) else str(host or "")
+            guard.check(name)
+            found = resolve(host, *args, **kwargs)
+            guard.learn(name, found)
+            return found
+
+        def guarded_connect(sock: Any, address: Any) -> Any:
+            if sock.family in families:
+                guard.check(str(address[0]))
+            return connect(sock, address)
+
+        def guarded_connect_ex(sock: Any, address: Any) -> Any:
+            if sock.family in families and not guard.permits(str(address[0])):
+                return errno.EACCES
+            return connect_ex(sock, address)
+
+        import socket
+
+        socket.getaddrinfo = gevent_socket.getaddrinfo = guarded_resolve
+        sockets.connect, sockets.connect_ex = guarded_connect, guarded_connect_ex

@@ -1,0 +1,260 @@
+"""The Locust runner in a native thread of this process, with a gevent hub of its own.
+
+Everything that touches the runner happens in that thread; others hand it calls through `_post` and get values back. The one
+engine of today is the in-process LocalRunner; a MasterRunner with worker processes would stand behind the same methods.
+"""
+
+from __future__ import annotations
+
+import time
+from _queue import SimpleQueue
+from _thread import get_native_id
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import gevent
+import locust
+from gevent.event import Event as HubEvent
+from locust.argument_parser import get_parser
+from locust.env import Environment
+from locust.event import Events
+from locust.runners import STATE_RUNNING
+from locust.user.task import TaskSet
+
+from .lag import LagMeter
+from .native import start_thread
+from .recorder import Recorder
+from .users import Workload
+
+T = TypeVar("T")
+
+REPLACE_EVERY_S = 0.05
+REPLACE_EVERY_AT_MOST_S = 1.0
+"""A user that dies at once is replaced at once, then ever more slowly, so that a broken `on_start` cannot spin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """All users asked for are running."""
+
+    users: int
+    at_s: float
+    """`time.monotonic`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeStep:
+    """A Locust shape changed the users."""
+
+    users: int
+    spawn_rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeEnded:
+    """A Locust shape returned None."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserError:
+    """An exception in user code."""
+
+    type: str
+    text: str
+    line: str
+    """`FILE:LINE in FUNCTION` of the innermost frame."""
+
+
+Report = Spawned | ShapeStep | ShapeEnded
+
+
+class LoadHost:
+    """Start once, step, stop. `tell` is called in the load thread and must not block."""
+
+    def __init__(self, tell: Callable[[Report], None], work_endpoints: tuple[str, ...] = ()) -> None:
+        self._tell = tell
+        self.recorder = Recorder(work_endpoints=work_endpoints)
+        self.lag = LagMeter()
+        self.user_errors: deque[UserError] = deque(maxlen=10_000)
+        self.replaced = 0
+        """Dead users replaced so far."""
+        self.thread_id: int | None = None
+        """Of the operating system, for CPU accounting."""
+        self._posted: deque[Callable[[], None]] = deque()
+        self._wake: Any = None
+        self._done: HubEvent | None = None
+        self._finished: SimpleQueue[None] = SimpleQueue()
+        self._runner: Any = None
+        self._environment: Any = None
+        self._shape: Any = None
+
+    # -- from any thread ---------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the thread and wait for its hub."""
+        ready: SimpleQueue[None] = SimpleQueue()
+        start_thread(lambda: self._main(ready))
+        ready.get()
+
+    def load(self, make: Callable[[], Workload], url: str | None, *, own_events: bool) -> Workload:
+        """Make the user classes in the load thread. Raises what `make` raises (InputError).
+
+        `own_events`: listeners of a locustfile hang on `locust.events`; a profile's users need none of that.
+        """
+        return self.call(lambda: self._load(make, url, own_events))
+
+    @property
+    def users(self) -> int:
+        """Users running now."""
+        return self._runner.user_count if self._runner is not None else 0
+
+    def set_users(self, users: int, spawn_rate: float) -> None:
+        """Step to `users`; takes over at once from a step that is still spawning, and from a shape."""
+        self._post(lambda: self._step(users, spawn_rate))
+
+    def start_shape(self) -> None:
+        """Let the locustfile's shape drive, until someone steps."""
+        self._post(self._start_shape)
+
+    def stop(self, timeout_s: float = 10.0) -> bool:
+        """Stop all users, fire the locustfile's ending events, end the thread. False when that took longer than the timeout."""
+        if self._done is None:
+            return True
+        self._post(self._done.set)
+        try:
+            self._finished.get(timeout=timeout_s)
+        except Exception:  # _queue.Empty; the thread is a daemon and dies with the process
+            return False
+        return True
+
+    def call(self, body: Callable[[], T]) -> T:
+        """Run `body` in a greenlet of the load thread and wait for its value or exception. Not from the load thread itself."""
+        answer: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+
+        def run() -> None:
+            try:
+                answer.put((body(), None))
+            except BaseException as error:  # noqa: BLE001 - handed over to the caller
+                answer.put((None, error))
+
+        self._post(run)
+        value, error = answer.get()
+        if error is not None:
+            raise error
+        return value  # type: ignore[return-value]
+
+    def _post(self, body: Callable[[], None]) -> None:
+        self._posted.append(body)
+        self._wake.send()
+
+    # -- in the load thread ------------------------------------------------------------------------------------------------
+
+    def _main(self, ready: SimpleQueue[None]) -> None:
+        hub = gevent.get_hub()
+        self.thread_id = get_native_id()
+        self._done = HubEvent()
+        self._wake = hub.loop.async_()
+        self._wake.start(self._run_posted)
+        self._observe_waits()
+        gevent.spawn(self.lag.run)
+        ready.put(None)
+        self._done.wait()
+        try:
+            self._shut_down()
+        finally:
+            self._finished.put(None)
+
+    def _run_posted(self) -> None:
+        while self._posted:
+            gevent.spawn(self._posted.popleft())
+
+    def _observe_waits(self) -> None:
+        """All waits of all users pass `TaskSet._sleep`, whatever class defines `wait_time`."""
+        on_wait = self.recorder.on_wait
+
+        def sleep(_: TaskSet, seconds: float) -> None:
+            on_wait(seconds)
+            gevent.sleep(seconds)
+
+        TaskSet._sleep = sleep  # type: ignore[method-assign]
+
+    def _load(self, make: Callable[[], Workload], url: str | None, own_events: bool) -> Workload:
+        workload = make()
+        options = get_parser(default_config_files=[]).parse_args([])
+        options.host = url
+        self._environment = environment = Environment(
+            user_classes=list(workload.classes),
+            shape_class=workload.shape,
+            host=url,
+            parsed_options=options,
+            events=Events() if own_events else locust.events,  # type: ignore[no-untyped-call]
+        )
+        self._shape = workload.shape
+        environment.events.request.add_listener(self.recorder.on_request)  # type: ignore[no-untyped-call]
+        environment.events.user_error.add_listener(self._on_user_error)  # type: ignore[no-untyped-call]
+        environment.events.spawning_complete.add_listener(self._on_spawned)  # type: ignore[no-untyped-call]
+        self._runner = environment.create_local_runner()
+        self.recorder.user_greenlets = self._runner.user_greenlets
+        environment.events.init.fire(environment=environment, runner=self._runner, web_ui=None)  # type: ignore[no-untyped-call]
+        gevent.spawn(self._replace_dead_users)
+        return workload
+
+    def _step(self, users: int, spawn_rate: float) -> None:
+        self._shape = None
+        self._runner.start(users, spawn_rate)
+
+    def _start_shape(self) -> None:
+        gevent.spawn(self._follow_shape, self._shape)
+
+    def _follow_shape(self, shape: Any) -> None:
+        shape.reset_time()
+        last = None
+        while self._shape is shape:
+            tick = shape.tick()
+            if tick is None:
+                self._tell(ShapeEnded())
+                return
+            if tick != last:
+                last = tick
+                users, spawn_rate, *classes = tick
+                self._runner.start(users, spawn_rate, user_classes=classes[0] if classes else None)
+                self._tell(ShapeStep(users, spawn_rate))
+            gevent.sleep(1.0)
+
+    def _on_spawned(self, user_count: int, **_: Any) -> None:
+        self._tell(Spawned(user_count, time.monotonic()))
+
+    def _on_user_error(self, exception: BaseException, tb: Any, **_: Any) -> None:
+        while tb is not None and tb.tb_next is not None:
+            tb = tb.tb_next
+        code = tb.tb_frame.f_code if tb is not None else None
+        place = f"{code.co_filename.rsplit('/', 1)[-1]}:{tb.tb_lineno} in {code.co_name}" if code else ""
+        self.user_errors.append(UserError(type(exception).__name__, str(exception)[:200], place))
+
+    def _replace_dead_users(self) -> None:
+        """Locust lets a user whose `on_start` raises die for good (wanted 10, had 5)."""
+        pause_s = REPLACE_EVERY_S
+        while True:
+            gevent.sleep(pause_s)
+            missing = self._missing()
+            pause_s = min(REPLACE_EVERY_AT_MOST_S, pause_s * 2) if missing else REPLACE_EVERY_S
+            if missing:
+                self.replaced += sum(missing.values())
+                self._runner.spawn_users(missing)
+
+    def _missing(self) -> dict[str, int]:
+        if self._runner.state != STATE_RUNNING or self._runner.user_count >= self._runner.target_user_count:
+            return {}
+        running = self._runner.user_classes_count
+        wanted = self._runner.target_user_classes_count
+        return {name: count - running.get(name, 0) for name, count in wanted.items() if count > running.get(name, 0)}
+
+    def _shut_down(self) -> None:
+        if self._runner is None:
+            return
+        self._shape = None
+        self._runner.quit()
+        self._environment.events.quitting.fire(environment=self._environment, reverse=True)
+        self._environment.events.quit.fire(exit_code=0)

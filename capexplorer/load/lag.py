@@ -1,0 +1,47 @@
+"""Loop lag: how late a 10 ms timer fires in the load thread's hub. The error bar on every latency we tell."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from dataclasses import dataclass
+
+import gevent
+
+PERIOD_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """One tick's lateness in ms; None when the timer never fired in it."""
+
+    p50_ms: float | None
+    p99_ms: float | None
+    max_ms: float | None
+
+
+class LagMeter:
+    """`run` in the hub; `drain` from the recorder's thread."""
+
+    def __init__(self) -> None:
+        self._late_ms: deque[float] = deque(maxlen=10_000)
+        self._due_s = math.inf
+
+    def run(self) -> None:
+        """Never returns; a greenlet's body."""
+        while True:
+            started_s = time.perf_counter()
+            self._due_s = started_s + PERIOD_S
+            gevent.sleep(PERIOD_S)
+            self._late_ms.append((time.perf_counter() - self._due_s) * 1000)
+
+    def drain(self) -> Lag:
+        """What was late since the last call. A timer overdue right now counts: a stuck hub must not look idle."""
+        late = sorted(self._late_ms.popleft() for _ in range(len(self._late_ms)))
+        overdue_ms = (time.perf_counter() - self._due_s) * 1000
+        if overdue_ms > PERIOD_S * 1000:
+            late.append(max(overdue_ms, late[-1] if late else 0.0))
+        if not late:
+            return Lag(None, None, None)
+        return Lag(late[(len(late) - 1) // 2], late[math.ceil(0.99 * len(late)) - 1], late[-1])

@@ -1,0 +1,173 @@
+"""Requests from the load thread to the recorder's thread: one tuple each through a deque, whose ends are atomic under the GIL.
+
+The hot path appends and nothing else; histograms are filled in the recorder's thread, many values a call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from collections.abc import Container
+from dataclasses import dataclass, field
+from typing import Any
+
+from gevent import getcurrent
+
+from ..model.events import EndpointTick, FailureSignature, FailureTick
+from ..model.histogram import LatencyHistogram
+from .endpoints import EndpointNames
+from .signature import reduce
+
+SIGNATURES_A_TICK = 50
+"""Distinct failures told apart in one second and endpoint; the rest are counted together."""
+
+OTHER = FailureSignature(types=("Other",), text="further kinds of failure in the same second")
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What users did since the last drain."""
+
+    endpoints: tuple[EndpointTick, ...] = ()
+    failures: tuple[FailureTick, ...] = ()
+    waits: int = 0
+    wait_sum_s: float = 0.0
+    latency: LatencyHistogram = field(default_factory=LatencyHistogram)
+    """Successes of all endpoints, warm-up left out."""
+    all_requests: int = 0
+    all_latency_sum_ms: float = 0.0
+    """Every request, warm-up and failures included: how long a cycle takes."""
+    finished: int = 0
+    """Successful requests among those that count as work, warm-up left out."""
+    finished_warmup: int = 0
+
+
+class _Endpoint:
+    """One endpoint's second, while it is added up."""
+
+    def __init__(self) -> None:
+        self.latencies_ms: list[float] = []
+        self.failure_latency_sum_ms = 0.0
+        self.requests = self.failures = self.received_bytes = 0
+        self.warmup_requests = self.warmup_failures = 0
+        self.all_latency_sum_ms = 0.0
+        self.signatures: Counter[FailureSignature] = Counter()
+
+
+class Recorder:
+    """`on_request` and `on_wait` run in the load thread, `drain` in the recorder's."""
+
+    def __init__(self, user_greenlets: Container[object] = (), work_endpoints: tuple[str, ...] = ()) -> None:
+        self.user_greenlets = user_greenlets
+        """The runner's greenlets: a request from one that has not waited yet is warm-up."""
+        self.work_endpoints = frozenset(work_endpoints)
+        self.names = EndpointNames()
+        self._requests: deque[tuple[str, str, float, int, FailureSignature | None, bool]] = deque()
+        self._waits: deque[float] = deque()
+
+    def on_request(
+        self,
+        request_type: str,
+        name: str,
+        response_time: float,
+        response_length: int,
+        exception: BaseException | str | None = None,
+        **_: Any,
+    ) -> None:
+        """Listener of Locust's request event."""
+        signature = reduce(exception) if exception else None
+        self._requests.append((request_type, name, response_time or 0.0, response_length or 0, signature, self._is_warm()))
+
+    def on_wait(self, seconds: float) -> None:
+        """A user waits: its cycle is over, and from now on its requests count."""
+        getcurrent().is_warm = True
+        self._waits.append(seconds)
+
+    def _is_warm(self) -> bool:
+        greenlet = getcurrent()
+        return getattr(greenlet, "is_warm", False) or greenlet not in self.user_greenlets
+
+    def drain(self) -> Tick:
+        """Everything since the last call."""
+        endpoints: dict[tuple[str, str], _Endpoint] = {}
+        for _ in range(len(self._requests)):
+            method, name, response_ms, length, signature, warm = self._requests.popleft()
+            key = self.names.canonical(method, name)
+            endpoint = endpoints.get(key)
+            if endpoint is None:
+                endpoint = endpoints[key] = _Endpoint()
+            _count(endpoint, response_ms, length, signature, warm)
+        waits = [self._waits.popleft() for _ in range(len(self._waits))]
+        return self._tick(endpoints, waits)
+
+    def _tick(self, endpoints: dict[tuple[str, str], _Endpoint], waits: list[float]) -> Tick:
+        everything = LatencyHistogram()
+        ticks, failures = [], []
+        finished = finished_warmup = 0
+        for (method, name), endpoint in sorted(endpoints.items()):
+            ticks.append(_endpoint_tick(name, method, endpoint, everything))
+            failures.extend(_failure_ticks(name, method, endpoint.signatures))
+            if not self.work_endpoints or f"{method} {name}" in self.work_endpoints:
+                finished += endpoint.requests - endpoint.failures
+                finished_warmup += endpoint.warmup_requests - endpoint.warmup_failures
+        return Tick(
+            endpoints=tuple(ticks),
+            failures=tuple(failures),
+            waits=len(waits),
+            wait_sum_s=math.fsum(waits),
+            latency=everything,
+            all_requests=sum(endpoint.requests + endpoint.warmup_requests for endpoint in endpoints.values()),
+            all_latency_sum_ms=math.fsum(endpoint.all_latency_sum_ms for endpoint in endpoints.values()),
+            finished=finished,
+            finished_warmup=finished_warmup,
+        )
+
+
+def _count(endpoint: _Endpoint, response_ms: float, length: int, signature: FailureSignature | None, warm: bool) -> None:
+    if signature is not None:
+        if signature in endpoint.signatures or len(endpoint.signatures) < SIGNATURES_A_TICK:
+            endpoint.signatures[signature] += 1
+        else:
+            endpoint.signatures[OTHER] += 1
+    endpoint.all_latency_sum_ms += response_ms
+    if not warm:
+        endpoint.warmup_requests += 1
+        endpoint.warmup_failures += signature is not None
+        return
+    endpoint.requests += 1
+    endpoint.received_bytes += length
+    if signature is None:
+        endpoint.latencies_ms.append(response_ms)
+    else:
+        endpoint.failures += 1
+        endpoint.failure_latency_sum_ms += response_ms
+
+
+def _endpoint_tick(name: str, method: str, endpoint: _Endpoint, everything: LatencyHistogram) -> EndpointTick:
+    histogram = LatencyHistogram()
+    clamped = histogram.record_us([value * 1000 for value in endpoint.latencies_ms]) if endpoint.latencies_ms else 0
+    everything.add(histogram)
+    p50, p95, p99 = histogram.percentiles_ms((0.50, 0.95, 0.99)) if histogram.count else (None, None, None)
+    return EndpointTick(
+        name=name,
+        method=method,
+        requests=endpoint.requests,
+        failures=endpoint.failures,
+        received_bytes=endpoint.received_bytes,
+        latency=histogram.encode() if histogram.count else None,
+        latency_sum_ms=math.fsum(endpoint.latencies_ms),
+        failure_latency_sum_ms=endpoint.failure_latency_sum_ms,
+        p50_ms=p50,
+        p95_ms=p95,
+        p99_ms=p99,
+        max_ms=histogram.max_ms if histogram.count else None,
+        clamped=clamped,
+        warmup_requests=endpoint.warmup_requests,
+        warmup_failures=endpoint.warmup_failures,
+    )
+
+
+def _failure_ticks(name: str, method: str, signatures: Counter[FailureSignature]) -> list[FailureTick]:
+    return [
+        FailureTick(name=name, method=method, signature=signature, count=count) for signature, count in signatures.most_common()
+    ]

@@ -1,0 +1,118 @@
+"""What users do: a profile's tasks or any locustfile, as Locust user classes."""
+
+from __future__ import annotations
+
+import math
+import re
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import locust
+from locust.util.load_locustfile import load_locustfile
+
+from ..errors import InputError
+from ..profile import Task, Users, Wait
+
+_RENAMED = re.compile(r"The (?P<old>\w+) class has been renamed to (?P<new>\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """User classes, and a shape when the locustfile has one."""
+
+    classes: tuple[type[locust.User], ...]
+    shape: Any = None
+
+    @property
+    def clients(self) -> dict[str, type[locust.User]]:
+        """Client classes in use, by the name they are known under."""
+        known: dict[str, Any] = {"FastHttpUser": locust.FastHttpUser, "HttpUser": locust.HttpUser}
+        return {name: kind for name, kind in known.items() if any(issubclass(cls, kind) for cls in self.classes)}
+
+
+def from_profile(users: Users, url: str) -> Workload:
+    """One user class that picks among the profile's tasks by weight."""
+    base = locust.FastHttpUser if users.client == "fast" else locust.HttpUser
+    attributes: dict[str, Any] = {
+        "host": url,
+        "tasks": _weighted(users),
+        "wait_time": wait_time(users.wait_s),
+        "abstract": False,
+    }
+    if users.client == "fast":
+        attributes |= {"network_timeout": users.timeout_s, "connection_timeout": users.timeout_s, "insecure": True}
+    return Workload((type("ProfileUser", (base,), attributes),))
+
+
+def _weighted(users: Users) -> list[Callable[[Any], None]]:
+    """Each task as often as its weight says: Locust picks uniformly from a list."""
+    divisor = math.gcd(*(task.weight for task in users.task))
+    return [made for task in users.task for made in [_task(task, users)] * (task.weight // divisor)]
+
+
+def _task(task: Task, users: Users) -> Callable[[Any], None]:
+    path = task.name if task.path is None else task.path
+    headers = dict(task.headers) | ({} if users.keep_alive else {"Connection": "close"})
+    options: dict[str, Any] = {"name": task.name, "headers": headers, "data": task.body, "json": task.json}
+    if users.client == "requests":
+        options["timeout"] = users.timeout_s
+    method = task.method.upper()
+    expected = (task.expect_status,) if isinstance(task.expect_status, int) else task.expect_status
+
+    def request(user: Any) -> None:
+        user.client.request(method, path, **options)
+
+    def checked_request(user: Any) -> None:
+        with user.client.request(method, path, catch_response=True, **options) as response:
+            if response.status_code in (expected or ()):
+                response.success()
+            elif response.status_code:
+                response.failure(f"unexpected_status: {response.status_code}")
+
+    return request if expected is None else checked_request
+
+
+def wait_time(wait: Wait | float) -> Callable[[Any], float]:
+    """Locust's wait function for a profile's `wait_s`."""
+    if isinstance(wait, (int, float)):
+        return locust.constant(wait)
+    name, value = next((name, value) for name in wait.__struct_fields__ if (value := getattr(wait, name)) is not None)
+    made: Callable[[Any], float]
+    made = getattr(locust, name)(*value) if name == "between" else getattr(locust, name)(value)
+    return made
+
+
+def from_locustfile(path: Path, url: str | None) -> Workload:
+    """Import a locustfile (in the load thread, so that what it makes at import belongs to its hub).
+
+    Raises InputError: not there, syntax error, exception on import, no users, a user without a host.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: no such locustfile")
+    try:
+        classes, shapes = load_locustfile(str(path.resolve()))
+    except SyntaxError as error:
+        raise InputError(f"{error.filename or path}:{error.lineno}: {error.msg}") from None
+    except (Exception, SystemExit) as error:
+        raise InputError(_import_failure(path, error)) from None
+    kinds = tuple(kind for kind in classes.values() if kind.weight > 0 or kind.fixed_count > 0)
+    if not kinds:
+        raise InputError(f"{path}: no user classes with a weight above 0 (expected a subclass of HttpUser, FastHttpUser or User)")
+    for kind in kinds:
+        if url is not None:
+            kind.host = url
+        elif kind.host is None and issubclass(kind, (locust.HttpUser, locust.FastHttpUser)):
+            raise InputError(f"{path}: {kind.__name__} has no host; give --host URL or a profile with a target")
+    return Workload(kinds, shapes[0] if shapes else None)
+
+
+def _import_failure(path: Path, error: BaseException) -> str:
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).resolve() == path.resolve()]
+    place = f"{path}:{frames[-1].lineno}" if frames else str(path)
+    renamed = _RENAMED.search(str(error))
+    if renamed:
+        return f"{place}: {renamed['old']} is from before Locust 1.0: derive from {renamed['new']}, and `task_set` is `tasks`"
+    return f"{place}: {type(error).__name__} on import: {str(error).splitlines()[0] if str(error) else 'no message'}"

@@ -1,0 +1,87 @@
+"""What the machine is, read once for the session's header. What changes from second to second is the probes' business."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+
+from ..model.events import HostFacts
+from . import parse
+from .ports import ephemeral_range
+from .procfs import numbers, read_once
+
+
+def host_facts() -> HostFacts:
+    """This machine, as this process sees it: its network namespace, its cgroup, its limits."""
+    ports = ephemeral_range()
+    return HostFacts(
+        name=platform.node() or None,
+        system=platform.system() or None,
+        kernel=platform.release() or None,
+        python=platform.python_version(),
+        cpu_model=cpu_model(read_once("/proc/cpuinfo")),
+        cpus=os.cpu_count(),
+        memory_bytes=_memory_bytes(),
+        fds_limit=_fds_limit(),
+        port_range=(ports.first, ports.last) if ports else None,
+        ports_reserved=ports.reserved if ports else None,
+        ports_capacity=ports.capacity if ports else None,
+        tcp_tw_reuse=next(iter(numbers("/proc/sys/net/ipv4/tcp_tw_reuse")), None),
+        somaxconn=next(iter(numbers("/proc/sys/net/core/somaxconn")), None),
+        cgroup_cpus=_cgroup_cpus(),
+    )
+
+
+def cpu_model(cpuinfo: str | None) -> str | None:
+    """The first core's name; None where the architecture gives none."""
+    found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo or "", re.MULTILINE)
+    return found[1] if found else None
+
+
+def cpus_of_quota(cpu_max: str | None) -> float | None:
+    """`cpu.max` of cgroup v2: quota and period in us. None for `max`."""
+    words = (cpu_max or "").split()
+    return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else None
+
+
+def cgroup_folders(proc_cgroup: str | None) -> list[str]:
+    """Folders of this process's cgroup for the CPU, itself and all above it, from /proc/self/cgroup."""
+    folders = []
+    for line in (proc_cgroup or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        roots = {"": ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]}.get(controllers, [])
+        if "cpu" in controllers.split(","):
+            roots = [f"/sys/fs/cgroup/{controllers}", "/sys/fs/cgroup/cpu"]
+        parts = [part for part in path.split("/") if part]
+        folders += ["/".join([root, *parts[:depth]]) for root in roots for depth in range(len(parts), -1, -1)]
+    return folders
+
+
+def _cgroup_cpus() -> float | None:
+    """The tightest quota of all levels above this process."""
+    quotas = []
+    for folder in cgroup_folders(read_once("/proc/self/cgroup")):
+        quotas.append(cpus_of_quota(read_once(f"{folder}/cpu.max")))
+        period = read_once(f"{folder}/cpu.cfs_period_us")
+        quotas.append(cpus_of_quota(f"{read_once(f'{folder}/cpu.cfs_quota_us')} {period}") if period else None)
+    return min((quota for quota in quotas if quota is not None), default=None)
+
+
+def _memory_bytes() -> int | None:
+    total_kb = parse.colon_table(read_once("/proc/meminfo")).get("MemTotal")
+    if total_kb is not None:
+        return total_kb * 1024
+    import psutil
+
+    return int(psutil.virtual_memory().total)
+
+
+def _fds_limit() -> int | None:
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return None if soft == resource.RLIM_INFINITY else soft

@@ -1,0 +1,93 @@
+"""The machine that generator and target may share: cores, memory, pressure, disks, network, open files.
+
+Figures over time are growth between two reads, so the first read leaves them None.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..model.readings import HostReading
+from . import parse
+from .procfs import Growth, KeptFile, per_second
+
+_FILES = {
+    "stat": "/proc/stat",
+    "loadavg": "/proc/loadavg",
+    "meminfo": "/proc/meminfo",
+    "cpu": "/proc/pressure/cpu",
+    "memory": "/proc/pressure/memory",
+    "io": "/proc/pressure/io",
+    "diskstats": "/proc/diskstats",
+    "net": "/proc/net/dev",
+    "file-nr": "/proc/sys/fs/file-nr",
+}
+_PRESSURES = {"cpu": "some", "memory": "full", "io": "full"}
+_NO_DISK = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
+"""Not a disk, or only a view of one that is counted itself."""
+
+
+class HostProbe:
+    """Reads a HostReading a tick."""
+
+    def __init__(self) -> None:
+        self._files = {name: KeptFile(path) for name, path in _FILES.items()}
+        self._growth = Growth()
+        self._is_disk: dict[str, bool] = {}
+
+    def read(self, elapsed_s: float) -> HostReading:
+        """The host over the last `elapsed_s`."""
+        text = {name: file.read() for name, file in self._files.items()}
+        busy, steal, cpus = self._cores(parse.cpu_time(text["stat"]))
+        memory = parse.colon_table(text["meminfo"])
+        total, available = memory.get("MemTotal"), memory.get("MemAvailable")
+        received, sent = parse.interface_bytes(text["net"]) or (None, None)
+        fds, fds_limit = parse.file_nr(text["file-nr"]) or (None, None)
+        pressure = {name: self._pressure(name, text[name], elapsed_s) for name in _PRESSURES}
+        return HostReading(
+            cpu_ratio=busy,
+            cpus=cpus,
+            steal_ratio=steal,
+            load_average_1m=parse.load_average_1m(text["loadavg"]),
+            memory_used_bytes=None if total is None or available is None else (total - available) * 1024,
+            memory_total_bytes=None if total is None else total * 1024,
+            cpu_pressure_ratio=pressure["cpu"],
+            memory_pressure_ratio=pressure["memory"],
+            io_pressure_ratio=pressure["io"],
+            disk_busy_ratio=self._busiest_disk(text["diskstats"], elapsed_s),
+            received_bytes_per_s=per_second(self._growth("received", received), elapsed_s),
+            sent_bytes_per_s=per_second(self._growth("sent", sent), elapsed_s),
+            fds=fds,
+            fds_limit=fds_limit,
+        )
+
+    def _cores(self, now: parse.CpuTime | None) -> tuple[float | None, float | None, int | None]:
+        """Cores busy, cores stolen, cores. Shares of all time that passed, so that the clock tick does not blur them."""
+        if now is None:
+            return None, None, None
+        busy, steal, total = (self._growth(name, value) for name, value in now._asdict().items() if name != "cpus")
+        if busy is None or steal is None or not total:  # a total that stands still is stale
+            return None, None, now.cpus
+        return busy / total * now.cpus, steal / total * now.cpus, now.cpus
+
+    def _pressure(self, name: str, text: str | None, elapsed_s: float) -> float | None:
+        stalled = self._growth(name, parse.pressure_us(text, _PRESSURES[name]))
+        ratio = per_second(stalled, elapsed_s, 1e6)
+        return None if ratio is None else min(ratio, 1.0)
+
+    def _busiest_disk(self, text: str | None, elapsed_s: float) -> float | None:
+        busy = {name: ms for name, ms in parse.disk_busy_ms(text).items() if self._whole_disk(name)}
+        shares = (per_second(self._growth(("disk", name), ms), elapsed_s, 1e3) for name, ms in busy.items())
+        measured = [min(share, 1.0) for share in shares if share is not None]
+        return max(measured, default=None)
+
+    def _whole_disk(self, name: str) -> bool:
+        """A partition has no folder of its own in /sys/block. Asked once a device, without opening anything."""
+        if name not in self._is_disk:
+            self._is_disk[name] = not name.startswith(_NO_DISK) and os.path.exists(f"/sys/block/{name}")
+        return self._is_disk[name]
+
+    def close(self) -> None:
+        """Give the files back."""
+        for file in self._files.values():
+            file.close()

@@ -1,0 +1,56 @@
+"""Which process listens on a port: for a service that ran before we came. Walks over all processes, so asked once."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import parse
+from .procfs import read_once
+from .sockdiag import SockDiag
+
+
+def listening_pid(port: int) -> int | None:
+    """The process that listens on `port` here; of several that share it the one that started first. None: none to be seen."""
+    return _by_inode(port) if sys.platform == "linux" else _by_psutil(port)
+
+
+def _by_inode(port: int) -> int | None:
+    diag = SockDiag()
+    try:
+        inodes = {f"socket:[{row.inode}]" for row in diag.listeners(port) or []}
+    finally:
+        diag.close()
+    pids = sorted(int(name) for name in os.listdir("/proc") if name.isdigit()) if inodes else []
+    holders = [pid for pid in pids if _holds(pid, inodes)]
+    return min(holders, key=_started, default=None)
+
+
+def _holds(pid: int, inodes: set[str]) -> bool:
+    try:
+        return any(_link(f"/proc/{pid}/fd/{fd}") in inodes for fd in os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return False
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def _started(pid: int) -> tuple[int, int]:
+    stat = parse.stat(read_once(f"/proc/{pid}/stat"))
+    return (stat.started_ticks if stat else sys.maxsize, pid)
+
+
+def _by_psutil(port: int) -> int | None:
+    import psutil
+
+    try:
+        rows = psutil.net_connections("tcp")
+    except psutil.Error:
+        return None
+    pids = sorted(row.pid for row in rows if row.status == psutil.CONN_LISTEN and row.laddr.port == port and row.pid)
+    return pids[0] if pids else None

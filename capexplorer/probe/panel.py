@@ -1,0 +1,95 @@
+"""All probes as one: opened before load starts, read once a tick by the recorder, turned to another target when it restarts."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from ..model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
+from .app import AppProbe
+
+if sys.platform == "linux":
+    from .host import HostProbe
+    from .ports import PortsProbe
+    from .process import GeneratorProbe, TargetProbe
+    from .tcp import TcpProbe
+else:
+    from .portable import GeneratorProbe, HostProbe, PortsProbe, TargetProbe, TcpProbe
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What all probes read in one tick."""
+
+    generator: GeneratorReading
+    targets: tuple[TargetReading, ...]
+    """Empty while nothing is watched."""
+    host: HostReading
+    ports: PortsReading
+    tcp: TcpReading
+    app: dict[str, float] | None
+    """The target's own metrics; None when they did not come, or there are none."""
+
+
+class Probes:
+    """One recorder thread reads; `watch` may be called from any thread."""
+
+    def __init__(self, load_tid: int | None = None, screen_tid: int | None = None, recorder_tid: int | None = None) -> None:
+        self._generator = GeneratorProbe(load_tid, screen_tid, recorder_tid)
+        self._host = HostProbe()
+        self._ports = PortsProbe()
+        self._tcp = TcpProbe()
+        self._watched = self._next = _Watched(None, None)
+
+    def watch(self, pid: int | None, port: int | None = None, metrics_url: str | None = None) -> None:
+        """From the next tick on the target is `pid` and what descends from it; None: there is no target to watch.
+
+        `port` is where it listens, for its accept queue. Files are opened here and now.
+        """
+        target = TargetProbe(pid, port) if pid is not None else None
+        self._next = _Watched(target, AppProbe(metrics_url) if metrics_url else None)
+
+    def read(self, elapsed_s: float, lag_ms: tuple[float, float, float] | None = None, ports_exhausted: bool = False) -> Readings:
+        """Everything over the `elapsed_s` since the last call; figures over time are None at the first.
+
+        `lag_ms`: the load room's loop lag (p50, p99, max). `ports_exhausted`: EADDRNOTAVAIL was seen, so count ports now.
+        """
+        self._turn()
+        return Readings(
+            generator=self._generator.read(elapsed_s, lag_ms),
+            targets=self._targets(elapsed_s),
+            host=self._host.read(elapsed_s),
+            tcp=self._tcp.read(),
+            ports=self._ports.read(elapsed_s, dump_now=ports_exhausted),
+            app=self._watched.app.read() if self._watched.app else None,  # last: it may take half a second
+        )
+
+    def _turn(self) -> None:
+        """To the target that was last asked for. The old one's files are closed here, in the thread that reads them."""
+        if self._watched is not self._next:
+            self._watched.close()
+            self._watched = self._next
+            self._tcp.watch(self._watched.target.pid if self._watched.target else None)
+
+    def _targets(self, elapsed_s: float) -> tuple[TargetReading, ...]:
+        target = self._watched.target
+        if target is None:
+            return ()
+        queue = self._tcp.listen_queue(target.port) if target.port is not None else None
+        return (target.read(elapsed_s, queue),)
+
+    def close(self) -> None:
+        """Give all files and sockets back. Not while `read` runs."""
+        self._turn()
+        for each in (self._generator, self._host, self._ports, self._tcp, self._watched):
+            each.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    target: TargetProbe | None
+    app: AppProbe | None
+
+    def close(self) -> None:
+        if self.target is not None:
+            self.target.close()

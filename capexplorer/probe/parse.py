@@ -1,0 +1,160 @@
+"""The texts of /proc as values: pure functions, one for each file, that give None for what is not there.
+
+Must not open anything; what a figure means to a reading is the probes' business.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Stat(NamedTuple):
+    """/proc/PID/stat: what is used of it. Times in clock ticks, start time since boot."""
+
+    state: str
+    parent: int
+    reaped_ticks: int
+    """CPU time of children that were waited for, and of theirs."""
+    threads: int
+    started_ticks: int
+    rss_pages: int
+
+
+class Schedule(NamedTuple):
+    """schedstat of one thread: nanoseconds on a core, nanoseconds runnable without one, and how often it ran."""
+
+    on_cpu_ns: int
+    run_delay_ns: int
+    slices: int
+
+
+class CpuTime(NamedTuple):
+    """The `cpu` line of /proc/stat in clock ticks, all cores together."""
+
+    busy: int
+    steal: int
+    total: int
+    cpus: int
+
+
+def stat(text: str | None) -> Stat | None:
+    """One process. The name may hold spaces and brackets, so fields count from the last bracket."""
+    if not text:
+        return None
+    fields = text[text.rfind(")") + 2 :].split()
+    if len(fields) < 22:
+        return None
+    return Stat(
+        state=fields[0],
+        parent=int(fields[1]),
+        reaped_ticks=int(fields[13]) + int(fields[14]),
+        threads=int(fields[17]),
+        started_ticks=int(fields[19]),
+        rss_pages=int(fields[21]),
+    )
+
+
+def schedstat(text: str | None) -> Schedule | None:
+    """One thread. A kernel that does not count prints three zeros: that is no measurement."""
+    fields = (text or "").split()
+    if len(fields) != 3 or fields == ["0", "0", "0"]:
+        return None
+    return Schedule(*map(int, fields))
+
+
+def statm_rss_pages(text: str | None) -> int | None:
+    """Resident pages."""
+    fields = (text or "").split()
+    return int(fields[1]) if len(fields) > 1 else None
+
+
+def colon_table(text: str | None) -> dict[str, int]:
+    """`name: number ...` lines, such as io and meminfo (there in kB), first number of each."""
+    table = {}
+    for line in (text or "").splitlines():
+        name, _, rest = line.partition(":")
+        value = rest.split()
+        if value and value[0].isdigit():
+            table[name] = int(value[0])
+    return table
+
+
+def soft_limit_of_open_files(text: str | None) -> int | None:
+    """From /proc/PID/limits; None also for `unlimited`."""
+    for line in (text or "").splitlines():
+        if line.startswith("Max open files"):
+            soft = line.split()[3]
+            return int(soft) if soft.isdigit() else None
+    return None
+
+
+def cpu_time(text: str | None) -> CpuTime | None:
+    """Busy is user, nice, system and interrupts; idle, iowait and steal are not. Guest time is already within user."""
+    lines = (text or "").splitlines()
+    if not lines or not lines[0].startswith("cpu "):
+        return None
+    user, nice, system, idle, iowait, irq, softirq, steal = [*map(int, lines[0].split()[1:9]), 0, 0, 0, 0, 0, 0, 0, 0][:8]
+    busy = user + nice + system + irq + softirq
+    cpus = sum(line.startswith("cpu") for line in lines[1:])
+    return CpuTime(busy, steal, busy + idle + iowait + steal, cpus)
+
+
+def load_average_1m(text: str | None) -> float | None:
+    """First figure of /proc/loadavg."""
+    return float(text.split()[0]) if text else None
+
+
+def pressure_us(text: str | None, kind: str) -> int | None:
+    """Total stall of a PSI file in microseconds; `kind` is `some` or `full`."""
+    for line in (text or "").splitlines():
+        if line.startswith(f"{kind} "):
+            return int(line.rpartition("total=")[2])
+    return None
+
+
+def disk_busy_ms(text: str | None) -> dict[str, int]:
+    """Milliseconds with work in flight, by block device (partitions too)."""
+    rows = (line.split() for line in (text or "").splitlines())
+    return {row[2]: int(row[12]) for row in rows if len(row) > 12}
+
+
+def interface_bytes(text: str | None) -> tuple[int, int] | None:
+    """Received and sent by all interfaces of /proc/net/dev; None when there is none."""
+    rows = [line.partition(":")[2].split() for line in (text or "").splitlines() if ":" in line]
+    return (sum(int(row[0]) for row in rows), sum(int(row[8]) for row in rows)) if rows else None
+
+
+def file_nr(text: str | None) -> tuple[int, int] | None:
+    """Open files of the system and their limit."""
+    fields = (text or "").split()
+    return (int(fields[0]), int(fields[2])) if len(fields) == 3 else None
+
+
+def named_counters(text: str | None) -> dict[str, int]:
+    """/proc/net/snmp and netstat: a line of names, then a line of values, each with its prefix. Keys are `TcpExt.ListenDrops`."""
+    lines = (text or "").splitlines()
+    table = {}
+    for names, values in zip(lines[::2], lines[1::2], strict=False):
+        prefix = names.partition(":")[0]
+        for name, value in zip(names.split()[1:], values.split()[1:], strict=False):
+            table[f"{prefix}.{name}"] = int(value)
+    return table
+
+
+def sockstat(text: str | None) -> dict[str, int]:
+    """/proc/net/sockstat: keys are `TCP.inuse`."""
+    table = {}
+    for line in (text or "").splitlines():
+        prefix, _, rest = line.partition(":")
+        words = rest.split()
+        table.update({f"{prefix}.{name}": int(value) for name, value in zip(words[::2], words[1::2], strict=False)})
+    return table
+
+
+def port_ranges(text: str | None) -> list[tuple[int, int]]:
+    """`8080,9000-9100` as first and last ports: the form of ip_local_reserved_ports."""
+    ranges = []
+    for part in (text or "").replace(",", " ").split():
+        first, _, last = part.partition("-")
+        ranges.append((int(first), int(last or first)))
+    return ranges

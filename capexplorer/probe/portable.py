@@ -1,0 +1,158 @@
+"""The probes where there is no /proc (macOS, Windows): what psutil gives, and None for the rest. Never used on Linux."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import psutil
+
+from ..model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
+from .procfs import Growth, per_second
+
+T = TypeVar("T")
+
+
+def _or_none(read: Callable[[], T]) -> T | None:
+    """What `read` gives, or None when it is denied, gone, or not of this platform."""
+    try:
+        return read()
+    except (psutil.Error, OSError, AttributeError, NotImplementedError):
+        return None
+
+
+def _open_files(process: Any) -> int | None:
+    """Descriptors; handles on Windows, which have no limit to compare with, are not told."""
+    return _or_none(lambda: int(process.num_fds()))
+
+
+def _cpu_ns(process: Any) -> int | None:
+    times = _or_none(process.cpu_times)
+    return None if times is None else round((times.user + times.system) * 1e9)
+
+
+class GeneratorProbe:
+    """This process as a whole: threads are not told apart."""
+
+    def __init__(self, load_tid: int | None, screen_tid: int | None, recorder_tid: int | None) -> None:
+        self._process = psutil.Process()
+        self._growth = Growth()
+
+    def read(self, elapsed_s: float, lag_ms: tuple[float, float, float] | None = None) -> GeneratorReading:
+        """The generator over the last `elapsed_s`."""
+        memory = _or_none(self._process.memory_info)
+        lag_p50, lag_p99, lag_max = lag_ms or (None, None, None)
+        return GeneratorReading(
+            process_cpu_ratio=per_second(self._growth("cpu", time.process_time_ns()), elapsed_s, 1e9),
+            rss_bytes=memory.rss if memory else None,
+            fds=_open_files(self._process),
+            fds_limit=_own_limit(),
+            loop_lag_p50_ms=lag_p50,
+            loop_lag_p99_ms=lag_p99,
+            loop_lag_max_ms=lag_max,
+        )
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class TargetProbe:
+    """A target and all that descend from it. CPU of children that end is lost with them."""
+
+    def __init__(self, pid: int, port: int | None = None) -> None:
+        self.pid = pid
+        self.port = port
+        self._root = _or_none(lambda: psutil.Process(pid))
+        self._growth = Growth()
+
+    def read(self, elapsed_s: float, accept_queue: tuple[int, int] | None = None) -> TargetReading:
+        """The tree over the last `elapsed_s`."""
+        root = self._root
+        if root is None or not root.is_running() or _or_none(root.status) == psutil.STATUS_ZOMBIE:
+            return TargetReading(pid=self.pid, alive=False)
+        tree = [root, *(_or_none(lambda: root.children(recursive=True)) or [])]
+        grown = [self._growth(process, _cpu_ns(process)) for process in tree]
+        measured = [growth for growth in grown if growth is not None]
+        memory = [info.rss for info in map(_or_none, [process.memory_info for process in tree]) if info is not None]
+        fds = [_open_files(process) for process in tree]
+        return TargetReading(
+            pid=self.pid,
+            processes=len(tree),
+            threads=_or_none(lambda: sum(process.num_threads() for process in tree)),
+            cpu_ratio=per_second(sum(measured), elapsed_s, 1e9) if measured else None,
+            rss_bytes=sum(memory) if len(memory) == len(tree) else None,
+            fds=None if None in fds else sum(count for count in fds if count is not None),
+        )
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class HostProbe:
+    """The machine."""
+
+    def __init__(self) -> None:
+        self._growth = Growth()
+
+    def read(self, elapsed_s: float) -> HostReading:
+        """The host over the last `elapsed_s`."""
+        memory = psutil.virtual_memory()
+        net = _or_none(psutil.net_io_counters)
+        cpus = psutil.cpu_count()
+        return HostReading(
+            cpu_ratio=self._cores(cpus),
+            cpus=cpus,
+            load_average_1m=_or_none(lambda: float(psutil.getloadavg()[0])),
+            memory_used_bytes=memory.total - memory.available,
+            memory_total_bytes=memory.total,
+            received_bytes_per_s=per_second(self._growth("received", net.bytes_recv if net else None), elapsed_s),
+            sent_bytes_per_s=per_second(self._growth("sent", net.bytes_sent if net else None), elapsed_s),
+        )
+
+    def _cores(self, cpus: int | None) -> float | None:
+        times = psutil.cpu_times()
+        idle = self._growth("idle", round((times.idle + getattr(times, "iowait", 0.0)) * 1e6))
+        total = self._growth("total", round(sum(times) * 1e6))
+        return None if idle is None or not total or cpus is None else max(0.0, (1 - idle / total) * cpus)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class PortsProbe:
+    """Not measured here: the range has no portable source, and psutil's connections want root on macOS."""
+
+    def read(self, elapsed_s: float, dump_now: bool = False) -> PortsReading:
+        """Nothing."""
+        return PortsReading()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class TcpProbe:
+    """Not measured here."""
+
+    def watch(self, pid: int | None) -> None:
+        """Nothing to turn."""
+
+    def read(self) -> TcpReading:
+        """Nothing."""
+        return TcpReading()
+
+    def listen_queue(self, port: int) -> tuple[int, int] | None:
+        """Nothing."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _own_limit() -> int | None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return None if soft == resource.RLIM_INFINITY else soft

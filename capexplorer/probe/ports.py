@@ -1,0 +1,207 @@
+"""Ephemeral ports: how many there are, how many are held, and when they run out.
+
+A port is held by the end that connected. On loopback the kernel's totals (sockstat) hold both ends, and TIME_WAIT lies at the end
+that closed first, so totals say nothing about ports. Client ends are told apart by their local port: it lies in the ephemeral
+range and nobody listens on it; that filter runs in the kernel. One (source, destination) may hold as many as the range has, so
+`used` is that of the fullest pair.
+
+Cost: all states but TIME_WAIT are counted at every tick (0.15 ms; 1.5 ms while 25,000 TIME_WAIT lie between). TIME_WAIT rows are
+counted at most `_COUNTED_PER_S`; between two counts they are the kernel's TIME_WAIT total of now times each pair's share of it
+at the last count, and `by_state` is empty.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import Counter, deque
+from typing import NamedTuple
+
+from ..model.readings import PortsReading
+from . import parse
+from .procfs import numbers, read_once
+from .sockdiag import ESTABLISHED, HOLDING, STATES, TIME_WAIT, Key, SockDiag, ports_between
+from .tcp import SocketTotals
+
+_COUNTED_PER_S = 8000
+"""TIME_WAIT rows a second, on average: 0.4 us each, so 0.3% of a core; 25,000 rows are counted every fourth second."""
+
+_SHARES_HOLD_WITHIN = 0.25
+"""Shares of the last count speak for a total that has changed by less than this; else it is counted at once."""
+
+_SMOOTHED_OVER_S = 10.0
+_TIME_WAIT_LASTS_S = 60.0
+"""TCP_TIMEWAIT_LEN, fixed in Linux."""
+
+_MAPPED = bytes(10) + b"\xff\xff"
+_IPV4 = 2
+
+
+class Range(NamedTuple):
+    """The ephemeral range."""
+
+    first: int
+    last: int
+    reserved: int
+    """Ports within it that are never handed out."""
+
+    @property
+    def capacity(self) -> int:
+        """Ports that can be handed out to one (source, destination)."""
+        return self.last - self.first + 1 - self.reserved
+
+
+class Pair(NamedTuple):
+    """A source address and a destination: connections between them compete for the same ports."""
+
+    source: bytes
+    address: bytes
+    port: int
+
+    @property
+    def destination(self) -> str:
+        """`address:port`."""
+        address = ipaddress.ip_address(self.address)
+        return f"[{address}]:{self.port}" if address.version == 6 else f"{address}:{self.port}"
+
+
+def ephemeral_range() -> Range | None:
+    """As this network namespace has it; None where it cannot be read."""
+    bounds = numbers("/proc/sys/net/ipv4/ip_local_port_range")
+    if len(bounds) != 2:
+        return None
+    return range_of(bounds[0], bounds[1], parse.port_ranges(read_once("/proc/sys/net/ipv4/ip_local_reserved_ports")))
+
+
+def range_of(first: int, last: int, reserved: list[tuple[int, int]]) -> Range:
+    """Only reserved ports that lie within the range take from it."""
+    return Range(first, last, len({port for low, high in reserved for port in range(max(low, first), min(high, last) + 1)}))
+
+
+class PortsProbe:
+    """Reads a PortsReading a tick."""
+
+    def __init__(self) -> None:
+        self._range = ephemeral_range()
+        self._diag = SockDiag()
+        self._totals = SocketTotals()
+        self._time_wait = _TimeWait()
+        self._burn = _Burn()
+
+    def read(self, elapsed_s: float, dump_now: bool = False) -> PortsReading:
+        """The ports now. `dump_now` (at the first EADDRNOTAVAIL): count TIME_WAIT rows too, whatever it costs."""
+        if self._range is None:
+            return PortsReading()
+        total = self._totals.read().get("TCP.tw")
+        exact = total is not None and (self._time_wait.due(total, elapsed_s) or dump_now)
+        pairs = self._pairs(total, exact)
+        if pairs is None:
+            return PortsReading(capacity=self._range.capacity)
+        pair, states = max(pairs.items(), key=lambda each: each[1].total(), default=(None, Counter[int]()))
+        used = states.total()
+        burn = self._burn.rate(used, elapsed_s)
+        return PortsReading(
+            capacity=self._range.capacity,
+            used=used,
+            time_wait=states[TIME_WAIT],
+            established=states[ESTABLISHED],
+            by_state={STATES[state]: count for state, count in sorted(states.items()) if count} if exact else {},
+            destination=pair.destination if pair else None,
+            burn_rate_per_s=burn,
+            exhausted_in_s=exhausted_in_s(self._range.capacity, used, states[TIME_WAIT], burn),
+        )
+
+    def _pairs(self, total: int | None, exact: bool) -> dict[Pair, Counter[int]] | None:
+        """Sockets by pair and state; `total` is the kernel's TIME_WAIT count. None when the kernel does not tell."""
+        listening = self._diag.listeners()
+        if listening is None or total is None or self._range is None:
+            return None
+        client_ends = ports_between(self._range.first, self._range.last, {row.port for row in listening})
+        if exact:
+            waiting = self._diag.count([TIME_WAIT], client_ends)
+            if waiting is None:
+                return None
+            self._time_wait.counted(_by_pair(waiting), total)
+        held = self._diag.count(HOLDING, client_ends)
+        if held is None:
+            return None
+        pairs = _by_pair(held)
+        for pair, count in self._time_wait.rows(total).items():
+            pairs.setdefault(pair, Counter())[TIME_WAIT] += count
+        return pairs
+
+    def close(self) -> None:
+        """Give files and socket back."""
+        self._diag.close()
+        self._totals.close()
+
+
+def exhausted_in_s(capacity: int, used: int, time_wait: int, burn_per_s: float | None) -> float | None:
+    """Seconds to `capacity` at this rate; None when ports do not grow, or level off below it.
+
+    TIME_WAIT levels off: after 60 s as many leave as come. Growth that has not yet made 60 s worth of TIME_WAIT and would not
+    fill the range with that is no threat (100 new connections a second make 6,000, not 28,000).
+    """
+    if burn_per_s is None or burn_per_s <= 0:
+        return None
+    plateau = burn_per_s * _TIME_WAIT_LASTS_S
+    held = used - time_wait
+    if held < time_wait <= plateau < capacity - held:
+        return None
+    return max(capacity - used, 0) / burn_per_s
+
+
+def _by_pair(counts: Counter[Key]) -> dict[Pair, Counter[int]]:
+    pairs: dict[Pair, Counter[int]] = {}
+    for (family, state, port, source, address), count in counts.items():
+        pair = Pair(_address(family, source), _address(family, address), int.from_bytes(port, "big"))
+        pairs.setdefault(pair, Counter())[state] += count
+    return pairs
+
+
+def _address(family: int, raw: bytes) -> bytes:
+    """4 or 16 bytes. An IPv6 socket that speaks IPv4 shares the ports of IPv4."""
+    if family == _IPV4:
+        return raw[:4]
+    return raw[12:] if raw.startswith(_MAPPED) else raw
+
+
+class _TimeWait:
+    """When to count TIME_WAIT rows, and what is known of them between."""
+
+    def __init__(self) -> None:
+        self._allowed = 0.0
+        self._counted_total = 0
+        self._counts: dict[Pair, int] = {}
+
+    def due(self, total: int, elapsed_s: float) -> bool:
+        """Whether counting `total` rows now keeps to the rate, or cannot wait."""
+        self._allowed += elapsed_s * _COUNTED_PER_S
+        return total <= self._allowed or abs(total - self._counted_total) > self._counted_total * _SHARES_HOLD_WITHIN
+
+    def counted(self, pairs: dict[Pair, Counter[int]], total: int) -> None:
+        """They were counted, while the kernel's total (both ends, all ports) was `total`."""
+        self._allowed = 0.0
+        self._counted_total = total
+        self._counts = {pair: states.total() for pair, states in pairs.items()}
+
+    def rows(self, total: int) -> dict[Pair, int]:
+        """Rows by pair now that the kernel's total is `total`: as counted, scaled by how the total has changed since."""
+        scale = total / self._counted_total if self._counted_total else 1.0
+        return {pair: round(count * scale) for pair, count in self._counts.items()}
+
+
+class _Burn:
+    """Growth a second over the last ten seconds."""
+
+    def __init__(self) -> None:
+        self._now_s = 0.0
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def rate(self, used: int, elapsed_s: float) -> float | None:
+        """None at the first tick."""
+        self._now_s += elapsed_s
+        while self._seen and self._now_s - self._seen[0][0] > _SMOOTHED_OVER_S + elapsed_s / 2:
+            self._seen.popleft()
+        self._seen.append((self._now_s, used))
+        since_s, then = self._seen[0]
+        return (used - then) / (self._now_s - since_s) if self._now_s > since_s else None

@@ -1,0 +1,189 @@
+"""The summary of a session: the document that `export --format json` prints, and whose keys are a contract.
+
+Built from the timeline alone. A figure that was not measured is None, never 0. Knees, causes and the rest are marks: the lists
+hold what was marked, and are empty when nothing was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model.events import Latency, LevelEndpoint, LevelFigures, Mark, Note
+from ..model.timeline import Level, Timeline
+
+SCHEMA = "capexplorer.summary/1"
+
+_FIGURES = (
+    "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m", "generator_cpu_ratio", "loop_lag_p99_ms",
+    "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
+)  # fmt: skip
+_COUNTS = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
+"""Figures that are whole numbers."""
+
+
+def summarise(timeline: Timeline) -> dict[str, Any]:
+    """The whole document, as plain values."""
+    marks = [mark for mark in timeline.marks.values() if mark.state != "retracted"]
+    levels = [entry for level in timeline.levels for entry in _levels(level, timeline)]
+    return {
+        "schema": SCHEMA,
+        "session": _session(timeline),
+        "levels": levels,
+        "endpoints": _endpoints(timeline.levels),
+        "knees": [_knee(mark) for mark in marks if mark.kind in ("knee", "at_or_below", "bend", "latency_knee")],
+        "no_knee_up_to_users": None,
+        "causes": [_cause(mark) for mark in marks if mark.kind in ("cause", "leak")],
+        "bottlenecks": [_bottleneck(mark) for mark in marks if mark.kind == "bottleneck"],
+        "slo": [],
+        "recoveries": [mark.evidence for mark in marks if mark.kind == "recovery"],
+        "shifts": [mark.evidence for mark in marks if mark.kind == "shift"],
+        "stop_rules": [mark.evidence for mark in marks if mark.kind == "stop_rule"],
+        "notes": [{"t_s": _rounded(note.t_s), "text": note.text} for note in timeline.journal if isinstance(note, Note)],
+        "verdict": verdict(timeline),
+    }
+
+
+def verdict(timeline: Timeline) -> str:
+    """One sentence. No knee and no bottleneck is claimed: what was seen is told."""
+    settled = [level for level in timeline.levels if level.figures.goodput_rps is not None and level.users]
+    if not settled:
+        return "No level settled: nothing can be said about capacity."
+    best = max(settled, key=lambda level: level.figures.goodput_rps or 0.0)
+    figures = best.figures
+    told = f"{len(settled)} level{'s' * (len(settled) != 1)} settled; the most finished work was {figures.goodput_rps:.4g}/s"
+    return f"{told} at {best.users} users{_p95(figures)}. No detector has looked for a knee or a bottleneck."
+
+
+def _p95(figures: LevelFigures) -> str:
+    p95_ms = figures.latency_ms.p95
+    return "" if p95_ms is None else f" (p95 {p95_ms:.4g} ms)"
+
+
+def _session(timeline: Timeline) -> dict[str, Any]:
+    header = timeline.header
+    if header is None:
+        raise ValueError("a session has a header")
+    return {
+        "id": header.id,
+        "label": header.label,
+        "started_at": header.started_at,
+        "duration_s": _rounded(timeline.last_s),
+        "profile": header.profile.get("name"),
+        "target": header.target.name,
+        "complete": timeline.ended is not None,
+        "engine": {"mode": header.engine.mode, "workers": header.engine.workers},
+        "client_floor_ms": {
+            name: {"p50": _rounded(each.p50_ms), "p99": _rounded(each.p99_ms)} for name, each in header.client_floor_ms.items()
+        },
+    }
+
+
+def _levels(level: Level, timeline: Timeline) -> list[dict[str, Any]]:
+    """One entry a level; a ramp has one a bin."""
+    if not level.opened.ramp:
+        return [_level(level, timeline, level.users, level.figures, level.endpoints, "step")]
+    return [_level(level, timeline, each.users, each.figures, each.endpoints, "ramp") for each in level.bins]
+
+
+def _level(
+    level: Level,
+    timeline: Timeline,
+    users: float,
+    figures: LevelFigures,
+    endpoints: tuple[LevelEndpoint, ...],
+    kind: str,
+) -> dict[str, Any]:
+    opened = level.opened
+    return {
+        "index": opened.index,
+        "epoch": opened.epoch,
+        "users": int(users) if users == int(users) else _rounded(users),
+        "by": opened.by,
+        "kind": kind,
+        "started_s": _rounded(opened.t_s),
+        "settled_s": _rounded(level.settled_s),
+        "ended_s": _rounded(level.ended_s if level.ended_s is not None else timeline.last_s),
+        "settled": figures.settled,
+        "requests": figures.requests,
+        "failures": figures.failures,
+        "failure_ratio": _rounded(figures.failure_ratio, 6),
+        "failures_while_unsettled": figures.failures_while_unsettled,
+        "throughput_rps": _rounded(figures.throughput_rps),
+        "goodput_rps": _rounded(figures.goodput_rps),
+        "goodput_se_rps": _rounded(figures.goodput_se_rps, 4),
+        "latency_ms": _latency(figures.latency_ms),
+        "endpoints": [_endpoint(each) for each in endpoints],
+        **{name: _figure(name, getattr(figures, name)) for name in _FIGURES},
+    }
+
+
+def _endpoint(endpoint: LevelEndpoint) -> dict[str, Any]:
+    return {
+        "name": endpoint.name,
+        "method": endpoint.method,
+        "requests": endpoint.requests,
+        "failures": endpoint.failures,
+        "mean_bytes": _rounded(endpoint.mean_bytes),
+        "latency_ms": _latency(endpoint.latency_ms),
+    }
+
+
+def _endpoints(levels: list[Level]) -> list[dict[str, Any]]:
+    """Settled seconds of all levels together."""
+    sums: dict[tuple[str, str], list[int]] = {}
+    for level in levels:
+        for each in level.endpoints:
+            counts = sums.setdefault((each.name, each.method), [0, 0])
+            counts[0] += each.requests
+            counts[1] += each.failures
+    return [{"name": name, "method": method, "requests": n, "failures": bad} for (name, method), (n, bad) in sums.items()]
+
+
+def _latency(latency: Latency) -> dict[str, float | None]:
+    return {name: _rounded(getattr(latency, name)) for name in latency.__struct_fields__}
+
+
+def _knee(mark: Mark) -> dict[str, Any]:
+    names = ("users_low", "users_high", "capacity_rps", "limit")
+    evidence = dict(mark.evidence)
+    return {
+        "kind": mark.kind,
+        "epoch": mark.epoch,
+        "users": mark.users,
+        **{name: evidence.pop(name, None) for name in names},
+        "confidence": mark.confidence,
+        "evidence": evidence,
+    }
+
+
+def _cause(mark: Mark) -> dict[str, Any]:
+    evidence = dict(mark.evidence)
+    count, first_s, last_s = (evidence.pop(name, None) for name in ("count", "first_s", "last_s"))
+    return {
+        "id": mark.id,
+        "severity": mark.severity,
+        "count": count,
+        "first_s": first_s,
+        "last_s": last_s,
+        "users": mark.users,
+        "evidence": evidence,
+        "advice": mark.advice,
+    }
+
+
+def _bottleneck(mark: Mark) -> dict[str, Any]:
+    return {
+        "id": mark.id,
+        "users": mark.users,
+        "confidence": mark.confidence,
+        "evidence": mark.evidence,
+        "advice": mark.advice,
+    }
+
+
+def _figure(name: str, value: float | None) -> float | int | None:
+    return round(value) if name in _COUNTS and value is not None else _rounded(value)
+
+
+def _rounded(value: float | None, digits: int = 3) -> float | None:
+    return None if value is None else round(value, digits)

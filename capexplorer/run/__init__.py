@@ -1,0 +1,5 @@
+"""Live composition: load + probes + target + session make one stream of events, and one set of controls.
+
+`live` is the run as others see it (EventSource, Controls); `pump` is its one thread that orders, records and ticks; the rest are
+its parts. Must not know any screen.
+"""

@@ -1,0 +1,136 @@
+"""What is printed to descriptors 1 and 2 of this process goes to the session, not through the screen.
+
+gevent prints resolver tracebacks under EMFILE, Locust logs, user code prints: any of it would tear the screen. The real stdout
+and stderr stay reachable as duplicates for those who own them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from typing import IO, Literal
+
+from ..model.events import Log
+
+Tell = Callable[[str, str, str], None]
+"""source, level, text; called from any thread."""
+
+LINE_BYTES = 8_192
+"""A longer line is cut."""
+
+
+class Capture:
+    """`begin` before load starts; `end` gives the descriptors back."""
+
+    def __init__(self) -> None:
+        self.stdout: IO[str] | None = None
+        """The real stdout while captured."""
+        self.stderr: IO[str] | None = None
+        self._kept: dict[int, int] = {}
+
+    def begin(self, tell: Tell, start_thread: Callable[[Callable[[], None]], None]) -> None:
+        """Redirect 1 and 2 into pipes that native threads read line by line."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for fd, source in ((1, "stdout"), (2, "stderr")):
+            self._kept[fd] = os.dup(fd)
+            reader, writer = os.pipe()
+            os.dup2(writer, fd)
+            os.close(writer)
+            start_thread(_reading(reader, source, tell))
+        self.stdout = os.fdopen(os.dup(self._kept[1]), "w", buffering=1)
+        self.stderr = os.fdopen(os.dup(self._kept[2]), "w", buffering=1)
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+
+    def end(self) -> None:
+        """Put 1 and 2 back; the pipes end, and so do their readers."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for fd, kept in self._kept.items():
+            os.dup2(kept, fd)
+            os.close(kept)
+        self._kept.clear()
+
+
+def _reading(reader: int, source: str, tell: Tell) -> Callable[[], None]:
+    def read() -> None:
+        rest = b""
+        while chunk := os.read(reader, 65_536):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                tell(source, "info", line[:LINE_BYTES].decode("utf-8", "replace"))
+            if len(rest) > LINE_BYTES:
+                tell(source, "info", rest[:LINE_BYTES].decode("utf-8", "replace"))
+                rest = b""
+        if rest:
+            tell(source, "info", rest.decode("utf-8", "replace"))
+        os.close(reader)
+
+    return read
+
+
+class LogHandler(logging.Handler):
+    """The logging module's records, as log events. Without a lock: threads here are native ones and greenlets together."""
+
+    def __init__(self, tell: Tell) -> None:
+        super().__init__(logging.INFO)
+        self._tell = tell
+
+    def createLock(self) -> None:  # noqa: N802 - logging's name
+        """None: `tell` is atomic."""
+        self.lock = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hand one record over."""
+        source = (
+            "locust" if record.name.startswith("locust") else "capexplorer" if record.name.startswith("capexplorer") else "stderr"
+        )
+        self._tell(source, record.levelname.lower(), self.format(record))
+
+    def install(self) -> None:
+        """As the only handler of the root logger."""
+        root = logging.getLogger()
+        root.handlers[:] = [self]
+        root.setLevel(logging.INFO)
+        logging.raiseExceptions = False
+
+
+LINES_A_TICK = 200
+_LEVELS: dict[str, Literal["debug", "info", "warning", "error", "critical"]] = {
+    "debug": "debug", "info": "info", "warning": "warning", "error": "error", "critical": "critical",
+}  # fmt: skip
+_SOURCES: dict[str, Literal["stdout", "stderr", "locust", "target", "capexplorer"]] = {
+    "stdout": "stdout", "stderr": "stderr", "locust": "locust", "target": "target", "capexplorer": "capexplorer",
+}  # fmt: skip
+
+
+class LogGate:
+    """Lines of one tick: equal ones told once with their count, and never more than LINES_A_TICK: users can print without end."""
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[str, str, str], int] = {}
+        self._left_out = 0
+
+    def add(self, source: str, level: str, text: str) -> None:
+        """One line."""
+        key = (source, level, text)
+        if key in self._lines or len(self._lines) < LINES_A_TICK:
+            self._lines[key] = self._lines.get(key, 0) + 1
+        else:
+            self._left_out += 1
+
+    def drain(self, t_s: float) -> list[Log]:
+        """The tick's lines in the order first seen."""
+        logs = [
+            Log(t_s=t_s, source=_SOURCES[source], level=_LEVELS.get(level, "info"), text=text, repeated=count)
+            for (source, level, text), count in self._lines.items()
+        ]
+        if self._left_out:
+            text = f"{self._left_out} more lines in this second were left out"
+            logs.append(Log(t_s=t_s, source="capexplorer", level="warning", text=text))
+        self._lines.clear()
+        self._left_out = 0
+        return logs

@@ -1,0 +1,63 @@
+"""A session's beginning: floors are measured, the log is created, and its first line says under which conditions it was made."""
+
+from __future__ import annotations
+
+import platform
+from datetime import datetime
+from importlib import metadata
+
+from ..load import floor
+from ..load.host import LoadHost
+from ..load.users import Workload
+from ..model.events import SCHEMA, ClientFloor, Engine, Header
+from ..probe.facts import host_facts
+from ..profile import plain
+from ..session.names import new_path
+from ..session.writer import SessionWriter
+from .options import RunOptions
+from .pump import INTERVAL_S
+from .service import Service, measure_floors
+
+VERSIONED = ("capexplorer", "locust", "gevent", "geventhttpclient", "requests", "textual", "hdrhistogram")
+
+
+def build_header(options: RunOptions, host: LoadHost, workload: Workload, service: Service) -> tuple[Header, SessionWriter]:
+    """The header and the log it is to be written to. Raises LogWriteError: the log cannot be created."""
+    now = datetime.now().astimezone()
+    session_id, path = new_path(options.sessions_dir, options.name, now)
+    writer = SessionWriter(path)
+    floors: dict[str, ClientFloor] = {}
+
+    def measure(url: str) -> None:
+        for name, kind in workload.clients.items():
+            found = host.call(lambda kind=kind: floor.measure(kind, url))  # type: ignore[misc]
+            if found is not None:
+                floors[name] = found
+
+    measure_floors(service.supervisor, measure)
+    header = Header(
+        t_s=0.0,
+        schema=SCHEMA,
+        id=session_id,
+        started_at=now.isoformat(timespec="milliseconds"),
+        label=options.label,
+        versions=versions(),
+        client_floor_ms=floors,
+        profile=plain(options.profile, options.name),
+        target=service.facts,
+        host=host_facts(),
+        engine=Engine(mode="in-process"),
+        interval_s=INTERVAL_S,
+    )
+    return header, writer
+
+
+def versions() -> dict[str, str]:
+    """Of what shapes the figures."""
+    found = {"python": platform.python_version()}
+    for name in VERSIONED:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

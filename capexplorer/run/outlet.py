@@ -1,0 +1,54 @@
+"""Where events leave the pump: the log first, then those who watch. A failing disk ends the load, never the record."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from ..errors import LogWriteError
+from ..model.events import Event
+from ..session.canonical import canonical
+from ..session.writer import SessionWriter
+
+
+class Outlet:
+    """`emit` from the pump's thread only; `take` from whoever draws."""
+
+    def __init__(self, on_failure: Callable[[LogWriteError], None]) -> None:
+        self.writer: SessionWriter | None = None
+        self.wake: Callable[[], None] = lambda: None
+        self._taken: deque[Event] = deque()
+        self._on_failure = on_failure
+
+    def emit(self, event: Event) -> None:
+        """To the log and to those who watch: the same value, so that what is seen live is what will be replayed."""
+        event = canonical(event)
+        self._guarded(lambda writer: writer.write(event))
+        self.show(event)
+
+    def show(self, event: Event) -> None:
+        """To those who watch only: what can no longer be written."""
+        self._taken.append(event)
+        self.wake()
+
+    def flush(self) -> None:
+        """The tick's end. A log that failed is tried again: space may have come back."""
+        if self.writer is not None and self.writer.failure is not None:
+            self.writer.retry()
+        self._guarded(lambda writer: writer.flush())
+
+    def close(self) -> None:
+        """Write what is left and close the log."""
+        self._guarded(lambda writer: writer.close())
+
+    def take(self) -> list[Event]:
+        """Everything shown since the last call."""
+        return [self._taken.popleft() for _ in range(len(self._taken))]
+
+    def _guarded(self, act: Callable[[SessionWriter], None]) -> None:
+        if self.writer is None:
+            return
+        try:
+            act(self.writer)
+        except LogWriteError as error:
+            self._on_failure(error)

@@ -1,0 +1,109 @@
+"""The recorder's thread: the one place where events get their order. Everything reaches it as a call through one queue; once a
+second it drains the users' requests, reads the probes, and folds both into a sample.
+
+A native thread: its queue and clock are those of C, which gevent does not patch.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from _queue import Empty, SimpleQueue
+from _thread import get_native_id
+from collections.abc import Callable
+
+INTERVAL_S = 1.0
+
+
+class Pump:
+    """Runs posted calls in order, and `tick(started_s, ended_s)` every INTERVAL_S. Times are seconds since `begin`."""
+
+    def __init__(self, tick: Callable[[float, float], None], on_defect: Callable[[str], None]) -> None:
+        self.thread_id: int | None = None
+        self._tick = tick
+        self._on_defect = on_defect
+        self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._ending = False
+        self._began_s = time.monotonic()
+        self._ticked_s = 0.0
+        self._next_tick_s: float | None = None
+        self.alarm: Callable[[], float | None] = lambda: None
+        """When the thread should run `on_alarm` next, beside its ticks (a plan's next step)."""
+        self.on_alarm: Callable[[], None] = lambda: None
+        self.finished: SimpleQueue[None] = SimpleQueue()
+
+    def now_s(self) -> float:
+        """Seconds of the session."""
+        return time.monotonic() - self._began_s
+
+    def at_s(self, monotonic_s: float) -> float:
+        """A `time.monotonic` moment as seconds of the session."""
+        return monotonic_s - self._began_s
+
+    def post(self, call: Callable[[], None]) -> None:
+        """From any thread: run `call` in this one, soon."""
+        self._inbox.put(call)
+
+    def end(self, last: Callable[[], None]) -> None:
+        """From any thread: run `last` after what was posted so far, then leave the loop."""
+
+        def leave() -> None:
+            self._ending = True
+            last()
+
+        self._inbox.put(leave)
+
+    def start_ticks(self) -> None:
+        """Begin to tick, on whole seconds of the session from here on."""
+        self._ticked_s = self.now_s()
+        self._next_tick_s = self._ticked_s + INTERVAL_S
+
+    def run(self) -> None:
+        """The thread's body."""
+        self.thread_id = get_native_id()
+        try:
+            while not self._ending:
+                self._once(self._timeout_s())
+        except BaseException:  # the thread's boundary: a defect of ours, told to whoever watches
+            self._on_defect(traceback.format_exc())
+        finally:
+            self.finished.put(None)
+
+    def drain_until(self, done: Callable[[], bool], timeout_s: float) -> bool:
+        """Inside the thread: go on with posted calls, without ticks, until `done` or the timeout. False at the timeout."""
+        deadline_s = self.now_s() + timeout_s
+        while not done():
+            left_s = deadline_s - self.now_s()
+            if left_s <= 0:
+                return False
+            self._take(min(left_s, 0.1))
+        return True
+
+    def _timeout_s(self) -> float:
+        moments = [moment for moment in (self._next_tick_s, self.alarm()) if moment is not None]
+        return max(0.0, min(moments) - self.now_s()) if moments else 1.0
+
+    def _once(self, timeout_s: float) -> None:
+        self._take(timeout_s)
+        if self._ending:
+            return
+        if self._next_tick_s is not None and self.now_s() >= self._next_tick_s:
+            self.tick()
+        alarm_s = self.alarm()
+        if alarm_s is not None and self.now_s() >= alarm_s:
+            self.on_alarm()
+
+    def _take(self, timeout_s: float) -> None:
+        try:
+            call = self._inbox.get(timeout=timeout_s) if timeout_s > 0 else self._inbox.get_nowait()
+        except Empty:
+            return
+        call()
+
+    def tick(self) -> None:
+        """One tick now; the next stays on the grid, and seconds that were missed are not made up."""
+        started_s, self._ticked_s = self._ticked_s, self.now_s()
+        self._tick(started_s, self._ticked_s)
+        if self._next_tick_s is not None:
+            missed = int(max(0.0, self.now_s() - self._next_tick_s) / INTERVAL_S)
+            self._next_tick_s += (1 + missed) * INTERVAL_S

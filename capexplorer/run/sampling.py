@@ -1,0 +1,79 @@
+"""One tick's sample: what users did, what the probes read, and what counts as work."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..load.lag import Lag
+from ..load.recorder import Tick
+from ..model.events import Phase, Sample
+from ..model.readings import GeneratorReading
+from ..probe.panel import Readings
+from ..profile import Work
+
+
+class WorkMeter:
+    """Finished work a tick: successes, or the growth of the target's own counter."""
+
+    def __init__(self, work: Work) -> None:
+        self._metric = work.metric
+        self._last: float | None = None
+
+    def read(self, tick: Tick, app: dict[str, float] | None) -> tuple[float | None, float]:
+        """(work, work of warm-up requests); work is None when the counter could not be read, now or a tick ago, or fell."""
+        if self._metric is None:
+            return float(tick.finished), float(tick.finished_warmup)
+        value = (app or {}).get(self._metric)
+        last, self._last = self._last, value
+        if value is None or last is None or value < last:
+            return None, 0.0
+        return value - last, 0.0
+
+
+def build(
+    *,
+    started_s: float,
+    ended_s: float,
+    level: int,
+    users: int,
+    wanted: int,
+    phase: Phase,
+    settled: bool,
+    tick: Tick,
+    work: tuple[float | None, float],
+    lag: Lag,
+    readings: Readings,
+) -> Sample:
+    """The sample of one tick."""
+    p50_ms, p95_ms, p99_ms = tick.latency.percentiles_ms((0.50, 0.95, 0.99)) if tick.latency.count else (None, None, None)
+    return Sample(
+        t_s=ended_s,
+        duration_s=ended_s - started_s,
+        level=level,
+        users=users,
+        wanted=wanted,
+        phase=phase,
+        settled=settled,
+        endpoints=tick.endpoints,
+        failures=tick.failures,
+        work=work[0],
+        warmup_work=work[1],
+        waits=tick.waits,
+        wait_sum_s=tick.wait_sum_s,
+        p50_ms=p50_ms,
+        p95_ms=p95_ms,
+        p99_ms=p99_ms,
+        max_ms=tick.latency.max_ms if tick.latency.count else None,
+        generator=_with_lag(readings.generator, lag),
+        targets=readings.targets,
+        host=readings.host,
+        ports=readings.ports,
+        tcp=readings.tcp,
+        app=readings.app or {},
+    )
+
+
+def _with_lag(generator: GeneratorReading | None, lag: Lag) -> GeneratorReading:
+    return msgspec.structs.replace(
+        generator or GeneratorReading(), loop_lag_p50_ms=lag.p50_ms, loop_lag_p99_ms=lag.p99_ms, loop_lag_max_ms=lag.max_ms
+    )

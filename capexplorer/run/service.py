@@ -1,0 +1,96 @@
+"""The service under exploration over its life: start, readiness, death, restart; or one that already runs and is watched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ..addresses import is_loopback
+from ..errors import TargetError
+from ..load import native
+from ..model.events import TargetFacts
+from ..model.stream import Param
+from ..probe.listener import listening_pid
+from ..target.ports import free_port
+from ..target.ready import wait_until_ready
+from ..target.reports import Exited, Output, Report, Started
+from ..target.spec import TargetSpec
+from ..target.supervisor import Supervisor
+from .options import RunOptions
+
+NULL_RESPONDER = TargetSpec(
+    title="null responder",
+    command=("{python}", "null_responder.py", "{port}"),
+    folder=Path(__file__).resolve().parent.parent / "load",
+)
+
+
+class Service:
+    """Starts on `bring_up`; tells `on_change` (any thread) what became of it."""
+
+    def __init__(self, options: RunOptions, supervisor: Supervisor) -> None:
+        self.spec = options.spec
+        self.params: dict[str, Param] = dict(options.params)
+        self.supervisor = supervisor
+        self.port = free_port() if options.spec else urlsplit(options.url or "").port or _default_port(options.url)
+        self.url = f"http://127.0.0.1:{self.port}" if options.spec else options.url or ""
+        self.pid: int | None = None
+        self._run = 0
+
+    @property
+    def facts(self) -> TargetFacts:
+        """For the session's header."""
+        if self.spec is None:
+            return TargetFacts(name=urlsplit(self.url).netloc or "locustfile", url=self.url)
+        command = self.spec.command_line(self.params, self.port)
+        return TargetFacts(name=self.spec.name, url=self.url, command=command, params=self.params)
+
+    @property
+    def metrics_url(self) -> str | None:
+        """Where the target tells its own metrics."""
+        metrics = self.spec.metrics if self.spec is not None else None
+        return f"{self.url}{metrics.path}" if metrics is not None else None
+
+    def find_pid(self) -> int | None:
+        """The process to watch: the one we started, or whoever listens on that port of loopback."""
+        if self.spec is None:
+            self.pid = listening_pid(self.port) if is_loopback(urlsplit(self.url).hostname or "") else None
+        return self.pid
+
+    def bring_up(self, params: Mapping[str, Param]) -> None:
+        """Start (or restart) and wait until ready: blocks. Raises TargetError with the last output lines."""
+        assert self.spec is not None, "a service that runs already is not ours to start"
+        self.params = dict(params)
+        self._run = run = self.supervisor.start(self.spec, params, self.port)
+        wait_until_ready(self.supervisor, run, self.spec, self.port, sleep=native.sleep)
+        self.pid = self.supervisor.pid
+
+    def is_current(self, report: Report) -> bool:
+        """Whether a report is of the target, not of an earlier run or of the null responder."""
+        return self._run != 0 and report.run == self._run
+
+    def stop(self) -> None:
+        """Ask it to end; `Exited` tells."""
+        if self.spec is not None:
+            self.supervisor.stop()
+
+
+def measure_floors(supervisor: Supervisor, measure: Callable[[str], None]) -> None:
+    """Run `measure(url)` against a null responder in a process of its own. A floor that cannot be measured stays unknown."""
+    port = free_port()
+    try:
+        run = supervisor.start(NULL_RESPONDER, {}, port)
+        wait_until_ready(supervisor, run, NULL_RESPONDER, port, sleep=native.sleep)
+        measure(f"http://127.0.0.1:{port}")
+    except TargetError:
+        return
+    finally:
+        supervisor.stop()
+
+
+def _default_port(url: str | None) -> int:
+    return 443 if urlsplit(url or "").scheme == "https" else 80
+
+
+__all__ = ["Exited", "Output", "Report", "Service", "Started", "measure_floors"]

@@ -1,0 +1,96 @@
+"""An event as a reader of its log will have it: secrets removed, floats at the precision that was measured.
+
+A live run that hands `canonical(event)` to its screen and to the writer shows what its replay will show. Rounding saves a
+third of a sample; a day at one sample a second must stay under 200 MB. Must not know JSON or files.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from ..model.events import Event, Sample
+from . import redact
+
+E = TypeVar("E", bound=Event)
+
+_TIMES = {"t_s": 3, "started_s": 3, "settled_s": 3}
+"""Decimals of moments, in every event, so that they compare across events."""
+_DECIMALS = (("_per_s", 1), ("_ms", 3), ("_ratio", 4), ("_s", 6))
+"""Decimals by unit, in samples only: 1 us, a ten-thousandth of a core. A level's figures keep all they have."""
+_PLAIN = frozenset(("profile", "params", "args"))
+"""Fields whose keys say what is secret."""
+
+
+def canonical(event: E) -> E:
+    """The event that reading its line will give. The same object when nothing had to change."""
+    return _struct(event, in_sample=isinstance(event, Sample))
+
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def _struct(struct: S, in_sample: bool) -> S:
+    changes = {}
+    for name in struct.__struct_fields__:
+        old = getattr(struct, name)
+        new = _value(name, old, in_sample)
+        if new is not old:
+            changes[name] = new
+    return msgspec.structs.replace(struct, **changes) if changes else struct
+
+
+def _value(name: str, value: Any, in_sample: bool) -> Any:
+    match value:
+        case None | int():
+            return value
+        case float():
+            decimals = _decimals(name, in_sample)
+            rounded = value if decimals is None else round(value, decimals)
+            return value if rounded == value else rounded
+        case str():
+            cleaned = value if name == "latency" else _text(value)
+            return value if cleaned == value else cleaned
+        case msgspec.Struct():
+            return _struct(value, in_sample)
+        case tuple():
+            return _tuple(name, value, in_sample)
+        case dict():
+            walked = _dict(name, value, in_sample)
+            return value if walked == value else walked
+        case list():
+            return [_value(name, each, in_sample) for each in value]
+    return value
+
+
+def _tuple(name: str, values: tuple[Any, ...], in_sample: bool) -> tuple[Any, ...]:
+    if name == "command":
+        return redact.command([_text(each) for each in values])
+    new = tuple([_value(name, each, in_sample) for each in values])
+    return values if all(map(operator.is_, values, new)) else new
+
+
+def _dict(name: str, values: dict[str, Any], in_sample: bool) -> dict[str, Any]:
+    """A target's own metrics may be NaN; JSON has none, and a null would make the whole sample unreadable."""
+    if name == "app":
+        return {key: value for key, value in values.items() if math.isfinite(value)}
+    walked = {_text(key): _value("", each, in_sample) for key, each in values.items()}
+    return redact.plain(walked) if name in _PLAIN else walked
+
+
+def _text(text: str) -> str:
+    """Without secrets, and without the lone surrogates by which Python carries bytes that are not UTF-8."""
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    return redact.text(text)
+
+
+@lru_cache(maxsize=1024)
+def _decimals(name: str, in_sample: bool) -> int | None:
+    if name in _TIMES:
+        return _TIMES[name]
+    return next((decimals for unit, decimals in _DECIMALS if name.endswith(unit)), None) if in_sample else None

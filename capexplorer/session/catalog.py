@@ -1,0 +1,185 @@
+"""The saved sessions of a folder, and how one is named: path, id, beginning of an id, or `last`.
+
+Cheap, since a picker shows it: the header and the last 64 KB of each file are all that is read.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..errors import SessionError
+from ..model.stream import SessionEntry
+from .names import SUFFIX
+from .reader import open_session
+
+_TAIL_BYTES = 64 * 1024
+_MOST_NAMES = 5
+
+
+class SessionCatalog:
+    """The Catalog of a folder; a folder that does not exist holds none."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def sessions(self) -> Sequence[SessionEntry]:
+        """See `list_sessions`."""
+        return list_sessions(self.folder)
+
+    def find(self, name: str) -> Path:
+        """See `find`."""
+        return find(name, self.folder)
+
+
+def list_sessions(folder: Path) -> list[SessionEntry]:
+    """All sessions in `folder`, newest first; those that cannot be opened with their problem. SessionError for the folder."""
+    entries = [entry for path in _paths(folder) if (entry := _entry(path)) is not None]
+    return sorted(entries, key=_age, reverse=True)
+
+
+def find(name: str, folder: Path) -> Path:
+    """The session that `name` means: `last`, a path, an id, or what only one id begins with. Raises SessionError."""
+    if name == "last":
+        return _last(folder)
+    if name.endswith(SUFFIX) or os.sep in name or "/" in name:
+        path = next((path for path in (Path(name), folder / name) if path.exists()), None)
+        if path is None:
+            raise SessionError(f"{name}: no such session")
+        return path
+    ids = sorted(path.stem for path in _paths(folder))
+    meant = [name] if name in ids else [each for each in ids if name and each.startswith(name)]
+    if len(meant) != 1:
+        raise SessionError(_unclear(name, folder, ids, meant))
+    return folder / f"{meant[0]}{SUFFIX}"
+
+
+def _paths(folder: Path) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if path.name.endswith(SUFFIX)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise SessionError(f"{folder}: the sessions folder cannot be read: {error.strerror or error}") from None
+
+
+def _last(folder: Path) -> Path:
+    for entry in list_sessions(folder):
+        if entry.problem is None:
+            return entry.path
+    raise SessionError(f"no session `last`: {folder} holds none that can be opened")
+
+
+def _unclear(name: str, folder: Path, ids: list[str], meant: list[str]) -> str:
+    if meant:
+        more = ", ..." if len(meant) > _MOST_NAMES else ""
+        return f"session `{name}` is not unique: {', '.join(meant[:_MOST_NAMES])}{more}"
+    if not ids:
+        return f"no session `{name}`: {folder} holds none"
+    close = difflib.get_close_matches(name, ids, n=1, cutoff=0.4)
+    hint = f"did you mean `{close[0]}`?" if close else f"the last is `{ids[-1]}`"
+    return f"no session `{name}` in {folder}; {hint}"
+
+
+class _LastLines(msgspec.Struct, frozen=True, kw_only=True):
+    """What the end of a log tells."""
+
+    t_s: float | None = None
+    levels: int | None = None
+    complete: bool = False
+
+
+class _Glance(msgspec.Struct, frozen=True, kw_only=True):
+    """The few fields of any event that a list needs."""
+
+    type: str
+    t_s: float
+    level: Any = None
+    index: Any = None
+    levels: Any = None
+
+
+_glance = msgspec.json.Decoder(_Glance)
+
+
+def _entry(path: Path) -> SessionEntry | None:
+    """None when the file went away meanwhile."""
+    size_bytes = 0
+    try:
+        size_bytes = path.stat().st_size
+        if not path.is_dir() and not path.is_file():
+            raise SessionError(f"{path}: not a regular file")
+        with open_session(path) as session:
+            header = session.header
+        end = _end(path, size_bytes)
+    except FileNotFoundError:
+        return None
+    except SessionError as error:
+        problem = str(error).removeprefix(f"{path}: ")
+        return SessionEntry(id=path.stem, path=path, size_bytes=size_bytes, problem=problem)
+    except OSError as error:
+        return SessionEntry(id=path.stem, path=path, size_bytes=size_bytes, problem=f"cannot be read: {error.strerror}")
+    return SessionEntry(
+        id=path.stem,
+        path=path,
+        size_bytes=size_bytes,
+        started_at=header.started_at,
+        profile=_title(header.profile),
+        target=header.target.name,
+        label=header.label,
+        duration_s=end.t_s,
+        levels=end.levels,
+        complete=end.complete,
+    )
+
+
+def _title(profile: dict[str, Any]) -> str | None:
+    """The profile's name; where it has none, its title."""
+    named = profile.get("name") or profile.get("title")
+    return str(named) if named else None
+
+
+def _end(path: Path, size_bytes: int) -> _LastLines:
+    """From the last whole lines backwards, until both the time and the count of levels are known."""
+    with path.open("rb") as file:
+        file.seek(max(0, size_bytes - _TAIL_BYTES))
+        lines = file.read(_TAIL_BYTES).split(b"\n")
+    t_s: float | None = None
+    for line in reversed(lines):
+        seen = _seen(line)
+        if seen is None:
+            continue
+        t_s = seen.t_s if t_s is None else t_s
+        levels = _levels(seen)
+        if levels is not None:
+            return _LastLines(t_s=t_s, levels=levels, complete=seen.type == "ended")
+    return _LastLines(t_s=t_s, levels=0 if size_bytes <= _TAIL_BYTES else None)
+
+
+def _seen(line: bytes) -> _Glance | None:
+    try:
+        return _glance.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _levels(seen: _Glance) -> int | None:
+    """How many levels there were, as this line knows. Levels are numbered from 0."""
+    known = {"ended": seen.levels or 0, "sample": seen.level, "level": seen.index, "level_closed": seen.index}.get(seen.type)
+    if not isinstance(known, int):
+        return None
+    return known if seen.type == "ended" else known + 1
+
+
+def _age(entry: SessionEntry) -> tuple[float, str]:
+    try:
+        began = datetime.fromisoformat(entry.started_at).timestamp() if entry.started_at else entry.path.stat().st_mtime
+    except (ValueError, OSError):
+        began = 0.0
+    return began, entry.id

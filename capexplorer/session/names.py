@@ -1,0 +1,37 @@
+"""What a session's file is called: its id says when it began and with which profile."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from datetime import datetime
+from pathlib import Path
+
+from ..errors import LogWriteError
+
+SUFFIX = ".jsonl"
+_LONGEST_PROFILE = 40
+
+
+def new_path(folder: Path, profile_name: str, started_at: datetime) -> tuple[str, Path]:
+    """The id and path of a session that begins: `YYYYMMDD-HHMMSS-PROFILE-xxxx`, in a folder that is made when missing.
+
+    Raises LogWriteError when the folder cannot be made or not be written to.
+    """
+    _make(folder)
+    profile = re.sub(r"[^\w.]+", "-", profile_name, flags=re.ASCII).strip("-.")[:_LONGEST_PROFILE] or "session"
+    while True:
+        name = f"{started_at:%Y%m%d-%H%M%S}-{profile}-{secrets.token_hex(2)}"
+        path = folder / f"{name}{SUFFIX}"
+        if not path.exists():
+            return name, path
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LogWriteError(f"{folder}: the sessions folder cannot be made: {error.strerror or error}") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise LogWriteError(f"{folder}: the sessions folder is not writable")

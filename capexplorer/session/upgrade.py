@@ -1,0 +1,32 @@
+"""Logs of older schemas, made into today's as they are read: one converter a schema, each to the next.
+
+Converters work on plain fields, so that they never depend on what today's events look like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..model.events import SCHEMA
+from .codec import Line
+
+Converter = Callable[[Line], Line | None]
+"""A line of schema n to one of schema n + 1; None drops it."""
+
+CONVERTERS: Mapping[int, Converter] = {}
+"""By the schema that they read. Schema 1 is the first, so there are none yet."""
+
+
+def can_upgrade(schema: int, converters: Mapping[int, Converter], to: int = SCHEMA) -> bool:
+    """Whether there is a way from `schema` to `to`."""
+    return all(step in converters for step in range(schema, to))
+
+
+def upgraded(line: Line, schema: int, converters: Mapping[int, Converter], to: int = SCHEMA) -> Line | None:
+    """`line` of `schema` as one of schema `to`; None when a converter drops it."""
+    for step in range(schema, to):
+        converted = converters[step](line)
+        if converted is None:
+            return None
+        line = {**converted, "schema": step + 1} if converted.get("type") == "header" else converted
+    return line

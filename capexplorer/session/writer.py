@@ -1,0 +1,121 @@
+"""Appends events to a session log so that whatever happens next, what was recorded can be read.
+
+Runs on the recorder, a native thread of a process that gevent has patched: so no locks, no sleeping, no buffered files,
+only `os` calls. One thread owns it. Must not decide what happens to a run whose log fails.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from ..errors import LogWriteError
+from ..model.events import Ended, Event, Header, Mark
+from ..model.stream import Clock
+from .canonical import canonical
+from .codec import encode
+
+_SYNC_AFTER_S = 4.0
+"""Flushed once a second, this makes an fsync at least every 5 s."""
+
+
+class SessionWriter:
+    """An EventSink onto a new file. The header is written and synced at once, marks and the end too, all else by `flush`.
+
+    When the disk fails, LogWriteError is raised once; from then on events are kept in memory until `retry` or `close` gets
+    them onto the disk. Lines that are on the disk stay there, whole.
+    """
+
+    def __init__(self, path: Path, clock: Clock = time.monotonic) -> None:
+        """Create `path`. Raises LogWriteError: exists already, no such folder, not writable, no space."""
+        self.path = path
+        self.failure: LogWriteError | None = None
+        """Set while the disk does not take what was recorded."""
+        self._clock = clock
+        self._kept = bytearray()
+        self._size = 0
+        self._synced_at, self._synced_size = clock(), 0
+        self._began = self._ended = False
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        try:
+            self._fd: int | None = os.open(path, flags, 0o644)
+        except OSError as error:
+            raise LogWriteError(f"{path}: the session log cannot be created: {error.strerror or error}") from None
+
+    def write(self, event: Event) -> None:
+        """Take one event; what comes after `ended` is dropped. ValueError unless the header comes first, and once."""
+        if isinstance(event, Header) == self._began:
+            raise ValueError(f"the header comes first, and once; this is a {type(event).__name__}")
+        if self._ended:
+            return
+        self._began, self._ended = True, isinstance(event, Ended)
+        self._kept += encode(canonical(event)) + b"\n"
+        if isinstance(event, Header | Mark | Ended):
+            self._save(sync=True)
+
+    def flush(self) -> None:
+        """Hand everything to the operating system; call it every tick. Raises LogWriteError, once, when that fails."""
+        self._save(sync=self._clock() - self._synced_at >= _SYNC_AFTER_S)
+
+    def retry(self) -> bool:
+        """After a failure: try to append what was kept. True when all is on the disk again."""
+        self.failure = None
+        try:
+            self._save(sync=True)
+        except LogWriteError as error:
+            self.failure = error
+        return self.failure is None
+
+    def close(self) -> None:
+        """Save everything (a last try, if the disk had failed) and close; may be called twice.
+
+        Raises LogWriteError if that fails for the first time; `failure` tells if it failed again.
+        """
+        if self._fd is None:
+            return
+        try:
+            if self.failure is None:
+                self._save(sync=True)
+            else:
+                self.retry()
+        finally:
+            os.close(self._fd)
+            self._fd = None
+
+    def _save(self, sync: bool) -> None:
+        if self.failure is not None or self._fd is None:
+            return
+        try:
+            self._append(self._fd)
+            if sync and self._size > self._synced_size:
+                os.fsync(self._fd)
+                self._synced_size = self._size
+            if sync:
+                self._synced_at = self._clock()
+        except OSError as error:
+            self.failure = LogWriteError(f"{self.path}: the session log cannot be written: {error.strerror or error}")
+            raise self.failure from None
+
+    def _append(self, fd: int) -> None:
+        """Write what is kept. When the disk fails half-way, the file ends after a whole line and the rest stays kept."""
+        written = 0
+        try:
+            while written < len(self._kept):
+                with memoryview(self._kept) as view, view[written:] as rest:
+                    written += os.write(fd, rest)
+        except OSError:
+            written = self._cut_back(fd, written)
+            raise
+        finally:
+            self._size += written
+            del self._kept[:written]
+
+    def _cut_back(self, fd: int, written: int) -> int:
+        """Take a torn line out of the file. Returns how much of what is kept is then in the file."""
+        whole = self._kept.rfind(b"\n", 0, written) + 1
+        try:
+            os.ftruncate(fd, self._size + whole)
+        except OSError:
+            return written  # then the torn line stands, and the next try completes it
+        return whole

@@ -1,0 +1,94 @@
+"""Every process below this one, and how they are tied to it. For the supervisor process alone: stdlib, no threads.
+
+On Linux a subreaper inherits what its descendants leave behind, so that a daemon that forked twice and called setsid is
+still found. Elsewhere only the target's process group is known.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt_orphans() -> None:
+    """Become the parent of all descendants whose own parent ends (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def die_with_parent() -> Callable[[], None] | None:
+    """What a child must do between fork and exec to be killed when this process ends, SIGKILL included (Linux).
+
+    The kernel binds this to the thread that forked: right here, where there is but one.
+    """
+    if sys.platform != "linux":
+        return None
+    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+
+    def bind() -> None:
+        prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        if os.getppid() != parent:  # it ended before the kernel knew
+            os._exit(1)
+
+    return bind
+
+
+def any_left(group: int) -> bool:
+    """Whether anything of the target still runs."""
+    if sys.platform == "linux":
+        return bool(_descendants())
+    try:
+        os.killpg(group, 0)
+    except (ProcessLookupError, PermissionError):  # macOS: EPERM when only zombies are left
+        return False
+    return True
+
+
+def signal_group(group: int, number: int) -> None:
+    """Signal the target's process group."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def signal_all(group: int, number: int) -> None:
+    """Signal everything below this process; elsewhere than on Linux, the target's process group."""
+    if sys.platform != "linux":
+        signal_group(group, number)
+        return
+    for pid in _descendants():
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _descendants() -> list[int]:
+    children: dict[int, list[int]] = {}
+    for pid, parent in _living():
+        children.setdefault(parent, []).append(pid)
+    found: list[int] = []
+    todo = [os.getpid()]
+    while todo:
+        below = children.get(todo.pop(), [])
+        found += below
+        todo += below
+    return found
+
+
+def _living() -> list[tuple[int, int]]:
+    """(pid, parent's pid) of all processes but zombies."""
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        with suppress(OSError):  # ended meanwhile
+            with open(f"/proc/{name}/stat", "rb") as file:
+                state, parent = file.read().rpartition(b")")[2].split()[:2]
+            if state not in b"ZX":
+                found.append((int(name), int(parent)))
+    return found

@@ -1,0 +1,93 @@
+"""Whether a target that was started is ready, or why it never will be.
+
+Runs in a native thread of a process that gevent may have patched: so the C-level socket, which is never patched, and a
+`sleep` that is handed in. Sends one small request at a time to loopback; must not be used for load.
+"""
+
+from __future__ import annotations
+
+import _socket
+from collections.abc import Callable
+from time import monotonic
+
+from ..errors import TargetError
+from .reports import Exited
+from .spec import TargetSpec
+from .supervisor import Supervisor
+
+_INTERVAL_S = 0.05
+_START_TIMEOUT_S = 30.0
+"""Far beyond the grace of what ran before: reached only when a process cannot be killed (in an uninterruptible wait)."""
+
+_REQUEST_TIMEOUT_S = 2.0
+_RESPONSE_BYTES = 65_536
+
+_IN_USE = ("address already in use", "address in use", "connection in use", "eaddrinuse", "only one usage of each socket address")
+"""What servers print when they cannot bind: Python, werkzeug, gunicorn and Go, Node, Windows."""
+
+
+def wait_until_ready(supervisor: Supervisor, run: int, spec: TargetSpec, port: int, *, sleep: Callable[[float], None]) -> float:
+    """Ask until the target answers; needs a supervisor that is listened to. Returns the seconds from its start.
+
+    Blocks for at most what ran before it takes to end, `ready.timeout_s` and one request.
+    Raises TargetError, with the last output lines: it ended first, or never answered.
+    """
+    _wait_until_started(supervisor, run, spec, sleep)
+    began_s = monotonic()
+    while True:
+        answer = _ask(spec, port)
+        if (end := supervisor.exited(run)) is not None:  # looked at last: who answered may be another one on that port
+            raise TargetError(_why_it_ended(spec, port, end), end.output)
+        if answer is None:
+            return monotonic() - began_s
+        if monotonic() - began_s >= spec.ready.timeout_s:
+            url = f"http://127.0.0.1:{port}{spec.ready.path}"
+            raise TargetError(f"{spec.name}: not ready after {spec.ready.timeout_s:g} s: GET {url}: {answer}", supervisor.output)
+        sleep(_INTERVAL_S)
+
+
+def _wait_until_started(supervisor: Supervisor, run: int, spec: TargetSpec, sleep: Callable[[float], None]) -> None:
+    """Before that, what ran before it may still answer on the same port."""
+    began_s = monotonic()
+    while not (supervisor.runs(run) or supervisor.exited(run)):
+        if monotonic() - began_s >= _START_TIMEOUT_S:
+            raise TargetError(f"{spec.name}: not started after {_START_TIMEOUT_S:g} s: what ran before it does not end")
+        sleep(_INTERVAL_S)
+
+
+def _why_it_ended(spec: TargetSpec, port: int, end: Exited) -> str:
+    said = next((line for line in reversed(end.output) if any(text in line.lower() for text in _IN_USE)), None)
+    if said is not None:
+        return f"{spec.name}: cannot bind 127.0.0.1:{port}: {said.strip()}"
+    last = next((f": {line.strip()}" for line in reversed(end.output) if line.strip()), "")
+    return f"{spec.name}: ended before it was ready ({end.how()}){last}"
+
+
+def _ask(spec: TargetSpec, port: int) -> str | None:
+    """One request: None when that is ready, else what came instead."""
+    try:
+        status = get_status(port, spec.ready.path, timeout_s=min(_REQUEST_TIMEOUT_S, spec.ready.timeout_s))
+    except TimeoutError:
+        return "no answer"
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    if status is None:
+        return "not an HTTP answer"
+    return None if spec.ready.any_status or 200 <= status < 400 else f"status {status}"
+
+
+def get_status(port: int, path: str, *, timeout_s: float) -> int | None:
+    """GET from loopback: the status code, None when the answer is not HTTP. Raises OSError. `timeout_s` is for each step."""
+    connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+    try:
+        connection.settimeout(timeout_s)
+        connection.connect(("127.0.0.1", port))
+        connection.sendall(f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode("ascii"))
+        answer = b""
+        while len(answer) < _RESPONSE_BYTES and (chunk := connection.recv(4096)):
+            answer += chunk
+    finally:
+        connection.close()
+    words = answer.split(b"\r\n", 1)[0].split()
+    is_http = len(words) >= 2 and words[0].startswith(b"HTTP/") and words[1].isdigit()
+    return int(words[1]) if is_http else None

@@ -1,0 +1,45 @@
+"""What the supervisor process tells the app: the typed side of its JSON lines. Lines of output are data from the target."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Started(msgspec.Struct, frozen=True, tag_field="type", tag="started"):
+    """The target runs (which is not yet: is ready)."""
+
+    run: int
+    """Which start this belongs to, as `Supervisor.start` returned it."""
+    pid: int
+    """Of the target's first process, which leads its own session and process group."""
+
+
+class Output(msgspec.Struct, frozen=True, tag_field="type", tag="output"):
+    """The target printed, on stdout or stderr."""
+
+    run: int
+    lines: tuple[str, ...]
+    dropped: int = 0
+    """Lines left out before these: the target printed faster than is kept."""
+
+
+class Exited(msgspec.Struct, frozen=True, tag_field="type", tag="exited"):
+    """The target and all its descendants are gone, or it could not be run at all."""
+
+    run: int
+    code: int | None = None
+    signal: str | None = None
+    """Name of the signal that ended it, e.g. SIGKILL."""
+    stopped: bool = False
+    """We asked it to end. False: it died."""
+    reason: str | None = None
+    """Why it never ran, or why nothing is known of its end."""
+    output: tuple[str, ...] = ()
+    """Its last lines."""
+
+    def how(self) -> str:
+        """`exit code 1`, `SIGKILL`, or the reason."""
+        return self.reason or self.signal or f"exit code {self.code}"
+
+
+Report = Started | Output | Exited

@@ -1,0 +1,213 @@
+"""`targets/NAME/target.toml` as a typed, frozen value: what to run, how readiness is seen, which parameters there are.
+
+Starts nothing and opens nothing but that file. Every mistake is one line: file, key, what was expected.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..errors import InputError
+from ..model.stream import Param
+from ..toml import load, nearest
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_OURS = ("python", "port", "folder")
+
+_TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_KIND = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
+
+
+class Ready(msgspec.Struct, frozen=True, kw_only=True):
+    """How readiness is seen: this path answers with 2xx or 3xx."""
+
+    path: str = "/"
+    timeout_s: float = 20.0
+    any_status: bool = False
+    """Any HTTP status will do."""
+
+
+class ParamSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A parameter of the target. Its type is its default's."""
+
+    default: Param
+    doc: str = ""
+    choices: tuple[Param, ...] = ()
+    """All values that are allowed; empty: any."""
+    min: int | float | None = None
+    max: int | float | None = None
+
+    def expected(self) -> str:
+        """What a value must be, in words: `an integer from 1 to 8`."""
+        if self.choices:
+            return "one of " + ", ".join(_as_text(choice) for choice in self.choices)
+        kind = _KIND[type(self.default)]
+        if self.min is not None and self.max is not None:
+            return f"{kind} from {self.min} to {self.max}"
+        bounds = [f" of at least {self.min}" * (self.min is not None), f" of at most {self.max}" * (self.max is not None)]
+        return kind + "".join(bounds)
+
+    def parse(self, given: Param) -> Param | None:
+        """A text as typed, or a value, as this parameter's type; None when it is not allowed."""
+        value = _read(given, type(self.default))
+        if value is None or (self.choices and value not in self.choices):
+            return None
+        if isinstance(value, int | float):
+            too_low = self.min is not None and value < self.min
+            too_high = self.max is not None and value > self.max
+            return None if too_low or too_high else value
+        return value
+
+
+class Metrics(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the target tells its own figures: a JSON object whose numbers are taken."""
+
+    path: str
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True):
+    title: str
+    command: tuple[str, ...]
+    """Run in the target's folder. Placeholders: {python}, {port}, {folder}, and each parameter's name."""
+    environment: dict[str, str] = {}
+    """Added to the app's; the same placeholders."""
+    ready: Ready = Ready()
+    params: dict[str, ParamSpec] = {}
+    metrics: Metrics | None = None
+
+
+class TargetSpec(_File, frozen=True, kw_only=True):
+    """A target: its folder and what its target.toml says."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.name
+
+    @property
+    def path(self) -> Path:
+        """Its target.toml."""
+        return self.folder / "target.toml"
+
+    def resolve(self, given: Mapping[str, Param], asked_by: str = "--set") -> dict[str, Param]:
+        """All parameters with their values: those given (texts as typed, or values), else defaults.
+
+        `asked_by` is the file and key, or the option, that names them. Raises InputError: unknown, or not allowed.
+        """
+        params = {name: param.default for name, param in self.params.items()}
+        for name, value in given.items():
+            if name not in self.params:
+                hint = nearest(name, self.params) if self.params else "it has no parameters"
+                raise InputError(f"{asked_by}: {self.name} has no parameter `{name}`; {hint} ({self.path})")
+            parsed = self.params[name].parse(value)
+            if parsed is None:
+                expected = self.params[name].expected()
+                raise InputError(f"{asked_by}: {name}: expected {expected}, got `{_as_text(value)}` ({self.path})")
+            params[name] = parsed
+        return params
+
+    def command_line(self, params: Mapping[str, Param], port: int) -> tuple[str, ...]:
+        """The command with all placeholders filled. `params` as `resolve` returns them."""
+        values = self._values(params, port)
+        return tuple(_fill(part, values) for part in self.command)
+
+    def environment_for(self, params: Mapping[str, Param], port: int) -> dict[str, str]:
+        """The variables that are added to the app's environment."""
+        values = self._values(params, port)
+        return {name: _fill(text, values) for name, text in self.environment.items()}
+
+    def _values(self, params: Mapping[str, Param], port: int) -> dict[str, str]:
+        ours = {"python": sys.executable, "port": str(port), "folder": str(self.folder)}
+        return {name: _as_text(value) for name, value in params.items()} | ours
+
+
+def load_spec(folder: Path) -> TargetSpec:
+    """Read a target's folder. Raises InputError that names the file, the key and what was expected."""
+    path = folder / "target.toml"
+    file = load(path, _File)
+    for key, wrong in _mistakes(file):
+        raise InputError(f"{path}: {key}: {wrong}")
+    fields = {name: getattr(file, name) for name in file.__struct_fields__}
+    return TargetSpec(folder=folder.resolve(), **fields)
+
+
+def _mistakes(file: _File) -> list[tuple[str, str]]:
+    """(key, what is wrong) of what types alone do not tell, in the file's order."""
+    paths = [("ready.path", file.ready.path)] + ([("metrics.path", file.metrics.path)] if file.metrics else [])
+    return [
+        *([("command", "expected at least a program, got an empty list")] if not file.command else []),
+        *_unknown_placeholders(file),
+        *((key, f"expected a path that starts with `/`, got `{path}`") for key, path in paths if not _is_path(path)),
+        *([("ready.timeout_s", "expected more than 0")] if not file.ready.timeout_s > 0 else []),
+        *(found for name, param in file.params.items() for found in _param_mistakes(name, param)),
+    ]
+
+
+def _unknown_placeholders(file: _File) -> list[tuple[str, str]]:
+    texts = [(f"command[{index}]", text) for index, text in enumerate(file.command)]
+    texts += [(f"environment.{name}", text) for name, text in file.environment.items()]
+    known = [*_OURS, *file.params]
+    return [
+        (key, f"unknown placeholder `{{{name}}}`; {nearest(name, known)}")
+        for key, text in texts
+        for name in _PLACEHOLDER.findall(text)
+        if name not in known
+    ]
+
+
+def _param_mistakes(name: str, param: ParamSpec) -> list[tuple[str, str]]:
+    key = f"params.{name}"
+    if name in _OURS:
+        return [(key, f"expected another name: `{{{name}}}` is always there")]
+    if not re.fullmatch(r"[A-Za-z]\w*", name):
+        return [(key, "expected a name of letters, digits and underscores")]
+    is_number = isinstance(param.default, int | float) and not isinstance(param.default, bool)
+    if not is_number and (param.min is not None or param.max is not None):
+        return [(key, "expected no min and max: its default is not a number")]
+    odd = next((choice for choice in param.choices if type(choice) is not type(param.default)), None)
+    if odd is not None:
+        return [(f"{key}.choices", f"expected {_KIND[type(param.default)]}, as its default is, got `{_as_text(odd)}`")]
+    if param.parse(param.default) is None:
+        return [(f"{key}.default", f"expected {param.expected()}, got `{_as_text(param.default)}`")]
+    return []
+
+
+def _is_path(path: str) -> bool:
+    return path.startswith("/") and path.isascii() and path.isprintable() and " " not in path
+
+
+def _read(given: Param, kind: type[Any]) -> Param | None:
+    if isinstance(given, str) and kind is not str:
+        return _read_text(given.strip(), kind)
+    if kind is float and type(given) is int:
+        return float(given)
+    return given if type(given) is kind else None
+
+
+def _read_text(text: str, kind: type[Any]) -> Param | None:
+    if kind is bool:
+        return _TRUTH.get(text.lower())
+    if kind is int:
+        return int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else None
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], text)
+
+
+def _as_text(value: Param) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

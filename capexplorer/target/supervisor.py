@@ -1,0 +1,218 @@
+"""The app's side of the supervisor process: commands out, reports in.
+
+Must be imported, and `Supervisor.launch` called, before gevent patches anything: `close`, `sleep` and `waitpid` are kept here
+as they were (gevent's `os.close` leaves a pipe open until its hub next turns, which in the main thread is never).
+Makes no threads and takes no locks: the reader's thread is handed in, and every value it publishes is replaced whole.
+Knows nothing of readiness (`ready.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from os import close, waitpid
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import msgspec
+
+from ..errors import TargetError
+from ..model.stream import Param
+from .reports import Exited, Output, Report, Started
+from .spec import TargetSpec
+
+KEPT_LINES = 50
+GRACE_S = 5.0
+_LAST_RESORT_S = 3.0
+"""What the supervisor gets beyond the target's grace before it is killed itself."""
+
+_PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
+_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from capexplorer.target.supervisor_process import main; main()"
+"""Run isolated and without site-packages: starts sooner, and no module in the working folder can shadow the library's."""
+
+
+class Supervisor:
+    """One supervisor process. It runs one target at a time, and ends it when this process ends, however that happens."""
+
+    def __init__(self, process: subprocess.Popen[bytes], commands: int, reports: int) -> None:
+        self._process = process
+        self._commands: int | None = commands
+        self._reports: int | None = reports
+        self._listening = False
+        self._run = 0
+        self._started: Started | None = None
+        self._exits: dict[int, Exited] = {}
+        self._output: tuple[str, ...] = ()
+        self._complaint = ""
+
+    @classmethod
+    def launch(cls) -> Supervisor:
+        """Start the process. Before gevent is imported. Raises TargetError where it cannot run."""
+        if sys.platform == "win32":
+            raise TargetError("targets cannot be started on Windows: start the service yourself and use --host URL")
+        command_reader, commands = os.pipe()
+        reports, report_writer = os.pipe()
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _PROGRAM, _PACKAGE_ROOT],
+                stdin=command_reader,
+                stdout=report_writer,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            close(commands)
+            close(reports)
+            raise TargetError(f"the supervisor process could not be started: {error.strerror}") from None
+        finally:
+            close(command_reader)
+            close(report_writer)
+        return cls(process, commands, reports)
+
+    def listen(self, start_thread: Callable[[Callable[[], None]], None], on_report: Callable[[Report], None]) -> None:
+        """Begin to read. `on_report` is called in the thread that `start_thread` makes (a native one); it must not raise."""
+        assert self._reports is not None, "listen comes once, before close"
+        self._listening, reports = True, self._reports
+        start_thread(lambda: self._read(reports, on_report))
+
+    @property
+    def process_id(self) -> int:
+        """Of the supervisor itself."""
+        return self._process.pid
+
+    @property
+    def pid(self) -> int | None:
+        """Of the running target's first process; None when none runs."""
+        return self._started.pid if self._started else None
+
+    @property
+    def output(self) -> tuple[str, ...]:
+        """The last lines of the current (or last) run."""
+        return self._output
+
+    def runs(self, run: int) -> bool:
+        """Whether this run has started and not ended."""
+        started = self._started
+        return started is not None and started.run == run
+
+    def exited(self, run: int) -> Exited | None:
+        """How a run ended; None while it lives."""
+        return self._exits.get(run)
+
+    def start(self, spec: TargetSpec, params: Mapping[str, Param], port: int, *, grace_s: float = GRACE_S) -> int:
+        """Start a target; one that runs is stopped first (so this is how to restart). Returns the run that reports name.
+
+        Returns at once. Raises TargetError when the supervisor process is gone.
+        """
+        self._run += 1
+        command = {
+            "do": "start",
+            "run": self._run,
+            "argv": spec.command_line(params, port),
+            "env": {"PYTHONUNBUFFERED": "1", **spec.environment_for(params, port)},
+            "cwd": str(spec.folder),
+            "grace_s": grace_s,
+        }
+        if not self._tell(command):
+            raise TargetError(f"the supervisor process is gone{self._complaint}; start capexplorer anew", self._output)
+        return self._run
+
+    def stop(self, grace_s: float = GRACE_S) -> None:
+        """SIGTERM to the target's group, SIGKILL to all of it after the grace. Returns at once; `Exited` tells the end."""
+        self._tell({"do": "stop", "grace_s": grace_s})
+
+    def close(self, grace_s: float = GRACE_S) -> None:
+        """Stop the target and end the supervisor. Returns when both are gone and all is reported; may be called twice."""
+        if self._commands is None:
+            return
+        self.stop(grace_s)
+        commands, self._commands = self._commands, None
+        close(commands)
+        if not self._gone_within(grace_s + _LAST_RESORT_S):
+            self._kill()
+            self._gone_within(_LAST_RESORT_S)
+        if self._reports is not None and not self._listening:
+            close(self._reports)
+            self._reports = None
+
+    def _tell(self, command: dict[str, Any]) -> bool:
+        if self._commands is None:
+            return False
+        unsent = json.dumps(command).encode() + b"\n"
+        try:
+            while unsent:
+                unsent = unsent[os.write(self._commands, unsent) :]
+        except BrokenPipeError:
+            return False
+        return True
+
+    def _read(self, reports: int, on_report: Callable[[Report], None]) -> None:
+        decode = msgspec.json.Decoder[Report](Report).decode
+        for line in _lines(reports):
+            try:
+                report = decode(line)
+            except msgspec.DecodeError:  # its stderr: it has failed
+                self._complaint = ": " + line.decode("utf-8", errors="replace")
+            else:
+                on_report(self._keep(report))
+        if self._run and not self.exited(self._run):
+            self._kill_target()
+            on_report(self._keep(Exited(self._run, reason=f"the supervisor process ended{self._complaint}")))
+        close(reports)
+        self._reports, self._listening = None, False
+
+    def _keep(self, report: Report) -> Report:
+        match report:
+            case Started():
+                self._started, self._output = report, ()
+            case Output():
+                self._output = (*self._output, *report.lines)[-KEPT_LINES:]
+            case Exited():
+                if self._started and self._started.run == report.run:
+                    report = msgspec.structs.replace(report, output=self._output)
+                    self._started = None
+                self._exits[report.run] = report
+        return report
+
+    def _gone_within(self, seconds: float) -> bool:
+        deadline = monotonic() + seconds
+        while not (self._reaped() and not self._listening):
+            if monotonic() > deadline:
+                return False
+            sleep(0.01)
+        return True
+
+    def _reaped(self) -> bool:
+        if self._process.returncode is None:
+            try:
+                pid, status = waitpid(self._process.pid, os.WNOHANG)
+            except ChildProcessError:  # gevent's loop was quicker
+                self._process.returncode = 0
+            else:
+                if pid:
+                    self._process.returncode = os.waitstatus_to_exitcode(status)
+        return self._process.returncode is not None
+
+    def _kill(self) -> None:
+        if not self._reaped():
+            os.kill(self._process.pid, signal.SIGKILL)
+        self._kill_target()
+
+    def _kill_target(self) -> None:
+        """When the supervisor cannot do it any more."""
+        if self._started:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._started.pid, signal.SIGKILL)
+
+
+def _lines(descriptor: int) -> Iterator[bytes]:
+    partial = b""
+    while chunk := os.read(descriptor, 65_536):
+        *lines, partial = (partial + chunk).split(b"\n")
+        yield from lines

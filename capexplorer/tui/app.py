@@ -1,0 +1,158 @@
+"""The application: it takes events from a source, folds them into a timeline, and has the live screen draw it.
+
+Must not know load, run, session or probe: it is handed an EventSource and, where there is something to steer, Controls. Runs in a
+process that gevent has patched: no threads, no subprocesses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Literal
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from ..model.events import Sample
+from ..model.stream import Controls, EventSource
+from ..model.timeline import Timeline
+from .messages import Arrived, Folded
+from .screens.ask import Leave
+from .screens.keys import KEYS
+from .screens.live import LiveScreen
+from .terminal import Terminal
+from .themes import DARK, OURS
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why the screen was left."""
+
+    by: Literal["user", "signal"]
+    signal: str | None = None
+    """Its name, e.g. SIGTERM."""
+
+
+class ExplorerApp(App[Ending]):
+    """`explore` (or `run`) returns an Ending. The caller closes the source, once the terminal is the user's again."""
+
+    TITLE = "capexplorer"
+    CSS_PATH = "screens/live.tcss"  # the default screen's own would not be loaded
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q,ctrl+c", "leave", "Quit", show=False, priority=True, system=True),
+    ]
+
+    def __init__(self, source: EventSource, controls: Controls | None = None, *, terminal: Terminal | None = None) -> None:
+        super().__init__(driver_class=terminal.driver_class() if terminal else None)
+        for theme in OURS:
+            self.register_theme(theme)
+        self.theme = DARK.name
+        self.source, self.controls = source, controls
+        self.timeline = Timeline()
+        self.live = LiveScreen(self.timeline, controls)
+        self._waking = False
+        self._asked_to_exit: Ending | None = None
+        self._events_loop: asyncio.AbstractEventLoop | None = None
+        self._events_context = contextvars.copy_context()
+
+    def explore(self) -> Ending:
+        """Run until the user or a signal ends it. A defect in the screen is raised, not only printed."""
+        ending = self.run(mouse=False)  # a terminal's own selection works, and nothing here needs a mouse
+        if self._exception is not None:
+            raise self._exception
+        return ending or Ending("user")
+
+    def get_default_screen(self) -> Screen[None]:
+        """The live screen from the start, so that keys pressed meanwhile reach it."""
+        return self.live
+
+    # -- events
+
+    def on_mount(self) -> None:
+        """Begin to take events."""
+        self._events_loop = asyncio.get_running_loop()
+        self._events_context = contextvars.copy_context()
+        if self._asked_to_exit is not None:
+            self.exit(self._asked_to_exit)
+        self.source.start(self.wake)
+
+    def wake(self) -> None:
+        """From any thread: there are events. At most one message waits."""
+        if self._waking:
+            return
+        self._waking = True
+        self._soon(lambda: self.post_message(Arrived()))
+
+    def on_arrived(self) -> None:
+        """Fold what has come."""
+        self._waking = False  # first: what comes from here on wakes again
+        events = self.source.take()
+        for event in events:
+            self.timeline.apply(event)
+        if events:
+            self.live.post_message(Folded(ticked=any(isinstance(event, Sample) for event in events)))
+
+    def _soon(self, call: Callable[[], object]) -> None:
+        """On the screen's thread, as the app; before it runs or after it ended, not at all."""
+        if self._events_loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                self._events_loop.call_soon_threadsafe(call, context=self._events_context)
+
+    # -- ending
+
+    def action_leave(self) -> None:
+        """Quit; asks once while load runs."""
+        if isinstance(self.screen, Leave) or not self.load_runs:
+            self.leave()
+        else:
+            users = self.controls.wanted if self.controls else 0
+            question = f"Load runs with {users:,} users. It ends, and the session is saved."
+            self.push_screen(Leave("Quit?", question, "quit"), lambda sure: self.leave() if sure else None)
+
+    async def action_quit(self) -> None:
+        """Textual's own way out is ours."""
+        self.action_leave()
+
+    @property
+    def load_runs(self) -> bool:
+        """Whether quitting would end something."""
+        if self.controls is None or self.timeline.ended is not None:
+            return False
+        return self.controls.wanted > 0 or (self.timeline.last is not None and self.timeline.last.users > 0)
+
+    def leave(self) -> None:
+        """End at the user's word."""
+        if self.controls is not None:
+            self.controls.quit()
+        self.exit(Ending("user"))
+
+    def request_exit(self, reason: str) -> None:
+        """From a signal handler or any thread: end; `reason` is the signal's name."""
+        self._asked_to_exit = self._asked_to_exit or Ending("signal", reason)
+        self._soon(lambda: self.exit(self._asked_to_exit))
+
+    # -- the rest
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: every key, and the themes."""
+        for key in KEYS:
+            if self.controls is not None or not key.live:
+                yield SystemCommand(f"{key.title}", f"{key.help}", partial(self.live.run_action, key.action))
+        yield SystemCommand("Theme", "change the colours", self.action_change_theme)
+
+    def _print(self, text: str, stderr: bool = False) -> None:
+        """User code that prints: Textual would drop it; let it go where descriptors 1 and 2 were routed."""
+        stream = sys.__stderr__ if stderr else sys.__stdout__
+        if stream is not None and not self.is_headless:
+            with contextlib.suppress(OSError, ValueError):  # routed to a pipe that is gone
+                stream.write(text)
+                stream.flush()
+            return
+        super()._print(text, stderr)

@@ -1,0 +1,226 @@
+"""The endpoint table of the current level, and below it, where there is room, the failures of the session as they came.
+
+While a level settles it shows the last second instead, and says so. Figures that rest on too few values are grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ...analysis import wording
+from ...model.timeline import FailureCount, Level, Timeline
+from ..look import Look, Palette
+from ..render import text
+from .scrolling import ScrollingPane
+
+ENOUGH_FOR_P95 = 200
+ENOUGH_FOR_P99 = 1_000
+"""Ten values beyond the percentile (DESIGN section 4)."""
+
+NAME_CELLS = 16
+"""The name keeps this much; columns of higher rank go first where it is narrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One endpoint, or all of them."""
+
+    name: str
+    requests: int
+    failures: int
+    rate_rps: float | None
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    max_ms: float | None
+    mean_bytes: float | None
+
+    @property
+    def successes(self) -> int:
+        """What the percentiles rest on."""
+        return self.requests - self.failures
+
+    @property
+    def failure_ratio(self) -> float | None:
+        """None without requests."""
+        return self.failures / self.requests if self.requests else None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of figures: its title, its cells, and when it goes."""
+
+    title: str
+    cells: int
+    rank: int = 0
+
+
+COLUMNS = (
+    Column("requests", 8, rank=1),
+    Column("req/s", 6),
+    Column("failed", 6, rank=2),
+    Column("%", 5),
+    Column("p50", 5),
+    Column("p95", 5),
+    Column("p99", 5),
+    Column("max", 5, rank=3),
+    Column("bytes", 5, rank=4),
+)
+
+
+class EndpointsPane(ScrollingPane):
+    """Requests, failures and latency per endpoint."""
+
+    TITLE = "Endpoints  ms"
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """Label and titles on top, the total at the end, between them as many rows as fit."""
+        palette, width = look.palette, size.width
+        label, rows = told(timeline)
+        muted = Style(color=palette.muted)
+        if not rows:
+            said = "  no level yet" if timeline.level is None else f"  {label}: no requests yet"
+            body = [text.line([(said, muted)], width)] if not timeline.failures else []
+            return [*body, *self._failures(timeline, palette, width)][: size.height]
+        columns = fitting(width)
+        head = [text.line([(f" {label}", muted)], width), _titles(columns, muted, width)]
+        body = [_row(row, columns, palette, width) for row in rows[1:]]
+        body.append(_row(rows[0], columns, palette, width, total=True))
+        if look.large:
+            body += self._failures(timeline, palette, width)
+        first, last = self.window(len(body), size.height - len(head))
+        return head + body[first:last]
+
+    def _failures(self, timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
+        failures = sorted(timeline.failures.values(), key=lambda failure: -failure.count)
+        title = text.line([(" failures of the session", Style(color=palette.muted))], width)
+        return [Strip.blank(width), title, *failure_lines(failures, palette, width)] if failures else []
+
+
+def told(timeline: Timeline) -> tuple[str, list[Row]]:
+    """What the figures are of, and the rows, the total first. No rows: nothing to show."""
+    level, last = timeline.level, timeline.last
+    if level is None:
+        return "", []
+    users = f"level {level.opened.index}, {level.users:,} users"
+    if timeline.phase == "settled" and level.figures.settled:
+        return f"{users}: settled {text.span(level.figures.settled_seconds)}", settled_rows(level)
+    said = f"{users}: the last second, {timeline.phase}"
+    return said, last_rows(timeline) if last is not None and last.endpoints else []
+
+
+def settled_rows(level: Level) -> list[Row]:
+    """Over the settled seconds."""
+    figures, latency = level.figures, level.figures.latency_ms
+    seconds = figures.settled_seconds
+    rows = [
+        Row(
+            f"{each.method} {each.name}",
+            each.requests,
+            each.failures,
+            each.requests / seconds if seconds else None,
+            each.latency_ms.p50,
+            each.latency_ms.p95,
+            each.latency_ms.p99,
+            each.latency_ms.max,
+            each.mean_bytes,
+        )
+        for each in level.endpoints
+    ]
+    total = Row(
+        "all",
+        figures.requests,
+        figures.failures,
+        figures.throughput_rps,
+        latency.p50,
+        latency.p95,
+        latency.p99,
+        latency.max,
+        _mean_bytes(rows),
+    )
+    return [total, *rows]
+
+
+def last_rows(timeline: Timeline) -> list[Row]:
+    """Over the last tick, without the requests of users that are just starting."""
+    last = timeline.last
+    if last is None:
+        return []
+    rows = [
+        Row(
+            f"{each.method} {each.name}",
+            each.requests,
+            each.failures,
+            each.requests / last.duration_s,
+            each.p50_ms,
+            each.p95_ms,
+            each.p99_ms,
+            each.max_ms,
+            each.received_bytes / each.requests if each.requests else None,
+        )
+        for each in last.endpoints
+    ]
+    requests, failures = sum(row.requests for row in rows), sum(row.failures for row in rows)
+    rate_rps = requests / last.duration_s
+    total = Row(
+        "all", requests, failures, rate_rps, last.p50_ms, last.p95_ms, last.p99_ms, last.max_ms, _mean_bytes(rows)
+    )
+    return [total, *rows]
+
+
+def _mean_bytes(rows: Sequence[Row]) -> float | None:
+    requests = sum(row.requests for row in rows)
+    return sum((row.mean_bytes or 0.0) * row.requests for row in rows) / requests if requests else None
+
+
+def fitting(width: int) -> list[Column]:
+    """The columns that leave the name its room."""
+    columns = list(COLUMNS)
+    while _name_cells(columns, width) < NAME_CELLS and (worst := max(columns, key=lambda column: column.rank)).rank:
+        columns.remove(worst)
+    return columns
+
+
+def _name_cells(columns: Sequence[Column], width: int) -> int:
+    return width - 2 - sum(column.cells + 1 for column in columns)
+
+
+def _titles(columns: Sequence[Column], style: Style, width: int) -> Strip:
+    titles = "".join(" " + text.pad(column.title, column.cells, right=True) for column in columns)
+    return text.line([(" " + " " * _name_cells(columns, width) + titles, style)], width)
+
+
+def _row(row: Row, columns: Sequence[Column], palette: Palette, width: int, *, total: bool = False) -> Strip:
+    plain, grey = Style(color=palette.text, bold=total), Style(color=palette.muted, bold=total)
+    failed = Style(color=palette.error, bold=True) if row.failures else grey
+    figures = {
+        "requests": (text.count(row.requests), plain),
+        "req/s": (text.rate(row.rate_rps), plain),
+        "failed": (text.count(row.failures), failed),
+        "%": (text.percent(row.failure_ratio), failed),
+        "p50": (text.ms(row.p50_ms), plain),
+        "p95": (text.ms(row.p95_ms), plain if row.successes >= ENOUGH_FOR_P95 else grey),
+        "p99": (text.ms(row.p99_ms), plain if row.successes >= ENOUGH_FOR_P99 else grey),
+        "max": (text.ms(row.max_ms), plain),
+        "bytes": (text.short_size(row.mean_bytes), grey),
+    }
+    name = " " + text.pad(text.safe(row.name), _name_cells(columns, width))
+    shown = [(column.cells, *figures[column.title]) for column in columns]
+    return text.line([(name, plain), *((" " + text.pad(said, cells, right=True), style) for cells, said, style in shown)], width)
+
+
+def failure_lines(failures: Sequence[FailureCount], palette: Palette, width: int) -> list[Strip]:
+    """Count, endpoint, and the raw error, wrapped: data, shown as text."""
+    lines = []
+    for failure in failures:
+        said = text.safe(f"{failure.method} {failure.name}: {wording.failure(failure.signature)}")
+        count = text.pad(f"{text.count(failure.count)} ×", 9, right=True) + " "
+        for index, part in enumerate(text.wrap(said, width - len(count))):
+            head = (count if index == 0 else " " * len(count), Style(color=palette.error, bold=True))
+            lines.append(text.line([head, (part, Style(color=palette.text))], width))
+    return lines

@@ -1,0 +1,90 @@
+"""The journal: marks, notes, the target's life and commands, the newest last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ...analysis import wording
+from ...model.events import Command, Mark, Note, Target
+from ...model.timeline import Timeline
+from ..look import Look, Palette
+from ..render import text
+from .scrolling import ScrollingPane
+
+Entry = Mark | Note | Target | Command
+
+ENTRIES = 500
+"""The latest that are laid out, once a second; the log on disk has all."""
+
+BURST_S = 1.5
+"""Steps typed within this become one entry: the last."""
+
+_TIME_CELLS, _GLYPH_CELLS = 8, 2
+
+
+class JournalPane(ScrollingPane):
+    """Time, glyph, text."""
+
+    TITLE = "Journal"
+    AT_END = True
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """The newest entries at the end, older ones by scrolling."""
+        lines = [strip for entry in told(timeline.journal) for strip in entry_lines(entry, look.palette, size.width)]
+        if not lines:
+            return [text.line([("  nothing yet; n writes a note", Style(color=look.palette.muted))], size.width)]
+        first, last = self.window(len(lines), size.height)
+        return lines[first:last]
+
+
+def told(journal: Sequence[Entry]) -> list[Entry]:
+    """The entries worth a line: a note stands for its command, the last of a burst of steps for all."""
+    kept: list[Entry] = []
+    for entry in journal[-ENTRIES:]:
+        if isinstance(entry, Command) and entry.name == "note":
+            continue
+        if isinstance(entry, Mark) and entry.state == "updated":
+            continue
+        if kept and _continues(kept[-1], entry):
+            kept.pop()
+        kept.append(entry)
+    return kept
+
+
+def _continues(before: Entry, entry: Entry) -> bool:
+    if not (isinstance(before, Command) and isinstance(entry, Command)):
+        return False
+    return before.name == entry.name and entry.name in ("users", "step") and entry.t_s - before.t_s < BURST_S
+
+
+def entry_lines(entry: Entry, palette: Palette, width: int) -> list[Strip]:
+    """One entry, wrapped under its own text."""
+    glyph, style = glyph_of(entry, palette)
+    indent = _TIME_CELLS + _GLYPH_CELLS
+    wrapped = text.wrap(text.safe(wording.journal(entry)), width - indent)
+    time = text.pad(text.clock(entry.t_s), _TIME_CELLS - 1, right=True) + " "
+    body = Style(color=palette.text) if isinstance(entry, Note) else style
+    first = text.line([(time, Style(color=palette.muted)), (f"{glyph} ", style), (wrapped[0], body)], width)
+    return [first, *(text.line([(" " * indent, body), (more, body)], width) for more in wrapped[1:])]
+
+
+def glyph_of(entry: Entry, palette: Palette) -> tuple[str, Style]:
+    """A sign that tells the kind without colour, and its style."""
+    match entry:
+        case Note():
+            return "✎", Style(color=palette.primary)
+        case Command():
+            return "›", Style(color=palette.muted)
+        case Target():
+            bad = entry.state in ("died", "failed")
+            colors = {"ready": palette.success, "died": palette.error, "failed": palette.error}
+            return "✗" if bad else "■", Style(color=colors.get(entry.state, palette.muted), bold=bad)
+        case Mark():
+            colors = {"critical": palette.error, "error": palette.error, "warning": palette.warning}
+            return "◆" if entry.severity != "info" else "◇", Style(
+                color=colors.get(entry.severity, palette.text), strike=entry.state == "retracted"
+            )

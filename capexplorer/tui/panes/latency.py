@@ -1,0 +1,91 @@
+"""Latency of each second's successes, with the generator's own interference beside it."""
+
+from __future__ import annotations
+
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ...model.timeline import Level, Timeline
+from ..look import Look, Palette
+from ..render.axis import Axis, duration_axis, figure, linear_axis, log_axis
+from ..render.chart import Chart, Series, draw_chart, message, y_ticks
+from ..render.legend import DASHED, DOTTED, SOLID, Legend
+from ..render.raster import Pattern
+from ..render.timepage import TimePage, boundaries, page_at, phases, tags
+from .pane import Pane
+
+ENOUGH = {"p50": 1, "p95": 200, "p99": 1_000}
+"""Successes that a percentile of a level must rest on (DESIGN section 4); with fewer it is grey."""
+
+
+class LatencyPane(Pane):
+    """p50, p95, p99 in ms; linear or logarithmic."""
+
+    TITLE = "Latency  ms"
+
+    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+        """Draw this moment; the title tells the scale."""
+        self.border_title = f"{self.TITLE}, log scale" if look.log_latency else self.TITLE
+        super().show(timeline, cursor, look)
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """One page of seconds up to the cursor."""
+        shown = page_at(timeline, cursor, look.window_s)
+        if shown is None:
+            return message("waiting for the first second", look.palette, size)
+        aside, measured = phases(shown)
+        times, palette = shown.column("t_s"), look.palette
+        chart = Chart(
+            x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
+            y=_axis(shown, look.log_latency, y_ticks(size.height)),
+            legend=_legend(shown, palette),
+            series=(
+                Series(times, shown.column("p99_ms"), palette.accent, Pattern.DOTTED, gap=shown.gap_s),
+                Series(times, shown.column("p95_ms"), palette.secondary, Pattern.DASHED, gap=shown.gap_s),
+                Series(times, shown.column("p50_ms"), palette.primary, gap=shown.gap_s),
+            ),
+            boundaries=boundaries(shown),
+            tags=tags(shown, palette, words=look.large),
+            aside=aside,
+            measured=measured,
+        )
+        return draw_chart(chart, palette, size)
+
+
+def _axis(shown: TimePage, log: bool, most_ticks: int) -> Axis:
+    highest, lowest = shown.highest("p50_ms", "p95_ms", "p99_ms"), shown.lowest("p50_ms", "p95_ms", "p99_ms")
+    return log_axis(lowest, highest, most_ticks) if log and lowest is not None else linear_axis(highest, most_ticks)
+
+
+def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
+    successes = _successes(shown)
+
+    def percentile(name: str, key: str, color: str) -> Legend:
+        return Legend(key, name, figure(shown.latest(f"{name}_ms")), color, quiet=successes < ENOUGH[name])
+
+    return (
+        percentile("p50", SOLID, palette.primary),
+        percentile("p95", DASHED, palette.secondary),
+        percentile("p99", DOTTED, palette.accent),
+        Legend("", "loop lag p99", figure(shown.latest("loop_lag_p99_ms")), palette.muted, short="lag"),
+        *_floor(shown.timeline, palette),
+    )
+
+
+def _successes(shown: TimePage) -> int:
+    """Settled successes of the level at the cursor."""
+    level = level_at(shown)
+    return level.figures.requests - level.figures.failures if level is not None else 0
+
+
+def level_at(shown: TimePage) -> Level | None:
+    """The level that the tick at the cursor belongs to."""
+    index = shown.latest("level")
+    return next((level for level in reversed(shown.timeline.levels) if level.opened.index == index), None)
+
+
+def _floor(timeline: Timeline, palette: Palette) -> tuple[Legend, ...]:
+    """Median of the client by itself; of the slowest where several clients are in use."""
+    floors = timeline.header.client_floor_ms.values() if timeline.header else ()
+    slowest = max((floor.p50_ms for floor in floors), default=None)
+    return (Legend("", "client floor", figure(slowest), palette.muted, short="floor"),) if slowest is not None else ()

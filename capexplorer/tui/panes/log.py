@@ -1,0 +1,59 @@
+"""The log: what Locust, user code, the target and we logged or printed, each line with where it came from."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ...model.events import Log
+from ...model.timeline import Timeline
+from ..look import Look, Palette
+from ..render import text
+from .scrolling import ScrollingPane
+
+_TIME_CELLS, _SOURCE_CELLS = 8, 12
+
+
+class LogPane(ScrollingPane):
+    """Time, source, text; the newest last."""
+
+    TITLE = "Log"
+    AT_END = True
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """Lays out only as many of the newest lines as scrolling has reached."""
+        if not timeline.log:
+            said = "  nothing printed or logged yet (locust, user code, target, capexplorer)"
+            return [text.line([(part, Style(color=look.palette.muted))], size.width) for part in text.wrap(said, size.width)]
+        wanted = size.height + self.scrolled + size.height
+        tail = reversed(list(islice(reversed(timeline.log), wanted)))  # every entry has at least one line
+        lines = [strip for entry in tail for strip in log_lines(entry, look.palette, size.width)]
+        first, last = self.window(len(lines), size.height)
+        return lines[first:last]
+
+
+def log_lines(entry: Log, palette: Palette, width: int) -> list[Strip]:
+    """One entry, wrapped under its own text."""
+    muted, style = Style(color=palette.muted), level_style(entry, palette)
+    repeated = f" ×{entry.repeated}" if entry.repeated > 1 else ""
+    indent = _TIME_CELLS + _SOURCE_CELLS
+    wrapped = text.wrap(text.safe(entry.text.rstrip("\r\n")) + repeated, width - indent)
+    head = text.pad(text.clock(entry.t_s), _TIME_CELLS - 1, right=True) + " " + text.pad(entry.source, _SOURCE_CELLS)
+    first = text.line([(head, muted), (wrapped[0], style)], width)
+    return [first, *(text.line([(" " * indent, style), (more, style)], width) for more in wrapped[1:])]
+
+
+def level_style(entry: Log, palette: Palette) -> Style:
+    """Errors stand out by weight too."""
+    match entry.level:
+        case "critical" | "error":
+            return Style(color=palette.error, bold=True)
+        case "warning":
+            return Style(color=palette.warning)
+        case "debug":
+            return Style(color=palette.muted)
+        case "info":
+            return Style(color=palette.text)

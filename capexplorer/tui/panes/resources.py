@@ -1,0 +1,264 @@
+"""The resources: target, host, generator, ephemeral ports, network. One row a resource, its recent past as a spark line.
+
+Rows are listed by what an engineer needs first; where it is low the last ones give way, where it is narrow the details do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ...model.events import Sample
+from ...model.levels import total
+from ...model.readings import GeneratorReading, HostReading, PortsReading, TcpReading
+from ...model.timeline import Timeline
+from ..look import Look, Palette
+from ..render import text
+from ..render.text import Piece
+from .pane import Pane
+
+PORTS_WARNING_RATIO = 0.8
+PORTS_WARNING_S = 120.0
+BUSY_RATIO = 0.9
+"""A core, or the host, this busy has no room left: yellow."""
+
+_LABEL_CELLS, _VALUE_CELLS, _NUMBER_CELLS = 11, 18, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One resource."""
+
+    label: str
+    picture: str
+    """Spark line or bar."""
+    number: str
+    unit: str = ""
+    details: tuple[str, ...] = ()
+    color: str = ""
+    warned: bool = False
+
+
+class ResourcesPane(Pane):
+    """What is used of what there is."""
+
+    TITLE = "Resources"
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """As many rows as fit, each whole."""
+        sample = timeline.last
+        if sample is None:
+            return [text.line([("  nothing measured yet", Style(color=look.palette.muted))], size.width)]
+        cells = picture_cells(size.width)
+        rows = list(_rows(sample, _History(timeline, cursor, look.window_s, cells), look.palette))
+        lines: list[Strip] = []
+        for index, row in enumerate(rows):
+            spare = size.height - len(lines) - (len(rows) - index)
+            lines += row_lines(row, look.palette, size.width, cells, more=max(0, spare))
+        return lines[: size.height]
+
+
+def picture_cells(width: int) -> int:
+    """A fifth of the width, 8 to 24 cells."""
+    return min(24, max(8, width // 6))
+
+
+class _History:
+    """Columns binned to one cell each: bins stand still, so a spark line changes once a bin, not once a second."""
+
+    def __init__(self, timeline: Timeline, cursor: int, window_s: float | None, cells: int) -> None:
+        self._columns, self._end, self._cells = timeline.columns, cursor + 1, cells
+        times = timeline.columns["t_s"]
+        self._now_s = times[cursor] if 0 <= cursor < len(times) else 0.0
+        self._bin_s = max(1.0, math.ceil((window_s if window_s is not None else self._now_s) / cells))
+        self._first_bin = math.floor(self._now_s / self._bin_s) - cells + 1
+        self._start = timeline.index_at(self._first_bin * self._bin_s) + 1
+
+    def spark(self, name: str, top: float | None = None) -> str:
+        """The greatest value of each bin, 0 to `top` (unless given: the greatest of all)."""
+        bins = [math.nan] * self._cells
+        times, values = self._columns["t_s"], self._columns[name]
+        for index in range(max(self._start, 0), self._end):
+            value, cell = values[index], math.floor(times[index] / self._bin_s) - self._first_bin
+            if 0 <= cell < self._cells and not math.isnan(value):
+                bins[cell] = value if math.isnan(bins[cell]) else max(bins[cell], value)
+        known = [value for value in bins if not math.isnan(value)]
+        return text.spark(bins, top if top else max(known, default=0.0))
+
+    @property
+    def cells(self) -> int:
+        """Width of a picture."""
+        return self._cells
+
+
+def _rows(sample: Sample, history: _History, palette: Palette) -> Iterator[Row]:
+    host, generator = sample.host or HostReading(), sample.generator or GeneratorReading()
+    cpus = host.cpus
+    yield from target_rows(sample, history, palette, cpus)
+    yield from host_rows(host, history, palette)
+    yield from generator_rows(generator, history, palette)
+    yield from port_rows(sample.ports or PortsReading(), history, palette)
+    yield network_row(host, history, palette)
+    yield from tcp_rows(sample.tcp or TcpReading(), palette)
+
+
+def target_rows(sample: Sample, history: _History, palette: Palette, cpus: int | None) -> Iterator[Row]:
+    """CPU, then memory, over all processes of all targets."""
+    targets = sample.targets
+    cpu = total(target.cpu_ratio for target in targets)
+    busiest = max((target.busiest_thread_ratio for target in targets if target.busiest_thread_ratio is not None), default=None)
+    full = busiest is not None and busiest >= BUSY_RATIO
+    waits = [target for target in targets if target.listen_queue is not None]
+    processes = total(target.processes for target in targets)
+    details = [
+        f"top thread {text.three_digits(busiest)}",
+        *(f"accept queue {each.listen_queue} of {_or_missing(each.listen_backlog)}" for each in waits),
+        f"{text.count(processes)} process{'es' * (processes != 1)}",
+        f"{_sum(target.threads for target in targets)} threads",
+    ]
+    yield Row("target cpu", history.spark("target_cpu_ratio", cpus), *cores(cpu, cpus), tuple(details), palette.primary, full)
+    details = [f"fds {_sum(target.fds for target in targets)} of {_sum(target.fds_limit for target in targets)}"]
+    written = total(target.written_bytes_per_s for target in targets)
+    if written is not None:
+        details.append(f"writes {text.size(written)}/s")
+    rss = total(target.rss_bytes for target in targets)
+    yield Row("target mem", history.spark("target_rss_bytes"), *_parted(text.size(rss)), tuple(details), palette.primary)
+
+
+def host_rows(host: HostReading, history: _History, palette: Palette) -> Iterator[Row]:
+    """CPU with load and pressure, then memory."""
+    details = [f"load {text.three_digits(host.load_average_1m)}"]
+    if host.steal_ratio:
+        details.append(f"steal {text.three_digits(host.steal_ratio)}")
+    if host.cpu_pressure_ratio is not None:
+        details.append(f"cpu pressure {text.percent(host.cpu_pressure_ratio)}")
+    full = host.cpu_ratio is not None and bool(host.cpus) and host.cpu_ratio >= BUSY_RATIO * (host.cpus or 0)
+    spark = history.spark("host_cpu_ratio", host.cpus)
+    yield Row("host cpu", spark, *cores(host.cpu_ratio, host.cpus), tuple(details), palette.secondary, full)
+    used, whole = host.memory_used_bytes, host.memory_total_bytes
+    share = used / whole if used is not None and whole else None
+    number, unit = _parted(text.size(used))
+    of = f"{unit} of {text.size(whole)}" if text.size(whole).split()[-1] != unit else f"of {text.size(whole)}"
+    yield Row("host mem", history.spark("host_memory_bytes", whole), number, of, (text.percent(share),), palette.secondary)
+
+
+def generator_rows(generator: GeneratorReading, history: _History, palette: Palette) -> Iterator[Row]:
+    """The load thread, then how late its loop is: the error bar on every latency."""
+    full = generator.cpu_ratio is not None and generator.cpu_ratio >= BUSY_RATIO
+    details = (
+        f"run delay {text.three_digits(generator.run_delay_ratio)}",
+        f"screen {text.three_digits(generator.screen_cpu_ratio)}",
+        f"recorder {text.three_digits(generator.recorder_cpu_ratio)}",
+        f"fds {_or_missing(generator.fds)} of {_or_missing(generator.fds_limit)}",
+        f"memory {text.size(generator.rss_bytes)}",
+    )
+    spark = history.spark("generator_cpu_ratio", 1.0)
+    yield Row("load cpu", spark, *cores(generator.cpu_ratio, 1), details, palette.accent, full)
+    lag = text.ms(generator.loop_lag_p99_ms)
+    others = (f"p50 {text.ms(generator.loop_lag_p50_ms)} ms", f"max {text.ms(generator.loop_lag_max_ms)} ms")
+    yield Row("loop lag", history.spark("loop_lag_p99_ms"), lag, "ms p99", others, palette.accent)
+
+
+def port_rows(ports: PortsReading, history: _History, palette: Palette) -> Iterator[Row]:
+    """Used of capacity with how long it lasts, then by state."""
+    share = ports.used / ports.capacity if ports.used is not None and ports.capacity else None
+    soon = ports.exhausted_in_s is not None and ports.exhausted_in_s < PORTS_WARNING_S
+    warned = soon or (share is not None and share > PORTS_WARNING_RATIO)
+    details = [text.percent(share)]
+    if ports.exhausted_in_s is not None:
+        details.insert(0, f"full in {text.span(ports.exhausted_in_s)}")
+    if ports.burn_rate_per_s is not None:
+        details.append(f"{_signed(ports.burn_rate_per_s)}/s")
+    of = f"of {text.count(ports.capacity)}"
+    yield Row("ports", text.bar(share, history.cells), text.count(ports.used), of, tuple(details), palette.secondary, warned)
+    states: Mapping[str, int | None] = ports.by_state or {"TIME_WAIT": ports.time_wait, "ESTABLISHED": ports.established}
+    shown = sorted(((name, count) for name, count in states.items() if count is not None), key=lambda item: -item[1])
+    parts = [f"{text.safe(name)} {text.count(count)}" for name, count in shown]
+    if ports.destination:
+        parts.append(f"to {text.safe(ports.destination)}")
+    if parts:
+        yield Row("", "", "", "", tuple(parts))
+
+
+_TCP_TROUBLE = {
+    "listen_overflows": "listen overflows",
+    "listen_drops": "listen drops",
+    "syn_queue_full_drops": "SYN queue drops",
+    "syncookies_sent": "SYN cookies",
+    "attempt_fails": "failed connects",
+    "resets_sent": "resets sent",
+    "segments_retransmitted": "retransmits",
+    "aborts_on_memory": "aborts on memory",
+    "time_wait_overflows": "TIME_WAIT overflows",
+}
+
+
+def tcp_rows(tcp: TcpReading, palette: Palette) -> Iterator[Row]:
+    """Kernel counters that grew in this second; no row when none did."""
+    grown = [f"{said} +{text.count(value)}" for name, said in _TCP_TROUBLE.items() if (value := getattr(tcp, name))]
+    if grown:
+        yield Row("tcp", "", "", "", tuple(grown), palette.warning, warned=True)
+
+
+def network_row(host: HostReading, history: _History, palette: Palette) -> Row:
+    """In, out, and the disk."""
+    details = (f"out {text.size(host.sent_bytes_per_s)}/s", f"disk {text.percent(host.disk_busy_ratio)} busy")
+    number, unit = _parted(text.size(host.received_bytes_per_s))
+    return Row("network", history.spark("received_bytes_per_s"), number, f"{unit}/s in".lstrip(), details, palette.secondary)
+
+
+def cores(ratio: float | None, cpus: int | None) -> tuple[str, str]:
+    """`1.42`, `of 2 cores`."""
+    return text.three_digits(ratio), f"of {cpus} core{'s' * (cpus != 1)}" if cpus else "cores"
+
+
+def _parted(figure: str) -> tuple[str, str]:
+    """Number and unit."""
+    number, _, unit = figure.partition(" ")
+    return number, unit
+
+
+def _sum(values: Iterable[int | None]) -> str:
+    return text.count(total(values))
+
+
+def _or_missing(value: int | None) -> str:
+    return text.count(value)
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else '−' if value < 0 else ''}{text.rate(abs(value))}"
+
+
+def row_lines(row: Row, palette: Palette, width: int, cells: int, *, more: int) -> list[Strip]:
+    """One line; details that do not fit go to at most `more` further lines, or are left out whole."""
+    muted = Style(color=palette.muted)
+    alarm = Style(color=palette.warning, bold=True)
+    head: list[Piece] = [(f" {text.pad(row.label, _LABEL_CELLS - 1)}", alarm if row.warned else muted)]
+    if row.number:
+        value = f"{text.pad(row.number, _NUMBER_CELLS, right=True)} {row.unit}{' !' if row.warned else ''}"
+        color = palette.warning if row.warned else row.color
+        head.append((text.pad(row.picture, cells) + " ", Style(color=color)))
+        head.append((text.pad(value, max(_VALUE_CELLS, len(value))), alarm if row.warned else Style(color=palette.text)))
+    lines = packed(row.details, width - text.cells(head) - 1, width - _LABEL_CELLS - 1, more)
+    style = alarm if row.warned and not row.number else muted
+    first = text.line([*head, (" " if row.number else "", muted), (lines[0], style)], width)
+    return [first, *(text.line([(" " * _LABEL_CELLS, muted), (each, style)], width) for each in lines[1:])]
+
+
+def packed(details: Sequence[str], first: int, others: int, more: int) -> list[str]:
+    """Details joined to a first line of `first` cells and at most `more` of `others`; never one in part."""
+    lines = [""]
+    for detail in details:
+        room = first if len(lines) == 1 else others
+        joined = f"{lines[-1]}, {detail}" if lines[-1] else detail
+        if len(joined) <= room:
+            lines[-1] = joined
+        elif len(lines) <= more and len(detail) <= others:
+            lines.append(detail)
+    return lines

@@ -1,0 +1,59 @@
+"""A pane whose content may be longer than it is high: pageup, pagedown, home and end, without a scrollbar to redraw."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from .pane import Pane
+
+
+class ScrollingPane(Pane):
+    """`offset` counts lines from where the pane rests: its top, or its end where the newest stands last."""
+
+    AT_END: ClassVar[bool] = False
+    """The newest line stands last, and the pane rests there."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("pageup", "page(-1)", "Scroll up", show=False),
+        Binding("pagedown", "page(1)", "Scroll down", show=False),
+        Binding("home", "edge(-1)", "To the first line", show=False),
+        Binding("end", "edge(1)", "To the last line", show=False),
+    ]
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self.scrolled = 0
+        self.longest = 0
+        """Lines that can be scrolled, as of the last drawing."""
+
+    def window(self, lines: int, height: int) -> tuple[int, int]:
+        """First and one past the last line to show, of `lines`, in `height`. Draw with these, so that paging knows the end."""
+        self.longest = max(0, lines - height)
+        self.scrolled = min(self.scrolled, self.longest)
+        first = self.longest - self.scrolled if self.AT_END else self.scrolled
+        last = min(first + height, lines)
+        self.border_subtitle = rest_of(first, lines - last, at_end=self.AT_END)
+        return first, last
+
+    def action_page(self, direction: int) -> None:
+        """A page up (-1) or down (1), two lines overlapping."""
+        self._scroll_by(direction * max(1, self.size.height - 3))
+
+    def action_edge(self, direction: int) -> None:
+        """To the first (-1) or the last (1) line."""
+        self._scroll_by(direction * self.longest)
+
+    def _scroll_by(self, lines: int) -> None:
+        self.scrolled = max(0, min(self.longest, self.scrolled + (-lines if self.AT_END else lines)))
+        if self.timeline is not None:
+            self.show(self.timeline, self.cursor, self.look)
+
+
+def rest_of(above: int, below: int, *, at_end: bool) -> str:
+    """What the border says about lines out of sight, where the pane does not rest."""
+    if at_end:
+        return f"{below} newer, end" if below else ""
+    parts = ([f"▲ {above}"] if above else []) + ([f"▼ {below}"] if below else [])
+    return " ".join(parts)

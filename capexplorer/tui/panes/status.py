@@ -1,0 +1,214 @@
+"""The status area: what is explored, in which state, how many users, and how far one can trust the figures.
+
+`status` is pure: (timeline, wanted, view) to pieces of text. It shows what was asked at once; the panes follow at the next tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ...analysis import wording
+from ...model.events import TargetState
+from ...model.timeline import Timeline
+from ..look import Palette
+from ..render import text
+from ..render.text import Piece
+
+_GAP = "   "
+
+OUTPUT_LINES = 2
+"""The last output lines of a dead target that stand in the status area; the log pane has all."""
+
+LAG_WARNING_MS = 10.0
+"""From here on latencies are visibly late: the lag meter's own period (DESIGN section 3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the screen itself knows, beside the timeline."""
+
+    wanted: int
+    """Users wanted as of the last key."""
+    max_users: int | None = None
+    step: int = 1
+    spawn_rate: float | None = None
+    held: bool = False
+    said: str = ""
+    """An answer to the last key, until the next one."""
+    alarm: bool = False
+    """`said` is a refusal."""
+    can_restart: bool = False
+
+
+class StatusArea(Widget):
+    """Two lines, and one more for each thing that is wrong."""
+
+    DEFAULT_CSS = "StatusArea { height: 2; dock: top; background: $panel; color: $foreground; padding: 0 1; }"
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self.timeline, self.view, self.palette = Timeline(), View(wanted=0), Palette()
+
+    def show(self, timeline: Timeline, view: View, palette: Palette) -> None:
+        """Draw this moment."""
+        self.timeline, self.view, self.palette = timeline, view, palette
+        height = 2 + len(alarms(timeline, view))
+        if self.styles.height is None or self.styles.height.value != height:
+            self.styles.height = height
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """The cells of one line."""
+        lines = status(self.timeline, self.view, self.palette, self.size.width)
+        strip = lines[y] if y < len(lines) else Strip.blank(self.size.width)
+        return strip.apply_style(self.rich_style)
+
+
+def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
+    """All lines, each `width` cells; what matters least is left out where it is narrow, nothing is cut."""
+    alarmed = Style(color=palette.background, bgcolor=palette.error, bold=True)
+    return [
+        spread([*what(timeline, palette), *users(timeline, view, palette)], width),
+        spread([*level(timeline, view, palette), *(answers(view, palette, width) or trust(timeline, palette))], width),
+        *(text.line([(text.pad(alarm, width), alarmed)], width) for alarm in alarms(timeline, view)),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Pieces that stand or go together. The higher `rank`, the sooner they go where it is narrow; rank 0 stays."""
+
+    pieces: tuple[Piece, ...]
+    rank: int = 0
+    right: bool = False
+
+
+def spread(groups: Sequence[Group], width: int) -> Strip:
+    """Groups at the left and at the right edge of a line."""
+    kept = list(groups)
+    while _cells(kept) > width and (worst := max(kept, key=lambda group: group.rank)).rank > 0:
+        kept.remove(worst)
+    blank = max(len(_GAP), width - _cells(kept) + len(_GAP))
+    left = _joined([group for group in kept if not group.right])
+    return text.line([*left, (" " * blank, Style()), *_joined([group for group in kept if group.right])], width)
+
+
+def _joined(groups: Sequence[Group]) -> list[Piece]:
+    return [piece for index, group in enumerate(groups) for piece in (*([(_GAP, Style())] if index else []), *group.pieces)]
+
+
+def _cells(groups: Sequence[Group]) -> int:
+    return text.cells(_joined(groups))
+
+
+def what(timeline: Timeline, palette: Palette) -> list[Group]:
+    """Recording, profile, target and its state."""
+    plain, muted = Style(color=palette.text), Style(color=palette.muted)
+    bold = Style(color=palette.text, bold=True)
+    recording = ("■ ", muted) if timeline.ended else ("● ", Style(color=palette.error))
+    groups = [Group((recording, (text.clock(timeline.last_s), bold)))]
+    header = timeline.header
+    if header is None:
+        return [*groups, Group((("starting", muted),))]
+    profile = text.shorten(text.safe(str(header.profile.get("name") or header.target.name)), 20)
+    target = text.shorten(text.safe(header.target.name), 20)
+    state = timeline.target.state if timeline.target else ("ready" if not header.target.command else "starting")
+    groups.append(Group(((profile, bold),)))
+    named = ((f"{target} ", plain),) if target != profile else ()
+    groups.append(Group((*named, (state, Style(color=state_color(state, palette))))))
+    return [*groups, Group(((text.shorten(text.safe(header.target.url), 50), muted),), rank=5)]
+
+
+def state_color(state: TargetState, palette: Palette) -> str:
+    """Green runs, yellow changes, red is gone."""
+    if state == "ready":
+        return palette.success
+    return palette.error if state in ("died", "failed") else palette.warning
+
+
+def users(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
+    """Users now and wanted, the guard, the step."""
+    muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
+    now = timeline.last.users if timeline.last else 0
+    pieces = [("users ", muted), (f"{now:,}", bold)]
+    if now != view.wanted:
+        pieces += [(" → ", Style(color=palette.accent)), (f"{view.wanted:,}", Style(color=palette.accent, bold=True))]
+    groups = [Group(tuple(pieces), right=True)]
+    if view.max_users is not None:
+        groups.append(Group(((f"of {view.max_users:,} allowed", muted),), rank=3, right=True))
+        groups.append(Group(((f"step {view.step}", muted),), rank=1, right=True))
+    return groups
+
+
+def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
+    """The level and how far it is."""
+    muted = Style(color=palette.muted)
+    current = timeline.level
+    if current is None:
+        return [Group((("no level yet", muted),))]
+    groups = [Group(((f"level {current.opened.index}", Style(color=palette.text)), (", ", muted), phase(timeline, palette)))]
+    if current.opened.epoch:
+        groups.append(Group(((f"epoch {current.opened.epoch}", muted),), rank=1))
+    if view.spawn_rate is not None:
+        groups.append(Group(((f"spawn {view.spawn_rate:g}/s", muted),), rank=4))
+    return groups
+
+
+def phase(timeline: Timeline, palette: Palette) -> Piece:
+    """`spawning 12 of 50`, `settling 3 s`, `settled 12 s`."""
+    current, last = timeline.level, timeline.last
+    if current is None or last is None or timeline.phase in (None, "spawning"):
+        of = f" {last.users:,} of {current.users:,}" if current and last else ""
+        return f"spawning{of}", Style(color=palette.warning)
+    if timeline.phase == "settling":
+        return f"settling {text.span(last.t_s - current.opened.t_s)}", Style(color=palette.warning)
+    since_s = current.settled_s
+    return f"settled {text.span(last.t_s - since_s) if since_s is not None else ''}".rstrip(), Style(color=palette.success)
+
+
+def answers(view: View, palette: Palette, width: int) -> list[Group]:
+    """What the screen answers to the last key, and whether it is held."""
+    groups = []
+    if view.said:
+        color = palette.error if view.alarm else palette.text
+        said = text.shorten(text.safe(view.said), width - 32)
+        groups.append(Group(((said, Style(color=color, bold=True)),), right=True))
+    if view.held:
+        held = Style(color=palette.background, bgcolor=palette.warning, bold=True)
+        groups.append(Group(((" HOLD ", held),), right=True))
+    return groups
+
+
+def trust(timeline: Timeline, palette: Palette) -> list[Group]:
+    """What the tool itself adds to a latency: the client's floor, and the generator's lateness."""
+    muted, groups = Style(color=palette.muted), []
+    for index, (client, floor) in enumerate(timeline.header.client_floor_ms.items() if timeline.header else ()):
+        said = f"{text.safe(client)} floor {text.ms(floor.p50_ms)} ms, p99 {text.ms(floor.p99_ms)} ms"
+        groups.append(Group(((said, muted),), rank=3 + index, right=True))
+    lag_ms = timeline.last.generator.loop_lag_p99_ms if timeline.last and timeline.last.generator else None
+    if timeline.last is not None:
+        late = lag_ms is not None and lag_ms >= LAG_WARNING_MS
+        style = Style(color=palette.warning, bold=True) if late else muted
+        said = f"loop lag p99 {text.ms(lag_ms)} ms{' !' if late else ''}" if lag_ms is not None else "loop lag –"
+        groups.append(Group(((said, style),), right=True))
+    return groups
+
+
+def alarms(timeline: Timeline, view: View) -> list[str]:
+    """What is wrong, one line each, safe to display."""
+    lines = []
+    target = timeline.target
+    if target is not None and target.state in ("died", "failed"):
+        lines.append(f"✗ {wording.target(target)}{'; t restarts it' if view.can_restart else ''}")
+        lines += [f"  │ {output}" for output in target.output[-OUTPUT_LINES:]]
+    broken = next((entry for entry in reversed(timeline.log) if (entry.source, entry.level) == ("capexplorer", "critical")), None)
+    if broken is not None:
+        lines.append(f"✗ {broken.text}")
+    if timeline.ended is not None:
+        lines.append(f"■ session ended: {timeline.ended.reason}; q leaves")
+    return [text.safe(line) for line in lines]

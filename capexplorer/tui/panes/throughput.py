@@ -1,0 +1,78 @@
+"""Requests a second and finished work a second, with the users that caused them."""
+
+from __future__ import annotations
+
+from array import array
+
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ...model.timeline import Timeline
+from ..look import Look, Palette
+from ..render.axis import count_axis, duration_axis, figure, linear_axis
+from ..render.chart import Chart, Series, draw_chart, message, y_ticks
+from ..render.legend import BARS, DOTTED, SOLID, STAIRCASE, Legend
+from ..render.raster import Pattern
+from ..render.timepage import TimePage, boundaries, page_at, phases, staircase, tags
+from .pane import Pane
+
+USERS_HEADROOM = 1.2
+"""Keeps the staircase below a throughput that grows with it, and the boundary labels in sight."""
+
+
+class ThroughputPane(Pane):
+    """Throughput, goodput and failures in req/s; users against the right scale."""
+
+    TITLE = "Throughput  req/s"
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """One page of seconds up to the cursor."""
+        shown = page_at(timeline, cursor, look.window_s)
+        if shown is None:
+            return message("waiting for the first second", look.palette, size)
+        aside, measured = phases(shown)
+        steps = staircase(shown)
+        most = y_ticks(size.height)
+        chart = Chart(
+            x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
+            y=linear_axis(shown.highest("throughput_rps", "goodput_rps", "failures_rps"), most),
+            right=count_axis(USERS_HEADROOM * max(shown.highest("users"), *steps[1], 0.0), most),
+            legend=_legend(shown, look.palette),
+            series=_series(shown, steps, look.palette),
+            boundaries=boundaries(shown),
+            tags=tags(shown, look.palette, words=look.large),
+            aside=aside,
+            measured=measured,
+        )
+        return draw_chart(chart, look.palette, size)
+
+
+def _series(shown: TimePage, steps: tuple[array[float], array[float]], palette: Palette) -> tuple[Series, ...]:
+    times, gap_s = shown.column("t_s"), shown.gap_s
+    return (
+        Series(times, shown.column("failures_rps"), palette.error, bars=True, gap=gap_s),
+        Series(times, shown.column("users"), palette.accent, Pattern.DOTTED, right=True, gap=gap_s),
+        Series(*steps, palette.accent, Pattern.DASHED, staircase=True, right=True),
+        Series(times, shown.column("throughput_rps"), palette.primary, Pattern.DOTTED, gap=gap_s),
+        Series(times, shown.column("goodput_rps"), palette.secondary, gap=gap_s),
+    )
+
+
+def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
+    """Failures only where this page has some."""
+    users, wanted = shown.latest("users"), shown.latest("wanted")
+    count = f"{users:.0f}" if users == wanted else f"{users:.0f}/{wanted:.0f}"
+    failures = shown.latest("failures_rps")
+    failing = Legend(BARS, "failures", figure(failures), palette.error, short="fail")
+    return (
+        Legend(SOLID, work_name(shown.timeline), figure(shown.latest("goodput_rps")), palette.secondary, short="good"),
+        *((failing,) if shown.highest("failures_rps") > 0 else ()),
+        Legend(STAIRCASE, "users", count, palette.accent, width=3),
+        Legend(DOTTED, "throughput", figure(shown.latest("throughput_rps")), palette.primary, short="total"),
+    )
+
+
+def work_name(timeline: Timeline) -> str:
+    """Goodput, or "finished" where work is a counter among the target's own metrics."""
+    work = timeline.header.profile.get("work") if timeline.header else None
+    return "finished" if isinstance(work, dict) and work.get("metric") else "goodput"

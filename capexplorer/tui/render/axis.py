@@ -1,0 +1,203 @@
+"""Round numbers for people: bounds, ticks and labels of axes, and the pages of a time axis that stands still. Pure arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+BOUNDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+"""Upper bounds x 10^k. Finer than the ticks' 1 2 5, so that a line uses half of the height or more."""
+
+STEPS = (1.0, 2.0, 5.0, 10.0)
+
+DURATION_STEPS_S = (
+    1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0,
+    3600.0, 7200.0, 14400.0, 21600.0, 43200.0, 86400.0,
+)  # fmt: skip
+
+SPANS_S = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 28800.0, 43200.0, 86400.0)
+"""Lengths of the page that shows everything; days double from there."""
+
+LARGEST, SMALLEST = 1e300, 1e-12
+"""Room for round bounds outside of them; nothing that is measured comes near."""
+
+HUGE = 9.995e14
+"""From there on figures are powers of ten: 1e15."""
+
+FAR = 1e4
+"""Fractions end there: off any screen, and still whole numbers of dots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A scale with its labelled ticks."""
+
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...] = ()
+    log: bool = False
+
+    def fraction(self, value: float) -> float:
+        """Where `value` lies, 0 at low and 1 at high; NaN for what has no place (NaN, infinity, 0 on a logarithmic axis)."""
+        if not math.isfinite(value) or (self.log and value <= 0):
+            return math.nan
+        if self.log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return min(max((value - self.low) / (self.high - self.low), -FAR), FAR)
+
+
+def linear_axis(highest: float, most_ticks: int) -> Axis:
+    """From 0 to the round bound that holds `highest`; the bound is a tick where that can be had."""
+    high = round_bound(highest)
+    return Axis(0.0, high, tuple((tick, compact(tick)) for tick in ticks(0.0, high, most_ticks, ends=True)))
+
+
+def count_axis(highest: float, most_ticks: int) -> Axis:
+    """As `linear_axis`, for whole things: at least 0 to 5, and only whole numbers are labelled."""
+    axis = linear_axis(max(highest, 5.0), most_ticks)
+    return Axis(axis.low, axis.high, tuple((tick, label) for tick, label in axis.ticks if tick == int(tick)))
+
+
+def log_axis(lowest: float, highest: float, most_ticks: int) -> Axis:
+    """From the 1 2 5 x 10^k below `lowest` to the one above `highest`, at least one decade apart. Both above 0."""
+    low, high = (min(max(value, SMALLEST), LARGEST) for value in (lowest, highest))
+    low, high = _below(low), _above(high)
+    if high < low * 10:
+        high = _above(low * 9.9)
+    return Axis(low, high, tuple((tick, compact(tick)) for tick in log_ticks(low, high, most_ticks)), log=True)
+
+
+def duration_axis(start_s: float, end_s: float, most_ticks: int) -> Axis:
+    """A time axis with round durations."""
+    labelled = tuple((tick, duration(tick)) for tick in duration_ticks(start_s, end_s, most_ticks))
+    return Axis(start_s, end_s, labelled)
+
+
+def round_bound(value: float) -> float:
+    """The smallest BOUNDS x 10^k that holds `value`; 1 when there is nothing to hold."""
+    if not 0 < value < math.inf:
+        return 1.0
+    value = min(max(value, SMALLEST), LARGEST)
+    power = 10.0 ** math.floor(math.log10(value))
+    return next((bound * power for bound in BOUNDS if value <= bound * power * (1 + 1e-9)), 10 * power)
+
+
+def ticks(low: float, high: float, most: int, *, ends: bool = False) -> tuple[float, ...]:
+    """Multiples of the finest step of 1 2 5 x 10^k that puts at most `most` ticks into [low, high]; with `ends` rather of one
+    that `high` is a multiple of.
+    """
+    if not (high > low and most >= 1):
+        return ()
+    found = []
+    for step in _steps((high - low) / most):
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first + 1 <= most:
+            found.append(tuple(_clean(index * step) for index in range(first, last + 1)))
+    reaching = [candidate for candidate in found if ends and len(candidate) > 1 and math.isclose(candidate[-1], high)]
+    return (reaching or found or [()])[0]
+
+
+def log_ticks(low: float, high: float, most: int) -> tuple[float, ...]:
+    """1 2 5 in each decade when they fit, else 1 and 3's like are left out, else every n-th decade. `low` above 0."""
+    first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9)
+    decades = range(first, last + 1)
+    for powers, digits in ((decades, (1, 2, 5)), *((decades[::skip], (1,)) for skip in range(1, len(decades) + 1))):
+        found = [digit * 10.0**power for power in powers for digit in digits]
+        inside = tuple(_clean(tick) for tick in found if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9))
+        if len(inside) <= most:
+            return inside
+    return ()
+
+
+def duration_ticks(start_s: float, end_s: float, most: int) -> tuple[float, ...]:
+    """Multiples of a round duration in [start_s, end_s], at most `most`."""
+    if not (end_s > start_s and most >= 1):
+        return ()
+    for step in _duration_steps():
+        first, last = math.ceil(start_s / step - 1e-9), math.floor(end_s / step + 1e-9)
+        if last - first + 1 <= most:
+            return tuple(index * step for index in range(first, last + 1))
+    return ()
+
+
+def page(now_s: float, window_s: float | None) -> tuple[float, float]:
+    """Start and end of the page that holds `now_s`: still, then on by half a window. None: all, in pages that double."""
+    if window_s is None:
+        return 0.0, _span(now_s)
+    if now_s <= window_s:
+        return 0.0, window_s
+    half_s = window_s / 2
+    start_s = math.ceil((now_s - window_s) / half_s - 1e-9) * half_s
+    return start_s, start_s + window_s
+
+
+def duration(seconds: float) -> str:
+    """0:30, 5:00, 1:00:00."""
+    whole = round(seconds)
+    hours, rest = divmod(whole, 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+
+
+def compact(value: float) -> str:
+    """A tick's label: 0, 0.5, 150, 1.5k, 20M."""
+    if abs(value) >= HUGE:
+        return f"{value:.0e}".replace("+", "")
+    scaled, suffix = _scaled(value, 1000)
+    return f"{scaled:.4g}{suffix}"
+
+
+def figure(value: float | None) -> str:
+    """A measured value in at most five characters: 4.21, 121.4, 1.21k; a dash when it was not measured."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if abs(value) >= HUGE:
+        return f"{value:.0e}".replace("+", "")
+    scaled, suffix = _scaled(value, 999.95)
+    size = abs(scaled)
+    decimals = 2 if size < 9.995 else 1 if size < 99.95 or not suffix else 0
+    return f"{scaled:.{decimals}f}{suffix}"
+
+
+def _scaled(value: float, least: float) -> tuple[float, str]:
+    for suffix in ("", "k", "M", "G", "T"):
+        if abs(value) < least or suffix == "T":
+            return value, suffix
+        value /= 1000
+    raise AssertionError("unreachable")
+
+
+def _span(now_s: float) -> float:
+    span_s = next((span for span in SPANS_S if now_s <= span), SPANS_S[-1])
+    while span_s < min(now_s, LARGEST):
+        span_s *= 2
+    return span_s
+
+
+def _steps(least: float) -> Iterator[float]:
+    power = math.floor(math.log10(least))
+    for exponent in range(power, power + 3):
+        yield from (step * 10.0**exponent for step in STEPS[:3] if step * 10.0**exponent >= least * (1 - 1e-9))
+
+
+def _duration_steps() -> Iterator[float]:
+    yield from DURATION_STEPS_S
+    step = DURATION_STEPS_S[-1]
+    while step < LARGEST:
+        step *= 2
+        yield step
+
+
+def _below(value: float) -> float:
+    power = 10.0 ** math.floor(math.log10(value) + 1e-9)
+    return next(_clean(step * power) for step in reversed(STEPS) if step * power <= value * (1 + 1e-9))
+
+
+def _above(value: float) -> float:
+    power = 10.0 ** math.floor(math.log10(value) + 1e-9)
+    return next(_clean(step * power) for step in STEPS if value <= step * power * (1 + 1e-9))
+
+
+def _clean(value: float) -> float:
+    """0.30000000000000004 is 0.3."""
+    return float(f"{value:.12g}")

@@ -1,0 +1,215 @@
+"""Text for the screen: figures with their units, foreign text made harmless, pieces joined to lines of cells.
+
+Everything a target, a profile, a log or a user wrote passes `safe` on its way to the screen. Must not know events or panes.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+Piece = tuple[str, Style]
+
+MISSING = "–"
+"""Not measured: never a zero."""
+
+
+# -- foreign text
+
+
+def safe(text: str) -> str:
+    """One line that a terminal cannot be steered with: control characters shown as signs, e.g. ESC as ␛.
+
+    Joined emoji come apart and their modifiers go: terminals disagree about the width of those, and a pane must not tear.
+    """
+    return "".join(_visible(character) for character in unicodedata.normalize("NFC", text))
+
+
+def _visible(character: str) -> str:
+    if character == "\t":
+        return "  "
+    if " " <= character <= "~":
+        return character
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    if 0x1F1E6 <= code <= 0x1F1FF:  # half a flag
+        return chr(code - 0x1F1E6 + ord("A"))
+    if code == 0x200D or 0xFE00 <= code <= 0xFE0F or 0x1F3FB <= code <= 0x1F3FF:
+        return ""
+    if 0x0300 <= code <= 0x036F or 0x20D0 <= code <= 0x20FF:  # accents that NFC could not compose: a heap of them overflows
+        return ""
+    category = unicodedata.category(character)
+    if category[0] == "C" or category in ("Zl", "Zp"):
+        return f"<{code:02X}>" if code < 0x100 else f"<U+{code:04X}>"
+    return character
+
+
+def shorten(text: str, width: int) -> str:
+    """`text` in at most `width` cells; the middle goes first, since both ends of a path tell."""
+    if cell_len(text) <= width:
+        return text
+    if width < 2:
+        return "…"[:width]
+    tail = _last_cells(text, (width - 1) // 3)
+    return _first_cells(text, width - 1 - cell_len(tail)) + "…" + tail
+
+
+def _first_cells(text: str, width: int) -> str:
+    used = 0
+    for index, character in enumerate(text):
+        used += cell_len(character)
+        if used > width:
+            return text[:index]
+    return text
+
+
+def _last_cells(text: str, width: int) -> str:
+    return _first_cells(text[::-1], width)[::-1]
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Lines of at most `width` cells, broken at spaces where there are any."""
+    lines: list[str] = []
+    rest = text.strip()
+    while cell_len(rest) > max(width, 2):
+        head = _first_cells(rest, max(width, 2))
+        if not rest[len(head)].isspace() and (space := head.rfind(" ")) > 0:
+            head = head[:space]
+        lines.append(head.rstrip())
+        rest = rest[len(head) :].lstrip()
+    return [*lines, rest]
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """`text` shortened or filled to exactly `width` cells; `right` aligns to the right."""
+    text = shorten(text, width)
+    blank = " " * (width - cell_len(text))
+    return blank + text if right else text + blank
+
+
+# -- lines
+
+
+def line(pieces: Iterable[Piece], width: int) -> Strip:
+    """Pieces side by side in exactly `width` cells."""
+    return Strip([Segment(text, style) for text, style in pieces if text]).adjust_cell_length(width)
+
+
+def cells(pieces: Iterable[Piece]) -> int:
+    """Width of pieces side by side."""
+    return sum(cell_len(text) for text, _ in pieces)
+
+
+# -- figures
+
+
+def count(value: float | None) -> str:
+    """Whole things in at most six cells: 1,234, then 12.3k, 1.2M."""
+    if value is None or math.isnan(value):
+        return MISSING
+    for scale, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= (10_000 if unit == "k" else scale * 0.99995):
+            return f"{three_digits(value / scale)}{unit}"
+    return f"{value:,.0f}"
+
+
+def three_digits(value: float | None) -> str:
+    """At most two decimals, as many as three digits carry: 0.42, 4.21, 42.1, 421, 4,210."""
+    if value is None or math.isnan(value):
+        return MISSING
+    size = abs(value)
+    if size >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
+
+
+def ms(value: float | None) -> str:
+    """Milliseconds in at most five cells, the unit only from ten seconds on: 0.42, 4.21, 421, 4,210, 42.1s."""
+    if value is None or value < 9_999.5:
+        return three_digits(value)
+    seconds = value / 1000
+    return f"{seconds:.1f}s" if seconds < 99.95 else f"{seconds:.0f}s"
+
+
+def rate(value: float | None) -> str:
+    """A second: 0.42, 42.1, 421, 12.3k."""
+    return count(value) if value is not None and abs(value) >= 10_000 else three_digits(value)
+
+
+def percent(ratio: float | None) -> str:
+    """A ratio as per cent: 0%, 0.42%, 4.2%, 42%. Only a true zero is 0%."""
+    if ratio is None or math.isnan(ratio):
+        return MISSING
+    value = ratio * 100
+    if value == 0 or abs(value) >= 9.95:
+        return f"{value:.0f}%"
+    if value < 0.005:
+        return "<.01%"
+    return f"{value:.1f}%" if abs(value) >= 0.995 else f"{value:.2f}%"
+
+
+def size(value: float | None) -> str:
+    """Bytes in powers of 1024: 512 B, 1.21 KiB, 142 MiB."""
+    if value is None or math.isnan(value):
+        return MISSING
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < 999.5 or unit == "TiB":
+            break
+        value /= 1024
+    return f"{value:.0f} B" if unit == "B" else f"{three_digits(value)} {unit}"
+
+
+def short_size(value: float | None) -> str:
+    """Bytes in at most six cells: 512B, 1.2K, 142M."""
+    return MISSING if value is None else size(value).replace(" ", "").replace("iB", "")
+
+
+def span(seconds: float) -> str:
+    """A length of time: 12 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole < 600 else f"{whole // 60} min"
+    if whole < 360_000:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return "days"
+
+
+def clock(seconds: float) -> str:
+    """Time since the session began: 01:23, 1:02:03."""
+    whole = int(seconds)
+    hours, rest = divmod(whole, 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60:02}:{rest % 60:02}"
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_LEVELS = " ▁▂▃▄▅▆▇█"
+
+
+def bar(ratio: float | None, width: int) -> str:
+    """A bar of `width` cells, the empty part dotted so that it reads without colour."""
+    if ratio is None or math.isnan(ratio):
+        return "·" * width
+    eighths = round(min(max(ratio, 0.0), 1.0) * width * 8)
+    full, part = divmod(eighths, 8)
+    drawn = "█" * full + (_EIGHTHS[part] if part else "")
+    return drawn + "·" * (width - len(drawn))
+
+
+def spark(values: Iterable[float], top: float) -> str:
+    """One cell a value, 0 to `top`; blank where not measured."""
+    return "".join(" " if math.isnan(value) else _LEVELS[1 + _eighth(value, top)] for value in values)
+
+
+def _eighth(value: float, top: float) -> int:
+    return min(7, int(8 * max(value, 0.0) / top)) if top > 0 else 0

@@ -1,0 +1,168 @@
+"""What every chart over time shares: the page of columns up to the cursor, level boundaries, settling spans, marks and notes."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...model.events import Command, Mark, MarkKind, Note, Target
+from ...model.timeline import Timeline
+from ..look import Palette
+from .axis import page
+from .chart import Boundary, Tag
+
+Span = tuple[float, float]
+
+GAP_TICKS = 2.5
+"""A log that lost more than a tick shows a gap."""
+
+MARK_TAGS: dict[MarkKind, tuple[str, str]] = {
+    "knee": ("◆", "knee"),
+    "at_or_below": ("◆", "knee"),
+    "bend": ("◇", "bend"),
+    "latency_knee": ("◆", "latency knee"),
+    "cause": ("×", "cause"),
+    "bottleneck": ("■", "bottleneck"),
+    "leak": ("↗", "leak"),
+    "shift": ("↓", "shift"),
+    "recovery": ("↑", "recovery"),
+    "stop_rule": ("■", "stop"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TimePage:
+    """Part of the timeline that a time chart shows at a cursor."""
+
+    timeline: Timeline
+    start_s: float
+    end_s: float
+    first: int
+    stop: int
+    """Column indices [first, stop): one tick before the page too, so that lines enter it."""
+
+    @property
+    def now_s(self) -> float:
+        """Time at the cursor."""
+        return self.timeline.columns["t_s"][self.stop - 1]
+
+    @property
+    def gap_s(self) -> float:
+        """No tick for longer than this: something is missing."""
+        longest = max(self.timeline.columns["duration_s"][max(self.stop - 10, 0) : self.stop])
+        return GAP_TICKS * longest if longest > 0 else math.inf
+
+    def column(self, name: str) -> array[float]:
+        """The page's part of a column."""
+        return self.timeline.columns[name][self.first : self.stop]
+
+    def latest(self, name: str) -> float:
+        """Value at the cursor; NaN when it was not measured."""
+        return self.timeline.columns[name][self.stop - 1]
+
+    def highest(self, *names: str) -> float:
+        """Greatest finite value of these columns; 0 when there is none."""
+        return max((value for name in names for value in _finite_extremes(self.column(name))), default=0.0)
+
+    def lowest(self, *names: str) -> float | None:
+        """Least finite value above 0 of these columns; None when there is none."""
+        return min((value for name in names for value in self.column(name) if 0 < value < math.inf), default=None)
+
+
+def page_at(timeline: Timeline, cursor: int, window_s: float | None) -> TimePage | None:
+    """The page that holds the cursor; None before the first tick."""
+    if not 0 <= cursor < len(timeline):
+        return None
+    times = timeline.columns["t_s"]
+    start_s, end_s = page(times[cursor], window_s)
+    return TimePage(timeline, start_s, end_s, max(bisect_left(times, start_s) - 1, 0), cursor + 1)
+
+
+def boundaries(shown: TimePage) -> tuple[Boundary, ...]:
+    """One a level that opened on this page, with its user count."""
+    return tuple(
+        Boundary(level.opened.t_s, str(level.users))
+        for level in shown.timeline.levels
+        if shown.start_s <= level.opened.t_s <= shown.now_s
+    )
+
+
+def staircase(shown: TimePage) -> tuple[array[float], array[float]]:
+    """Users wanted as (times, counts), each held until the next, up to now."""
+    times, counts = array("d"), array("d")
+    for level in shown.timeline.levels:
+        if level.opened.t_s <= shown.now_s:
+            times.append(max(level.opened.t_s, shown.start_s))
+            counts.append(level.users)
+    before_page = max(bisect_right(times, shown.start_s) - 1, 0)
+    times, counts = times[before_page:], counts[before_page:]
+    if times:
+        times.append(shown.now_s)
+        counts.append(counts[-1])
+    return times, counts
+
+
+def phases(shown: TimePage) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """Spans of (set aside, settled) seconds on this page."""
+    times, durations, settled = shown.column("t_s"), shown.column("duration_s"), shown.column("settled")
+    aside: list[Span] = []
+    measured: list[Span] = []
+    for first, stop in _runs(settled):
+        (measured if settled[first] == 1.0 else aside).append((times[first] - durations[first], times[stop - 1]))
+    return tuple(aside), tuple(measured)
+
+
+def tags(shown: TimePage, palette: Palette, *, words: bool) -> tuple[Tag, ...]:
+    """Marks, notes and the target's life on this page, in order of time."""
+    journal = [entry for entry in shown.timeline.journal if shown.start_s <= entry.t_s <= shown.now_s]
+    found = [tag for entry in journal if (tag := _tag(entry, shown.timeline, palette)) is not None]
+    ordered = sorted(found, key=lambda tag: tag.x)
+    return tuple(tag if words else Tag(tag.x, tag.glyph, tag.color) for tag in ordered)
+
+
+def _tag(entry: Mark | Note | Target | Command, timeline: Timeline, palette: Palette) -> Tag | None:
+    match entry:
+        case Mark():
+            current = timeline.marks.get(entry.key)
+            if entry.revision > 1 or (current is not None and current.state == "retracted"):
+                return None
+            glyph, word = MARK_TAGS.get(entry.kind, ("■", ""))
+            return Tag(entry.t_s, glyph, _severity_color(entry, palette), word)
+        case Note():
+            return Tag(entry.t_s, "▲", palette.text, "note")
+        case Target(state="died" | "failed"):
+            return Tag(entry.t_s, "†", palette.error, "target died")
+        case Target(state="ready") if entry.epoch > 0:
+            return Tag(entry.t_s, "↻", palette.warning, "restarted")
+        case _:
+            return None
+
+
+def _severity_color(mark: Mark, palette: Palette) -> str:
+    if mark.severity in ("critical", "error"):
+        return palette.error
+    return palette.warning if mark.severity == "warning" else palette.text
+
+
+def _runs(values: array[float]) -> Iterator[tuple[int, int]]:
+    """[first, stop) of equal neighbours; searches at the speed of array.index, for a day of seconds."""
+    first = 0
+    while first < len(values):
+        other = 0.0 if values[first] == 1.0 else 1.0
+        try:
+            stop = values.index(other, first + 1)
+        except ValueError:
+            stop = len(values)
+        yield first, stop
+        first = stop
+
+
+def _finite_extremes(values: array[float]) -> Iterator[float]:
+    greatest = max(values)
+    if math.isfinite(greatest):
+        yield greatest
+    else:
+        yield from (value for value in values if math.isfinite(value))

@@ -1,0 +1,77 @@
+"""Questions over the live screen: one line of text, yes or no. What an answer means, the asker says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+Check = Callable[[str], str | None]
+"""What is wrong with an answer, as a sentence; None when it will do."""
+
+
+class Ask(ModalScreen[str | None]):
+    """One line of text. Dismissed with it, or with None."""
+
+    CSS_PATH = "ask.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", show=False)]
+
+    def __init__(self, title: str, hint: str, check: Check, *, value: str = "") -> None:
+        super().__init__()
+        self._title, self._hint, self._check, self._value = title, hint, check, value
+
+    def compose(self) -> ComposeResult:
+        """Title, input, hint."""
+        with Vertical(classes="box") as box:
+            box.border_title = Text(self._title)
+            yield Input(self._value, compact=True)
+            yield Static(Text(self._hint), classes="hint")
+            yield Static(Text("Enter does it, Esc leaves it"), classes="keys")
+
+    def on_input_changed(self) -> None:
+        """What was wrong may not be any more."""
+        self._say(self._hint, wrong=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Only an answer that will do ends the question."""
+        wrong = self._check(event.value.strip())
+        if wrong is None:
+            self.dismiss(event.value.strip())
+        else:
+            self._say(wrong, wrong=True)
+
+    def _say(self, said: str, *, wrong: bool) -> None:
+        hint = self.query_one(".hint", Static)
+        hint.update(Text(said))
+        hint.set_class(wrong, "wrong")
+
+
+class Confirm(ModalScreen[bool]):
+    """Yes or no."""
+
+    CSS_PATH = "ask.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,y", "dismiss(True)", show=False),
+        Binding("escape,n", "dismiss(False)", show=False),
+    ]
+
+    def __init__(self, title: str, question: str, yes: str) -> None:
+        super().__init__()
+        self._title, self._question, self._yes = title, question, yes
+
+    def compose(self) -> ComposeResult:
+        """Title, question, the keys."""
+        with Vertical(classes="box") as box:
+            box.border_title = Text(self._title)
+            yield Static(Text(self._question))
+            yield Static(Text(f"Enter or y: {self._yes}    Esc or n: no"), classes="keys")
+
+
+class Leave(Confirm):
+    """Quit? A class of its own, so that asking to quit twice is an answer."""

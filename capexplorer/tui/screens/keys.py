@@ -1,0 +1,81 @@
+"""The keys, once: bindings, the line at the bottom, the help screen and the command palette are all made from this table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.binding import Binding
+
+STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One thing that can be done."""
+
+    keys: str
+    """As Textual names them, comma separated."""
+    action: str
+    shown: str
+    """The keys as a reader calls them."""
+    title: str
+    """For the palette."""
+    help: str
+    live: bool = True
+    """Only where there is a load to steer."""
+
+
+KEYS = (
+    Key("plus,equals_sign,up", "step(1)", "+ up", "Users: one step up", "one step of users up"),
+    Key("minus,underscore,down", "step(-1)", "- down", "Users: one step down", "one step of users down"),
+    Key("left_square_bracket,comma", "resize_step(-1)", "[ ,", "Step size: smaller", f"a smaller step: {' '.join(map(str, STEPS))}"),
+    Key("right_square_bracket,full_stop", "resize_step(1)", "] .", "Step size: larger", "a larger step"),
+    Key("g", "go", "g", "Users: go to a number", "go to N users; asks when that is over twice the highest so far"),
+    Key("m", "new_level", "m", "New level at the same count", "a new level at the same count (after a warm-up, a deploy)"),
+    Key("x", "zero", "x", "Users: to zero at once", "to zero users, at once"),
+    Key("r", "spawn_rate", "r", "Spawn rate", "users a second from the next step on; empty: automatic"),
+    Key("n", "note", "n", "Note", "a note at this moment"),
+    Key("t", "restart", "t", "Target: restart", "restart the target, with other parameters if wanted"),
+    Key("space", "hold", "space", "Hold", "hold: freeze the panes, the load goes on", live=False),
+    Key("z", "maximise", "z", "Maximise the pane in focus", "maximise the pane in focus, and back", live=False),
+    Key("w", "window", "w", "Time window", "time window: 1, 5, 15 min, all", live=False),
+    Key("l", "logarithmic", "l", "Latency: logarithmic", "logarithmic latency, and back", live=False),
+    Key("o", "log", "o", "Log", "what was logged and printed, and back", live=False),
+    Key("question_mark,f1", "help", "?", "Help", "this page", live=False),
+    Key("q", "app.leave", "q ^C", "Quit", "quit; asks once while load runs; the session is saved", live=False),
+)
+
+PANE_KEYS = "1 2 3 4 5 6 7"
+
+
+def bindings() -> list[Binding]:
+    """Of the live screen; hidden from Textual's own footer, which is not used."""
+    panes = [Binding(key, f"pane({index})", show=False) for index, key in enumerate(PANE_KEYS.split())]
+    tabs = [Binding("tab", "next_pane(1)", show=False), Binding("shift+tab", "next_pane(-1)", show=False)]
+    return [Binding(key.keys, key.action, key.title, show=False) for key in KEYS] + panes + tabs
+
+
+def key_line(step: int, width: int, *, live: bool) -> str:
+    """The line at the bottom: what fits of what is pressed most, in reading order."""
+    items = [
+        (f"+/- step {step}", 0, True),
+        ("[ ] size", 0, True),
+        ("g go", 0, True),
+        ("m level", 0, True),
+        ("x zero", 0, True),
+        ("r rate", 2, True),
+        ("n note", 0, True),
+        ("t target", 0, True),
+        ("space hold", 1, False),
+        ("z max", 2, False),
+        ("w window", 2, False),
+        ("l log scale", 4, False),
+        ("o log", 3, False),
+        ("^p commands", 3, False),
+        ("? help", 0, False),
+        ("q quit", 0, False),
+    ]
+    kept = [item for item in items if live or not item[2]]
+    while len(line := "  ".join(said for said, _, _ in kept)) > width and (worst := max(kept, key=lambda item: item[1]))[1] > 0:
+        kept.remove(worst)
+    return line

@@ -1,0 +1,239 @@
+"""The live screen: status, panes, keys. From 120x40 on six panes in a grid; below, or with one maximised, one pane behind tabs.
+
+Draws from a timeline that others fold events into; a replay is the same screen.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.style import Style
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.events import DescendantFocus, Resize
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Static
+
+from ...model.stream import Controls
+from ...model.timeline import Timeline
+from ..hold import moment
+from ..look import Look, Palette
+from ..messages import Folded
+from ..panes.curve import CurvePane
+from ..panes.endpoints import EndpointsPane
+from ..panes.journal import JournalPane
+from ..panes.latency import LatencyPane
+from ..panes.log import LogPane
+from ..panes.pane import Pane
+from ..panes.resources import ResourcesPane
+from ..panes.status import StatusArea, View
+from ..panes.throughput import ThroughputPane
+from ..render.text import line
+from ..themes import palette_of
+from .help import Help
+from .keys import bindings, key_line
+from .steering import Steering
+
+WIDE = (120, 40)
+"""From this many columns and lines on all panes are seen at once."""
+
+PANES: tuple[tuple[str, type[Pane]], ...] = (
+    ("throughput", ThroughputPane),
+    ("latency", LatencyPane),
+    ("curve", CurvePane),
+    ("resources", ResourcesPane),
+    ("endpoints", EndpointsPane),
+    ("journal", JournalPane),
+    ("log", LogPane),
+)
+LOG = len(PANES) - 1
+"""The log is no part of the grid."""
+
+WINDOWS_S = (60.0, 300.0, 900.0, None)
+
+
+class LiveScreen(Steering):
+    """`shown` is the pane that stands alone, or the one in focus."""
+
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
+
+    def __init__(self, timeline: Timeline, controls: Controls | None) -> None:
+        super().__init__(timeline, controls)
+        self.wide = False
+        self.maximised = False
+        self.shown = 0
+        self._before_log = 0
+        self.window_s: float | None = 300.0
+        self.log_latency = False
+        self.held: Timeline | None = None
+        self.palette = Palette()
+
+    # -- layout
+
+    def compose(self) -> ComposeResult:
+        """Status, tabs, panes, keys."""
+        yield StatusArea(id="status")
+        yield TabBar(id="tabs")
+        with Container(id="panes"):
+            for name, kind in PANES:
+                yield kind(id=name)
+        yield Static(id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Follow the theme."""
+        self.palette = palette_of(self.app.current_theme)
+        self.app.theme_changed_signal.subscribe(self, lambda theme: self._themed())
+        self.panes[0].focus()
+
+    def _themed(self) -> None:
+        self.palette = palette_of(self.app.current_theme)
+        self.draw()
+
+    def on_resize(self, event: Resize) -> None:
+        """Grid or tabs."""
+        self.wide = event.size.width >= WIDE[0] and event.size.height >= WIDE[1]
+        self.lay_out()
+
+    @property
+    def single(self) -> bool:
+        """One pane stands alone."""
+        return self.maximised or not self.wide or self.shown == LOG
+
+    @property
+    def panes(self) -> list[Pane]:
+        """In the order of their keys."""
+        return [self.query_one(f"#{name}", Pane) for name, _ in PANES]
+
+    def lay_out(self) -> None:
+        """Show the panes that this size and choice call for."""
+        self.set_class(self.single, "-single")
+        for index, pane in enumerate(self.panes):
+            pane.display = index == self.shown if self.single else index != LOG
+        self.panes[self.shown].focus()
+        self.query_one(TabBar).show(self.shown, self.palette)
+        self.call_after_refresh(self.draw)
+
+    # -- drawing
+
+    def on_folded(self, message: Folded) -> None:
+        """Panes once a second; what was asked, noted or logged at once."""
+        self.step = self.timeline.step if self.controls is None else self.step
+        self.status_changed()
+        if self.held is None:
+            for pane in self.panes if message.ticked else self.panes[LOG - 1 :]:
+                self._show(pane)
+
+    def status_changed(self) -> None:
+        """Status and keys."""
+        if not self.is_mounted:
+            return
+        self.query_one(StatusArea).show(self.timeline, self.view, self.palette)
+        keys = self.query_one("#keys", Static)
+        keys.update(Text(key_line(self.step, self.size.width - 1, live=self.controls is not None), no_wrap=True))
+
+    def draw(self) -> None:
+        """Everything, now."""
+        self.status_changed()
+        self.query_one(TabBar).show(self.shown, self.palette)
+        for pane in self.panes:
+            self._show(pane)
+
+    def _show(self, pane: Pane) -> None:
+        timeline = self.held or self.timeline
+        look = Look(palette=self.palette, window_s=self.window_s, log_latency=self.log_latency, large=self.single)
+        pane.show(timeline, len(timeline) - 1, look)
+
+    @property
+    def view(self) -> View:
+        """What this screen knows beside the timeline."""
+        controls = self.controls
+        return View(
+            wanted=controls.wanted if controls else self.timeline.wanted,
+            max_users=controls.max_users if controls else None,
+            step=self.step,
+            spawn_rate=controls.spawn_rate if controls else None,
+            held=self.held is not None,
+            said=self.said,
+            alarm=self.alarm,
+            can_restart=controls is not None and controls.can_restart,
+        )
+
+    # -- view actions
+
+    def action_hold(self) -> None:
+        """Freeze the panes, or let them go on."""
+        self.held = moment(self.timeline) if self.held is None else None
+        self.say()
+        self.draw()
+
+    def action_maximise(self) -> None:
+        """The pane in focus alone, and back."""
+        if not self.wide:
+            return self.say(f"panes stand alone below {WIDE[0]}x{WIDE[1]}; Tab or 1-7 for another")
+        if self.shown == LOG:
+            return self.action_log()
+        self.maximised = not self.maximised
+        self.lay_out()
+
+    def action_window(self) -> None:
+        """The next time window."""
+        self.window_s = WINDOWS_S[(WINDOWS_S.index(self.window_s) + 1) % len(WINDOWS_S)]
+        self.say("time window: all" if self.window_s is None else f"time window: {self.window_s / 60:g} min")
+        self.draw()
+
+    def action_logarithmic(self) -> None:
+        """Logarithmic latency, and back."""
+        self.log_latency = not self.log_latency
+        self.say(f"latency: {'logarithmic' if self.log_latency else 'linear'}")
+        self.draw()
+
+    def action_pane(self, index: int) -> None:
+        """The pane with this number."""
+        self.shown = index
+        self.lay_out()
+
+    def action_next_pane(self, direction: int) -> None:
+        """The next (1) or previous (-1) pane; the log is among them where they stand alone."""
+        count = len(PANES) if self.single else LOG
+        self.action_pane((self.shown + direction) % count)
+
+    def action_log(self) -> None:
+        """The log, and back."""
+        if self.shown == LOG:
+            self.action_pane(self._before_log)
+        else:
+            self._before_log = self.shown
+            self.action_pane(LOG)
+
+    def action_help(self) -> None:
+        """The keys and what the figures mean."""
+        self.app.push_screen(Help())
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Focus that came by other ways than keys."""
+        if isinstance(event.widget, Pane) and event.widget.display:
+            self.shown = self.panes.index(event.widget)
+
+
+class TabBar(Widget):
+    """The names of the panes with their keys."""
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self._shown, self._palette = 0, Palette()
+
+    def show(self, shown: int, palette: Palette) -> None:
+        """Draw with this one in front."""
+        if (shown, palette) != (self._shown, self._palette):
+            self._shown, self._palette = shown, palette
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """One line."""
+        muted, front = Style(color=self._palette.muted), Style(color=self._palette.text, bold=True, reverse=True)
+        names = [(f" {index + 1} {name} ", front if index == self._shown else muted) for index, (name, _) in enumerate(PANES)]
+        return line(names, self.size.width).apply_style(self.rich_style)

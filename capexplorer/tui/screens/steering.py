@@ -1,0 +1,162 @@
+"""What a person does to the load: each key becomes one call of the controls, and the screen says so at once.
+
+Must not draw; the live screen does.
+"""
+
+from __future__ import annotations
+
+from textual.screen import Screen
+
+from ...model.stream import Controls
+from ...model.timeline import Timeline
+from .ask import Ask, Confirm
+from .keys import STEPS
+from .target_form import TargetForm
+
+SAID_S = 5.0
+"""How long an answer stands in the status line."""
+
+
+class Steering(Screen[None]):
+    """The actions on the load. Without controls (a replay) they say that there is nothing to steer."""
+
+    def __init__(self, timeline: Timeline, controls: Controls | None) -> None:
+        super().__init__()
+        self.timeline, self.controls = timeline, controls
+        self.step = timeline.step
+        self.said, self.alarm = "", False
+        self._said_count = 0
+
+    def status_changed(self) -> None:
+        """Draw what the screen itself knows."""
+        raise NotImplementedError
+
+    def say(self, said: str = "", *, alarm: bool = False) -> None:
+        """Answer to the key just pressed, for a few seconds or until the next one."""
+        self.said, self.alarm = said, alarm
+        self._said_count += 1
+        if said:
+            count = self._said_count
+            self.set_timer(SAID_S, lambda: self.say() if self._said_count == count else None)
+        self.status_changed()
+
+    def _steered(self) -> Controls | None:
+        """The controls, or None with a word about why not."""
+        if self.controls is None:
+            self.say("a saved session: there is no load to steer")
+        elif self.timeline.ended is not None:
+            self.say("the session has ended", alarm=True)
+        else:
+            return self.controls
+        return None
+
+    def action_step(self, direction: int) -> None:
+        """One step of users up (1) or down (-1), from what is wanted now: steps typed quickly add up."""
+        controls = self._steered()
+        if controls is not None:
+            self._set_users(controls, max(0, controls.wanted + direction * self.step))
+
+    def _set_users(self, controls: Controls, users: int) -> None:
+        before = controls.wanted
+        if users == before:
+            return self.say("no users left" if users == 0 else f"already at {users:,} users")
+        if before >= controls.max_users and users > before:
+            return self.say(f"guard: at most {controls.max_users:,} users (max_users)", alarm=True)
+        granted = controls.set_users(users)
+        if granted < users:
+            self.say(f"guard: at most {controls.max_users:,} users (max_users)", alarm=True)
+        else:
+            self.say()
+
+    def action_resize_step(self, direction: int) -> None:
+        """A smaller (-1) or larger (1) step."""
+        sizes = [size for size in STEPS if (size > self.step if direction > 0 else size < self.step)]
+        if sizes:
+            self.step = sizes[0] if direction > 0 else sizes[-1]
+            if self.controls is not None:
+                self.controls.set_step(self.step)
+        self.say(f"step {self.step}" + ("" if sizes else f", the {'largest' if direction > 0 else 'smallest'}"))
+
+    def action_go(self) -> None:
+        """Ask for a number of users."""
+        controls = self._steered()
+        if controls is not None:
+            hint = f"a whole number, 0 to {controls.max_users:,}"
+            ask = Ask("Go to how many users?", hint, lambda answer: users_wrong(answer, controls.max_users))
+            self.app.push_screen(ask, lambda answer: self._go(controls, answer))
+
+    def _go(self, controls: Controls, answer: str | None) -> None:
+        if answer is None:
+            return
+        users, highest = int(answer), max((level.users for level in self.timeline.levels), default=0)
+        if users <= 2 * max(highest, controls.wanted):
+            return self._set_users(controls, users)
+        question = f"{users:,} users is over twice the highest so far ({max(highest, controls.wanted):,})."
+        confirm = Confirm("Sure?", question, f"go to {users:,}")
+        self.app.push_screen(confirm, lambda sure: self._set_users(controls, users) if sure else None)
+
+    def action_spawn_rate(self) -> None:
+        """Ask for the spawn rate."""
+        controls = self._steered()
+        if controls is not None:
+            now = "" if controls.spawn_rate is None else f"{controls.spawn_rate:g}"
+            hint = "users a second, from the next step on; empty: automatic (the difference in 1 s, at most 100 a second)"
+            self.app.push_screen(Ask("Spawn rate?", hint, rate_wrong, value=now), lambda answer: self._spawn_rate(controls, answer))
+
+    def _spawn_rate(self, controls: Controls, answer: str | None) -> None:
+        if answer is not None:
+            controls.set_spawn_rate(float(answer) if answer else None)
+            self.say(f"spawn rate {answer} a second" if answer else "spawn rate automatic")
+
+    def action_new_level(self) -> None:
+        """A new level at the same count."""
+        controls = self._steered()
+        if controls is not None:
+            controls.new_level()
+            self.say("new level")
+
+    def action_zero(self) -> None:
+        """To zero users."""
+        controls = self._steered()
+        if controls is not None:
+            controls.zero()
+            self.say("to zero users")
+
+    def action_note(self) -> None:
+        """Ask for a note."""
+        controls = self._steered()
+        if controls is not None:
+            ask = Ask("Note", "any text; it stands in the journal and in the session", note_wrong)
+            self.app.push_screen(ask, lambda answer: controls.note(answer) if answer else None)
+
+    def action_restart(self) -> None:
+        """Ask for the target's parameters, then restart it."""
+        controls = self._steered()
+        if controls is None:
+            return
+        if not controls.can_restart:
+            return self.say("this target was not started by capexplorer, so it cannot be restarted here", alarm=True)
+        name = self.timeline.header.target.name if self.timeline.header else "the target"
+        form = TargetForm(name, controls.target_params, controls.restart_target)
+        self.app.push_screen(form, lambda restarted: self.say("restarting the target") if restarted else None)
+
+
+def users_wrong(answer: str, max_users: int) -> str | None:
+    """What is wrong with a number of users."""
+    if not (answer.isascii() and answer.isdigit()):
+        return f"expected a whole number, 0 to {max_users:,}"
+    return f"the guard allows at most {max_users:,} users" if int(answer) > max_users else None
+
+
+def rate_wrong(answer: str) -> str | None:
+    """What is wrong with a spawn rate."""
+    try:
+        right = not answer or 0 < float(answer) < float("inf")
+    except ValueError:
+        right = False
+    return None if right else "expected users a second, above 0 (for example 10 or 0.5), or nothing for automatic"
+
+
+def note_wrong(answer: str) -> str | None:
+    """What is wrong with a note."""
+    return None if answer else "nothing written yet"

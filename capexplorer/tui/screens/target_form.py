@@ -1,0 +1,73 @@
+"""The target's parameters, to restart it with others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from ...errors import InputError
+from ...model.stream import Param
+from ..render.text import safe, shorten
+
+HINT = "Empty or unchanged: stays as it is. A restart opens a new epoch."
+
+
+class TargetForm(ModalScreen[bool]):
+    """One line a parameter. Dismissed with whether the target was restarted."""
+
+    CSS_PATH = "ask.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(False)", show=False),
+        Binding("enter", "submit", show=False),
+        Binding("down", "app.focus_next", show=False),
+        Binding("up", "app.focus_previous", show=False),
+    ]
+
+    def __init__(self, name: str, params: Mapping[str, Param], restart: Callable[[Mapping[str, str]], None]) -> None:
+        super().__init__()
+        self._name, self._restart = name, restart
+        self._params = {key: written(value) for key, value in params.items()}
+
+    def compose(self) -> ComposeResult:
+        """A row a parameter."""
+        with Vertical(classes="box") as box:
+            box.border_title = Text(f"Restart {self._name}")
+            with VerticalScroll(classes="fields", can_focus=False):
+                for key, value in self._params.items():
+                    with Horizontal(classes="field"):
+                        yield Static(Text(shorten(safe(key), 18)))
+                        yield Input(value, compact=True, name=key)
+            yield Static(Text(HINT if self._params else "It has no parameters."), classes="hint")
+            yield Static(Text("Enter restarts, Tab next field, Esc leaves it"), classes="keys")
+
+    def on_input_submitted(self) -> None:
+        """Enter in any field."""
+        self.action_submit()
+
+    def action_submit(self) -> None:
+        """Restart with what was changed; what is wrong with it is shown, and the form stays."""
+        try:
+            self._restart(self.changes())
+        except InputError as error:
+            hint = self.query_one(".hint", Static)
+            hint.update(Text(safe(str(error))))
+            hint.add_class("wrong")
+        else:
+            self.dismiss(True)
+
+    def changes(self) -> dict[str, str]:
+        """Parameters whose text is another now."""
+        typed = {str(field.name): field.value.strip() for field in self.query(Input)}
+        return {key: value for key, value in typed.items() if value and value != self._params[key]}
+
+
+def written(value: Param) -> str:
+    """As one types it: TOML's words for truth."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

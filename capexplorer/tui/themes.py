@@ -1,0 +1,62 @@
+"""Our themes, and the palette that panes draw with, made from whichever theme is on."""
+
+from __future__ import annotations
+
+from textual.color import Color, ColorParseError
+from textual.theme import Theme
+
+from .look import Palette
+
+DARK = Theme(
+    name="capexplorer-dark",
+    primary="#5fb3e6",
+    secondary="#7fc784",
+    accent="#f0a860",
+    foreground="#d5d9de",
+    background="#14171a",
+    surface="#1c2024",
+    panel="#262b30",
+    success="#7fc784",
+    warning="#f2c94c",
+    error="#f26d6d",
+    dark=True,
+)
+
+LIGHT = Theme(
+    name="capexplorer-light",
+    primary="#0b66a8",
+    secondary="#2c7a34",
+    accent="#a85400",
+    foreground="#22272b",
+    background="#fbfbf9",
+    surface="#f0f0ec",
+    panel="#e3e4df",
+    success="#2c7a34",
+    warning="#8f6400",
+    error="#b92525",
+    dark=False,
+)
+
+OURS = (DARK, LIGHT)
+
+
+def palette_of(theme: Theme) -> Palette:
+    """The palette of a theme; where a theme speaks in the terminal's own colours, ours stand in."""
+    ours = DARK if theme.dark else LIGHT
+    background, text = (_color(theme, ours, name) for name in ("background", "foreground"))
+    names = ("primary", "secondary", "accent", "success", "warning", "error")
+    return Palette(
+        background=background.hex6,
+        text=text.hex6,
+        muted=background.blend(text, 0.55).hex6,
+        faint=background.blend(text, 0.25).hex6,
+        **{name: _color(theme, ours, name).hex6 for name in names},
+    )
+
+
+def _color(theme: Theme, ours: Theme, name: str) -> Color:
+    try:
+        color = Color.parse(theme.to_color_system().generate()[name])
+    except (KeyError, ColorParseError):
+        color = Color.parse("ansi_default")
+    return color if color.ansi is None else Color.parse(str(getattr(ours, name)))

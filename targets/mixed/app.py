@@ -1,0 +1,40 @@
+"""The mixed service: one endpoint that waits, one that computes, one that does neither. Knows nothing of who serves it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from flask import Flask
+
+
+def create_app(cpu_work: int, io_ms: float) -> Flask:
+    """`cpu_work`: turns of the loop behind /cpu; `io_ms`: how long /io blocks."""
+    app = Flask("mixed")
+
+    @app.get("/")
+    def index() -> dict[str, Any]:
+        return {"endpoints": ["/health", "/io", "/cpu"], "cpu_work": cpu_work, "io_ms": io_ms}
+
+    @app.get("/health")
+    def health() -> dict[str, Any]:
+        return {"status": "ok"}
+
+    @app.get("/io")
+    def io() -> dict[str, Any]:
+        time.sleep(io_ms / 1000)
+        return {"slept_ms": io_ms}
+
+    @app.get("/cpu")
+    def cpu() -> dict[str, Any]:
+        return {"turns": cpu_work, "checksum": compute(cpu_work)}
+
+    return app
+
+
+def compute(turns: int) -> int:
+    """A fixed amount of work, not a timed loop, so that contention for the CPU shows. Holds the GIL all the while."""
+    value = 1
+    for _ in range(turns):
+        value = (value * 1_103_515_245 + 12_345) & 0x7FFF_FFFF
+    return value

@@ -1,0 +1,79 @@
+"""The host's figures against what this machine says of itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import psutil
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("/proc is Linux", allow_module_level=True)
+
+from capexplorer.model.readings import HostReading
+from capexplorer.probe.facts import host_facts
+from capexplorer.probe.host import HostProbe
+
+
+def two_reads() -> tuple[HostReading, HostReading]:
+    probe = HostProbe()
+    first = probe.read(1.0)
+    before = time.monotonic()
+    sum(range(3_000_000))
+    time.sleep(0.2)
+    second = probe.read(time.monotonic() - before)
+    probe.close()
+    return first, second
+
+
+def test_growth_is_not_measured_at_the_first_read() -> None:
+    first, _ = two_reads()
+    assert (first.cpu_ratio, first.steal_ratio, first.disk_busy_ratio, first.received_bytes_per_s) == (None,) * 4
+    assert (first.cpu_pressure_ratio, first.memory_pressure_ratio, first.io_pressure_ratio) == (None,) * 3
+
+
+def test_figures_lie_where_they_can() -> None:
+    _, reading = two_reads()
+    cpus = os.cpu_count() or 1
+    assert reading.cpus == cpus
+    assert reading.cpu_ratio is not None and 0 < reading.cpu_ratio <= cpus
+    assert reading.memory_total_bytes == psutil.virtual_memory().total
+    assert reading.memory_used_bytes is not None and 0 < reading.memory_used_bytes < reading.memory_total_bytes
+    assert reading.load_average_1m is not None
+    assert reading.fds is not None and reading.fds_limit is not None and 0 < reading.fds < reading.fds_limit
+    for share in (reading.cpu_pressure_ratio, reading.memory_pressure_ratio, reading.io_pressure_ratio, reading.disk_busy_ratio):
+        assert share is None or 0 <= share <= 1
+
+
+def test_counters_that_stand_still_are_stale() -> None:
+    probe = HostProbe()
+    text = "cpu  100 5 40 1000 60 3 7 20\ncpu0 100 5 40 1000 60 3 7 20\n"
+    stale = [probe._cores(_parsed(text)) for _ in range(3)]
+    probe.close()
+    assert stale == [(None, None, 1)] * 3
+
+
+def _parsed(text: str):  # type: ignore[no-untyped-def]
+    from capexplorer.probe import parse
+
+    return parse.cpu_time(text)
+
+
+def test_a_closed_probe_measures_nothing() -> None:
+    probe = HostProbe()
+    probe.close()
+    assert probe.read(1.0) == HostReading()
+
+
+def test_facts_are_those_of_this_machine() -> None:
+    facts = host_facts()
+    assert facts.system == "Linux"
+    assert facts.kernel == os.uname().release
+    assert facts.cpus == os.cpu_count()
+    assert facts.memory_bytes == psutil.virtual_memory().total
+    assert facts.port_range is not None and facts.ports_reserved is not None
+    first, last = facts.port_range
+    assert facts.ports_capacity == last - first + 1 - facts.ports_reserved
+    assert facts.somaxconn is not None and facts.tcp_tw_reuse in (0, 1, 2)

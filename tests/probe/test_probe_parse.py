@@ -1,0 +1,110 @@
+"""The texts of /proc, as recorded; and what is told when they are cut, empty or not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from capexplorer.probe import facts, parse
+
+STAT = (
+    "4242 (py (3) thon) S 17 4242 4242 0 -1 4194304 1200 34 0 0 150 50 30 12 20 0 7 0 987654 24211456 2222 "
+    "18446744073709551615 1 1 0 0 0 0 0 16781312 134301698 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+)
+PROC_STAT = """cpu  100 5 40 1000 60 3 7 20 9 0
+cpu0 50 2 20 500 30 1 3 10 4 0
+cpu1 50 3 20 500 30 2 4 10 5 0
+intr 12345 0 9 0
+ctxt 999
+"""
+PRESSURE = """some avg10=1.53 avg60=0.87 avg300=0.24 total=123456
+full avg10=0.00 avg60=0.00 avg300=0.00 total=789
+"""
+DISKSTATS = """   7       0 loop0 0 0 0 0 0 0 0 0 0 5 0 0 0 0 0 0 0
+ 259       0 nvme0n1 54328 16640 3362938 10071 8048 18004 969552 2785 0 4960 13025 3539 26 168912 149 644 20
+ 259       1 nvme0n1p1 100 0 200 10 0 0 0 0 0 40 10 0 0 0 0 0 0
+"""
+NET_DEV = """Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo:    3193      29    0    0    0     0          0         0     3193      29    0    0    0     0       0          0
+  eth0: 122255718    3362    0    0    0     0          0         0   246573    1912    0    0    0     0       0          0
+"""
+SNMP = """Ip: Forwarding DefaultTTL
+Ip: 1 64
+Tcp: RtoAlgorithm RtoMin MaxConn ActiveOpens OutRsts
+Tcp: 1 200 -1 77 5
+"""
+SOCKSTAT = """sockets: used 12
+TCP: inuse 41 orphan 2 tw 25000 alloc 42 mem 401
+UDP: inuse 0 mem 0
+"""
+LIMITS = """Limit                     Soft Limit           Hard Limit           Units
+Max processes             98653                98653                processes
+Max open files            1024                 524288               files
+"""
+IO = "rchar: 2012\nwchar: 0\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n"
+
+CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
+    (parse.stat, (STAT,), parse.Stat("S", 17, 42, 7, 987654, 2222)),
+    (parse.stat, (STAT[:60],), None),
+    (parse.stat, ("",), None),
+    (parse.schedstat, ("123456 789 42\n",), parse.Schedule(123456, 789, 42)),
+    (parse.schedstat, ("0 0 0\n",), None),
+    (parse.schedstat, ("",), None),
+    (parse.statm_rss_pages, ("5911 2222 1500 700 0 1600 0\n",), 2222),
+    (parse.colon_table, (IO,), {"rchar": 2012, "wchar": 0, "read_bytes": 4096, "write_bytes": 8192, "cancelled_write_bytes": 0}),
+    (parse.colon_table, ("MemTotal:       25276510 kB\nHugePages_Total:   0\n",), {"MemTotal": 25276510, "HugePages_Total": 0}),
+    (parse.soft_limit_of_open_files, (LIMITS,), 1024),
+    (parse.soft_limit_of_open_files, (LIMITS.replace("1024 ", "unlimited "),), None),
+    (parse.cpu_time, (PROC_STAT,), parse.CpuTime(busy=155, steal=20, total=1235, cpus=2)),
+    (parse.cpu_time, ("cpu  1 2 3 4\ncpu0 1 2 3 4\n",), parse.CpuTime(busy=6, steal=0, total=10, cpus=1)),
+    (parse.load_average_1m, ("0.61 0.40 0.30 2/210 4321\n",), 0.61),
+    (parse.pressure_us, (PRESSURE, "some"), 123456),
+    (parse.pressure_us, (PRESSURE, "full"), 789),
+    (parse.pressure_us, (PRESSURE.splitlines()[0], "full"), None),
+    (parse.disk_busy_ms, (DISKSTATS,), {"loop0": 5, "nvme0n1": 13025 - 8065, "nvme0n1p1": 40}),
+    (parse.interface_bytes, (NET_DEV,), (3193 + 122255718, 3193 + 246573)),
+    (parse.interface_bytes, ("\n".join(NET_DEV.splitlines()[:2]),), None),
+    (parse.file_nr, ("503\t0\t2466177\n",), (503, 2466177)),
+    (parse.named_counters, (SNMP,), {"Ip.Forwarding": 1, "Ip.DefaultTTL": 64, "Tcp.RtoAlgorithm": 1, "Tcp.RtoMin": 200,
+                                     "Tcp.MaxConn": -1, "Tcp.ActiveOpens": 77, "Tcp.OutRsts": 5}),
+    (parse.sockstat, ("TCP: inuse 41 orphan 2 tw 25000 alloc 42 mem 401\n",),
+     {"TCP.inuse": 41, "TCP.orphan": 2, "TCP.tw": 25000, "TCP.alloc": 42, "TCP.mem": 401}),
+    (parse.port_ranges, ("8080,9000-9100\n",), [(8080, 8080), (9000, 9100)]),
+    (parse.port_ranges, ("\n",), []),
+    (facts.cpu_model, ("processor\t: 0\nmodel name\t: Some CPU @ 2.0GHz\n",), "Some CPU @ 2.0GHz"),
+    (facts.cpu_model, ("processor\t: 0\n",), None),
+    (facts.cpus_of_quota, ("150000 100000\n",), 1.5),
+    (facts.cpus_of_quota, ("max 100000\n",), None),
+    (facts.cpus_of_quota, ("-1\n 100000",), None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parser", "arguments", "expected"), CASES)
+def test_recorded_text(parser: Callable[..., Any], arguments: tuple[Any, ...], expected: Any) -> None:
+    assert parser(*arguments) == expected
+
+
+@pytest.mark.parametrize(
+    "parser",
+    [parse.stat, parse.schedstat, parse.statm_rss_pages, parse.soft_limit_of_open_files, parse.cpu_time, parse.load_average_1m,
+     parse.interface_bytes, parse.file_nr, facts.cpu_model, facts.cpus_of_quota],
+)  # fmt: skip
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_what_could_not_be_read_is_none(parser: Callable[..., Any], nothing: str | None) -> None:
+    assert parser(nothing) is None
+
+
+@pytest.mark.parametrize(
+    "parser", [parse.colon_table, parse.disk_busy_ms, parse.named_counters, parse.sockstat, parse.port_ranges, facts.cgroup_folders]
+)
+def test_a_table_that_could_not_be_read_is_empty(parser: Callable[..., Any]) -> None:
+    assert not parser(None)
+
+
+def test_the_tightest_quota_may_stand_in_any_cgroup_above() -> None:
+    assert facts.cgroup_folders("0::/a/b\n")[:3] == ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"]
+    assert "/sys/fs/cgroup/cpu,cpuacct/a" in facts.cgroup_folders("4:cpu,cpuacct:/a\n3:memory:/b\n")
+    assert facts.cgroup_folders("3:memory:/b\n") == []

@@ -1,0 +1,118 @@
+"""TCP counters as growth, and the accept queue."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from capexplorer.probe.tcp import TcpProbe
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc/net is Linux")
+
+InNamespace = Callable[[str], Any]
+
+
+def test_the_first_read_has_totals_and_no_growth() -> None:
+    probe = TcpProbe()
+    reading = probe.read()
+    probe.close()
+    assert reading.active_opens is None
+    assert reading.listen_overflows is None
+    assert reading.sockets_in_use is not None
+
+
+def test_opens_and_sockets_are_counted_exactly(in_namespace: InNamespace) -> None:
+    told = in_namespace(
+        """
+from capexplorer.probe.tcp import TcpProbe
+probe = TcpProbe()
+probe.read()
+held = [pair(('127.0.0.1', 9000)) for _ in range(11)]
+refused = socket.socket()
+try:
+    refused.connect(('127.0.0.1', 9001))
+except ConnectionRefusedError:
+    pass
+for ends in held[:4]:
+    ends[0].close()
+    ends[1].close()
+reading = probe.read()
+tell({name: getattr(reading, name) for name in reading.__struct_fields__})
+"""
+    )
+    assert told["active_opens"] == 12
+    assert told["passive_opens"] == 11
+    assert told["attempt_fails"] == 1
+    assert told["sockets_time_wait"] == 4
+    assert told["sockets_in_use"] == 1 + 2 * 7
+    assert told["listen_overflows"] == 0
+
+
+def test_an_unaccepting_listener_fills_its_queue_and_overflows(in_namespace: InNamespace) -> None:
+    told = in_namespace(
+        """
+from capexplorer.probe.tcp import TcpProbe
+probe = TcpProbe()
+probe.read()
+full = socket.create_server(('127.0.0.1', 9001), backlog=5)
+clients = []
+for _ in range(12):
+    client = socket.socket()
+    client.setblocking(False)
+    client.connect_ex(('127.0.0.1', 9001))
+    clients.append(client)
+reading = probe.read()
+tell([probe.listen_queue(9001), probe.listen_queue(9000), probe.listen_queue(9002), reading.listen_overflows, reading.listen_drops])
+"""
+    )
+    queue, idle, nobody, overflows, drops = told
+    assert queue == [6, 5]
+    assert idle == [0, 64]
+    assert nobody is None
+    assert overflows == drops > 0
+
+
+def test_a_target_in_another_namespace_is_read_there(in_namespace: InNamespace) -> None:
+    told = in_namespace(
+        """
+import time
+from capexplorer.probe.tcp import TcpProbe
+ready, to_child = os.pipe(), os.pipe()
+child = os.fork()
+if child == 0:
+    assert ctypes.CDLL(None).unshare(NEW_NET) == 0
+    os.write(ready[1], b'.')
+    os.read(to_child[0], 1)
+    with socket.socket() as any_socket:
+        fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh", b"lo", 0x41))
+    there = socket.create_server(('127.0.0.1', 9000))
+    clients = [socket.create_connection(('127.0.0.1', 9000)) for _ in range(3)]
+    os.write(ready[1], b'.')
+    os.read(to_child[0], 1)
+    os._exit(0)
+os.read(ready[0], 1)
+probe = TcpProbe()
+probe.watch(child)
+probe.read()
+held = [pair(('127.0.0.1', 9000)) for _ in range(5)]
+os.write(to_child[1], b'.')
+os.read(ready[0], 1)
+reading = probe.read()
+tell([reading.active_opens, reading.passive_opens, probe.listen_queue(9000)])
+os.write(to_child[1], b'.')
+os.waitpid(child, 0)
+"""
+    )
+    assert told == [5, 3, None]
+
+
+def test_the_listen_queue_of_a_real_port() -> None:
+    probe = TcpProbe()
+    with socket.create_server(("127.0.0.1", 0), backlog=7) as server:
+        with socket.create_connection(server.getsockname()), socket.create_connection(server.getsockname()):
+            assert probe.listen_queue(server.getsockname()[1]) == (2, 7)
+    probe.close()

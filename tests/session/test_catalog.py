@@ -1,0 +1,170 @@
+"""Saved sessions: how they are listed and how one is named."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from capexplorer.errors import SessionError
+from capexplorer.model.events import Ended, Event, LevelOpened, Note, Sample, TargetFacts
+from capexplorer.model.stream import Catalog
+from capexplorer.session.catalog import SessionCatalog, find, list_sessions
+from capexplorer.session.writer import SessionWriter
+
+from .samples import HEADER, ONE_OF_EACH
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=timezone(timedelta(hours=1)))
+
+
+def save(folder: Path, name: str, minutes: int = 0, events: tuple[Event, ...] = ONE_OF_EACH[1:]) -> Path:
+    path = folder / f"{name}.jsonl"
+    writer = SessionWriter(path)
+    started_at = (NOON + timedelta(minutes=minutes)).isoformat()
+    writer.write(msgspec.structs.replace(HEADER, id=name, started_at=started_at, target=TargetFacts(name="shop", url="")))
+    for event in events:
+        writer.write(event)
+    writer.close()
+    return path
+
+
+def level(index: int) -> LevelOpened:
+    return LevelOpened(t_s=1.0 + index, index=index, users=10, spawn_rate=10.0, by="plan")
+
+
+def sample(t_s: float, level: int) -> Sample:
+    return Sample(t_s=t_s, duration_s=1.0, level=level, users=1, wanted=1, phase="settled")
+
+
+def test_a_complete_session_is_listed_with_all_that_a_list_shows(tmp_path: Path) -> None:
+    path = save(tmp_path, "a")
+    (entry,) = list_sessions(tmp_path)
+    assert msgspec.structs.asdict(entry) == {
+        "id": "a",
+        "path": path,
+        "size_bytes": path.stat().st_size,
+        "started_at": "2026-01-01T12:00:00+01:00",
+        "profile": "mixed",
+        "target": "shop",
+        "label": "before the fix ✂",
+        "duration_s": 4.1,
+        "levels": 1,
+        "complete": True,
+        "problem": None,
+    }
+
+
+def test_sessions_are_listed_newest_first(tmp_path: Path) -> None:
+    for name, minutes in (("a", 5), ("b", 9), ("c", 1)):
+        save(tmp_path, name, minutes)
+    assert [entry.id for entry in list_sessions(tmp_path)] == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("events", "levels", "duration_s"),
+    [
+        ((), 0, 0.0),
+        ((level(0), level(1)), 2, 2.0),
+        ((level(0), sample(7.0, 0), sample(8.0, 0), Note(t_s=8.5, text="")), 1, 8.5),
+    ],
+)
+def test_a_session_that_never_ended_is_listed_as_far_as_it_went(
+    tmp_path: Path, events: tuple[Event, ...], levels: int, duration_s: float
+) -> None:
+    path = save(tmp_path, "a", events=events)
+    with path.open("ab") as file:
+        file.write(b'{"type":"sample","t_s":9')
+    (entry,) = list_sessions(tmp_path)
+    assert (entry.complete, entry.levels, entry.duration_s) == (False, levels, duration_s)
+
+
+def test_of_a_long_log_only_the_ends_are_read(tmp_path: Path) -> None:
+    many = tuple(Note(t_s=float(index), text="x" * 1000) for index in range(500))
+    path = save(tmp_path, "a", events=(level(0), *many, sample(600.0, 3)))
+    with path.open("r+b") as file:
+        file.seek(100_000)
+        file.write(b"\0" * 200_000)
+    (entry,) = list_sessions(tmp_path)
+    assert (entry.levels, entry.duration_s, entry.problem) == (4, 600.0, None)
+
+
+def test_a_last_line_longer_than_what_is_read_leaves_figures_unknown(tmp_path: Path) -> None:
+    save(tmp_path, "a", events=(level(0), Note(t_s=9.0, text="x" * 100_000)))
+    (entry,) = list_sessions(tmp_path)
+    assert (entry.levels, entry.duration_s, entry.complete, entry.problem) == (None, None, False, None)
+
+
+def test_files_that_cannot_be_opened_are_listed_with_their_problem(tmp_path: Path) -> None:
+    save(tmp_path, "good")
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    (tmp_path / "binary.jsonl").write_bytes(bytes(range(256)))
+    (tmp_path / "newer.jsonl").write_bytes(b'{"type":"header","t_s":0,"schema":99}\n')
+    (tmp_path / "folder.jsonl").mkdir()
+    (tmp_path / "dangling.jsonl").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "README.md").write_text("not a session")
+    problems = {entry.id: entry.problem for entry in list_sessions(tmp_path)}
+    assert problems == {
+        "good": None,
+        "empty": "empty: nothing was recorded",
+        "binary": "not a session log: its first line is no header",
+        "newer": "written by a newer capexplorer (schema 99; this one reads up to 1)",
+        "folder": "a folder, not a session",
+        "pipe": "not a regular file",
+    }
+
+
+def test_a_folder_that_does_not_exist_holds_none(tmp_path: Path) -> None:
+    assert list_sessions(tmp_path / "none") == []
+    with pytest.raises(SessionError, match="no session `last`: .*none holds none"):
+        find("last", tmp_path / "none")
+    with pytest.raises(SessionError, match="no session `x`: .*none holds none"):
+        find("x", tmp_path / "none")
+
+
+def test_a_session_is_found_by_path_id_beginning_and_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    older = save(tmp_path, "20260101-120000-mixed-0a1b", 0)
+    newer = save(tmp_path, "20260101-120500-mixed-77ff", 5)
+    (tmp_path / "20260101-130000-mixed-dead.jsonl").write_bytes(b"")
+    catalog: Catalog = SessionCatalog(tmp_path)
+    assert len(catalog.sessions()) == 3
+    assert catalog.find("last") == newer
+    assert catalog.find(older.stem) == older
+    assert catalog.find("20260101-1200") == older
+    assert catalog.find(str(newer)) == newer
+    assert catalog.find(newer.name) == newer
+    monkeypatch.chdir(tmp_path)
+    assert catalog.find(newer.name) == Path(newer.name)
+
+
+def test_an_id_that_begins_another_is_still_its_own(tmp_path: Path) -> None:
+    assert save(tmp_path, "a") == find("a", tmp_path)
+    save(tmp_path, "ab")
+    assert find("a", tmp_path) == tmp_path / "a.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("2026", r"session `2026` is not unique: 20260101-mixed-0a1b, 20260102-mixed-77ff$"),
+        ("20260102-mixde-77ff", r"no session `20260102-mixde-77ff` in .*; did you mean `20260102-mixed-77ff`\?$"),
+        ("zzz", r"no session `zzz` in .*; the last is `20260102-mixed-77ff`$"),
+        ("", r"no session `` in "),
+        ("gone.jsonl", r"gone\.jsonl: no such session$"),
+        ("some/where", r"some/where: no such session$"),
+    ],
+)
+def test_a_name_that_means_none_or_several_says_so(tmp_path: Path, name: str, said: str) -> None:
+    save(tmp_path, "20260101-mixed-0a1b")
+    save(tmp_path, "20260102-mixed-77ff")
+    with pytest.raises(SessionError, match=said):
+        find(name, tmp_path)
+
+
+def test_the_end_counts_its_own_levels(tmp_path: Path) -> None:
+    save(tmp_path, "a", events=(level(0), level(1), Ended(t_s=9.0, reason="SIGINT", levels=2, signal="SIGINT")))
+    (entry,) = list_sessions(tmp_path)
+    assert (entry.levels, entry.complete, entry.duration_s) == (2, True, 9.0)

@@ -1,0 +1,196 @@
+"""A log is read as far as it can be, and what is no log is refused in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from capexplorer.errors import SessionError
+from capexplorer.model.events import LevelClosed, LevelFigures, Note, Unknown
+from capexplorer.session.codec import Line, encode
+from capexplorer.session.reader import open_session, read
+from capexplorer.session.upgrade import upgraded
+
+from .samples import HEADER, ONE_OF_EACH
+
+LINES = [encode(event) + b"\n" for event in ONE_OF_EACH]
+WHOLE = b"".join(LINES)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sessions") / "session.jsonl"
+
+
+def test_a_log_cut_at_any_byte_is_its_whole_lines_or_one_line_of_error(path: Path) -> None:
+    for length in range(len(WHOLE)):
+        path.write_bytes(WHOLE[:length])
+        whole_lines = WHOLE[: length + 1].count(b"\n")  # a line that only lacks its newline is whole
+        if not whole_lines:
+            with pytest.raises(SessionError, match=r"empty|its header is cut off"):
+                open_session(path)
+            continue
+        with open_session(path) as session:
+            assert list(session) == list(ONE_OF_EACH[:whole_lines])
+            at_the_end = WHOLE[:length].endswith(b"\n") or WHOLE[: length + 1].endswith(b"\n")
+            dropped = f"line {whole_lines + 1}: cut off, dropped (the recording was ended while it was written)"
+            assert session.notes == ([] if at_the_end else [dropped])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, len(LINES) - 1), st.data())
+def test_a_damaged_line_costs_only_itself(path: Path, index: int, data: st.DataObject) -> None:
+    line = LINES[index][:-1]
+    at = data.draw(st.integers(0, len(line)))
+    junk = data.draw(st.binary(min_size=1, max_size=30)).replace(b"\n", b"\0")
+    lines = [*LINES]
+    lines[index] = line[:at] + junk + line[at + data.draw(st.integers(0, 40)) :] + b"\n"
+    path.write_bytes(b"".join(lines))
+    with open_session(path) as session:
+        events = list(session)
+    others = [*ONE_OF_EACH[:index], *ONE_OF_EACH[index + 1 :]]
+    if len(events) == len(ONE_OF_EACH):  # the damage made another event of it, or fell into a text
+        del events[index]
+    else:
+        assert session.notes[0].startswith(f"line {index + 1}: skipped: ")
+    assert events == others
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.permutations(range(len(LINES))))
+def test_lines_in_another_order_are_read_in_that_order_if_the_header_is_first(path: Path, order: list[int]) -> None:
+    path.write_bytes(b"".join(LINES[index] for index in order))
+    if order[0] != 0:
+        with pytest.raises(SessionError, match="no header in its first line, but a `"):
+            open_session(path)
+        order = [0, *(index for index in order if index != 0)]
+        path.write_bytes(b"".join(LINES[index] for index in order))
+    assert list(read(path)) == [ONE_OF_EACH[index] for index in order]
+
+
+def test_unknown_types_and_fields_survive(path: Path) -> None:
+    later = {**json.loads(LINES[7]), "new_field": 1}
+    path.write_bytes(LINES[0] + b'{"type":"hologram","t_s":3.5,"depth":2}\n' + json.dumps(later).encode() + b"\n")
+    assert list(read(path)) == [HEADER, Unknown(t_s=3.5, original_type="hologram", fields={"depth": 2}), ONE_OF_EACH[7]]
+
+
+def test_a_second_header_is_skipped_with_a_note(path: Path) -> None:
+    path.write_bytes(LINES[0] + LINES[7] + LINES[0])
+    with open_session(path) as session:
+        assert list(session) == [HEADER, ONE_OF_EACH[7]]
+    assert session.notes == ["line 3: skipped: a second header"]
+
+
+def test_a_hole_that_a_power_cut_left_is_noted(path: Path) -> None:
+    path.write_bytes(LINES[0] + LINES[7] + bytes(4096))
+    with open_session(path) as session:
+        assert list(session) == [HEADER, ONE_OF_EACH[7]]
+    assert len(session.notes) == 1
+
+
+def test_of_very_many_bad_lines_the_first_are_noted_and_the_rest_counted(path: Path) -> None:
+    path.write_bytes(LINES[0] + b"junk\n" * 1000 + LINES[7])
+    with open_session(path) as session:
+        assert list(session) == [HEADER, ONE_OF_EACH[7]]
+    assert len(session.notes) == 21
+    assert session.notes[-1] == "980 more lines left out"
+
+
+def test_lines_of_many_megabytes_and_blank_ones_are_read(path: Path) -> None:
+    large = Note(t_s=1.0, text="x" * 30_000_000)
+    path.write_bytes(LINES[0] + encode(large) + b"\n\n\r\n" + LINES[7])
+    with open_session(path) as session:
+        assert list(session) == [HEADER, large, ONE_OF_EACH[7]]
+    assert session.notes == []
+
+
+def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(path: Path) -> None:
+    path.write_bytes(b"\xef\xbb\xbf" + WHOLE.replace(b"\n", b"\r\n"))
+    assert list(read(path)) == list(ONE_OF_EACH)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "empty: nothing was recorded"),
+        (b"\x7fELF\x02\x01\x01\0\0\0" * 100, "not a session log"),
+        (b"{\0\0\0\n", "not a session log"),
+        (b"Timestamp,User Count,Type\n1,2,3\n", "not a session log"),
+        (WHOLE.decode().encode("utf-16"), "encoded as UTF-16; a session log is UTF-8"),
+        (WHOLE.decode().replace("✂", "é").encode("latin-1", "replace"), "not UTF-8"),
+        (b'{"type":"header"\n', "not valid JSON"),
+        (b'{"type":"header","t_s":0}\n', "its header names no schema"),
+        (b'{"type":"header","t_s":0,"schema":true}\n', "its header names no schema"),
+        (b'{"type":"header","t_s":0,"schema":1}\n', "not a `header` event"),
+        (b'{"users":3}\n', "not an event"),
+        (LINES[7] + LINES[0], "no header in its first line, but a `note`"),
+        (LINES[0].replace(b'"schema":1', b'"schema":99'), r"by a newer capexplorer \(schema 99; this one reads up to 1\)"),
+        (LINES[0].replace(b'"schema":1', b'"schema":0'), "of schema 0, which this capexplorer does not read"),
+        (b'{"type":"header","t_s":0,"schema":99,"all":"new"}\n', "written by a newer capexplorer"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_no_session_is_refused_in_one_line(path: Path, content: bytes, said: str) -> None:
+    path.write_bytes(content)
+    with pytest.raises(SessionError, match=said) as refused:
+        open_session(path)
+    assert str(refused.value).startswith(f"{path}: ")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_folder_and_a_missing_file_are_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(SessionError, match="a folder, not a session$"):
+        open_session(tmp_path)
+    with pytest.raises(SessionError, match="no such session$"):
+        open_session(tmp_path / "missing.jsonl")
+
+
+def rename_what(line: Line) -> Line | None:
+    """Pretends that schema 0 called a note's text `what`, knew no target, and had a line that is no more."""
+    match line["type"]:
+        case "header":
+            return {**line, "target": {"name": line["aim"], "url": ""}, "host": {}}
+        case "note":
+            return {"type": "note", "t_s": line["t_s"], "text": line["what"]}
+        case "heartbeat":
+            return None
+    return line
+
+
+OLD = (
+    b'{"type":"header","t_s":0,"schema":0,"id":"old","started_at":"2025-01-01T00:00:00+00:00","aim":"mixed"}\n'
+    b'{"type":"heartbeat","t_s":1}\n{"type":"note","t_s":2,"what":"hello"}\n{"type":"note","t_s":3}\n'
+)
+
+
+def test_an_older_log_is_upgraded_as_it_is_read(path: Path) -> None:
+    path.write_bytes(OLD)
+    with open_session(path, {0: rename_what}) as session:
+        assert session.header.schema == 1
+        assert session.header.target.name == "mixed"
+        assert list(session) == [session.header, Note(t_s=2.0, text="hello")]
+    assert session.notes == ["line 4: skipped: cannot be upgraded from schema 0: 'what'"]
+
+
+def test_an_old_header_that_cannot_be_upgraded_is_one_line(path: Path) -> None:
+    path.write_bytes(OLD.replace(b"aim", b"arm"))
+    with pytest.raises(SessionError, match=r"session\.jsonl: cannot be upgraded from schema 0: 'aim'$"):
+        open_session(path, {0: rename_what})
+
+
+def test_an_upgrade_goes_through_every_schema_in_between() -> None:
+    steps = {0: lambda line: {**line, "a": 1}, 1: lambda line: {**line, "b": line["a"] + 1}}
+    assert upgraded({"type": "header"}, 0, steps, to=2) == {"type": "header", "schema": 2, "a": 1, "b": 2}
+    assert upgraded({"type": "note"}, 2, steps, to=2) == {"type": "note"}
+
+
+def test_reading_stops_where_the_file_is_and_closes_it(path: Path) -> None:
+    closed = LevelClosed(t_s=1.0, index=0, users=1, started_s=0.0, figures=LevelFigures(settled=False))
+    path.write_bytes(LINES[0] + encode(closed) + b"\n")
+    events = read(path)
+    assert next(events) == HEADER
+    events.close()  # type: ignore[attr-defined]

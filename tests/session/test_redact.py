@@ -1,0 +1,131 @@
+"""Secrets never reach the log."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from capexplorer.model.events import Command, EndpointTick, FailureSignature, FailureTick, Log, Sample, TargetFacts
+from capexplorer.session import redact
+from capexplorer.session.canonical import canonical
+from capexplorer.session.codec import encode
+
+from .samples import HEADER
+
+SECRET = "hunter2-S3cr3t"
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        (f"http://user:{SECRET}@host:80/x", "http://***@host:80/x"),
+        (f"postgres://{SECRET}@db/name", "postgres://***@db/name"),
+        (f"http://u:p@{SECRET}@host/", "http://***@host/"),
+        (f"GET /x?token={SECRET}&page=2", "GET /x?token=***&page=2"),
+        (f"/x?page=2&api_key={SECRET}", "/x?page=2&api_key=***"),
+        (f"/x?accessToken={SECRET}#top", "/x?accessToken=***#top"),
+        (f"/x?X-Amz-Signature={SECRET}&b=1", "/x?X-Amz-Signature=***&b=1"),
+        (f"/x?user[password]={SECRET}&b=1", "/x?user[password]=***&b=1"),
+        (f"/x;PHPSESSID={SECRET}?a=1", None),
+        (f"Authorization: Bearer {SECRET}", "Authorization: ***"),
+        (f"authorization:Basic {SECRET}==\r\nHost: x", "authorization:***\r\nHost: x"),
+        (f"Cookie: a={SECRET}; b=2\nAccept: */*", "Cookie: ***\nAccept: */*"),
+        (f"Set-Cookie: sid={SECRET}; Path=/", "Set-Cookie: ***"),
+        (f"X-Api-Key: {SECRET}", "X-Api-Key: ***"),
+        (f"{{'Authorization': 'Bearer {SECRET}', 'Accept': 'x'}}", "{'Authorization': '***', 'Accept': 'x'}"),
+        (f"[(b'authorization', b'Bearer {SECRET}')]", None),
+        (f'{{"user": "me", "password": "{SECRET}"}}', '{"user": "me", "password": "***"}'),
+        (f"refused Bearer {SECRET} at once", "refused Bearer *** at once"),
+        (f"curl -H 'Authorization: Bearer {SECRET}' http://x", "curl -H 'Authorization: ***' http://x"),
+        (f"serve --password {SECRET} --port 80", "serve --password *** --port 80"),
+        (f"DB_PASSWORD={SECRET} serve", "DB_PASSWORD=*** serve"),
+        (f"client_secret='{SECRET}'", "client_secret='***'"),
+    ],
+)
+def test_a_secret_in_a_text_is_taken_out(text: str, without: str | None) -> None:
+    cleaned = redact.text(text)
+    assert SECRET not in cleaned
+    assert without is None or cleaned == without
+    assert redact.text(cleaned) == cleaned
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GET /io?size=10&sort=name",
+        "ConnectionRefusedError(111, 'Connection refused')",
+        "session: not found",
+        "see https://example.org/a@b and mail me@example.org",
+        "author=Ann keyboard=qwerty monkeys=3 max_tokens=100",
+        "basic understanding of bearer shares",
+        "10:20s,50:20s",
+    ],
+)
+def test_a_text_without_secrets_stays_as_it_is(text: str) -> None:
+    assert redact.text(text) == text
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Cookie", "x-api-key", "accessToken", "API_KEY", "--password", "sid", "JWT"])
+def test_names_of_secrets_are_known(name: str) -> None:
+    assert redact.is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", ["author", "keep_alive", "threads", "monkey", "signal", "path", "design", "tokenizer", "users"])
+def test_names_of_other_things_are_not_taken_for_secrets(name: str) -> None:
+    assert not redact.is_secret_name(name)
+
+
+def test_nested_values_lose_what_stands_under_a_secret_name() -> None:
+    assert redact.plain(
+        {
+            "headers": {"Authorization": f"Bearer {SECRET}", "Accept": "*/*"},
+            "json": [{"password": 1234, "user": "me", "enabled": True}],
+            "cookies": {"auth": {"deep": [SECRET, None]}},
+            "url": f"http://a:{SECRET}@b/?x=1",
+        }
+    ) == {
+        "headers": {"Authorization": "***", "Accept": "*/*"},
+        "json": [{"password": "***", "user": "me", "enabled": True}],
+        "cookies": {"auth": {"deep": ["***", None]}},
+        "url": "http://***@b/?x=1",
+    }
+
+
+def test_a_command_line_loses_the_argument_after_a_secret_option() -> None:
+    given = ("serve", "--token", SECRET, f"--db=postgres://a:{SECRET}@h/", f"--api-key={SECRET}", "--port", "80")
+    assert redact.command(given) == ("serve", "--token", "***", "--db=postgres://***@h/", "--api-key=***", "--port", "80")
+
+
+def test_no_secret_is_left_in_any_line_of_a_log() -> None:
+    header = msgspec.structs.replace(
+        HEADER,
+        profile={"users": {"task": [{"name": f"/x?token={SECRET}", "headers": {"Cookie": SECRET}}]}},
+        target=TargetFacts(
+            name="x",
+            url=f"http://me:{SECRET}@127.0.0.1:1/?sig={SECRET}",
+            command=("serve", "--secret", SECRET),
+            params={"api_key": SECRET},
+        ),
+    )
+    signature = FailureSignature(types=("HTTPError",), text=f"401 for url: http://x/?auth={SECRET}")
+    sample = Sample(
+        t_s=1.0,
+        duration_s=1.0,
+        level=0,
+        users=1,
+        wanted=1,
+        phase="settled",
+        endpoints=(EndpointTick(name=f"/x?token={SECRET}", method="GET"),),
+        failures=(FailureTick(name=f"/x?token={SECRET}", method="GET", signature=signature, count=1),),
+    )
+    log = Log(t_s=1.0, source="locust", text=f"sent Authorization: Bearer {SECRET}")
+    restart = Command(t_s=1.0, name="restart", args={"password": SECRET, "threads": 4})
+    for event in (header, sample, log, restart):
+        assert SECRET.encode() not in encode(canonical(event))
+    assert canonical(restart).args["threads"] == 4
+
+
+def test_long_texts_without_end_are_searched_in_linear_time() -> None:
+    for part in ("a", "a=", "--a ", "://", "'a", "x-", "bearer ", '"a":', "a.-"):
+        long = part * (1_000_000 // len(part))
+        assert len(redact.text(long)) > 0

@@ -1,0 +1,126 @@
+"""A supervisor under test, and targets that are a few lines of Python. Only helps the tests beside it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic
+
+from capexplorer.target.ports import free_port
+from capexplorer.target.ready import wait_until_ready
+from capexplorer.target.reports import Exited, Report, Started
+from capexplorer.target.spec import TargetSpec, load_spec
+from capexplorer.target.supervisor import Supervisor
+
+ROOT = Path(__file__).resolve().parents[2]
+MIXED = ROOT / "targets" / "mixed"
+PATIENCE_S = 30.0
+
+
+def native(module: str, name: str) -> Callable[..., object]:
+    """A function as it was before gevent patched this process, if another test made it do so."""
+    patched = sys.modules.get("gevent.monkey")
+    found = patched.get_original(module, name) if patched else getattr(__import__(module), name)
+    assert callable(found)
+    return found  # type: ignore[no-any-return, unused-ignore]
+
+
+def pause(seconds: float) -> None:
+    native("time", "sleep")(seconds)
+
+
+def start_thread(work: Callable[[], None]) -> None:
+    native("_thread", "start_new_thread")(work, ())
+
+
+def is_alive(pid: int) -> bool:
+    """Whether it runs; a zombie that nobody has reaped yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def becomes_true(condition: Callable[[], object]) -> bool:
+    deadline = monotonic() + PATIENCE_S
+    while not condition():
+        if monotonic() > deadline:
+            return False
+        pause(0.01)
+    return True
+
+
+def below(pid: int) -> list[int]:
+    """All processes under `pid`."""
+    found = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in path.read_text(encoding="ascii").split():
+                found += [int(child), *below(int(child))]
+    return found
+
+
+class Rig:
+    """A supervisor with all that it reports, and targets that are a few lines of Python."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.reports: list[Report] = []
+        self.supervisor = Supervisor.launch()
+        self.supervisor.listen(start_thread, self.reports.append)
+
+    def target(self, program: str, *, timeout_s: float = PATIENCE_S) -> TargetSpec:
+        folder = self.folder / "small"
+        folder.mkdir(exist_ok=True)
+        (folder / "small.py").write_text(program, encoding="utf-8")
+        text = 'title = "Small"\ncommand = ["{python}", "small.py", "{port}"]\n[ready]\npath = "/health"\n'
+        (folder / "target.toml").write_text(text + f"timeout_s = {timeout_s}\n", encoding="utf-8")
+        return load_spec(folder)
+
+    def run(self, program: str) -> int:
+        return self.supervisor.start(self.target(program), {}, free_port())
+
+    def wait_until_ready(self, spec: TargetSpec, port: int, run: int) -> None:
+        wait_until_ready(self.supervisor, run, spec, port, sleep=pause)
+
+    def started(self, run: int) -> int:
+        assert becomes_true(lambda: any(isinstance(each, Started) and each.run == run for each in self.reports))
+        return next(each.pid for each in self.reports if isinstance(each, Started) and each.run == run)
+
+    def exited(self, run: int) -> Exited:
+        assert becomes_true(lambda: self.supervisor.exited(run))
+        found = self.supervisor.exited(run)
+        assert found is not None
+        return found
+
+    def printed(self, text: str) -> bool:
+        return becomes_true(lambda: any(text in line for line in self.supervisor.output))
+
+
+@contextmanager
+def a_rig(folder: Path) -> Iterator[Rig]:
+    rig = Rig(folder)
+    try:
+        yield rig
+    finally:
+        rig.supervisor.close(grace_s=0.5)
+    assert not is_alive(rig.supervisor.process_id)
+
+
+PRINTS_AND_SLEEPS = "import time; print('up'); time.sleep(600)"
+
+IGNORES_SIGTERM = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up'); time.sleep(600)"
+
+LEAVES_A_DAEMON = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        print('daemon', os.getpid(), flush=True)
+        time.sleep(600)
+    os._exit(0)
+os.wait()
+time.sleep(600)
+"""

@@ -1,0 +1,195 @@
+"""Nothing of a target survives, whoever dies first: the target, the supervisor, the app."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from target_rig import (
+    IGNORES_SIGTERM,
+    LEAVES_A_DAEMON,
+    MIXED,
+    PATIENCE_S,
+    PRINTS_AND_SLEEPS,
+    ROOT,
+    Rig,
+    a_rig,
+    becomes_true,
+    below,
+    is_alive,
+)
+
+from capexplorer.errors import TargetError
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the supervisor needs POSIX")
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    with a_rig(tmp_path) as found:
+        yield found
+
+
+def test_a_daemon_of_the_target_is_ended_with_it(rig: Rig) -> None:
+    run = rig.run(LEAVES_A_DAEMON)
+    assert rig.printed("daemon")
+    daemon = int(rig.supervisor.output[0].split()[1])
+    assert is_alive(daemon)
+    rig.supervisor.stop()
+    rig.exited(run)
+    assert not is_alive(daemon)
+
+
+def test_what_a_crashed_target_leaves_behind_is_ended(rig: Rig) -> None:
+    run = rig.run(LEAVES_A_DAEMON)
+    assert rig.printed("daemon")
+    daemon = int(rig.supervisor.output[0].split()[1])
+    os.kill(rig.started(run), signal.SIGKILL)
+    assert not rig.exited(run).stopped
+    assert not is_alive(daemon)
+
+
+def test_when_the_supervisor_is_killed_the_target_goes_and_the_app_is_told(rig: Rig) -> None:
+    run = rig.run(IGNORES_SIGTERM)
+    pid = rig.started(run)
+    os.kill(rig.supervisor.process_id, signal.SIGKILL)
+    exited = rig.exited(run)
+    assert (exited.stopped, exited.reason) == (False, "the supervisor process ended")
+    assert becomes_true(lambda: not is_alive(pid))
+    rig.supervisor.stop()
+    with pytest.raises(TargetError, match="the supervisor process is gone"):
+        rig.run(PRINTS_AND_SLEEPS)
+
+
+def test_the_kernel_ends_the_target_of_a_killed_supervisor_without_the_app(tmp_path: Path) -> None:
+    with app(tmp_path, IGNORES_SIGTERM) as (process, pids):
+        os.kill(process.pid, signal.SIGSTOP)
+        os.kill(pids["supervisor"], signal.SIGKILL)
+        assert becomes_true(lambda: not is_alive(pids["target"]))
+
+
+def test_terminal_signals_do_not_reach_or_end_the_supervisor(rig: Rig) -> None:
+    run = rig.run(PRINTS_AND_SLEEPS)
+    rig.started(run)
+    assert os.getsid(rig.supervisor.process_id) == rig.supervisor.process_id
+    for number in (signal.SIGINT, signal.SIGHUP):
+        os.kill(rig.supervisor.process_id, number)
+    rig.supervisor.stop()
+    assert rig.exited(run).stopped
+
+
+def test_sigterm_ends_the_supervisor_in_order(rig: Rig) -> None:
+    run = rig.run(PRINTS_AND_SLEEPS)
+    pid = rig.started(run)
+    os.kill(rig.supervisor.process_id, signal.SIGTERM)
+    assert rig.exited(run).signal == "SIGTERM"
+    assert not is_alive(pid)
+
+
+APP = """
+import json, os, sys, time, threading
+from pathlib import Path
+from capexplorer.target.spec import load_spec
+from capexplorer.target.supervisor import Supervisor
+
+supervisor = Supervisor.launch()
+supervisor.listen(lambda work: threading.Thread(target=work, daemon=True).start(), lambda report: None)
+supervisor.start(load_spec(Path(sys.argv[1])), {}, 8000)
+while not supervisor.output:
+    time.sleep(0.01)
+print(json.dumps({"supervisor": supervisor.process_id, "target": supervisor.pid}), flush=True)
+time.sleep(600)
+"""
+
+
+@contextmanager
+def app(folder: Path, program: str) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, int]]]:
+    """An app, a process of its own, that has started a target; with the pids of its supervisor and its target."""
+    (folder / "small.py").write_text(program, encoding="utf-8")
+    (folder / "target.toml").write_text('title = "x"\ncommand = ["{python}", "small.py"]\n', encoding="utf-8")
+    command = [sys.executable, "-c", APP, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, start_new_session=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process, json.loads(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_however_the_app_dies_nothing_of_the_target_survives(tmp_path: Path, number: int) -> None:
+    with app(tmp_path, LEAVES_A_DAEMON) as (process, pids):
+        assert becomes_true(lambda: len(below(pids["supervisor"])) == 2)
+        family = [pids["supervisor"], *below(pids["supervisor"])]
+        os.killpg(process.pid, number)
+        assert becomes_true(lambda: not [pid for pid in family if is_alive(pid)])
+
+
+def test_a_stubborn_target_does_not_outlive_a_killed_app(tmp_path: Path) -> None:
+    with app(tmp_path, IGNORES_SIGTERM) as (process, pids):
+        process.kill()
+        assert becomes_true(lambda: not is_alive(pids["target"]))
+        assert becomes_true(lambda: not is_alive(pids["supervisor"]))
+
+
+IN_A_PATCHED_PROCESS = """
+import sys, time
+from pathlib import Path
+from capexplorer.target.ports import free_port
+from capexplorer.target.ready import wait_until_ready
+from capexplorer.target.spec import load_spec
+from capexplorer.target.supervisor import Supervisor
+
+supervisor = Supervisor.launch()
+from gevent import monkey
+monkey.patch_all()
+import gevent
+gevent.sleep(0.01)  # the main thread has a hub from here on
+start_native_thread = monkey.get_original("_thread", "start_new_thread")
+sleep = monkey.get_original("time", "sleep")
+reports, done = [], []
+
+def explore():
+    spec, port = load_spec(Path(sys.argv[1])), free_port()
+    for threads in (4, 8):
+        run = supervisor.start(spec, spec.resolve({"threads": threads}), port)
+        wait_until_ready(supervisor, run, spec, port, sleep=sleep)
+    done.append(True)
+
+supervisor.listen(lambda work: start_native_thread(work, ()), reports.append)
+start_native_thread(explore, ())
+while not done:
+    gevent.sleep(0.01)
+supervisor.close(grace_s=20)
+for report in reports:
+    print(type(report).__name__, getattr(report, "signal", None))
+"""
+
+
+def test_all_of_it_works_in_a_process_that_gevent_patched_after_the_launch() -> None:
+    command = [sys.executable, "-c", IN_A_PATCHED_PROCESS, str(MIXED)]
+    process = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE_S * 2)
+    assert process.stderr == ""
+    assert process.stdout.splitlines() == ["Started None", "Exited SIGTERM", "Started None", "Exited SIGTERM"]
+
+
+def test_the_supervisor_process_imports_the_standard_library_only() -> None:
+    program = (
+        f"import sys; sys.path.append({str(ROOT)!r}); import capexplorer.target.supervisor_process\n"
+        "ours = {name for name in sys.modules if name.startswith('capexplorer')}\n"
+        "foreign = {name.partition('.')[0] for name in sys.modules} - sys.stdlib_module_names - {'__main__', 'capexplorer'}\n"
+        "print(sorted(ours), sorted(foreign), 'threading' in sys.modules and sys.modules['threading'].active_count())"
+    )
+    printed = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True).stdout
+    rooms = [
+        "capexplorer",
+        *(f"capexplorer.target{end}" for end in ("", ".output_lines", ".process_tree", ".supervisor_process")),
+    ]
+    assert printed.strip() == f"{rooms} [] 1"

@@ -1,0 +1,261 @@
+"""The supervisor: targets start, are ready, are stopped and restarted, and tell why they failed.
+
+All with real processes. Wherever something must happen "soon", the test polls; none asserts how long it took.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from target_rig import (
+    IGNORES_SIGTERM,
+    MIXED,
+    PATIENCE_S,
+    PRINTS_AND_SLEEPS,
+    Rig,
+    a_rig,
+    below,
+    is_alive,
+)
+
+from capexplorer.errors import TargetError
+from capexplorer.target.ports import free_port
+from capexplorer.target.ready import get_status
+from capexplorer.target.reports import Exited, Output, Started
+from capexplorer.target.spec import load_spec
+from capexplorer.target.supervisor import KEPT_LINES, Supervisor
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the supervisor needs POSIX")
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    with a_rig(tmp_path) as found:
+        yield found
+
+
+# ---- the shipped target
+
+
+@pytest.mark.parametrize("server", ["waitress", "flask", "gunicorn"])
+def test_each_server_of_mixed_answers_and_stops_without_a_trace(rig: Rig, server: str) -> None:
+    spec, port = load_spec(MIXED), free_port()
+    params = spec.resolve({"server": server, "threads": 4, "cpu_work": 1000, "io_ms": 1})
+    run = rig.supervisor.start(spec, params, port)
+    rig.wait_until_ready(spec, port, run)
+    assert {path: get_status(port, path, timeout_s=10) for path in ("/", "/health", "/io", "/cpu")} == dict.fromkeys(
+        ("/", "/health", "/io", "/cpu"), 200
+    )
+    pid = rig.started(run)
+    tree = [pid, *below(pid)]
+    assert len(tree) == (3 if server == "gunicorn" else 1)
+    with socket.create_connection(("127.0.0.1", port)) as kept_alive:
+        kept_alive.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert kept_alive.recv(100).startswith(b"HTTP/1.1 200")
+        rig.supervisor.stop()
+        exited = rig.exited(run)
+    assert exited.stopped
+    assert exited.signal != "SIGKILL"
+    assert not [each for each in tree if is_alive(each)]
+    assert not below(rig.supervisor.process_id)
+
+
+def test_waitress_serves_more_connections_than_it_has_threads_and_says_nothing(rig: Rig) -> None:
+    spec, port = load_spec(MIXED), free_port()
+    run = rig.supervisor.start(spec, spec.resolve({"threads": 1, "io_ms": 1}), port)
+    rig.wait_until_ready(spec, port, run)
+    connections = [socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) for _ in range(150)]
+    for each in connections:
+        each.sendall(b"GET /io HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert all(each.recv(100).startswith(b"HTTP/1.1 200") for each in connections)
+    for each in connections:
+        each.close()
+    rig.supervisor.stop()
+    assert rig.exited(run).output == ()
+
+
+# ---- start, stop, restart
+
+
+def test_a_start_while_one_runs_ends_it_first(rig: Rig) -> None:
+    spec, port = load_spec(MIXED), free_port()
+    first = rig.supervisor.start(spec, spec.resolve({}), port)
+    rig.wait_until_ready(spec, port, first)
+    second = rig.supervisor.start(spec, spec.resolve({"threads": 2}), port)
+    rig.wait_until_ready(spec, port, second)
+    life = [(type(each), each.run) for each in rig.reports]
+    assert life == [(Started, first), (Exited, first), (Started, second)]
+    assert rig.exited(first).stopped
+    assert rig.supervisor.exited(second) is None
+    assert rig.supervisor.pid == rig.started(second)
+
+
+def test_of_several_starts_at_once_the_last_one_counts(rig: Rig) -> None:
+    runs = [rig.run(PRINTS_AND_SLEEPS) for _ in range(4)]
+    rig.started(runs[-1])
+    assert [rig.exited(run).stopped for run in runs[:-1]] == [True] * 3
+    assert len(below(rig.supervisor.process_id)) == 1
+
+
+def test_a_stop_takes_back_a_start_that_still_waits(rig: Rig) -> None:
+    first = rig.run(IGNORES_SIGTERM)
+    assert rig.printed("up")
+    second = rig.run(PRINTS_AND_SLEEPS)
+    rig.supervisor.stop(grace_s=0.1)
+    assert rig.exited(second) == Exited(second, stopped=True, reason="stopped before it began")
+    assert rig.exited(first).signal == "SIGKILL"
+    assert not any(isinstance(each, Started) and each.run == second for each in rig.reports)
+
+
+def test_a_target_that_ignores_sigterm_is_killed_after_the_grace(rig: Rig) -> None:
+    run = rig.run(IGNORES_SIGTERM)
+    assert rig.printed("up")
+    rig.supervisor.stop(grace_s=0.2)
+    assert (rig.exited(run).signal, rig.exited(run).stopped) == ("SIGKILL", True)
+
+
+def test_a_target_may_end_in_order_within_its_grace(rig: Rig) -> None:
+    run = rig.run(
+        "import signal, sys, time\n"
+        "def end(*_):\n    time.sleep(0.2); print('saved'); sys.exit(7)\n"
+        "signal.signal(signal.SIGTERM, end); print('up'); time.sleep(600)"
+    )
+    assert rig.printed("up")
+    rig.supervisor.stop(grace_s=PATIENCE_S)
+    assert rig.exited(run) == Exited(run, code=7, stopped=True, output=("up", "saved"))
+
+
+def test_the_target_starts_with_signals_at_their_defaults_in_a_session_of_its_own(rig: Rig) -> None:
+    run = rig.run(
+        "import os, signal\n"
+        "print([signal.getsignal(getattr(signal, name)) == signal.SIG_DFL for name in ('SIGTERM', 'SIGHUP', 'SIGCHLD')])\n"
+        "print(signal.getsignal(signal.SIGINT) is signal.default_int_handler, os.getsid(0) == os.getpid() == os.getpgid(0))\n"
+    )
+    assert rig.exited(run).output == ("[True, True, True]", "True True")
+
+
+def test_close_ends_the_target_and_reports_it_and_may_be_called_twice(rig: Rig) -> None:
+    run = rig.run(PRINTS_AND_SLEEPS)
+    pid = rig.started(run)
+    rig.supervisor.close()
+    rig.supervisor.close()
+    assert rig.reports[-1] == Exited(run, signal="SIGTERM", stopped=True, output=rig.supervisor.output)
+    assert not is_alive(pid)
+    with pytest.raises(TargetError, match="the supervisor process is gone"):
+        rig.run(PRINTS_AND_SLEEPS)
+
+
+def test_a_supervisor_that_nobody_listened_to_closes(tmp_path: Path) -> None:
+    supervisor = Supervisor.launch()
+    supervisor.close()
+    assert not is_alive(supervisor.process_id)
+
+
+# ---- targets that fail
+
+
+def test_a_target_that_exits_at_once_tells_its_code_and_last_lines(rig: Rig) -> None:
+    spec, port = rig.target("import sys\nfor n in range(60): print('line', n)\nsys.exit('no license')"), free_port()
+    run = rig.supervisor.start(spec, {}, port)
+    with pytest.raises(TargetError) as raised:
+        rig.wait_until_ready(spec, port, run)
+    assert str(raised.value) == "small: ended before it was ready (exit code 1): no license"
+    assert raised.value.output == (*(f"line {n}" for n in range(60 - KEPT_LINES + 1, 60)), "no license")
+    assert not rig.exited(run).stopped
+
+
+def test_a_target_that_is_killed_tells_the_signal(rig: Rig) -> None:
+    run = rig.run(PRINTS_AND_SLEEPS)
+    assert rig.printed("up")
+    os.kill(rig.started(run), signal.SIGKILL)
+    assert rig.exited(run) == Exited(run, signal="SIGKILL", output=("up",))
+
+
+def test_a_command_that_does_not_exist_is_named(rig: Rig) -> None:
+    folder = rig.folder / "absent"
+    folder.mkdir()
+    (folder / "target.toml").write_text('title = "x"\ncommand = ["no-such-program-here"]\n', encoding="utf-8")
+    spec = load_spec(folder)
+    run = rig.supervisor.start(spec, {}, 8000)
+    with pytest.raises(TargetError) as raised:
+        rig.wait_until_ready(spec, free_port(), run)
+    why = "cannot run no-such-program-here: No such file or directory"
+    assert str(raised.value) == f"absent: ended before it was ready ({why})"
+    after = rig.run(PRINTS_AND_SLEEPS)
+    assert rig.started(after)
+
+
+@pytest.mark.parametrize("server", ["waitress", "flask", pytest.param("gunicorn", marks=pytest.mark.slow)])
+def test_a_port_in_use_is_told_as_such(rig: Rig, server: str) -> None:
+    spec = load_spec(MIXED)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        run = rig.supervisor.start(spec, spec.resolve({"server": server}), port)
+        with pytest.raises(TargetError) as raised:
+            rig.wait_until_ready(spec, port, run)
+    message = str(raised.value)
+    assert message.startswith(f"mixed: cannot bind 127.0.0.1:{port}: ")
+    assert "in use" in message
+    assert raised.value.output
+
+
+def test_a_target_that_never_listens_is_given_up(rig: Rig) -> None:
+    spec, port = rig.target(PRINTS_AND_SLEEPS, timeout_s=0.3), free_port()
+    run = rig.supervisor.start(spec, {}, port)
+    with pytest.raises(TargetError) as raised:
+        rig.wait_until_ready(spec, port, run)
+    assert str(raised.value) == f"small: not ready after 0.3 s: GET http://127.0.0.1:{port}/health: connection refused"
+
+
+ANSWERS = """
+import socket, sys, time
+with socket.create_server(('127.0.0.1', int(sys.argv[1]))) as server:
+    while True:
+        connection, _ = server.accept()
+        connection.recv(4096)
+        connection.sendall({answer})
+        time.sleep({wait_s})
+        connection.close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "wait_s", "said"),
+    [
+        (b"HTTP/1.1 503 Busy\r\n\r\n", 0, "status 503"),
+        (b"hello\r\n", 0, "not an HTTP answer"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", 600, "no answer"),
+    ],
+)
+def test_an_answer_that_is_not_ready_is_told(rig: Rig, answer: bytes, wait_s: int, said: str) -> None:
+    spec, port = rig.target(ANSWERS.format(answer=answer, wait_s=wait_s), timeout_s=1.0), free_port()
+    run = rig.supervisor.start(spec, {}, port)
+    with pytest.raises(TargetError, match=said):
+        rig.wait_until_ready(spec, port, run)
+
+
+# ---- output
+
+
+def test_output_of_both_streams_arrives_as_text(rig: Rig) -> None:
+    program = "import os\nos.write(1, b'out \\xff\\n')\nos.write(2, b'\\x1b[31merr [b]\\n')\nos.write(1, b'no newline')"
+    run = rig.run(program)
+    assert rig.exited(run).output == ("out \ufffd", "\x1b[31merr [b]", "no newline")
+
+
+def test_a_flood_of_output_blocks_nobody_and_its_last_lines_survive(rig: Rig) -> None:
+    run = rig.run("for n in range(300_000): print('line', n)")
+    exited = rig.exited(run)
+    assert exited.code == 0
+    assert exited.output == tuple(f"line {n}" for n in range(300_000 - KEPT_LINES, 300_000))
+    kept = [line for each in rig.reports if isinstance(each, Output) for line in each.lines]
+    dropped = sum(each.dropped for each in rig.reports if isinstance(each, Output))
+    assert len(kept) + dropped == 300_000
+    assert dropped > 0

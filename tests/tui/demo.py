@@ -1,0 +1,74 @@
+"""The real app in a real terminal over the fake session: `python -m tests.tui.demo [--stderr-noise]`. For looking, not a test."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from capexplorer.model.events import Command, Event, Log, Note, Target
+from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.terminal import own_terminal
+
+from .fakes import FakeControls, FakeSource, Session, header, ready, session
+
+
+class DemoControls(FakeControls):
+    """Controls whose calls come back as events, as those of a live run do."""
+
+    def __init__(self, source: FakeSource, made: Session) -> None:
+        super().__init__(wanted=1)
+        self._source, self._made = source, made
+
+    def set_users(self, users: int) -> int:
+        granted = super().set_users(users)
+        self._send(Command(t_s=self._made.t_s, name="users", args={"users": granted}), *self._made.open(granted))
+        return granted
+
+    def zero(self) -> None:
+        self.set_users(0)
+
+    def new_level(self) -> None:
+        self._send(Command(t_s=self._made.t_s, name="new_level"), *self._made.open(self.wanted))
+
+    def note(self, text: str) -> None:
+        self._send(Command(t_s=self._made.t_s, name="note", args={"text": text}), Note(t_s=self._made.t_s, text=text))
+
+    def _send(self, *events: Event) -> None:
+        self._source.send(*events)
+
+
+def feed(source: FakeSource, made: Session) -> None:
+    source.send(header(), Target(t_s=0.1, state="starting"), ready())
+    source.send(*made.open(1))
+    while not source.closed:
+        time.sleep(1)
+        source.send(made.tick())
+        print("printed by user code \x1b[31m in red", flush=True)
+        os.write(2, b"written to descriptor 2\n")
+
+
+def main() -> None:
+    made, source = Session(), FakeSource()
+    controls = DemoControls(source, made)
+    with own_terminal() as terminal:
+        sink = os.open(os.environ.get("DEMO_SINK", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        kept = [os.dup(1), os.dup(2)]
+        os.dup2(sink, 1)
+        os.dup2(sink, 2)
+        app = ExplorerApp(source, controls, terminal=terminal)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, lambda number, frame: app.request_exit(signal.Signals(number).name))
+        threading.Thread(target=feed, args=(source, made), daemon=True).start()
+        ending = app.explore()
+        source.close()
+        os.dup2(kept[0], 1)
+        os.dup2(kept[1], 2)
+    print(ending, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

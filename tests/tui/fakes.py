@@ -1,0 +1,290 @@
+"""A source and controls at the protocol seams, and a believable session: what a live run would have told."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from capexplorer.errors import InputError
+from capexplorer.model.events import (
+    ClientFloor,
+    Command,
+    EndpointTick,
+    Event,
+    FailureSignature,
+    FailureTick,
+    Header,
+    HostFacts,
+    LevelClosed,
+    LevelOpened,
+    Log,
+    Note,
+    Phase,
+    Sample,
+    Target,
+    TargetFacts,
+)
+from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.levels import LevelFold
+from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
+from capexplorer.model.stream import Param
+
+HOSTILE = "\x1b[31mred\x1b[0m [bold]not bold[/bold] \x9b2J \x07 \u202e [/] 🎉 done"
+ENDPOINTS = (("GET", "/health", 50, 2.0), ("GET", "/io", 30, 205.0), ("GET", "/cpu", 20, 34.0))
+WAIT_S = 0.3
+CAPACITY_RPS = 132.0
+
+
+class FakeSource:
+    """Hands over what it was given; `send` is how a test makes something happen."""
+
+    def __init__(self, events: Sequence[Event] = ()) -> None:
+        self._waiting: deque[Event] = deque(events)
+        self._wake: Callable[[], None] | None = None
+        self.closed = False
+
+    def start(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+        if self._waiting:
+            wake()
+
+    def send(self, *events: Event) -> None:
+        self._waiting.extend(events)
+        if self._wake is not None:
+            self._wake()
+
+    def take(self) -> Sequence[Event]:
+        taken = tuple(self._waiting)
+        self._waiting.clear()
+        return taken
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class FakeControls:
+    """Remembers each call. Steps add up as the protocol says."""
+
+    def __init__(self, wanted: int = 1, max_users: int = 2_000, *, can_restart: bool = True) -> None:
+        self.wanted, self.max_users, self.can_restart = wanted, max_users, can_restart
+        self.spawn_rate: float | None = None
+        self.target_params: Mapping[str, Param] = {"server": "waitress", "threads": 8, "keep_alive": True}
+        self.calls: list[tuple[object, ...]] = []
+
+    def set_users(self, users: int) -> int:
+        self.wanted = min(max(users, 0), self.max_users)
+        self.calls.append(("set_users", users))
+        return self.wanted
+
+    def set_step(self, step: int) -> None:
+        self.calls.append(("set_step", step))
+
+    def set_spawn_rate(self, rate: float | None) -> None:
+        self.spawn_rate = rate
+        self.calls.append(("set_spawn_rate", rate))
+
+    def new_level(self) -> None:
+        self.calls.append(("new_level",))
+
+    def zero(self) -> None:
+        self.wanted = 0
+        self.calls.append(("zero",))
+
+    def note(self, text: str) -> None:
+        self.calls.append(("note", text))
+
+    def restart_target(self, params: Mapping[str, str]) -> None:
+        if not params.get("threads", "1").isdigit():
+            raise InputError(f"threads: expected a whole number, got {params['threads']}")
+        self.calls.append(("restart_target", dict(params)))
+
+    def quit(self) -> None:
+        self.calls.append(("quit",))
+
+
+def header() -> Header:
+    return Header(
+        t_s=0.0,
+        schema=1,
+        id="20260101-120000-mixed",
+        started_at="2026-01-01T12:00:00+01:00",
+        client_floor_ms={"FastHttpUser": ClientFloor(p50_ms=0.42, p99_ms=1.3)},
+        profile={"name": "mixed", "title": "Mixed CPU and I/O"},
+        target=TargetFacts(name="mixed", url="http://127.0.0.1:18080", command=("python", "app.py"), params={"threads": 8}),
+        host=HostFacts(name="bench", cpus=2, memory_bytes=8 << 30, ports_capacity=28_232),
+    )
+
+
+def ready(t_s: float = 0.8) -> Target:
+    return Target(t_s=t_s, state="ready", pid=4711, params={"threads": 8})
+
+
+def died(t_s: float) -> Target:
+    output = ("Traceback (most recent call last):", f"MemoryError: {HOSTILE}")
+    return Target(t_s=t_s, state="died", pid=4711, exit_code=3, reason="ended by itself", output=output)
+
+
+class Session:
+    """Makes events tick by tick; a closed-loop service that saturates at CAPACITY_RPS."""
+
+    def __init__(self, seed: int = 7, hostile: bool = True) -> None:
+        self._random = random.Random(seed)
+        self._hostile = hostile
+        self.t_s, self.level, self.users, self.wanted = 1.0, -1, 0, 0
+        self._opened_s, self._fold = 0.0, LevelFold()
+        self._ports = 20.0
+
+    def open(self, users: int) -> Iterator[Event]:
+        """A level."""
+        yield from self.close()
+        self.level += 1
+        self.wanted, self._opened_s, self._fold = users, self.t_s, LevelFold()
+        yield LevelOpened(t_s=self.t_s, index=self.level, users=users, spawn_rate=100.0, by="user")
+
+    def close(self) -> Iterator[Event]:
+        """The level before is over."""
+        if self.level >= 0:
+            yield LevelClosed(
+                t_s=self.t_s,
+                index=self.level,
+                users=self.wanted,
+                started_s=self._opened_s,
+                settled_s=self._fold.settled_s,
+                figures=self._fold.figures(),
+                endpoints=self._fold.endpoint_figures(with_histogram=True),
+            )
+
+    def tick(self) -> Sample:
+        """One second."""
+        self.t_s += 1.0
+        self.users = self.wanted
+        since_s = self.t_s - self._opened_s
+        phase: Phase = "spawning" if since_s <= 1 else "settling" if since_s <= 4 else "settled"
+        sample = self._sample(phase)
+        self._fold.add(sample)
+        return sample
+
+    def _sample(self, phase: Phase) -> Sample:
+        offered_rps = self.users / (WAIT_S + 0.075)
+        rps = min(offered_rps, CAPACITY_RPS) * self._random.uniform(0.95, 1.05)
+        queue_ms = max(0.0, self.users / CAPACITY_RPS - WAIT_S - 0.075) * 1000
+        load = rps / CAPACITY_RPS
+        merged, ticks = LatencyHistogram(), []
+        for method, name, weight, base_ms in ENDPOINTS:
+            histogram, count = LatencyHistogram(), round(rps * weight / 100)
+            spread = [base_ms * self._random.lognormvariate(0.05, 0.15) + queue_ms * self._random.uniform(0.8, 1.3) for _ in range(count)]
+            histogram.record_us([value * 1000 for value in spread])
+            merged.add(histogram)
+            p50, p95, p99 = histogram.percentiles_ms((0.5, 0.95, 0.99))
+            ticks.append(
+                EndpointTick(
+                    name=name,
+                    method=method,
+                    requests=count + (2 if name == "/cpu" and load > 0.95 else 0),
+                    failures=2 if name == "/cpu" and load > 0.95 else 0,
+                    received_bytes=count * 412,
+                    latency=histogram.encode() if count else None,
+                    latency_sum_ms=sum(spread),
+                    p50_ms=p50,
+                    p95_ms=p95,
+                    p99_ms=p99,
+                    max_ms=histogram.max_ms,
+                )
+            )
+        p50, p95, p99 = merged.percentiles_ms((0.5, 0.95, 0.99))
+        failures: tuple[FailureTick, ...] = ()
+        if load > 0.95:
+            text = HOSTILE if self._hostile else "upstream busy"
+            signature = FailureSignature(types=("HTTPError",), status=503, text=text)
+            failures = (FailureTick(name="/cpu", method="GET", signature=signature, count=2),)
+        self._ports += self.users * 0.05
+        return Sample(
+            t_s=self.t_s,
+            duration_s=1.0,
+            level=self.level,
+            users=self.users,
+            wanted=self.wanted,
+            phase=phase,
+            settled=phase == "settled",
+            endpoints=tuple(ticks),
+            failures=failures,
+            work=float(sum(tick.requests - tick.failures for tick in ticks)),
+            waits=merged.count,
+            wait_sum_s=merged.count * WAIT_S,
+            p50_ms=p50,
+            p95_ms=p95,
+            p99_ms=p99,
+            max_ms=merged.max_ms,
+            **self._readings(load),
+        )
+
+    def _readings(self, load: float) -> dict[str, object]:
+        wobble = self._random.uniform(0.95, 1.05)
+        used = int(self._ports)
+        burn = self.users * 0.05
+        return {
+            "generator": GeneratorReading(
+                cpu_ratio=0.31 * load * wobble,
+                run_delay_ratio=0.02,
+                screen_cpu_ratio=0.04,
+                recorder_cpu_ratio=0.01,
+                rss_bytes=96 << 20,
+                fds=self.users + 31,
+                fds_limit=1_048_576,
+                loop_lag_p50_ms=0.12,
+                loop_lag_p99_ms=1.4 * wobble,
+                loop_lag_max_ms=4.2,
+            ),
+            "targets": (
+                TargetReading(
+                    pid=4711,
+                    processes=1,
+                    threads=11,
+                    cpu_ratio=1.02 * load * wobble,
+                    busiest_thread_ratio=0.41 * load,
+                    rss_bytes=int((48 + 4 * load) * (1 << 20)),
+                    fds=self.users + 12,
+                    fds_limit=1_024,
+                    listen_queue=int(3 * load),
+                    listen_backlog=1_024,
+                ),
+            ),
+            "host": HostReading(
+                cpu_ratio=1.5 * load * wobble,
+                cpus=2,
+                load_average_1m=1.93,
+                steal_ratio=0.02,
+                memory_used_bytes=int(3.1 * (1 << 30)),
+                memory_total_bytes=int(7.8 * (1 << 30)),
+                cpu_pressure_ratio=0.11,
+                disk_busy_ratio=0.02,
+                received_bytes_per_s=182_000.0 * load,
+                sent_bytes_per_s=182_000.0 * load,
+            ),
+            "ports": PortsReading(
+                capacity=28_232,
+                used=used,
+                time_wait=used - self.users,
+                established=self.users,
+                by_state={"TIME_WAIT": max(0, used - self.users), "ESTABLISHED": self.users},
+                destination="127.0.0.1:18080",
+                burn_rate_per_s=burn,
+                exhausted_in_s=(28_232 - used) / burn if burn else None,
+            ),
+            "tcp": TcpReading(active_opens=4, segments_retransmitted=3 if load > 0.95 else 0, listen_overflows=0),
+        }
+
+
+def session(levels: Sequence[tuple[int, int]] = ((10, 15), (30, 15), (50, 15), (80, 15))) -> list[Event]:
+    """(users, seconds) for each level, with notes, commands and output in between."""
+    made = Session()
+    events: list[Event] = [header(), Target(t_s=0.1, state="starting", params={"threads": 8}), ready()]
+    for users, seconds in levels:
+        events.append(Command(t_s=made.t_s, name="users", args={"users": users}))
+        events += made.open(users)
+        events += [made.tick() for _ in range(seconds)]
+        events.append(Note(t_s=made.t_s, text=f"after {users}: {HOSTILE}"))
+        events.append(Log(t_s=made.t_s, source="stdout", text=f"user code says {HOSTILE}", repeated=3))
+        events.append(Log(t_s=made.t_s, source="locust", level="warning", text="CPU usage above 90%"))
+    return events

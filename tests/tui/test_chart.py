@@ -1,0 +1,205 @@
+"""Charts as cells: spikes, gaps, staircases, error bars, scales; what a reader may rely on."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from dataclasses import replace
+
+import pytest
+from textual.geometry import Size
+from textual.strip import Strip
+
+from capexplorer.tui.look import Palette
+from capexplorer.tui.render.axis import Axis, duration_axis, linear_axis, log_axis
+from capexplorer.tui.render.chart import Boundary, Chart, Point, Series, Tag, draw_chart
+from capexplorer.tui.render.legend import DOTTED, SOLID, Legend
+from capexplorer.tui.render.raster import Pattern, spans
+from capexplorer.tui.render.reduce import pieces
+
+PALETTE = Palette()
+RED, BLUE = "#ff0000", "#0000ff"
+
+
+def text(strips: list[Strip]) -> list[str]:
+    return [strip.text for strip in strips]
+
+
+def plot(chart: Chart, columns: int, rows: int) -> list[str]:
+    """Cells of the plot alone: too narrow for gutters, too low for an axis line."""
+    assert columns < 24 and rows < 5 and not chart.legend
+    return text(draw_chart(chart, PALETTE, Size(columns, rows)))
+
+
+def dots(cells: list[str]) -> set[tuple[int, int]]:
+    """(x, y) of the dots that are lit, from the top left."""
+    places = {1: (0, 0), 2: (0, 1), 4: (0, 2), 64: (0, 3), 8: (1, 0), 16: (1, 1), 32: (1, 2), 128: (1, 3)}
+    return {
+        (column * 2 + dx, row * 4 + dy)
+        for row, line in enumerate(cells)
+        for column, character in enumerate(line)
+        for bit, (dx, dy) in places.items()
+        if 0x2800 < ord(character) < 0x2900 and (ord(character) - 0x2800) & bit
+    }
+
+
+def line(xs: list[float], ys: list[float], pattern: Pattern = Pattern.SOLID) -> Series:
+    return Series(xs, ys, RED, pattern, gap=2.5)
+
+
+def columns_lit(chart: Chart, columns: int = 10, rows: int = 4) -> set[int]:
+    return {x for x, _ in dots(plot(chart, columns, rows))}
+
+
+def test_a_one_second_spike_in_a_day_survives_60_columns() -> None:
+    times = array("d", range(1, 86_401))
+    values = array("d", [10.0]) * 86_400
+    values[43_210] = 100.0
+    chart = Chart(Axis(0, 86_400), Axis(0, 100), series=(Series(times, values, RED, gap=2.5),))
+    rows = text(draw_chart(chart, PALETTE, Size(60, 12)))
+    assert any(character != " " for character in rows[0][2:])
+
+
+def test_a_one_second_dip_survives_too() -> None:
+    times, values = array("d", range(10_000)), array("d", [50.0]) * 10_000
+    values[5_000] = 0.0
+    points = [point for point in pieces(times, values, 0, 10_000, 20, 2.5) if point is not None]
+    assert len(points) <= 4 * 20 and min(y for _, y in points) == 0.0
+
+
+def test_nan_is_a_gap_never_a_line_and_never_zero() -> None:
+    xs = [float(x) for x in range(20)]
+    ys = [5.0] * 8 + [math.nan] * 4 + [5.0] * 8
+    chart = Chart(Axis(0, 19), Axis(0, 10), series=(line(xs, ys),))
+    assert columns_lit(chart) == set(range(8)) | set(range(12, 20))
+
+
+def test_lost_ticks_are_a_gap() -> None:
+    chart = Chart(Axis(0, 19), Axis(0, 10), series=(line([0, 1, 2, 17, 18, 19], [5.0] * 6),))
+    assert columns_lit(chart) == {0, 1, 2, 17, 18, 19}
+
+
+def test_nan_at_either_end_of_a_crowded_column_does_not_hide_its_spike() -> None:
+    values = array("d", [math.nan, 5.0, 90.0, math.nan] * 1000)
+    found = [point for point in pieces(array("d", range(4000)), values, 0, 4000, 10, 2.5) if point is not None]
+    assert max(y for _, y in found) == 90.0 and min(y for _, y in found) == 5.0
+
+
+def test_a_lone_second_between_gaps_is_a_dot() -> None:
+    chart = Chart(Axis(0, 19), Axis(0, 10), series=(line([4, 5, 6], [math.nan, 5.0, math.nan]),))
+    assert columns_lit(chart) == {5}
+
+
+def test_a_staircase_holds_its_value_then_jumps() -> None:
+    stairs = Series([0, 10, 19], [0.0, 10.0, 10.0], RED, staircase=True)
+    lit = dots(plot(Chart(Axis(0, 19), Axis(0, 10), series=(stairs,)), 10, 4))
+    assert {y for x, y in lit if x < 10} == {15}
+    assert {y for x, y in lit if x == 10} == set(range(16))
+    assert {y for x, y in lit if x > 10} == {0}
+
+
+def test_bars_stand_on_the_lower_bound() -> None:
+    bars = Series([3, 8], [10.0, 0.0], RED, bars=True)
+    assert dots(plot(Chart(Axis(0, 19), Axis(0, 10), series=(bars,)), 10, 4)) == {(3, y) for y in range(16)}
+
+
+def test_an_error_bar_spans_its_interval_beside_its_glyph() -> None:
+    point = Point(10, 50, "●", RED, low=25, high=75)
+    cells = plot(Chart(Axis(0, 20), Axis(0, 100), points=(point,)), 11, 4)
+    assert [row[5] for row in cells][1:3].count("●") == 1
+    assert {y for _, y in dots(cells)} == {4, 5, 6, 7, 12, 13} - {12, 13} | {y for y in range(4, 12) if cells[y // 4][5] != "●"}
+
+
+def test_a_point_outside_the_axes_is_not_drawn() -> None:
+    assert "●" not in "".join(plot(Chart(Axis(0, 20), Axis(0, 100), points=(Point(10, 150, "●", RED),)), 11, 4))
+
+
+def test_equal_factors_are_equal_distances_on_a_logarithmic_axis() -> None:
+    values = [1.0, 100.0, 10_000.0]
+    lone = tuple(Series([float(x)], [y], RED) for x, y in enumerate(values))
+    chart = Chart(Axis(0, 2), replace(log_axis(1, 10_000, 4), ticks=()), series=lone)
+    assert sorted(y for _, y in dots(plot(chart, 3, 4))) in ([0, 7, 15], [0, 8, 15])
+
+
+def test_zero_has_no_place_on_a_logarithmic_axis() -> None:
+    series = line([float(x) for x in range(20)], [10.0] * 5 + [0.0] * 5 + [10.0] * 10)
+    chart = Chart(Axis(0, 19), replace(log_axis(1, 100, 4), ticks=()), series=(series,))
+    assert columns_lit(chart) == set(range(5)) | set(range(10, 20))
+
+
+def test_a_pattern_thins_flat_lines_and_never_a_jump() -> None:
+    xs, flat = [float(x) for x in range(20)], [5.0] * 20
+    assert len(columns_lit(Chart(Axis(0, 19), Axis(0, 10), series=(line(xs, flat, Pattern.DOTTED),)))) == 10
+    spike = [*flat[:7], 10.0, *flat[8:]]
+    lit = dots(plot(Chart(Axis(0, 19), Axis(0, 10), series=(line(xs, spike, Pattern.DOTTED),)), 10, 4))
+    assert 0 in {y for _, y in lit}
+
+
+def test_neighbouring_columns_of_a_line_touch() -> None:
+    found = spans([(0, 0), (3, 30), (9, 2)], 20)
+    for x in range(9):
+        (top, bottom), (next_top, next_bottom) = found[x], found[x + 1]
+        assert next_top <= bottom + 1 and top <= next_bottom + 1
+
+
+def test_data_replaces_the_grid_and_two_series_keep_each_others_dots() -> None:
+    xs = [float(x) for x in range(20)]
+    over = Chart(Axis(0, 19), Axis(0, 10), series=(line(xs, [9.0] * 20), replace(line(xs, [7.0] * 20), color=BLUE)))
+    strips = draw_chart(over, PALETTE, Size(10, 2))
+    assert len({y for _, y in dots(text(strips))}) == 2
+    assert {segment.style.color.name for strip in strips for segment in strip if segment.style and segment.style.color} == {BLUE}
+
+
+def labelled() -> Chart:
+    xs = [float(x) for x in range(61)]
+    return Chart(
+        x=duration_axis(0, 60, 3),
+        y=linear_axis(100, 3),
+        right=linear_axis(50, 3),
+        legend=(Legend(SOLID, "goodput", "50.0", RED, short="good"), Legend(DOTTED, "throughput", "51.0", BLUE, short="all")),
+        series=(Series(xs, [50.0] * 61, RED),),
+        boundaries=(Boundary(0.0, "1"), Boundary(30.0, "20")),
+        tags=(Tag(15.0, "▲", RED, "note"),),
+        aside=((0.0, 10.0), (30.0, 40.0)),
+        measured=((10.0, 30.0),),
+    )
+
+
+def test_a_chart_has_legend_scales_boundaries_axis_and_round_times() -> None:
+    rows = text(draw_chart(labelled(), PALETTE, Size(60, 12)))
+    assert rows[0] == "── goodput  50.0  ┈┈ throughput  51.0"
+    assert [row[:4] for row in rows[1:10]] == ["100┤", "   │", "   │", "   │", " 50┤", "   │", "   │", "   │", "  0┤"]
+    assert [row[-3:] for row in (rows[1], rows[2], rows[9])] == ["├50", "│  ", "├0 "]
+    assert "20" in rows[1]
+    assert "▲note" in rows[10] and "━" in rows[10] and "╌" in rows[10] and "─" in rows[10]
+    assert rows[11].split() == ["0:00", "0:30", "1:00"]
+
+
+def test_seconds_that_are_set_aside_are_faint() -> None:
+    strips = draw_chart(labelled(), PALETTE, Size(60, 12))
+    colors = {segment.style.color.name for segment in strips[5] if segment.style and segment.style.color}
+    assert RED in colors and len([color for color in colors if color.startswith("#8") and color != RED]) >= 1
+
+
+def test_a_boundary_label_gives_way_to_data() -> None:
+    xs = [float(x) for x in range(61)]
+    crowded = replace(labelled(), series=(Series(xs, [100.0] * 61, RED),))
+    assert "20" not in text(draw_chart(crowded, PALETTE, Size(60, 12)))[1]
+
+
+def test_a_legend_shortens_its_names_before_it_drops_its_last_entries() -> None:
+    assert text(draw_chart(labelled(), PALETTE, Size(32, 12)))[0].startswith("── good  50.0  ┈┈ all  51.0")
+    assert text(draw_chart(labelled(), PALETTE, Size(20, 12)))[0].startswith("── good  50.0")
+    assert "┈┈" not in text(draw_chart(labelled(), PALETTE, Size(20, 12)))[0]
+
+
+@pytest.mark.parametrize("width", range(1, 40, 3))
+@pytest.mark.parametrize("height", range(1, 14))
+def test_a_chart_fits_its_size(width: int, height: int) -> None:
+    strips = draw_chart(labelled(), PALETTE, Size(width, height))
+    assert 0 < len(strips) <= height
+    assert all(strip.cell_length <= width for strip in strips)
+
+
+def test_equal_charts_are_equal_strips() -> None:
+    assert draw_chart(labelled(), PALETTE, Size(60, 12)) == draw_chart(labelled(), PALETTE, Size(60, 12))

@@ -1,0 +1,220 @@
+"""The chart panes over whole timelines: calm from second to second, honest where little was measured, and never an exception."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from textual.geometry import Size
+from textual.strip import Strip
+
+from capexplorer.model.events import LevelOpened, Phase, Sample
+from capexplorer.model.timeline import Timeline
+from capexplorer.tui.look import Look
+from capexplorer.tui.panes.curve import CurvePane
+from capexplorer.tui.panes.latency import LatencyPane
+from capexplorer.tui.panes.pane import Pane, changed_span
+from capexplorer.tui.panes.throughput import ThroughputPane
+
+from .gallery import PANES, header, sample, session, sessions
+
+LOOK = Look()
+SIZE = Size(58, 11)
+"""Inside of a 60 x 13 pane: a third of 120 x 40."""
+
+
+def drawn(pane: Pane, timeline: Timeline, size: Size = SIZE, look: Look = LOOK) -> list[Strip]:
+    return pane.draw(timeline, len(timeline) - 1, look, size)
+
+
+def text(strips: list[Strip]) -> str:
+    return "\n".join(strip.text for strip in strips)
+
+
+@pytest.mark.parametrize("pane", PANES)
+def test_an_empty_timeline_says_what_it_waits_for(pane: type[Pane]) -> None:
+    assert "waiting for the first" in text(drawn(pane(), Timeline()))
+
+
+@pytest.mark.parametrize("pane", PANES)
+def test_one_second_is_drawn(pane: type[Pane]) -> None:
+    events = [header(), LevelOpened(t_s=0, index=0, users=1, spawn_rate=1, by="user")]
+    assert drawn(pane(), Timeline([*events, sample(1.0, 0, 1, 1, "spawning", 3, 20.0, 0, random.Random(1))]))
+
+
+def test_throughput_tells_the_latest_values_and_the_users() -> None:
+    shown = text(drawn(ThroughputPane(), Timeline(sessions()["start"])))
+    assert "goodput  24.0" in shown and "throughput  24.0" in shown and "users  10" in shown
+    assert "fail" not in shown
+
+
+def test_throughput_tells_failures_where_the_page_has_some() -> None:
+    assert "fail" in text(drawn(ThroughputPane(), Timeline(sessions()["explored"])))
+
+
+def test_finished_work_is_named_so_when_it_is_a_metric_of_the_target() -> None:
+    from msgspec.structs import replace
+
+    worked = replace(header(), profile={"work": {"metric": "finished"}})
+    shown = text(drawn(ThroughputPane(), Timeline([worked, *sessions()["calm"]])))
+    assert "finished" in shown and "goodput" not in shown
+
+
+def test_users_that_are_not_there_yet_are_told() -> None:
+    events = [LevelOpened(t_s=0, index=0, users=50, spawn_rate=1, by="user")]
+    second = sample(1.0, 0, 12, 50, "spawning", 3, 20.0, 0, random.Random(1))
+    assert "users 12/50" in text(drawn(ThroughputPane(), Timeline([*events, second])))
+
+
+def legend_color(strips: list[Strip], value: str) -> str:
+    styles = [segment.style for segment in strips[0] if value in segment.text]
+    return next(style.color.name for style in styles if style and style.color)
+
+
+def latency_session(requests: int) -> Timeline:
+    opened = LevelOpened(t_s=0, index=0, users=5, spawn_rate=5, by="user")
+    second = sample(1.0, 0, 5, 5, "settled", requests, 20.0, 0, random.Random(1))
+    return Timeline([header(), opened, second])
+
+
+@pytest.mark.parametrize(("requests", "p95_grey", "p99_grey"), [(150, True, True), (500, False, True), (1_000, False, False)])
+def test_percentiles_that_rest_on_few_requests_are_grey(requests: int, p95_grey: bool, p99_grey: bool) -> None:
+    timeline = latency_session(requests)
+    strips = drawn(LatencyPane(), timeline)
+    values = {name: f"{timeline.columns[f'{name}_ms'][0]:.1f}" for name in ("p50", "p95", "p99")}
+    assert legend_color(strips, values["p50"]) == LOOK.palette.text
+    assert (legend_color(strips, values["p95"]) == LOOK.palette.muted) is p95_grey
+    assert (legend_color(strips, values["p99"]) == LOOK.palette.muted) is p99_grey
+
+
+def test_the_generators_own_interference_stands_beside_latency() -> None:
+    shown = text(drawn(LatencyPane(), Timeline(sessions()["explored"]), Size(118, 30)))
+    assert "loop lag p99" in shown and "client floor  0.61" in shown
+
+
+def test_seconds_without_a_success_are_told_as_not_measured() -> None:
+    silent = sample(2.0, 0, 0, 0, "settled", 0, 20.0, 0, random.Random(1))
+    assert "p50     –" in text(drawn(LatencyPane(), Timeline([*latency_session_events(), silent])))
+
+
+def latency_session_events() -> list[LevelOpened | Sample]:
+    return [
+        LevelOpened(t_s=0, index=0, users=5, spawn_rate=5, by="user"),
+        sample(1.0, 0, 5, 5, "settled", 10, 20.0, 0, random.Random(1)),
+    ]
+
+
+def test_the_curve_says_what_is_missing_before_a_level_settled() -> None:
+    opened = LevelOpened(t_s=0, index=0, users=10, spawn_rate=5, by="user")
+    assert "no settled level yet: 10 users is settling" in text(drawn(CurvePane(), Timeline([opened])))
+    settling = sample(1.0, 0, 10, 10, "settling", 20, 20.0, 0, random.Random(1))
+    shown = text(drawn(CurvePane(), Timeline([opened, settling])))
+    assert "no settled level yet: 10 users is settling" in shown and "○" in shown and "●" not in shown
+
+
+def test_the_curve_marks_settled_levels_and_the_current_one() -> None:
+    shown = text(drawn(CurvePane(), Timeline(session([(10, 30), (20, 30), (30, 30)]))))
+    assert shown.count("●") == 2 and shown.count("◉") == 2  # one of those in the legend
+    assert "30 users" in shown and "±" in shown and "linear" in shown
+
+
+def test_a_level_of_few_settled_seconds_is_hollow() -> None:
+    shown = text(drawn(CurvePane(), Timeline(session([(10, 30), (20, 8), (30, 30)]))))
+    assert shown.count("○") == 1 and shown.count("●") == 1
+
+
+def test_a_level_that_ended_before_it_settled_has_no_point() -> None:
+    shown = text(drawn(CurvePane(), Timeline(session([(10, 30), (40, 2), (30, 30)]))))
+    assert "○" not in shown and shown.count("●") == 1
+
+
+def test_levels_before_a_restart_are_told_apart() -> None:
+    shown = text(drawn(CurvePane(), Timeline(sessions()["restarted"])))
+    assert "▪ before restart" in shown and shown.count("▪") >= 2
+
+
+def test_the_linear_extrapolation_is_labelled_as_such_and_starts_from_a_level_that_is_known_well() -> None:
+    shown = text(drawn(CurvePane(), Timeline(sessions()["explored"]), Size(118, 36)))
+    assert "linear from 10 users, extrapolated" in shown  # and not from the 1 user before it
+
+
+def test_an_earlier_cursor_shows_no_later_level() -> None:
+    timeline = Timeline(session([(10, 30), (20, 30), (30, 30)]))
+    assert "30 users" not in text(CurvePane().draw(timeline, 45, LOOK, SIZE))
+
+
+def test_an_earlier_cursor_shows_no_later_second() -> None:
+    events = session([(10, 30), (20, 30)])
+    whole = Timeline(events)
+    part = Timeline([event for event in events if event.t_s <= 31.0 and event.t_s < 60])
+    for pane in (ThroughputPane(), LatencyPane()):
+        assert pane.draw(whole, 20, LOOK, SIZE)[1:] == pane.draw(part, 20, LOOK, SIZE)[1:]
+
+
+@pytest.mark.parametrize("pane", PANES)
+@pytest.mark.parametrize("size", [SIZE, Size(118, 36)])
+def test_one_more_second_changes_few_cells(pane: type[Pane], size: Size) -> None:
+    """At most 15% of the cells are written in seconds in which nothing pages: what the terminal gets."""
+    events = session([(10, 40), (20, 80)])
+    before, shares = None, []
+    for end in range(60, len(events)):
+        timeline = Timeline(events[:end])
+        strips = [strip.adjust_cell_length(size.width) for strip in drawn(pane(), timeline, size)]
+        if before is not None:
+            spans = [changed_span(old, new) for old, new in zip(before, strips, strict=True)]
+            shares.append(sum(span[1] - span[0] for span in spans if span) / size.area)
+        before = strips
+    assert sorted(shares)[len(shares) // 2] <= 0.10
+    assert sorted(shares)[int(len(shares) * 0.95)] <= 0.15
+
+
+@pytest.mark.parametrize("pane", PANES)
+def test_equal_timelines_are_equal_strips(pane: type[Pane]) -> None:
+    assert drawn(pane(), Timeline(sessions()["explored"])) == drawn(pane(), Timeline(sessions()["explored"]))
+
+
+values = st.one_of(st.none(), st.sampled_from([0.0, 1e-9, 1.0, 1e300, 1.7e308, math.nan, math.inf, -5.0]), st.floats(0, 1e6))
+
+
+RANDOM_COLUMNS = (
+    "throughput_rps", "goodput_rps", "failures_rps", "p50_ms", "p95_ms", "p99_ms", "users", "loop_lag_p99_ms", "settled",
+)  # fmt: skip
+PHASES: tuple[Phase, ...] = ("spawning", "settling", "settled")
+
+
+@st.composite
+def timelines(draw: st.DrawFn) -> Timeline:
+    """Random columns, levels and holes; numbers no probe would tell."""
+    timeline = Timeline([header()])
+    now_s = draw(st.sampled_from([0.0, 50.0, 3_599.0, 200_000.0]))
+    for index in range(draw(st.integers(0, 4))):
+        users = draw(st.sampled_from([0, 1, 7, 10_000_000]))
+        timeline.apply(LevelOpened(t_s=now_s, index=index, users=users, spawn_rate=1.0, by="user", epoch=index // 2))
+        for _ in range(draw(st.integers(0, 12))):
+            now_s += draw(st.sampled_from([1.0, 1.0, 0.5, 30.0]))
+            phase = draw(st.sampled_from(PHASES))
+            timeline.apply(sample(now_s, index, users, users, phase, 3, 20.0, 1, random.Random(1)))
+    for name in RANDOM_COLUMNS:
+        column = timeline.columns[name]
+        for position in range(len(column)):
+            value = draw(values)
+            column[position] = math.nan if value is None else value
+    return timeline
+
+
+@hypothesis_settings(max_examples=150, deadline=None)
+@given(timelines(), st.integers(1, 130), st.integers(1, 45), st.booleans(), st.sampled_from([60.0, None]), st.integers(-1, 60))
+def test_no_columns_and_no_size_break_a_pane(
+    timeline: Timeline, width: int, height: int, flag: bool, window_s: float | None, cursor: int
+) -> None:
+    look = Look(window_s=window_s, log_latency=flag, large=flag)
+    for pane in PANES:
+        strips = pane().draw(timeline, min(cursor, len(timeline) - 1), look, Size(width, height))
+        assert len(strips) <= height
+        assert all(strip.cell_length <= width for strip in strips)
+
+
