@@ -1,7 +1,7 @@
 """What all probes together cost at one read a second: CPU of the reading thread, as a share of one core. Goal: at most 1%.
 
 Run with none and with 25,000 sockets in TIME_WAIT, 200 connections held, and a target of 3 processes with 8 threads that serves
-metrics. The baselines of the same run are the obvious ways to count ports: psutil.net_connections, and /proc/net/tcp read and parsed.
+metrics. The baselines of the same run are the obvious ways to count ports: psutil.net_connections, and /proc/net/tcp parsed.
 Loopback only, in a network namespace of its own (`unshare`), for 25,000 TIME_WAIT want a wide port range and no reuse.
 
     python benchmarks/probe_cost.py [--time-wait N] [--seconds S]

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from . import __version__
+from .commands.telling import tell
 from .errors import CapexplorerError, TargetError
 
 COMMANDS = {
@@ -83,21 +84,13 @@ def run(args: list[str]) -> int:
         error.show()
         return 2
     except CapexplorerError as error:
-        click.echo(f"capexplorer: {error}", err=True)
-        if isinstance(error, TargetError):
-            for line in error.output:
-                click.echo(f"  | {printable(line)}", err=True)
+        tell(str(error), error.output if isinstance(error, TargetError) else ())
         return error.exit_code
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
-
-
-def printable(text: str) -> str:
-    """Text from elsewhere for a terminal: control characters are shown, not obeyed."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" if ord(c) < 0x100 else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 if __name__ == "__main__":

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import InputError
 from ..run.options import RunOptions
+from .signals import signals_to
+from .telling import say, tell
 
 if TYPE_CHECKING:
     from ..load.users import Workload
     from ..run.capture import Capture
     from ..run.live import LiveRun
-
-SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 def explore(options: RunOptions, *, headless: bool) -> int:
@@ -34,9 +33,9 @@ def _headless(options: RunOptions) -> int:
     with live_run(options) as (run, capture):
         from .headless import watch
 
-        run.on_path = lambda path: click.echo(path, file=capture.stdout)
-        with signals_to(run.interrupt):
-            watch(run, capture.stderr)
+        run.recording.on_path = lambda path: click.echo(path, file=capture.stdout)
+        with signals_to(run.outcome.interrupt):
+            watch(run, run.outcome, capture.stderr)
             run.close()
     return _told(run)
 
@@ -51,27 +50,18 @@ def _on_screen(options: RunOptions) -> int:
         with signals_to(lambda name: app.request_exit(name)):
             ending = app.explore()
             if ending.signal is not None:
-                run.interrupt(ending.signal)
+                run.outcome.interrupt(ending.signal)
             run.close()
-    if run.path is not None:
-        _say(f"saved: {run.path}")
+    if run.recording.path is not None:
+        say(f"saved: {run.recording.path}")
     return _told(run)
 
 
 def _told(run: LiveRun) -> int:
     """One line of what went wrong, and the exit code."""
-    if run.error:
-        from ..cli import printable
-
-        _say(f"capexplorer: {run.error}")
-        for line in run.output:
-            _say(f"  | {printable(line)}")
-    return run.exit_code
-
-
-def _say(text: str) -> None:
-    with contextlib.suppress(OSError):  # the terminal may be gone
-        click.echo(text, err=True)
+    if run.outcome.error:
+        tell(run.outcome.error, run.outcome.output)
+    return run.outcome.exit_code
 
 
 @contextlib.contextmanager
@@ -113,17 +103,3 @@ def _workload(options: RunOptions, url: str) -> Workload:
     if options.locustfile is not None:
         return users.from_locustfile(options.locustfile, options.users_url(url))
     return users.from_profile(options.profile.users, url)
-
-
-@contextlib.contextmanager
-def signals_to(act: Callable[[str], None]) -> Iterator[None]:
-    """While inside, the ending signals call `act(name)`. One that was ignored before (nohup) stays ignored."""
-    before = {}
-    for number in SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            before[number] = signal.signal(number, lambda got, _: act(signal.Signals(got).name))
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

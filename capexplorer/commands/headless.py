@@ -16,19 +16,19 @@ from ..model.stream import EventSource
 from ..model.timeline import Level, Timeline
 
 
-class Watched(EventSource, Protocol):
-    """A run that ends by itself."""
+class Ending(Protocol):
+    """Whether a run is over."""
 
-    outcome: str | None
+    reason: str | None
 
 
-def watch(run: Watched, stderr: IO[str] | None) -> Timeline:
+def watch(run: EventSource, outcome: Ending, stderr: IO[str] | None) -> Timeline:
     """Follow a run until its outcome is known, on the main thread: a native queue waits, so signals are handled at once."""
     console = Console(file=stderr, highlight=False, soft_wrap=True)
     timeline, woken = Timeline(), SimpleQueue[None]()
     run.start(lambda: woken.put(None))
     with Live(console=console, auto_refresh=False, transient=True) as live:
-        while run.outcome is None:
+        while outcome.reason is None:
             _wait(woken)
             events = run.take()
             for event in events:

@@ -128,14 +128,11 @@ def _lines(text: str) -> dict[str, float]:
     """`name value`, as Prometheus has it too: `name{label="a b"} value [time]`, `#` for comments."""
     found: dict[str, float] = {}
     for line in text.splitlines():
-        name, brace, rest = line.strip().partition("}")
-        if not brace:
-            name, _, rest = line.strip().partition(" ")
-        words = rest.split()
-        if name and not name.startswith("#") and words:
-            value = _number(words[0])
-            if value is not None:
-                found[name + brace] = value
+        name, brace, rest = line.partition("}")  # labels may hold spaces
+        words = [name + brace, *rest.split()] if brace else line.split()
+        value = _number(words[1]) if len(words) > 1 and not words[0].startswith("#") else None
+        if value is not None:
+            found[words[0].strip()] = value
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from dataclasses import dataclass
 
 from ..model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
@@ -39,7 +40,8 @@ class Probes:
         self._host = HostProbe()
         self._ports = PortsProbe()
         self._tcp = TcpProbe()
-        self._watched = self._next = _Watched(None, None)
+        self._watched = _Watched(None, None)
+        self._asked: deque[_Watched] = deque()
 
     def watch(self, pid: int | None, port: int | None = None, metrics_url: str | None = None) -> None:
         """From the next tick on the target is `pid` and what descends from it; None: there is no target to watch.
@@ -47,7 +49,7 @@ class Probes:
         `port` is where it listens, for its accept queue. Files are opened here and now.
         """
         target = TargetProbe(pid, port) if pid is not None else None
-        self._next = _Watched(target, AppProbe(metrics_url) if metrics_url else None)
+        self._asked.append(_Watched(target, AppProbe(metrics_url) if metrics_url else None))
 
     def read(self, elapsed_s: float, lag_ms: tuple[float, float, float] | None = None, ports_exhausted: bool = False) -> Readings:
         """Everything over the `elapsed_s` since the last call; figures over time are None at the first.
@@ -66,9 +68,9 @@ class Probes:
 
     def _turn(self) -> None:
         """To the target that was last asked for. The old one's files are closed here, in the thread that reads them."""
-        if self._watched is not self._next:
+        while self._asked:
             self._watched.close()
-            self._watched = self._next
+            self._watched = self._asked.popleft()
             self._tcp.watch(self._watched.target.pid if self._watched.target else None)
 
     def _targets(self, elapsed_s: float) -> tuple[TargetReading, ...]:

@@ -11,15 +11,19 @@ from typing import Any
 import pytest
 
 _ENTER = """
-import ctypes, fcntl, json, os, socket, struct, sys
+import ctypes, fcntl, json, os, socket, struct, sys, time
 uid, gid = os.geteuid(), os.getegid()
 NEW_NET, NEW_USER = 0x40000000, 0x10000000
-if ctypes.CDLL(None).unshare(NEW_NET if uid == 0 else NEW_NET | NEW_USER):
-    sys.exit(77)
-if uid:
-    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
+unshare = ctypes.CDLL(None).unshare
+if unshare(NEW_NET):
+    if unshare(NEW_NET | NEW_USER):
+        sys.exit(77)
+    try:
+        for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(text)
+    except OSError:
+        sys.exit(77)
 with socket.socket() as any_socket:
     fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh", b"lo", 0x41))  # SIOCSIFFLAGS: lo up
 
@@ -31,6 +35,13 @@ def pair(address, family=socket.AF_INET):
     client = socket.socket(family)
     client.connect(address)
     return client, listener.accept()[0]
+
+def await_time_wait(count):
+    for _ in range(200):
+        if f" tw {count} " in open("/proc/net/sockstat").read():
+            return
+        time.sleep(0.01)
+    raise AssertionError(open("/proc/net/sockstat").read())
 
 sysctl("ipv4/tcp_tw_reuse", 0)
 listener = socket.create_server(("127.0.0.1", 9000), backlog=64)

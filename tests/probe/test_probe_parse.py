@@ -98,7 +98,8 @@ def test_what_could_not_be_read_is_none(parser: Callable[..., Any], nothing: str
 
 
 @pytest.mark.parametrize(
-    "parser", [parse.colon_table, parse.disk_busy_ms, parse.named_counters, parse.sockstat, parse.port_ranges, facts.cgroup_folders]
+    "parser",
+    [parse.colon_table, parse.disk_busy_ms, parse.named_counters, parse.sockstat, parse.port_ranges, facts.cgroup_folders],
 )
 def test_a_table_that_could_not_be_read_is_empty(parser: Callable[..., Any]) -> None:
     assert not parser(None)

@@ -40,6 +40,7 @@ except ConnectionRefusedError:
 for ends in held[:4]:
     ends[0].close()
     ends[1].close()
+await_time_wait(4)
 reading = probe.read()
 tell({name: getattr(reading, name) for name in reading.__struct_fields__})
 """
@@ -66,7 +67,8 @@ for _ in range(12):
     client.connect_ex(('127.0.0.1', 9001))
     clients.append(client)
 reading = probe.read()
-tell([probe.listen_queue(9001), probe.listen_queue(9000), probe.listen_queue(9002), reading.listen_overflows, reading.listen_drops])
+queues = [probe.listen_queue(port) for port in (9001, 9000, 9002)]
+tell([*queues, reading.listen_overflows, reading.listen_drops])
 """
     )
     queue, idle, nobody, overflows, drops = told
@@ -79,7 +81,6 @@ tell([probe.listen_queue(9001), probe.listen_queue(9000), probe.listen_queue(900
 def test_a_target_in_another_namespace_is_read_there(in_namespace: InNamespace) -> None:
     told = in_namespace(
         """
-import time
 from capexplorer.probe.tcp import TcpProbe
 ready, to_child = os.pipe(), os.pipe()
 child = os.fork()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
 
-from capexplorer.model.events import Command, Event, Log, Note, Target
+from capexplorer.model.events import Command, Event, Note, Target
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.terminal import own_terminal
 
-from .fakes import FakeControls, FakeSource, Session, header, ready, session
+from .fakes import FakeControls, FakeSource, Session, header, ready
 
 
 class DemoControls(FakeControls):
@@ -71,4 +69,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

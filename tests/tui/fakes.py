@@ -173,7 +173,10 @@ class Session:
         merged, ticks = LatencyHistogram(), []
         for method, name, weight, base_ms in ENDPOINTS:
             histogram, count = LatencyHistogram(), round(rps * weight / 100)
-            spread = [base_ms * self._random.lognormvariate(0.05, 0.15) + queue_ms * self._random.uniform(0.8, 1.3) for _ in range(count)]
+            spread = [
+                base_ms * self._random.lognormvariate(0.05, 0.15) + queue_ms * self._random.uniform(0.8, 1.3)
+                for _ in range(count)
+            ]
             histogram.record_us([value * 1000 for value in spread])
             merged.add(histogram)
             p50, p95, p99 = histogram.percentiles_ms((0.5, 0.95, 0.99))
@@ -216,7 +219,7 @@ class Session:
             p95_ms=p95,
             p99_ms=p99,
             max_ms=merged.max_ms,
-            **self._readings(load),
+            **self._readings(load),  # type: ignore[arg-type]
         )
 
     def _readings(self, load: float) -> dict[str, object]:

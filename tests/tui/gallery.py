@@ -31,15 +31,16 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.readings import GeneratorReading
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.look import Look, Palette
+from capexplorer.tui.look import Look
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.throughput import ThroughputPane
+from capexplorer.tui.themes import OURS, palette_of
 
 PANES: tuple[type[Pane], ...] = (ThroughputPane, LatencyPane, CurvePane)
 SIZES = ((60, 13), (80, 20), (120, 38))
-THEMES = ("textual-dark", "textual-light")
+THEMES = ("capexplorer-dark", "capexplorer-light", "textual-dark", "textual-light")
 
 
 class Service:
@@ -158,23 +159,15 @@ class Gallery(App[None]):
         yield self.pane
 
     def on_mount(self) -> None:
+        for theme in OURS:
+            self.register_theme(theme)
         self.theme = self.theme_name
-        timeline = Timeline(self.events)
-        self.call_after_refresh(lambda: self.pane.show(timeline, len(timeline) - 1, self.look))
-
-
-def palette(light: bool) -> Palette:
-    """Stands in for what the app takes from its theme."""
-    if not light:
-        return Palette()
-    return Palette(
-        background="#e0e0e0", text="#1f1f1f", muted="#6f6f6f", faint="#b4b4b4", primary="#004578", secondary="#2e7d32",
-        accent="#b85c00", success="#2e7d32", warning="#9a6a00", error="#ba1a1a",
-    )  # fmt: skip
+        timeline, look = Timeline(self.events), replace(self.look, palette=palette_of(self.current_theme))
+        self.call_after_refresh(lambda: self.pane.show(timeline, len(timeline) - 1, look))
 
 
 async def picture(folder: Path, pane: type[Pane], name: str, look: Look, size: tuple[int, int], theme: str) -> None:
-    look = replace(look, palette=palette(theme == "textual-light"), large=size[0] >= 120)
+    look = replace(look, large=size[0] >= 120)
     app = Gallery(pane(), sessions()[name], look, theme)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
@@ -212,12 +205,12 @@ async def main(folder: Path) -> None:
         for theme in THEMES:
             for pane in PANES:
                 await picture(folder, pane, "explored", Look(window_s=300.0), size, theme)
-    await picture(folder, LatencyPane, "explored", Look(window_s=300.0, log_latency=True), (80, 20), "textual-dark")
-    await picture(folder, ThroughputPane, "explored", Look(window_s=60.0), (60, 13), "textual-dark")
-    await picture(folder, LatencyPane, "explored", Look(window_s=60.0), (80, 20), "textual-dark")
+    await picture(folder, LatencyPane, "explored", Look(window_s=300.0, log_latency=True), (80, 20), THEMES[0])
+    await picture(folder, ThroughputPane, "explored", Look(window_s=60.0), (60, 13), THEMES[0])
+    await picture(folder, LatencyPane, "explored", Look(window_s=60.0), (80, 20), THEMES[0])
     for name in ("start", "restarted", "calm", "nothing"):
         for pane in PANES:
-            await picture(folder, pane, name, Look(window_s=None), (60, 13), "textual-dark")
+            await picture(folder, pane, name, Look(window_s=None), (60, 13), THEMES[0])
 
 
 if __name__ == "__main__":

@@ -12,9 +12,10 @@ from textual.strip import Strip
 
 from capexplorer.tui.look import Palette
 from capexplorer.tui.render.axis import Axis, duration_axis, linear_axis, log_axis
-from capexplorer.tui.render.chart import Boundary, Chart, Point, Series, Tag, draw_chart
+from capexplorer.tui.render.chart import Boundary, Chart, Point, Series, Tag
+from capexplorer.tui.render.draw import draw_chart
 from capexplorer.tui.render.legend import DOTTED, SOLID, Legend
-from capexplorer.tui.render.raster import Pattern, spans
+from capexplorer.tui.render.raster import Pattern, Shape, spans
 from capexplorer.tui.render.reduce import pieces
 
 PALETTE = Palette()
@@ -103,15 +104,22 @@ def test_bars_stand_on_the_lower_bound() -> None:
     assert dots(plot(Chart(Axis(0, 19), Axis(0, 10), series=(bars,)), 10, 4)) == {(3, y) for y in range(16)}
 
 
-def test_an_error_bar_spans_its_interval_beside_its_glyph() -> None:
-    point = Point(10, 50, "●", RED, low=25, high=75)
-    cells = plot(Chart(Axis(0, 20), Axis(0, 100), points=(point,)), 11, 4)
-    assert [row[5] for row in cells][1:3].count("●") == 1
-    assert {y for _, y in dots(cells)} == {4, 5, 6, 7, 12, 13} - {12, 13} | {y for y in range(4, 12) if cells[y // 4][5] != "●"}
+def test_an_error_bar_spans_its_interval_beside_its_shape() -> None:
+    point = Point(10, 50, Shape.FILLED, RED, low=25, high=75)
+    lit = dots(plot(Chart(Axis(0, 20), Axis(0, 100), points=(point,)), 11, 4))
+    assert {y for x, y in lit if x == 10} == set(range(4, 12))
+    assert {y for x, y in lit if x == 9} == {y for x, y in lit if x == 11} == {7, 8, 9}
+
+
+def test_shapes_tell_points_apart_without_colour() -> None:
+    def lit(shape: Shape) -> int:
+        return len(dots(plot(Chart(Axis(0, 20), Axis(0, 100), points=(Point(10, 50, shape, RED),)), 11, 4)))
+
+    assert [lit(shape) for shape in (Shape.FILLED, Shape.HOLLOW, Shape.CROSS)] == [9, 8, 5]
 
 
 def test_a_point_outside_the_axes_is_not_drawn() -> None:
-    assert "●" not in "".join(plot(Chart(Axis(0, 20), Axis(0, 100), points=(Point(10, 150, "●", RED),)), 11, 4))
+    assert not dots(plot(Chart(Axis(0, 20), Axis(0, 100), points=(Point(10, 150, Shape.FILLED, RED),)), 11, 4))
 
 
 def test_equal_factors_are_equal_distances_on_a_logarithmic_axis() -> None:

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from capexplorer.model.events import LevelOpened, Phase, Sample
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.look import Look
-from capexplorer.tui.panes.curve import CurvePane
+from capexplorer.tui.panes.curve import CurvePane, LevelPoint, level_points
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane, changed_span
 from capexplorer.tui.panes.throughput import ThroughputPane
@@ -113,28 +113,39 @@ def test_the_curve_says_what_is_missing_before_a_level_settled() -> None:
     assert "no settled level yet: 10 users is settling" in text(drawn(CurvePane(), Timeline([opened])))
     settling = sample(1.0, 0, 10, 10, "settling", 20, 20.0, 0, random.Random(1))
     shown = text(drawn(CurvePane(), Timeline([opened, settling])))
-    assert "no settled level yet: 10 users is settling" in shown and "○" in shown and "●" not in shown
+    assert "○ no settled level yet: 10 users is settling" in shown and "●" not in shown
 
 
-def test_the_curve_marks_settled_levels_and_the_current_one() -> None:
-    shown = text(drawn(CurvePane(), Timeline(session([(10, 30), (20, 30), (30, 30)]))))
-    assert shown.count("●") == 2 and shown.count("◉") == 2  # one of those in the legend
-    assert "30 users" in shown and "±" in shown and "linear" in shown
+def points(*steps: tuple[int, int]) -> list[LevelPoint]:
+    timeline = Timeline(session(steps))
+    return level_points(timeline, timeline.levels, len(timeline) - 1)
 
 
-def test_a_level_of_few_settled_seconds_is_hollow() -> None:
-    shown = text(drawn(CurvePane(), Timeline(session([(10, 30), (20, 8), (30, 30)]))))
-    assert shown.count("○") == 1 and shown.count("●") == 1
+def test_the_curve_tells_the_current_level_with_its_interval() -> None:
+    timeline = Timeline(session([(10, 30), (20, 30), (30, 30)]))
+    goodput_rps = timeline.levels[-1].figures.goodput_rps
+    shown = text(drawn(CurvePane(), timeline))
+    assert f"● 30 users   {goodput_rps:.1f} ±" in shown and "linear" in shown
+    assert shown.count(f"{goodput_rps:.1f}") == 2  # in the legend and beside its point
+
+
+def test_settled_levels_are_certain_and_the_last_is_current() -> None:
+    assert [(point.users, point.certain, point.current) for point in points((10, 30), (20, 30), (30, 30))] == [
+        (10, True, False), (20, True, False), (30, True, True),
+    ]  # fmt: skip
+
+
+def test_a_level_of_few_settled_seconds_is_uncertain() -> None:
+    assert [point.certain for point in points((10, 30), (20, 8), (30, 30))] == [True, False, True]
 
 
 def test_a_level_that_ended_before_it_settled_has_no_point() -> None:
-    shown = text(drawn(CurvePane(), Timeline(session([(10, 30), (40, 2), (30, 30)]))))
-    assert "○" not in shown and shown.count("●") == 1
+    assert [point.users for point in points((10, 30), (40, 2), (30, 30))] == [10, 30]
 
 
 def test_levels_before_a_restart_are_told_apart() -> None:
-    shown = text(drawn(CurvePane(), Timeline(sessions()["restarted"])))
-    assert "▪ before restart" in shown and shown.count("▪") >= 2
+    assert "+ before restart" in text(drawn(CurvePane(), Timeline(sessions()["restarted"])))
+    assert "before restart" not in text(drawn(CurvePane(), Timeline(sessions()["explored"])))
 
 
 def test_the_linear_extrapolation_is_labelled_as_such_and_starts_from_a_level_that_is_known_well() -> None:
@@ -216,5 +227,3 @@ def test_no_columns_and_no_size_break_a_pane(
         strips = pane().draw(timeline, min(cursor, len(timeline) - 1), look, Size(width, height))
         assert len(strips) <= height
         assert all(strip.cell_length <= width for strip in strips)
-
-

@@ -16,9 +16,10 @@ from textual.strip import Strip
 from ...model.timeline import Level, Timeline
 from ..look import Look, Palette
 from ..render.axis import Axis, count_axis, figure, linear_axis
-from ..render.chart import Chart, Point, Series, draw_chart, message, y_ticks
+from ..render.chart import Chart, Point, Series, y_ticks
+from ..render.draw import draw_chart, message
 from ..render.legend import DOTTED, Legend
-from ..render.raster import Pattern
+from ..render.raster import Pattern, Shape
 from .pane import Pane
 
 Z95 = 1.96
@@ -30,7 +31,7 @@ SO_FAR_TICKS = 5
 KNOWN_WELL_RATIO = 0.05
 """Half an interval over goodput up to which a level may be extrapolated: a single user's rate is off by a tenth after 10 s."""
 
-SETTLED, CURRENT, UNCERTAIN, EARLIER = "●", "◉", "○", "▪"
+KEYS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.CROSS: "+"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def _chart(points: Sequence[LevelPoint], levels: Sequence[Level], highest: float
         y=linear_axis(highest, y_ticks(size.height)),
         legend=_legend(points, levels, linear, look.palette),
         series=_lines(points, linear, users_axis, look.palette),
-        points=tuple(_glyph(point, epoch, look) for point in sorted(points, key=lambda point: (point.current, point.epoch))),
+        points=tuple(_drawn(point, epoch, look) for point in sorted(points, key=lambda point: (point.current, point.epoch))),
     )
 
 
@@ -135,24 +136,20 @@ def _lines(points: Sequence[LevelPoint], linear: LevelPoint | None, users: Axis,
         slope = linear.goodput_rps / linear.users
         lines.append(Series((0.0, users.high), (0.0, slope * users.high), palette.muted, Pattern.DOTTED))
     for epoch in sorted({point.epoch for point in points}):
-        joined = sorted((point.users, point.goodput_rps) for point in points if point.epoch == epoch and point.settled)
+        joined = sorted((point.users, point.goodput_rps) for point in points if point.epoch == epoch and point.certain)
         lines.append(Series([x for x, _ in joined], [y for _, y in joined], palette.faint))
     return tuple(lines)
 
 
-def _glyph(point: LevelPoint, epoch: int, look: Look) -> Point:
+def _drawn(point: LevelPoint, epoch: int, look: Look) -> Point:
     """Hollow and grey when it rests on little; the current one stands out and tells its figure."""
     palette = look.palette
     low, high = max(point.goodput_rps - point.half_rps, 0.0), point.goodput_rps + point.half_rps
-    if point.epoch != epoch:
-        glyph, color = EARLIER, palette.muted
-    elif not point.certain:
-        glyph, color = UNCERTAIN, palette.accent if point.current else palette.muted
-    else:
-        glyph, color = (CURRENT, palette.accent) if point.current else (SETTLED, palette.secondary)
+    shape = Shape.CROSS if point.epoch != epoch else Shape.FILLED if point.certain else Shape.HOLLOW
+    color = palette.accent if point.current else palette.secondary if shape is Shape.FILLED else palette.muted
     told = point.current or (look.large and point.certain and point.epoch == epoch)
     label = figure(point.goodput_rps) if told else ""
-    return Point(point.users, point.goodput_rps, glyph, color, low, high, bold=point.current, label=label)
+    return Point(point.users, point.goodput_rps, shape, color, low, high, bold=point.current, label=label)
 
 
 def _legend(
@@ -160,15 +157,15 @@ def _legend(
 ) -> tuple[Legend, ...]:
     """The current level in figures; then what else is on the chart."""
     if not any(point.settled for point in points):
-        return (Legend(UNCERTAIN, _missing(levels), "", palette.accent),)
+        return (Legend(KEYS[Shape.HOLLOW], _missing(levels), "", palette.accent),)
     entries = []
     last = points[-1]
     if last.current:
-        glyph = CURRENT if last.certain else UNCERTAIN
+        key = KEYS[Shape.FILLED if last.certain else Shape.HOLLOW]
         value = f"{figure(last.goodput_rps)} ±{figure(last.half_rps)}" if last.certain else f"{figure(last.goodput_rps)} so far"
-        entries.append(Legend(glyph, f"{last.users} users", value, palette.accent, width=12, quiet=not last.certain))
+        entries.append(Legend(key, f"{last.users} users", value, palette.accent, width=12, quiet=not last.certain))
     if linear is not None:
         entries.append(Legend(DOTTED, f"linear from {linear.users} users, extrapolated", "", palette.muted, short="linear"))
     if any(point.epoch != levels[-1].opened.epoch for point in points):
-        entries.append(Legend(EARLIER, "before restart", "", palette.muted))
+        entries.append(Legend(KEYS[Shape.CROSS], "before restart", "", palette.muted))
     return tuple(entries)

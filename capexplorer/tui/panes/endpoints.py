@@ -167,9 +167,7 @@ def last_rows(timeline: Timeline) -> list[Row]:
     ]
     requests, failures = sum(row.requests for row in rows), sum(row.failures for row in rows)
     rate_rps = requests / last.duration_s
-    total = Row(
-        "all", requests, failures, rate_rps, last.p50_ms, last.p95_ms, last.p99_ms, last.max_ms, _mean_bytes(rows)
-    )
+    total = Row("all", requests, failures, rate_rps, last.p50_ms, last.p95_ms, last.p99_ms, last.max_ms, _mean_bytes(rows))
     return [total, *rows]
 
 

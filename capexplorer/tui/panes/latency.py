@@ -8,7 +8,8 @@ from textual.strip import Strip
 from ...model.timeline import Level, Timeline
 from ..look import Look, Palette
 from ..render.axis import Axis, duration_axis, figure, linear_axis, log_axis
-from ..render.chart import Chart, Series, draw_chart, message, y_ticks
+from ..render.chart import Chart, Series, y_ticks
+from ..render.draw import draw_chart, message
 from ..render.legend import DASHED, DOTTED, SOLID, Legend
 from ..render.raster import Pattern
 from ..render.timepage import TimePage, boundaries, page_at, phases, tags

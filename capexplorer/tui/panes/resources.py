@@ -142,9 +142,8 @@ def host_rows(host: HostReading, history: _History, palette: Palette) -> Iterato
     yield Row("host cpu", spark, *cores(host.cpu_ratio, host.cpus), tuple(details), palette.secondary, full)
     used, whole = host.memory_used_bytes, host.memory_total_bytes
     share = used / whole if used is not None and whole else None
-    number, unit = _parted(text.size(used))
-    of = f"{unit} of {text.size(whole)}" if text.size(whole).split()[-1] != unit else f"of {text.size(whole)}"
-    yield Row("host mem", history.spark("host_memory_bytes", whole), number, of, (text.percent(share),), palette.secondary)
+    number = _parted(text.size(used, beside=whole))[0]
+    yield Row("host mem", history.spark("host_memory_bytes", whole), number, f"of {text.size(whole)}", (text.percent(share),), palette.secondary)
 
 
 def generator_rows(generator: GeneratorReading, history: _History, palette: Palette) -> Iterator[Row]:
@@ -172,7 +171,7 @@ def port_rows(ports: PortsReading, history: _History, palette: Palette) -> Itera
     details = [text.percent(share)]
     if ports.exhausted_in_s is not None:
         details.insert(0, f"full in {text.span(ports.exhausted_in_s)}")
-    if ports.burn_rate_per_s is not None:
+    if ports.burn_rate_per_s:
         details.append(f"{_signed(ports.burn_rate_per_s)}/s")
     of = f"of {text.count(ports.capacity)}"
     yield Row("ports", text.bar(share, history.cells), text.count(ports.used), of, tuple(details), palette.secondary, warned)

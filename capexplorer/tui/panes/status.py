@@ -160,10 +160,12 @@ def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
 
 
 def phase(timeline: Timeline, palette: Palette) -> Piece:
-    """`spawning 12 of 50`, `settling 3 s`, `settled 12 s`."""
+    """`spawning 12 of 50`, `stopping 30 of 50`, `settling 3 s`, `settled 12 s`."""
     current, last = timeline.level, timeline.last
     if current is None or last is None or timeline.phase in (None, "spawning"):
         of = f" {last.users:,} of {current.users:,}" if current and last else ""
+        if current and last and last.users > current.users:
+            return f"stopping {last.users - current.users:,} of {last.users:,}", Style(color=palette.warning)
         return f"spawning{of}", Style(color=palette.warning)
     if timeline.phase == "settling":
         return f"settling {text.span(last.t_s - current.opened.t_s)}", Style(color=palette.warning)

@@ -31,6 +31,14 @@ class Pattern(Enum):
     DOTTED = (1, 2)
 
 
+class Shape(Enum):
+    """A point of three by three dots."""
+
+    FILLED = ("###", "###", "###")
+    HOLLOW = ("###", "# #", "###")
+    CROSS = (" # ", "###", " # ")
+
+
 class Raster:
     """A grid of `columns` x `rows` cells that is drawn on once, then read row by row."""
 
@@ -78,6 +86,13 @@ class Raster:
             if top != bottom or x % period < on:
                 self.span(x, top, bottom, ink)
 
+    def shape(self, x: int, y: int, shape: Shape, ink: int) -> None:
+        """A shape around a dot."""
+        for top, line in enumerate(shape.value, y - 1):
+            for left, lit in enumerate(line, x - 1):
+                if lit == "#":
+                    self.span(left, top, top, ink)
+
     def text(self, column: int, row: int, text: str, ink: int, *, over: bool = False) -> bool:
         """Write single-width characters unless that leaves the grid or (without `over`) covers data; tells whether it did."""
         if not (0 <= row < self.rows and 0 <= column and column + len(text) <= self.columns):
@@ -97,9 +112,12 @@ class Raster:
         run: list[str] = []
         current = self._styles[0]
         first = row * self.columns
-        for column in range(self.columns):
+        inks = self._inks[first : first + self.columns]
+        for column, ink in enumerate(inks):
             cell = first + column
-            style = self._styles[self._inks[cell]]
+            if not ink and 0 < column < self.columns - 1 and inks[column - 1] == inks[column + 1]:
+                ink = inks[column + 1]  # a lone blank in a dotted line: one run instead of three, a third of the bytes
+            style = self._styles[ink]
             if style_of is not None and self._inks[cell] > self._behind and cell not in self._texts:
                 style = style_of(column, style)
             if style is not current and style != current:
@@ -142,4 +160,3 @@ def _segment(start: tuple[int, int], end: tuple[int, int], width: int, cover: Ca
         if a != b and x != x1:  # the dot where columns meet belongs to the later one: thinner lines
             b += 1 if b < a else -1
         cover(x, a, b)
-

@@ -157,14 +157,15 @@ def percent(ratio: float | None) -> str:
     return f"{value:.1f}%" if abs(value) >= 0.995 else f"{value:.2f}%"
 
 
-def size(value: float | None) -> str:
-    """Bytes in powers of 1024: 512 B, 1.21 KiB, 142 MiB."""
+def size(value: float | None, *, beside: float | None = None) -> str:
+    """Bytes in powers of 1024: 512 B, 1.21 KiB, 142 MiB; `beside`: in the unit that this greater value has."""
     if value is None or math.isnan(value):
         return MISSING
+    greatest = abs(value if beside is None else beside)
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(value) < 999.5 or unit == "TiB":
+        if greatest < 999.5 or unit == "TiB":
             break
-        value /= 1024
+        value, greatest = value / 1024, greatest / 1024
     return f"{value:.0f} B" if unit == "B" else f"{three_digits(value)} {unit}"
 
 

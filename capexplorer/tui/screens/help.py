@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -51,21 +53,15 @@ class Help(ModalScreen[None]):
         with VerticalScroll(classes="page") as page:
             page.border_title = Text("Help")
             page.border_subtitle = Text("Esc closes, arrows scroll")
-            yield Static(keys_text(), classes="keys")
-            yield Static(meanings_text(), classes="meanings")
+            yield Static(table([*((key.shown, key.help) for key in KEYS), ("panes", PANES)]))
+            yield Static(table(MEANINGS), classes="meanings")
 
 
-def keys_text() -> Text:
-    """The table of keys."""
-    text = Text()
-    for key in KEYS:
-        text.append(f"{key.shown:>8}", "bold").append(f"  {key.help}\n")
-    return text.append(f"{'panes':>8}", "bold").append(f"  {PANES}\n")
-
-
-def meanings_text() -> Text:
-    """What the words and signs mean."""
-    text = Text()
-    for word, meaning in MEANINGS:
-        text.append(word, "bold").append(f" {meaning}\n")
-    return text
+def table(rows: Sequence[tuple[str, str]]) -> Table:
+    """A word and what it means, wrapped under itself."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(width=12, style="bold")
+    grid.add_column()
+    for word, meaning in rows:
+        grid.add_row(Text(word), Text(meaning))
+    return grid

@@ -8,6 +8,8 @@ from textual.binding import Binding
 
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
+_SIZES = " ".join(map(str, STEPS))
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -28,7 +30,7 @@ class Key:
 KEYS = (
     Key("plus,equals_sign,up", "step(1)", "+ up", "Users: one step up", "one step of users up"),
     Key("minus,underscore,down", "step(-1)", "- down", "Users: one step down", "one step of users down"),
-    Key("left_square_bracket,comma", "resize_step(-1)", "[ ,", "Step size: smaller", f"a smaller step: {' '.join(map(str, STEPS))}"),
+    Key("left_square_bracket,comma", "resize_step(-1)", "[ ,", "Step size: smaller", f"a smaller step: {_SIZES}"),
     Key("right_square_bracket,full_stop", "resize_step(1)", "] .", "Step size: larger", "a larger step"),
     Key("g", "go", "g", "Users: go to a number", "go to N users; asks when that is over twice the highest so far"),
     Key("m", "new_level", "m", "New level at the same count", "a new level at the same count (after a warm-up, a deploy)"),
@@ -41,7 +43,7 @@ KEYS = (
     Key("w", "window", "w", "Time window", "time window: 1, 5, 15 min, all", live=False),
     Key("l", "logarithmic", "l", "Latency: logarithmic", "logarithmic latency, and back", live=False),
     Key("o", "log", "o", "Log", "what was logged and printed, and back", live=False),
-    Key("question_mark,f1", "help", "?", "Help", "this page", live=False),
+    Key("question_mark,f1", "help", "?", "Help", "the keys, and what the figures mean", live=False),
     Key("q", "app.leave", "q ^C", "Quit", "quit; asks once while load runs; the session is saved", live=False),
 )
 

@@ -14,6 +14,8 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from ...errors import CapexplorerError
+from ...model.stream import SessionEntry
 from ..render.text import MISSING, count, ms, pad, percent, rate, safe, span, three_digits
 from ..terminal import Terminal
 from ..themes import DARK, OURS
@@ -28,19 +30,6 @@ class ProfileEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The target's name, or the address of a service that runs already."""
     problem: str | None = None
     """Why it cannot be run, in one line."""
-
-
-class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A saved session."""
-
-    id: str
-    started_at: str
-    """ISO 8601."""
-    profile: str = ""
-    duration_s: float | None = None
-    levels: int | None = None
-    complete: bool = True
-    label: str | None = None
 
 
 class LevelRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +50,7 @@ class LevelRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 OpenSummary = Callable[[SessionEntry], Sequence[LevelRow]]
-"""The level table of a session; raises CapexplorerError's one line as text by way of the caller."""
+"""The level table of a session. A CapexplorerError is shown, in its one line."""
 
 _HINT = "Enter opens   / filters   q quits"
 
@@ -153,11 +142,11 @@ class Picker(Screen[None]):
         return [
             _heading("Profiles"),
             *(Option(Text(profile_line(each)), id=f"profile {each.name}") for each in profiles),
-            *([] if profiles else [_remark("no profile matches" if wanted else "no profiles here: a *.toml in profiles/ makes one")]),
+            *([] if profiles else [_remark(wanted, "no profiles here: a *.toml in profiles/ makes one")]),
             _heading(""),
             _heading("Saved sessions"),
-            *(Option(Text(session_line(each)), id=f"session {index}") for index, each in enumerate(self._sessions) if each in sessions),
-            *([] if sessions else [_remark("no session matches" if wanted else "none yet: each run saves one, also when it is cut short")]),
+            *(Option(Text(session_line(each)), id=f"session {self._sessions.index(each)}") for each in sessions),
+            *([] if sessions else [_remark(wanted, "none yet: each run saves one, also when it is cut short")]),
         ]
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -174,14 +163,25 @@ class Picker(Screen[None]):
         if kind == "profile":
             self._run(next(profile for profile in self._profiles if profile.name == name))
         elif kind == "session":
-            entry = self._sessions[int(name)]
-            self.app.push_screen(Summary(entry, tuple(self._open(entry))))
+            self._look_at(self._sessions[int(name)])
 
     def _run(self, profile: ProfileEntry) -> None:
         if profile.problem is None:
             self.app.exit(profile)
         else:
-            self.query_one("#keys", Static).update(Text(safe(profile.problem)))
+            self._say(profile.problem)
+
+    def _look_at(self, session: SessionEntry) -> None:
+        if session.problem is not None:
+            return self._say(session.problem)
+        try:
+            rows = tuple(self._open(session))
+        except CapexplorerError as error:
+            return self._say(str(error))
+        self.app.push_screen(Summary(session, rows))
+
+    def _say(self, said: str) -> None:
+        self.query_one("#keys", Static).update(Text(safe(said)))
 
     def action_filter(self) -> None:
         """Type to filter."""
@@ -199,8 +199,8 @@ def _heading(said: str) -> Option:
     return Option(Text(said, "bold"), disabled=True)
 
 
-def _remark(said: str) -> Option:
-    return Option(Text(f"  {said}", "italic"), disabled=True)
+def _remark(wanted: str, none: str) -> Option:
+    return Option(Text("  nothing matches" if wanted else f"  {none}", "italic"), disabled=True)
 
 
 def profile_line(profile: ProfileEntry) -> str:
@@ -211,13 +211,20 @@ def profile_line(profile: ProfileEntry) -> str:
 
 def session_line(session: SessionEntry) -> str:
     """When, what, how long, how many levels, its label."""
-    when = safe(session.started_at)[:16].replace("T", " ")
+    when = _when(session)
+    if session.problem is not None:
+        return f"  {when or safe(session.id):16} ! {safe(session.problem)}"
     duration = MISSING if session.duration_s is None else span(session.duration_s)
     levels = MISSING if session.levels is None else f"{session.levels} level{'s' * (session.levels != 1)}"
     state = "" if session.complete else "cut short"
     label = safe(session.label or "")
-    line = f"  {when:16} {pad(safe(session.profile), 16)} {pad(duration, 11, right=True)} {pad(levels, 10, right=True)}"
+    profile = pad(safe(session.profile or session.target or ""), 16)
+    line = f"  {when:16} {profile} {pad(duration, 11, right=True)} {pad(levels, 10, right=True)}"
     return f"{line}  {state:9} {pad(label, 8)}".rstrip()
+
+
+def _when(session: SessionEntry) -> str:
+    return safe(session.started_at or "")[:16].replace("T", " ")
 
 
 class Summary(ModalScreen[None]):
@@ -232,7 +239,7 @@ class Summary(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The table."""
         with VerticalScroll(classes="page") as page:
-            page.border_title = Text(f"{safe(self._entry.profile)}  {safe(self._entry.started_at)[:16].replace('T', ' ')}")
+            page.border_title = Text(f"{safe(self._entry.profile or self._entry.id)}  {_when(self._entry)}")
             page.border_subtitle = Text("Esc goes back")
             yield Static(summary_text(self._rows))
 
@@ -255,7 +262,8 @@ def summary_text(rows: Sequence[LevelRow]) -> Text:
     """One line a level: 72 cells."""
     if not rows:
         return Text("no level in this session", "italic")
-    text = Text(" ".join(pad(title, cells, right=True) for title, cells in _COLUMNS) + "\n", "bold", no_wrap=True)
+    text = Text(no_wrap=True)
+    text.append(" ".join(pad(title, cells, right=True) for title, cells in _COLUMNS) + "\n", "bold")
     for row in rows:
         said = (
             str(row.index),
@@ -269,5 +277,6 @@ def summary_text(rows: Sequence[LevelRow]) -> Text:
             three_digits(row.target_cpu_ratio),
             MISSING if row.settled_for_s is None else f"{row.settled_for_s:.0f} s",
         )
-        text.append(" ".join(pad(each, cells, right=True) for each, (_, cells) in zip(said, _COLUMNS, strict=True)) + "\n", "none")
+        figures = zip(said, _COLUMNS, strict=True)
+        text.append(" ".join(pad(each, cells, right=True) for each, (_, cells) in figures) + "\n")
     return text

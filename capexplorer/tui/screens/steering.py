@@ -101,7 +101,8 @@ class Steering(Screen[None]):
         if controls is not None:
             now = "" if controls.spawn_rate is None else f"{controls.spawn_rate:g}"
             hint = "users a second, from the next step on; empty: automatic (the difference in 1 s, at most 100 a second)"
-            self.app.push_screen(Ask("Spawn rate?", hint, rate_wrong, value=now), lambda answer: self._spawn_rate(controls, answer))
+            ask = Ask("Spawn rate?", hint, rate_wrong, value=now)
+            self.app.push_screen(ask, lambda answer: self._spawn_rate(controls, answer))
 
     def _spawn_rate(self, controls: Controls, answer: str | None) -> None:
         if answer is not None:
@@ -135,7 +136,7 @@ class Steering(Screen[None]):
         if controls is None:
             return
         if not controls.can_restart:
-            return self.say("this target was not started by capexplorer, so it cannot be restarted here", alarm=True)
+            return self.say("not started by capexplorer: no restart", alarm=True)
         name = self.timeline.header.target.name if self.timeline.header else "the target"
         form = TargetForm(name, controls.target_params, controls.restart_target)
         self.app.push_screen(form, lambda restarted: self.say("restarting the target") if restarted else None)

@@ -1,0 +1,38 @@
+# `make run` and `make test` do all the set-up on a machine that has Python 3.11 and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: run test check bench setup wheel clean
+
+run: setup
+	$(BIN)/capexplorer run
+
+test: setup
+	$(BIN)/pytest tests
+
+check: setup
+	$(BIN)/ruff format --check capexplorer tests benchmarks targets
+	$(BIN)/ruff check capexplorer tests benchmarks targets
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q -m "not slow" tests
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $(READY)
+
+wheel: setup
+	$(BIN)/python -m hatchling build -t wheel
+
+clean:
+	rm -rf $(VENV) dist

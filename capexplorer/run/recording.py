@@ -1,0 +1,263 @@
+"""The pump's side of a run: levels, plan, ticks, the log. Every method but `begin` is called in the pump's thread."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ..errors import LogWriteError
+from ..load.host import LoadHost, Report, ShapeEnded, ShapeStep, Spawned
+from ..load.plan import PlanCursor
+from ..load.users import Workload
+from ..model.events import By, Command, Ended, Log, Mark, Note
+from ..model.stream import Param
+from ..probe.panel import Probes
+from ..target.reports import Output
+from ..target.reports import Report as TargetReport
+from . import sampling
+from .capture import LogGate
+from .course import RAMP_OVER_S, Course
+from .header import build_header
+from .options import RunOptions
+from .outcome import Outcome
+from .outlet import Outlet
+from .pump import Pump
+from .service import Service
+from .steering import Steering
+from .target_life import TargetLife
+from .user_errors import UserErrors
+
+STOP_USERS_S = 10.0
+
+
+class Recording:
+    """What happens becomes events here, in the order in which it is told."""
+
+    host: LoadHost
+    workload: Workload
+
+    def __init__(self, options: RunOptions, service: Service, steering: Steering, outcome: Outcome) -> None:
+        self.options, self.service, self.steering, self.outcome = options, service, steering, outcome
+        self.pump = Pump(self.tick, self._on_defect)
+        self.outlet = Outlet(self._on_log_failure)
+        self.path: Path | None = None
+        self.on_path: Callable[[Path], None] = lambda path: None
+        self.gate = LogGate()
+        self.target = TargetLife(
+            service,
+            outcome,
+            post=self.pump.post,
+            emit=self.outlet.emit,
+            now_s=self.pump.now_s,
+            on_ready=self._on_ready,
+        )
+        self._course = Course()
+        self._plan = PlanCursor(options.steps)
+        self._work = sampling.WorkMeter(options.profile.work)
+        self._user_errors = UserErrors()
+        self._probes: Probes | None = None
+        self._shape_changed_s = 0.0
+        self._requests = self._failures = 0
+        self._log_failed = False
+
+    # -- beginning and end -----------------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Floors, header, log, probes, target."""
+        try:
+            header, self.outlet.writer = build_header(self.options, self.host, self.workload, self.service)
+        except LogWriteError as error:
+            self.outcome.fail(str(error), 4)
+            self._show_critical(str(error))
+            return
+        self.path = self.outlet.writer.path
+        self.outlet.emit(header)
+        self.on_path(self.path)
+        self._probes = Probes(self.host.thread_id, os.getpid(), self.pump.thread_id)  # the main thread's id is the process's
+        self.pump.alarm, self.pump.on_alarm = lambda: self._plan.next_s, self._advance_plan
+        self.target.begin()
+        self.pump.start_ticks()
+
+    def close(self) -> None:
+        """The last tick, then load and target end, then the log."""
+        if self._probes is None:
+            self.host.stop(STOP_USERS_S)
+            return
+        self.pump.tick()
+        self._close_level()
+        self.host.stop(STOP_USERS_S)
+        self.target.end(self.pump.drain_until)
+        self._emit_log()
+        self.outlet.emit(
+            Ended(
+                t_s=self.pump.now_s(),
+                reason=self.outcome.reason or "ended by the user",
+                exit_code=self.outcome.exit_code,
+                signal=self.outcome.signal,
+                requests=self._requests,
+                failures=self._failures,
+                levels=self._course.index + 1,
+            )
+        )
+        self.outlet.close()
+        self._probes.close()
+
+    # -- what is asked ---------------------------------------------------------------------------------------------------------
+
+    def command(self, name: str, by: By, args: Mapping[str, Param | None]) -> None:
+        """What was asked, and by whom."""
+        self.outlet.emit(Command(t_s=self.pump.now_s(), name=name, by=by, args=dict(args)))  # type: ignore[arg-type]
+
+    def note(self, text: str) -> None:
+        """What the user wrote."""
+        self.outlet.emit(Note(t_s=self.pump.now_s(), text=text))
+
+    def step(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
+        """The load was told to go to `users`: a new level. A step by hand ends a plan."""
+        if by == "user":
+            self._plan = PlanCursor(())
+        if not self.steering.is_open:
+            return  # kept as wanted until the service is ready
+        self._close_level()
+        self._course.epoch = self.target.epoch
+        self.outlet.emit(self._course.open(self.pump.now_s(), users, spawn_rate, by, ramp=ramp))
+
+    def restart(self, params: Mapping[str, Param]) -> None:
+        """Users go to zero, the target restarts; then users come back in a new level."""
+        self._close_level()
+        self.steering.shut()
+        self.target.restart(params)
+
+    def _on_ready(self) -> None:
+        assert self._probes is not None
+        self._probes.watch(self.service.pid, self.service.port, self.service.metrics_url)
+        first = self._course.index < 0
+        if first and self._plan.steps:
+            self.steering.is_open = True
+            self._advance_plan()
+        elif first and self.workload.shape is not None and self.options.follow_shape:
+            self.steering.follow_shape()
+        else:
+            self.step(self.steering.wanted, "user", self.steering.open())
+
+    # -- what load and target tell -----------------------------------------------------------------------------------------------
+
+    def load_report(self, report: Report) -> None:
+        """Of the load thread."""
+        match report:
+            case Spawned(users, at_s):
+                if users == self.steering.wanted:
+                    self._course.spawned(self.pump.at_s(at_s))
+                    self._plan.spawned(self.pump.at_s(at_s))
+            case ShapeStep(users, spawn_rate):
+                self._follow_shape(users, spawn_rate)
+            case ShapeEnded():
+                self.step(0, "plan", self.steering.step(0))
+                self.outcome.finish("shape finished")
+
+    def target_report(self, report: TargetReport) -> None:
+        """Of the supervisor; those on earlier runs and on the null responder are not ours."""
+        if not self.service.is_current(report):
+            return
+        if isinstance(report, Output):
+            for line in report.lines:
+                self.gate.add("target", "info", line)
+            if report.dropped:
+                self.gate.add("capexplorer", "warning", f"{report.dropped} lines of the target's output were left out")
+        self.target.on_report(report)
+
+    def _follow_shape(self, users: int, spawn_rate: float) -> None:
+        """A shape that changes before its level settled is a ramp: one level, binned by user count."""
+        opened = self._course.opened
+        self.steering.wanted, self._shape_changed_s = users, self.pump.now_s()
+        if opened is None or not opened.ramp:
+            moving = opened is not None and opened.by == "plan" and self._course.phase != "settled"
+            self.step(users, "plan", spawn_rate, ramp=moving)
+
+    def _advance_plan(self) -> None:
+        step = self._plan.due(self.pump.now_s())
+        if step is not None:
+            self.step(step.users, "plan", self.steering.step(step.users))
+        elif self._plan.finished and self._plan.steps:
+            self._close_level()
+            self.outcome.finish("plan finished")
+
+    def _close_level(self) -> None:
+        closed = self._course.close(self.pump.now_s())
+        if closed is not None:
+            self.outlet.emit(closed)
+
+    # -- every second ------------------------------------------------------------------------------------------------------------
+
+    def tick(self, started_s: float, ended_s: float) -> None:
+        """What users did and probes read since the last tick, as a sample."""
+        assert self._probes is not None
+        self._end_ramp(ended_s)
+        tick, lag, users = self.host.recorder.drain(), self.host.lag.drain(), self.host.users
+        exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
+        readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted)
+        phase, settled = self._course.tick(started_s, ended_s, users, tick)
+        sample = sampling.build(
+            started_s=started_s,
+            ended_s=ended_s,
+            level=max(0, self._course.index),
+            users=users,
+            wanted=self.steering.wanted,
+            phase=phase,
+            settled=settled,
+            tick=tick,
+            work=self._work.read(tick, readings.app),
+            lag=lag,
+            readings=readings,
+        )
+        self._course.add(sample)
+        self._requests += tick.all_requests
+        self._failures += sum(failure.count for failure in tick.failures)
+        self._emit_log()
+        mark = self._user_errors.mark(self.host, ended_s, self.target.epoch, self.steering.wanted)
+        if mark is not None:
+            self.outlet.emit(mark)
+        self.outlet.emit(sample)
+        self.outlet.flush()
+
+    def _end_ramp(self, now_s: float) -> None:
+        opened = self._course.opened
+        if opened is not None and opened.ramp and now_s - self._shape_changed_s >= RAMP_OVER_S:
+            self.step(self.steering.wanted, "plan", opened.spawn_rate)
+
+    def _emit_log(self) -> None:
+        for log in self.gate.drain(self.pump.now_s()):
+            self.outlet.emit(log)
+
+    # -- failing -----------------------------------------------------------------------------------------------------------------
+
+    def _on_log_failure(self, error: LogWriteError) -> None:
+        """Users go to zero; what can no longer be written is still shown."""
+        if self._log_failed:
+            return
+        self._log_failed = True
+        self.steering.shut()
+        self._show_critical(str(error))
+        mark = Mark(
+            t_s=self.pump.now_s(),
+            key="cause:log_write_failed",
+            state="open",
+            kind="cause",
+            id="log_write_failed",
+            severity="critical",
+            confidence="high",
+            evidence={"error": str(error)},
+            advice="free space on the disk of the sessions folder; users went to zero, nothing recorded is lost",
+        )
+        self.outlet.show(mark)
+        self.outcome.fail(str(error), 4)
+
+    def _on_defect(self, text: str) -> None:
+        self.steering.shut()
+        self._show_critical(text)
+        self.outcome.fail(f"a defect in capexplorer: {text.strip().splitlines()[-1]}", 1, tuple(text.splitlines()))
+
+    def _show_critical(self, text: str) -> None:
+        self.outlet.show(Log(t_s=self.pump.now_s(), source="capexplorer", level="critical", text=text))

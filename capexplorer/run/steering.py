@@ -1,0 +1,53 @@
+"""How many users are wanted, and the one way by which that reaches the load. Called from the screen's and the pump's thread."""
+
+from __future__ import annotations
+
+from ..load.host import LoadHost
+
+SPAWN_RATE_MOST = 100.0
+"""Users a second, unless told otherwise; beyond it Locust itself warns."""
+
+
+class Steering:
+    """`wanted` is kept while the gate is shut (no service yet, or none any more), and takes effect when it opens."""
+
+    def __init__(self, wanted: int, spawn_rate: float | None) -> None:
+        self.wanted = wanted
+        self.spawn_rate = spawn_rate
+        self.is_open = False
+        self.host: LoadHost | None = None
+
+    def step(self, users: int) -> float:
+        """To `users`; returns the spawn rate in users a second."""
+        rate = self.rate(self.wanted, users)
+        self.wanted = users
+        if self.is_open and self.host is not None:
+            self.host.set_users(users, rate)
+        return rate
+
+    def open(self) -> float:
+        """Let users run: as many as are wanted."""
+        self.is_open = True
+        rate = self.rate(0, self.wanted)
+        if self.host is not None:
+            self.host.set_users(self.wanted, rate)
+        return rate
+
+    def follow_shape(self) -> None:
+        """Let users run as the locustfile's shape says."""
+        self.is_open = True
+        if self.host is not None:
+            self.host.start_shape()
+
+    def shut(self) -> None:
+        """No users, at once; what is wanted is kept."""
+        self.is_open = False
+        if self.host is not None:
+            self.host.set_users(0, max(1.0, float(self.host.users)))
+
+    def rate(self, before: int, users: int) -> float:
+        """The spawn rate of a step: as told, else the difference in one second, at most 100 a second; to zero always at once."""
+        difference = float(max(1, abs(users - before)))
+        if users == 0:
+            return difference
+        return self.spawn_rate if self.spawn_rate is not None else min(SPAWN_RATE_MOST, difference)

@@ -1,0 +1,126 @@
+"""The target's life as events: starting, ready, stopping, stopped, died, failed. In the pump's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..errors import TargetError
+from ..load import native
+from ..model.events import Event, Target, TargetState
+from ..model.stream import Param
+from ..target.reports import Exited, Report
+from .outcome import Outcome
+from .service import Service
+
+STOP_S = 8.0
+
+
+class TargetLife:
+    """Brings the service up, and tells what becomes of it. `on_ready` is called when users may run."""
+
+    def __init__(
+        self,
+        service: Service,
+        outcome: Outcome,
+        *,
+        post: Callable[[Callable[[], None]], None],
+        emit: Callable[[Event], None],
+        now_s: Callable[[], float],
+        on_ready: Callable[[], None],
+    ) -> None:
+        self.service = service
+        self.epoch = 0
+        self.state: TargetState | None = None
+        self._outcome = outcome
+        self._post, self._emit, self._now_s = post, emit, now_s
+        self._on_ready = on_ready
+
+    def begin(self) -> None:
+        """Start it, or take the service that runs already."""
+        if self.service.spec is None:
+            self._ready()
+        else:
+            self._bring_up(self.service.params)
+
+    def restart(self, params: Mapping[str, Param]) -> None:
+        """Stop and start with these parameters; others than before open an epoch."""
+        if dict(params) != self.service.params:
+            self.epoch += 1
+        if self.is_up:
+            self._tell("stopping", pid=self.service.pid)
+        self._bring_up(params)
+
+    def end(self, drain_until: Callable[[Callable[[], bool], float], bool]) -> None:
+        """Stop it and wait until it is gone."""
+        if self.service.spec is None or not self.is_up:
+            return
+        self._tell("stopping", pid=self.service.pid)
+        self.service.stop()
+        drain_until(lambda: not self.is_up, STOP_S)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether a process of ours may be there."""
+        return self.state in ("starting", "ready", "stopping")
+
+    def on_report(self, report: Report) -> None:
+        """A report of the supervisor on the current run. While starting, readiness tells what became of it."""
+        if not isinstance(report, Exited):
+            return
+        if self.state == "stopping":
+            self._tell("stopped", exit_code=report.code, signal=report.signal)
+        elif self.state == "ready":
+            self._tell("died", exit_code=report.code, signal=report.signal, output=report.output)
+            self._outcome.fail(f"{self.service.facts.name}: the target died: {report.how()}", 4, report.output)
+
+    def _bring_up(self, params: Mapping[str, Param]) -> None:
+        self._tell("starting", params=dict(params))
+
+        def body() -> None:
+            try:
+                self.service.bring_up(params)
+            except TargetError as error:
+                failure = error
+                self._post(lambda: self._failed(failure))
+            else:
+                self._post(self._ready)
+
+        native.start_thread(body)
+
+    def _failed(self, error: TargetError) -> None:
+        if self.state == "starting":
+            self._tell("failed", reason=str(error), output=error.output)
+            self._outcome.fail(str(error), 4, error.output)
+
+    def _ready(self) -> None:
+        if self.state not in (None, "starting"):
+            return  # ended meanwhile
+        self.service.find_pid()
+        self._tell("ready", pid=self.service.pid, params=self.service.params)
+        self._outcome.recover()
+        self._on_ready()
+
+    def _tell(
+        self,
+        state: TargetState,
+        *,
+        pid: int | None = None,
+        exit_code: int | None = None,
+        signal: str | None = None,
+        reason: str | None = None,
+        params: Mapping[str, Param] | None = None,
+        output: tuple[str, ...] = (),
+    ) -> None:
+        self.state = state
+        event = Target(
+            t_s=self._now_s(),
+            state=state,
+            epoch=self.epoch,
+            pid=pid,
+            exit_code=exit_code,
+            signal=signal,
+            reason=reason,
+            params=dict(params or {}),
+            output=output,
+        )
+        self._emit(event)

@@ -1,0 +1,131 @@
+"""Draws a chart to strips: the plot, and around it legend, scales, axis line and x labels.
+
+Pure and without numpy: it shares an interpreter, and its lock, with the generator.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ..look import Palette
+from .axis import Axis
+from .chart import Chart, Layout, layout
+from .ink import faded, style
+from .legend import legend_segments
+from .plot import draw_plot, tick_rows
+from .raster import DOTS_X, Raster
+
+
+def draw_chart(chart: Chart, palette: Palette, size: Size) -> list[Strip]:
+    """At most `size.height` strips of at most `size.width` cells."""
+    if size.width < 1 or size.height < 1:
+        return []
+    place = layout(chart, size)
+    raster = draw_plot(chart, palette, place.columns, place.rows)
+    strips = [Strip(legend_segments(chart.legend, palette, size.width))] if place.legend else []
+    strips += _plot_strips(raster, chart, palette, place)
+    if place.axis_line:
+        strips.append(Strip(_axis_line(chart, palette, place)))
+    if place.labels:
+        strips.append(Strip(_x_labels(chart, palette, place)))
+    return strips[: size.height]
+
+
+def message(text: str, palette: Palette, size: Size) -> list[Strip]:
+    """One muted line in the middle, wrapped at words where it is too long."""
+    if size.width < 1 or size.height < 1:
+        return []
+    lines = [
+        Strip([Segment(" " * ((size.width - len(line)) // 2)), Segment(line, style(palette.muted))])
+        for line in textwrap.wrap(text, size.width)[: size.height]
+    ]
+    return [Strip([])] * ((size.height - len(lines)) // 2) + lines
+
+
+def _plot_strips(raster: Raster, chart: Chart, palette: Palette, place: Layout) -> list[Strip]:
+    left = tick_rows(raster, chart.y)
+    right = tick_rows(raster, chart.right) if chart.right else {}
+    aside = _covered(chart.aside, chart.x, raster.columns) - _covered(chart.measured, chart.x, raster.columns)
+    label, line = style(palette.muted), style(palette.faint)
+
+    def shade(column: int, given: Style) -> Style:
+        return faded(given, palette.background) if column in aside else given
+
+    strips = []
+    for row in range(raster.rows):
+        segments = raster.row(row, shade if aside else None)
+        if place.left:
+            text = left.get(row, "")
+            segments[:0] = [Segment(text.rjust(place.left - 1), label), Segment("┤" if text else "│", line)]
+        if place.right:
+            text = right.get(row, "")
+            segments += [Segment("├" if text else "│", line), Segment(text.ljust(place.right - 1), style(palette.accent))]
+        strips.append(Strip(segments))
+    return strips
+
+
+def _axis_line(chart: Chart, palette: Palette, place: Layout) -> list[Segment]:
+    """Heavy where seconds count, dashed where they are set aside, light where there is nothing; tags over it."""
+    measured = _covered(chart.measured, chart.x, place.columns)
+    aside = _covered(chart.aside, chart.x, place.columns) - measured
+    ticked = {column for tick, _ in chart.x.ticks if (column := _column(chart.x, tick, place.columns)) is not None}
+    raster = Raster(place.columns, 1)
+    light, heavy = raster.ink(style(palette.faint)), raster.ink(style(palette.muted))
+    for column in range(place.columns):
+        if column in measured:
+            raster.text(column, 0, "┯" if column in ticked else "━", heavy)
+        elif column in aside:
+            raster.text(column, 0, "┬" if column in ticked else "╌", heavy)
+        else:
+            raster.text(column, 0, "┬" if column in ticked else "─", light)
+    _write_tags(raster, chart, place.columns)
+    ends = [Segment(" " * (place.left - 1)), Segment("└", style(palette.faint))] if place.left else []
+    closing = [Segment("┘", style(palette.faint))] if place.right else []
+    return ends + raster.row(0) + closing
+
+
+def _write_tags(raster: Raster, chart: Chart, columns: int) -> None:
+    placed = [(column, tag) for tag in chart.tags if (column := _column(chart.x, tag.x, columns)) is not None]
+    for index, (column, tag) in enumerate(placed):
+        ink = raster.ink(style(tag.color, bold=True))
+        raster.text(column, 0, tag.glyph, ink, over=True)
+        following = placed[index + 1][0] if index + 1 < len(placed) else columns
+        if tag.word and column + 1 + len(tag.word) < following:
+            raster.text(column + 1, 0, tag.word, ink, over=True)
+
+
+def _x_labels(chart: Chart, palette: Palette, place: Layout) -> list[Segment]:
+    """Each under its tick, pushed inside at the ends, left out where the one before is in the way."""
+    width = place.left + place.columns + place.right
+    line, end = [" "] * width, -1
+    for tick, label in chart.x.ticks:
+        column = _column(chart.x, tick, place.columns)
+        if column is None or len(label) > width:
+            continue
+        start = min(max(place.left + column - len(label) // 2, 0), width - len(label))
+        if start > end:
+            line[start : start + len(label)] = label
+            end = start + len(label)
+    return [Segment("".join(line), style(palette.muted))]
+
+
+def _covered(spans: Sequence[tuple[float, float]], axis: Axis, columns: int) -> set[int]:
+    """Cells whose middle lies in one of the spans."""
+    covered: set[int] = set()
+    for start, end in spans:
+        first, last = axis.fraction(start) * columns, axis.fraction(end) * columns
+        if not (math.isnan(first) or math.isnan(last)):
+            covered.update(range(max(math.ceil(first - 0.5), 0), min(math.ceil(last - 0.5), columns)))
+    return covered
+
+
+def _column(axis: Axis, x: float, columns: int) -> int | None:
+    fraction = axis.fraction(x)
+    return min(round(fraction * (columns * DOTS_X - 1)) // DOTS_X, columns - 1) if 0 <= fraction <= 1 else None

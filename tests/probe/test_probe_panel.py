@@ -1,0 +1,158 @@
+"""All probes together: what the recorder calls, when descriptors run out, under gevent, and when the target changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from capexplorer.model.readings import PortsReading, TargetReading
+from capexplorer.probe import portable
+from capexplorer.probe.listener import listening_pid
+from capexplorer.probe.panel import Probes
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux")
+
+_EMFILE = """
+import json, os, resource, socket, subprocess, sys, threading
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+from capexplorer.probe.panel import Probes
+listener = socket.create_server(("127.0.0.1", 0))
+tid = threading.get_native_id()
+probes = Probes(load_tid=tid, screen_tid=tid, recorder_tid=tid)
+probes.watch(child.pid, listener.getsockname()[1], f"http://127.0.0.1:{listener.getsockname()[1]}/")
+resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+probes.read(1.0)
+held = []
+try:
+    while True:
+        held.append(os.open("/dev/null", os.O_RDONLY))
+except OSError as error:
+    exhausted = error.errno
+readings = probes.read(1.0)
+told = {name: {field: getattr(reading, field) for field in reading.__struct_fields__} for name, reading in
+        (("generator", readings.generator), ("target", readings.targets[0]), ("host", readings.host),
+         ("ports", readings.ports), ("tcp", readings.tcp))}
+for fd in held:
+    os.close(fd)
+probes.close()
+child.kill()
+child.wait()
+print(json.dumps([exhausted, told, readings.app]))
+"""
+
+_GEVENT = """
+import gevent.monkey
+gevent.monkey.patch_all()
+import gevent, json, sys
+from gevent.monkey import get_original
+start, now = get_original("_thread", "start_new_thread"), get_original("time", "sleep")
+from capexplorer.probe.panel import Probes
+import socket, os
+listener = socket.create_server(("127.0.0.1", 0))
+told = []
+def record():
+    probes = Probes(recorder_tid=None)
+    probes.watch(os.getpid(), listener.getsockname()[1], f"http://127.0.0.1:{listener.getsockname()[1]}/")
+    probes.read(1.0)
+    readings = probes.read(1.0)
+    probes.close()
+    told.append([readings.ports.capacity, readings.ports.used, readings.targets[0].listen_backlog, readings.app])
+start(record, ())
+while not told:
+    gevent.sleep(0.01)
+print(json.dumps(told[0]))
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+def run(code: str) -> Any:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+@linux
+def test_when_descriptors_run_out_everything_opened_before_is_still_read() -> None:
+    exhausted, told, app = run(_EMFILE)
+    assert exhausted == 24
+    generator, target, host, ports, tcp = (told[name] for name in ("generator", "target", "host", "ports", "tcp"))
+    assert generator["fds"] == generator["fds_limit"] == 100
+    assert generator["cpu_ratio"] is not None and generator["rss_bytes"] > 0
+    assert (target["alive"], target["processes"], target["cpu_ratio"]) == (True, 1, 0.0)
+    assert target["rss_bytes"] > 0 and target["fds"] > 0 and target["listen_queue"] is not None
+    assert target["busiest_thread_ratio"] is None, "threads must be listed anew, and that takes a descriptor"
+    assert host["cpu_ratio"] is not None and host["memory_used_bytes"] > 0
+    assert ports["used"] is not None and ports["capacity"] > 0
+    assert tcp["active_opens"] is not None
+    assert app is None
+
+
+@linux
+def test_the_panel_reads_in_a_native_thread_of_a_patched_process() -> None:
+    capacity, used, backlog, app = run(_GEVENT)
+    assert capacity > 0 and used is not None and backlog > 0
+    assert app is None, "nobody answers"
+
+
+def test_no_module_of_this_room_uses_what_gevent_replaces() -> None:
+    rooms = "capexplorer.probe.panel, capexplorer.probe.facts, capexplorer.probe.listener"
+    modules = set(run(f"import sys, json, {rooms}; print(json.dumps(sorted(sys.modules)))"))
+    assert not modules & {"socket", "subprocess", "gevent", "locust", "selectors", "ssl", "psutil"}
+    assert {name for name in modules if name.startswith("capexplorer.") and not name.startswith("capexplorer.probe")} <= {
+        "capexplorer.model",
+        "capexplorer.model.events",
+        "capexplorer.model.readings",
+    }
+
+
+@linux
+def test_the_panel_turns_to_another_target_and_gives_all_descriptors_back() -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    probes = Probes()
+    assert probes.read(1.0).targets == ()
+    sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen(sleeper) as first, subprocess.Popen(sleeper) as second:
+        probes.watch(first.pid)
+        assert [target.pid for target in probes.read(1.0).targets] == [first.pid]
+        probes.watch(second.pid)
+        probes.watch(second.pid)
+        readings = probes.read(1.0)
+        assert [(target.pid, target.cpu_ratio) for target in readings.targets] == [(second.pid, None)], "nothing of the old one"
+        first.kill()
+        second.kill()
+        second.wait()
+        assert probes.read(1.0).targets == (TargetReading(pid=second.pid, alive=False, processes=0),)
+    probes.watch(None)
+    assert probes.read(1.0).targets == ()
+    probes.close()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_who_listens_is_found_by_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert listening_pid(port) == os.getpid()
+    assert listening_pid(port) is None
+
+
+def test_where_there_is_no_proc_psutil_tells_what_it_can() -> None:
+    generator, host, target = portable.GeneratorProbe(None, None, None), portable.HostProbe(), portable.TargetProbe(os.getpid())
+    for probe in (generator, host, target):
+        probe.read(1.0)
+    sum(range(2_000_000))
+    mine, machine, tree = generator.read(1.0), host.read(1.0), target.read(1.0)
+    assert mine.process_cpu_ratio is not None and mine.process_cpu_ratio > 0
+    assert mine.rss_bytes is not None and mine.cpu_ratio is None
+    assert machine.cpu_ratio is None or machine.cpu_ratio >= 0
+    assert machine.memory_total_bytes is not None
+    assert tree.alive and tree.processes is not None and tree.cpu_ratio is not None and tree.rss_bytes is not None
+    assert portable.PortsProbe().read(1.0) == PortsReading()
+    assert portable.TargetProbe(2**22 + 1).read(1.0) == TargetReading(pid=2**22 + 1, alive=False)

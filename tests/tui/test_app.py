@@ -1,0 +1,446 @@
+"""The app over a fake source: each key is one call, the screen answers at once, and nothing foreign steers it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from capexplorer.model.events import Command, Ended, Event, Log, Target
+from capexplorer.tui.app import Ending, ExplorerApp
+from capexplorer.tui.panes.pane import Pane
+from capexplorer.tui.screens.ask import Ask, Confirm, Leave
+from capexplorer.tui.screens.help import Help
+from capexplorer.tui.screens.live import PANES
+from capexplorer.tui.screens.target_form import TargetForm
+
+from .fakes import HOSTILE, FakeControls, FakeSource, Session, died, header, session
+
+WIDE, NARROW = (120, 40), (80, 24)
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class Stage:
+    """An app under test with what stands at its seams."""
+
+    def __init__(self, events: Sequence[Event] = (), *, wanted: int = 1, max_users: int = 2_000, live: bool = True) -> None:
+        self.source, self.controls = FakeSource(events), FakeControls(wanted, max_users)
+        self.app = ExplorerApp(self.source, self.controls if live else None)
+
+    @contextlib.asynccontextmanager
+    async def run(self, size: tuple[int, int] = NARROW) -> AsyncIterator[Pilot[Ending]]:
+        async with self.app.run_test(size=size) as pilot:
+            await pilot.pause()
+            yield pilot
+
+    def screen_text(self) -> str:
+        """What one would read on the terminal."""
+        lines = self.app.screen._compositor.render_strips()
+        return "\n".join(strip.text for strip in lines)
+
+    def shown(self) -> list[str]:
+        return [str(pane.id) for pane in self.app.live.query(Pane) if pane.display]
+
+
+# -- keys
+
+
+@pytest.mark.parametrize(
+    ("keys", "calls"),
+    [
+        (["+"], [("set_users", 2)]),
+        (["="], [("set_users", 2)]),
+        (["up"], [("set_users", 2)]),
+        (["-"], [("set_users", 0)]),
+        (["_"], [("set_users", 0)]),
+        (["down"], [("set_users", 0)]),
+        (["]"], [("set_step", 2)]),
+        (["."], [("set_step", 2)]),
+        (["]", "]", "["], [("set_step", 2), ("set_step", 5), ("set_step", 2)]),
+        (["]", "]", ","], [("set_step", 2), ("set_step", 5), ("set_step", 2)]),
+        (["m"], [("new_level",)]),
+        (["x"], [("zero",)]),
+        (["g", "2", "enter"], [("set_users", 2)]),
+        (["r", "5", "enter"], [("set_spawn_rate", 5.0)]),
+        (["r", "enter"], [("set_spawn_rate", None)]),
+        (["n", "h", "i", "enter"], [("note", "hi")]),
+        (["t", "enter"], [("restart_target", {})]),
+    ],
+)
+async def test_a_key_is_one_call_even_before_the_first_event(keys: list[str], calls: list[tuple[object, ...]]) -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press(*keys)
+        assert stage.controls.calls == calls
+
+
+async def test_steps_typed_quickly_add_up_and_show_at_once() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press("+", "+", "+", "]", "-")
+        assert stage.controls.wanted == 2
+        assert "users 0 → 2" in stage.screen_text()
+        assert "step 2" in stage.screen_text()
+
+
+async def test_steps_never_leave_the_known_sizes() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press("[")
+        assert stage.controls.calls == []
+        assert "the smallest" in stage.screen_text()
+        await pilot.press(*["]"] * 12)
+        assert stage.controls.calls[-1] == ("set_step", 500)
+        assert len(stage.controls.calls) == 8
+
+
+async def test_the_guard_says_so() -> None:
+    stage = Stage(wanted=10, max_users=10)
+    async with stage.run() as pilot:
+        await pilot.press("+")
+        assert stage.controls.calls == []
+        assert "guard: at most 10 users" in stage.screen_text()
+
+
+async def test_a_step_over_the_guard_goes_to_it_and_says_so() -> None:
+    stage = Stage(wanted=9, max_users=10)
+    async with stage.run() as pilot:
+        await pilot.press("]", "+")
+        assert stage.controls.wanted == 10
+        assert "guard: at most 10 users" in stage.screen_text()
+
+
+async def test_a_replay_has_nothing_to_steer() -> None:
+    stage = Stage(session(), live=False)
+    async with stage.run() as pilot:
+        await pilot.press("+", "x", "n", "t", "g")
+        assert stage.controls.calls == []
+        assert "no load to steer" in stage.screen_text()
+        await pilot.press("q")
+    assert stage.app.return_value == Ending("user")
+
+
+# -- questions
+
+
+async def test_far_beyond_the_highest_is_asked_about() -> None:
+    stage = Stage(session(), wanted=80)
+    async with stage.run() as pilot:
+        await pilot.press("g", "1", "6", "1", "enter")
+        await pilot.pause()
+        assert isinstance(stage.app.screen, Confirm)
+        await pilot.press("escape")
+        assert stage.controls.calls == []
+        await pilot.press("g", "1", "6", "1", "enter", "y")
+        assert stage.controls.calls == [("set_users", 161)]
+
+
+async def test_twice_the_highest_is_not_asked_about() -> None:
+    stage = Stage(session(), wanted=80)
+    async with stage.run() as pilot:
+        await pilot.press("g", "1", "6", "0", "enter")
+        assert stage.controls.calls == [("set_users", 160)]
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "expected"),
+    [
+        ("g", "abc", "expected a whole number, 0 to 2,000"),
+        ("g", "", "expected a whole number, 0 to 2,000"),
+        ("g", "2001", "at most 2,000 users"),
+        ("r", "-1", "expected users a second"),
+        ("r", "nan", "expected users a second"),
+        ("n", "", "nothing written yet"),
+    ],
+)
+async def test_bad_input_says_what_is_expected_and_stays(key: str, typed: str, expected: str) -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press(key)
+        await pilot.pause()
+        stage.app.screen.query_one(Input).value = typed
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(stage.app.screen, Ask)
+        assert expected in stage.screen_text()
+        await pilot.press("escape")
+        assert stage.controls.calls == []
+
+
+async def test_a_note_is_kept_as_written() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press("n")
+        await pilot.pause()
+        stage.app.screen.query_one(Input).value = "[bold]x[/] 🎉 \u00e9"
+        await pilot.press("enter")
+        assert stage.controls.calls == [("note", "[bold]x[/] 🎉 \u00e9")]
+
+
+async def test_the_target_restarts_with_what_was_changed() -> None:
+    stage = Stage([header()])
+    async with stage.run() as pilot:
+        await pilot.press("t")
+        await pilot.pause()
+        assert "Restart mixed" in stage.screen_text()
+        fields = {field.name: field for field in stage.app.screen.query(Input)}
+        fields["threads"].value = "many"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(stage.app.screen, TargetForm)
+        assert "expected a whole number, got many" in stage.screen_text()
+        fields["threads"].value, fields["server"].value = "16", ""
+        await pilot.press("enter")
+        assert stage.controls.calls == [("restart_target", {"threads": "16"})]
+
+
+async def test_a_service_that_is_not_ours_is_not_restarted() -> None:
+    stage = Stage()
+    stage.controls.can_restart = False
+    async with stage.run() as pilot:
+        await pilot.press("t")
+        assert not isinstance(stage.app.screen, TargetForm)
+        assert "not started by capexplorer" in stage.screen_text()
+
+
+# -- leaving
+
+
+@pytest.mark.parametrize("quit_key", ["q", "ctrl+c", "ctrl+q"])
+@pytest.mark.parametrize("yes", ["enter", "y", "ctrl+c"])
+async def test_quitting_asks_once_while_load_runs(quit_key: str, yes: str) -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press(quit_key)
+        await pilot.pause()
+        assert isinstance(stage.app.screen, Leave)
+        await pilot.press(yes)
+    assert stage.app.return_value == Ending("user")
+    assert stage.controls.calls == [("quit",)]
+
+
+@pytest.mark.parametrize("no", ["escape", "n"])
+async def test_quitting_can_be_thought_over(no: str) -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press("q", no, "+")
+        assert stage.controls.calls == [("set_users", 2)]
+
+
+async def test_quitting_does_not_ask_without_load() -> None:
+    stage = Stage(wanted=0)
+    async with stage.run() as pilot:
+        await pilot.press("q")
+    assert stage.app.return_value == Ending("user")
+
+
+async def test_ctrl_c_quits_from_a_question_too() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press("n", "ctrl+c")
+        await pilot.pause()
+        assert isinstance(stage.app.screen, Leave)
+
+
+async def test_a_signal_ends_it_and_is_told() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        stage.app.request_exit("SIGTERM")
+        await pilot.pause()
+    assert stage.app.return_value == Ending("signal", "SIGTERM")
+
+
+async def test_a_signal_before_the_first_paint_ends_it_too() -> None:
+    stage = Stage()
+    stage.app.request_exit("SIGINT")
+    async with stage.run():
+        pass
+    assert stage.app.return_value == Ending("signal", "SIGINT")
+
+
+# -- panes and tabs
+
+
+async def test_wide_shows_six_panes_and_narrow_one_behind_tabs() -> None:
+    stage = Stage(session())
+    async with stage.run(WIDE) as pilot:
+        assert stage.shown() == [name for name, _ in PANES[:6]]
+        await pilot.resize_terminal(*NARROW)
+        await pilot.pause()
+        assert stage.shown() == ["throughput"]
+        assert "1 throughput" in stage.screen_text()
+        await pilot.resize_terminal(*WIDE)
+        await pilot.pause()
+        assert len(stage.shown()) == 6
+
+
+async def test_tabs_are_walked_and_numbered() -> None:
+    stage = Stage(session())
+    async with stage.run() as pilot:
+        for index, (name, _) in enumerate(PANES, 1):
+            await pilot.press(str(index))
+            assert stage.shown() == [name]
+        await pilot.press("tab")
+        assert stage.shown() == ["throughput"]
+        await pilot.press("shift+tab")
+        assert stage.shown() == ["log"]
+
+
+async def test_maximise_shows_the_pane_in_focus_alone_and_back() -> None:
+    stage = Stage(session())
+    async with stage.run(WIDE) as pilot:
+        await pilot.press("tab", "tab", "z")
+        assert stage.shown() == ["curve"]
+        await pilot.press("z")
+        assert len(stage.shown()) == 6
+
+
+async def test_the_log_comes_and_goes() -> None:
+    stage = Stage(session())
+    async with stage.run(WIDE) as pilot:
+        await pilot.press("5", "o")
+        assert stage.shown() == ["log"]
+        await pilot.press("o")
+        assert len(stage.shown()) == 6
+        assert stage.app.focused is not None and stage.app.focused.id == "endpoints"
+
+
+async def test_hold_freezes_the_panes_while_events_still_fold() -> None:
+    made = Session()
+    stage = Stage([header(), *made.open(10), *(made.tick() for _ in range(8))], wanted=10)
+    async with stage.run() as pilot:
+        await pilot.press("5", "space")
+        await pilot.pause()
+        before = stage.screen_text().splitlines()[3:]
+        assert "HOLD" in stage.screen_text()
+        stage.source.send(*(made.tick() for _ in range(5)))
+        await pilot.pause()
+        assert stage.screen_text().splitlines()[3:] == before
+        assert len(stage.app.timeline) == 13
+        await pilot.press("space")
+        await pilot.pause()
+        assert stage.screen_text().splitlines()[3:] != before
+        assert "HOLD" not in stage.screen_text()
+
+
+async def test_window_and_log_scale_reach_the_panes() -> None:
+    stage = Stage(session())
+    async with stage.run() as pilot:
+        await pilot.press("2", "w", "l")
+        look = stage.app.live.query_one("#latency", Pane).look
+        assert (look.window_s, look.log_latency, look.large) == (900.0, True, True)
+        await pilot.press("w", "w")
+        assert stage.app.live.query_one("#latency", Pane).look.window_s == 60.0
+
+
+async def test_help_names_every_key_and_closes() -> None:
+    stage = Stage()
+    async with stage.run(WIDE) as pilot:
+        await pilot.press("?")
+        await pilot.pause()
+        assert isinstance(stage.app.screen, Help)
+        for word in ("settling", "Grey figures", "autom", "restart the target", "hold"):
+            assert word in stage.screen_text()
+        await pilot.press("escape", "+")
+        assert stage.controls.calls == [("set_users", 2)]
+
+
+async def test_the_palette_does_what_keys_do() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.press(*"zero at once")
+        await stage.app.workers.wait_for_complete()
+        await pilot.pause(0.3)
+        await pilot.press("enter")
+        await pilot.pause(0.3)
+        assert stage.controls.calls == [("zero",)]
+
+
+async def test_every_theme_draws() -> None:
+    stage = Stage(session())
+    async with stage.run(WIDE) as pilot:
+        for name in list(stage.app.available_themes):
+            stage.app.theme = name
+            await pilot.pause()
+            assert "users 80" in stage.screen_text()
+
+
+# -- what is wrong is seen
+
+
+async def test_a_dead_target_is_told_with_its_last_words_and_load_can_still_be_stepped() -> None:
+    stage = Stage([*session(), died(70.0)], wanted=80)
+    async with stage.run() as pilot:
+        text = stage.screen_text()
+        assert "target died (exit code 3): ended by itself; t restarts it" in text
+        assert "MemoryError" in text
+        await pilot.press("-")
+        assert stage.controls.calls == [("set_users", 79)]
+
+
+async def test_a_log_that_cannot_be_written_is_told() -> None:
+    stage = Stage(session())
+    async with stage.run() as pilot:
+        stage.source.send(Log(t_s=62.0, source="capexplorer", level="critical", text="session log: no space left on device"))
+        await pilot.pause()
+        await pilot.pause()
+        assert "session log: no space left on device" in stage.screen_text()
+
+
+async def test_an_ended_session_says_so_and_is_not_steered() -> None:
+    stage = Stage([*session(), Ended(t_s=70.0, reason="stop rule: failure ratio")], wanted=80)
+    async with stage.run() as pilot:
+        assert "session ended: stop rule: failure ratio" in stage.screen_text()
+        await pilot.press("+")
+        assert stage.controls.calls == []
+        await pilot.press("q")
+    assert stage.app.return_value == Ending("user")
+
+
+async def test_commands_and_target_states_show_without_waiting_for_a_sample() -> None:
+    stage = Stage([header()])
+    async with stage.run() as pilot:
+        await pilot.press("6")
+        stage.source.send(Target(t_s=0.2, state="starting"), Command(t_s=0.3, name="users", args={"users": 7}))
+        await pilot.pause()
+        await pilot.pause()
+        assert "starting" in stage.screen_text()
+        assert "users → 7" in stage.screen_text()
+
+
+@pytest.mark.parametrize("key", ["1", "2", "3", "4", "5", "6", "7"])
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_hostile_text_is_shown_as_text(key: str, size: tuple[int, int]) -> None:
+    stage = Stage([*session(), died(70.0)])
+    async with stage.run(size) as pilot:
+        await pilot.press(key, "z")
+        await pilot.pause()
+        text = stage.screen_text()
+        for character in ("\x1b", "\x9b", "\x07", "\u202e"):
+            assert character in HOSTILE and character not in text
+        assert all(len(line.encode("utf-8")) > 0 for line in text.splitlines())
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE, (60, 15), (200, 60)])
+async def test_nothing_is_raised_for_an_empty_timeline(size: tuple[int, int]) -> None:
+    stage = Stage()
+    async with stage.run(size) as pilot:
+        await pilot.press(*"1234567", "z", "w", "l", "space", "space", "o", "?")
+        await pilot.pause()
+
+
+async def test_the_widest_key_line_fits_eighty_columns() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press(*["]"] * 8)
+        assert stage.screen_text().splitlines()[-1].rstrip().endswith("? help  q quit")
