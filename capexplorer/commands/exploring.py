@@ -33,6 +33,8 @@ def _headless(options: RunOptions) -> int:
     with live_run(options) as (run, capture):
         from .headless import watch
 
+        if not options.steps and run.recording.workload.shape is None:
+            raise InputError(f"--headless: needs --plan: {options.locustfile} has no shape that would end the run")
         run.recording.on_path = lambda path: click.echo(path, file=capture.stdout)
         with signals_to(run.outcome.interrupt):
             watch(run, run.outcome, capture.stderr)

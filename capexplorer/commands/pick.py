@@ -1,4 +1,4 @@
-"""A bare `capexplorer`: the picker. What is picked is run in a fresh process image, so that gevent patches before anything else."""
+"""A bare `capexplorer`: the picker. What is picked runs in a fresh process image: gevent must patch before anything else."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib import metadata
 
 from ..load import floor
@@ -16,15 +16,17 @@ from ..session.names import new_path
 from ..session.writer import SessionWriter
 from .options import RunOptions
 from .pump import INTERVAL_S
-from .service import Service, measure_floors
+from .service import Service
 
 VERSIONED = ("capexplorer", "locust", "gevent", "geventhttpclient", "requests", "textual", "hdrhistogram")
 
 
-def build_header(options: RunOptions, host: LoadHost, workload: Workload, service: Service) -> tuple[Header, SessionWriter]:
-    """The header and the log it is to be written to. Raises LogWriteError: the log cannot be created."""
-    now = datetime.now().astimezone()
-    session_id, path = new_path(options.sessions_dir, options.name, now)
+def build_header(
+    options: RunOptions, host: LoadHost, workload: Workload, service: Service, now_s: float
+) -> tuple[Header, SessionWriter]:
+    """The header, and the log it is to be written to. `now_s`: the session's time. Raises LogWriteError."""
+    began = datetime.now().astimezone() - timedelta(seconds=now_s)  # the wall time at which `t_s` is 0
+    session_id, path = new_path(options.sessions_dir, options.name, began)
     writer = SessionWriter(path)
     floors: dict[str, ClientFloor] = {}
 
@@ -34,12 +36,12 @@ def build_header(options: RunOptions, host: LoadHost, workload: Workload, servic
             if found is not None:
                 floors[name] = found
 
-    measure_floors(service.supervisor, measure)
+    service.measure_floors(measure)
     header = Header(
         t_s=0.0,
         schema=SCHEMA,
         id=session_id,
-        started_at=now.isoformat(timespec="milliseconds"),
+        started_at=began.isoformat(timespec="milliseconds"),
         label=options.label,
         versions=versions(),
         client_floor_ms=floors,

@@ -67,7 +67,7 @@ class Recording:
     def open(self) -> None:
         """Floors, header, log, probes, target."""
         try:
-            header, self.outlet.writer = build_header(self.options, self.host, self.workload, self.service)
+            header, self.outlet.writer = build_header(self.options, self.host, self.workload, self.service, self.pump.now_s())
         except LogWriteError as error:
             self.outcome.fail(str(error), 4)
             self._show_critical(str(error))
@@ -158,8 +158,8 @@ class Recording:
                 self.outcome.finish("shape finished")
 
     def target_report(self, report: TargetReport) -> None:
-        """Of the supervisor; those on earlier runs and on the null responder are not ours."""
-        if not self.service.is_current(report):
+        """Of the supervisor; those on the null responder are not ours."""
+        if not self.service.is_ours(report):
             return
         if isinstance(report, Output):
             for line in report.lines:

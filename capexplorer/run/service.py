@@ -14,7 +14,7 @@ from ..model.stream import Param
 from ..probe.listener import listening_pid
 from ..target.ports import free_port
 from ..target.ready import wait_until_ready
-from ..target.reports import Exited, Output, Report, Started
+from ..target.reports import Report
 from ..target.spec import TargetSpec
 from ..target.supervisor import Supervisor
 from .options import RunOptions
@@ -36,7 +36,8 @@ class Service:
         self.port = free_port() if options.spec else urlsplit(options.url or "").port or _default_port(options.url)
         self.url = f"http://127.0.0.1:{self.port}" if options.spec else options.url or ""
         self.pid: int | None = None
-        self._run = 0
+        self._first_run = 1
+        """Runs of the supervisor before this one were not the target's, but the null responder's."""
 
     @property
     def facts(self) -> TargetFacts:
@@ -62,35 +63,32 @@ class Service:
         """Start (or restart) and wait until ready: blocks. Raises TargetError with the last output lines."""
         assert self.spec is not None, "a service that runs already is not ours to start"
         self.params = dict(params)
-        self._run = run = self.supervisor.start(self.spec, params, self.port)
+        run = self.supervisor.start(self.spec, params, self.port)
         wait_until_ready(self.supervisor, run, self.spec, self.port, sleep=native.sleep)
         self.pid = self.supervisor.pid
 
-    def is_current(self, report: Report) -> bool:
-        """Whether a report is of the target, not of an earlier run or of the null responder."""
-        return self._run != 0 and report.run == self._run
+    def is_ours(self, report: Report) -> bool:
+        """Whether a report is of the target, not of the null responder."""
+        return report.run >= self._first_run
 
     def stop(self) -> None:
         """Ask it to end; `Exited` tells."""
         if self.spec is not None:
             self.supervisor.stop()
 
-
-def measure_floors(supervisor: Supervisor, measure: Callable[[str], None]) -> None:
-    """Run `measure(url)` against a null responder in a process of its own. A floor that cannot be measured stays unknown."""
-    port = free_port()
-    try:
-        run = supervisor.start(NULL_RESPONDER, {}, port)
-        wait_until_ready(supervisor, run, NULL_RESPONDER, port, sleep=native.sleep)
-        measure(f"http://127.0.0.1:{port}")
-    except TargetError:
-        return
-    finally:
-        supervisor.stop()
+    def measure_floors(self, measure: Callable[[str], None]) -> None:
+        """Run `measure(url)` against a null responder in a process of its own. A floor that cannot be measured stays unknown."""
+        port = free_port()
+        try:
+            run = self.supervisor.start(NULL_RESPONDER, {}, port)
+            self._first_run = run + 1
+            wait_until_ready(self.supervisor, run, NULL_RESPONDER, port, sleep=native.sleep)
+            measure(f"http://127.0.0.1:{port}")
+        except TargetError:
+            return
+        finally:
+            self.supervisor.stop()
 
 
 def _default_port(url: str | None) -> int:
     return 443 if urlsplit(url or "").scheme == "https" else 80
-
-
-__all__ = ["Exited", "Output", "Report", "Service", "Started", "measure_floors"]

@@ -52,7 +52,7 @@ def _series(shown: TimePage, steps: tuple[array[float], array[float]], palette: 
     times, gap_s = shown.column("t_s"), shown.gap_s
     return (
         Series(times, shown.column("failures_rps"), palette.error, bars=True, gap=gap_s),
-        Series(times, shown.column("users"), palette.accent, Pattern.DOTTED, right=True, gap=gap_s),
+        Series(times, shown.column("users"), palette.accent, Pattern.DASHED, right=True, gap=gap_s),
         Series(*steps, palette.accent, Pattern.DASHED, staircase=True, right=True),
         Series(times, shown.column("throughput_rps"), palette.primary, Pattern.DOTTED, gap=gap_s),
         Series(times, shown.column("goodput_rps"), palette.secondary, gap=gap_s),

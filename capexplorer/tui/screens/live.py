@@ -71,17 +71,17 @@ class LiveScreen(Steering):
         self.log_latency = False
         self.held: Timeline | None = None
         self.palette = Palette()
+        self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
+        self.panes = [kind(id=name) for name, kind in PANES]
 
     # -- layout
 
     def compose(self) -> ComposeResult:
         """Status, tabs, panes, keys."""
-        yield StatusArea(id="status")
-        yield TabBar(id="tabs")
-        with Container(id="panes"):
-            for name, kind in PANES:
-                yield kind(id=name)
-        yield Static(id="keys", markup=False)
+        yield self.status
+        yield self.tabs
+        yield Container(*self.panes, id="panes")
+        yield self.keys
 
     def on_mount(self) -> None:
         """Follow the theme."""
@@ -103,18 +103,13 @@ class LiveScreen(Steering):
         """One pane stands alone."""
         return self.maximised or not self.wide or self.shown == LOG
 
-    @property
-    def panes(self) -> list[Pane]:
-        """In the order of their keys."""
-        return [self.query_one(f"#{name}", Pane) for name, _ in PANES]
-
     def lay_out(self) -> None:
         """Show the panes that this size and choice call for."""
         self.set_class(self.single, "-single")
         for index, pane in enumerate(self.panes):
             pane.display = index == self.shown if self.single else index != LOG
         self.panes[self.shown].focus()
-        self.query_one(TabBar).show(self.shown, self.palette)
+        self.tabs.show(self.shown, self.palette)
         self.call_after_refresh(self.draw)
 
     # -- drawing
@@ -131,14 +126,13 @@ class LiveScreen(Steering):
         """Status and keys."""
         if not self.is_mounted:
             return
-        self.query_one(StatusArea).show(self.timeline, self.view, self.palette)
-        keys = self.query_one("#keys", Static)
-        keys.update(Text(key_line(self.step, self.size.width - 1, live=self.controls is not None), no_wrap=True))
+        self.status.show(self.timeline, self.view, self.palette)
+        self.keys.update(Text(key_line(self.step, self.size.width - 1, live=self.controls is not None), no_wrap=True))
 
     def draw(self) -> None:
         """Everything, now."""
         self.status_changed()
-        self.query_one(TabBar).show(self.shown, self.palette)
+        self.tabs.show(self.shown, self.palette)
         for pane in self.panes:
             self._show(pane)
 

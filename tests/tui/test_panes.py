@@ -1,0 +1,329 @@
+"""What the table panes say, as lines of text: aligned, whole, and never steered by foreign text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from rich.cells import cell_len
+from textual.geometry import Size
+
+from capexplorer.model.events import (
+    Command,
+    EndpointTick,
+    FailureSignature,
+    FailureTick,
+    Log,
+    Mark,
+    Note,
+    Sample,
+    Target,
+    TargetFacts,
+)
+from capexplorer.model.readings import PortsReading, TcpReading
+from capexplorer.model.timeline import Timeline
+from capexplorer.tui.hold import moment
+from capexplorer.tui.look import Look, Palette
+from capexplorer.tui.panes.endpoints import EndpointsPane
+from capexplorer.tui.panes.journal import JournalPane
+from capexplorer.tui.panes.log import LogPane
+from capexplorer.tui.panes.pane import Pane
+from capexplorer.tui.panes.resources import ResourcesPane
+from capexplorer.tui.panes.status import View, status
+
+from .fakes import HOSTILE, Session, died, header, ready, session
+
+LARGE, SMALL = Size(78, 18), Size(58, 10)
+"""Insides of a pane at 80x24, and of one of six at 120x40."""
+
+TABLES: list[Callable[[], Pane]] = [ResourcesPane, EndpointsPane, JournalPane, LogPane]
+
+
+def drawn(pane: Pane, timeline: Timeline, size: Size = LARGE) -> list[str]:
+    look = Look(large=size == LARGE)
+    return [strip.text for strip in pane.draw(timeline, len(timeline) - 1, look, size)]
+
+
+def status_lines(timeline: Timeline, view: View | None = None, width: int = 78) -> list[str]:
+    return [strip.text for strip in status(timeline, view or View(wanted=timeline.wanted, max_users=2_000), Palette(), width)]
+
+
+def with_last(timeline: Timeline, **changes: object) -> Timeline:
+    assert timeline.last is not None
+    timeline.apply(msgspec.structs.replace(timeline.last, t_s=timeline.last.t_s + 1, **changes))
+    return timeline
+
+
+# -- all of them
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("size", [LARGE, SMALL, Size(20, 4), Size(1, 1), Size(200, 60)])
+def test_lines_fill_the_pane_exactly_and_no_more(kind: Callable[[], Pane], size: Size) -> None:
+    for timeline in (Timeline(), Timeline([header(), ready()]), Timeline([*session(), died(70.0)])):
+        lines = drawn(kind(), timeline, size)
+        assert len(lines) <= size.height
+        assert all(cell_len(line) == size.width for line in lines)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("size", [LARGE, SMALL])
+def test_drawing_is_pure(kind: Callable[[], Pane], size: Size) -> None:
+    timeline = Timeline(session())
+    assert drawn(kind(), timeline, size) == drawn(kind(), timeline, size)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_foreign_text_is_inert(kind: Callable[[], Pane]) -> None:
+    timeline = Timeline([*session(), died(70.0)])
+    signature = FailureSignature(types=(HOSTILE,), text=HOSTILE)
+    tick = EndpointTick(name=HOSTILE, method=HOSTILE, requests=1, failures=1)
+    with_last(
+        timeline,
+        phase="settling",
+        endpoints=(tick,),
+        failures=(FailureTick(name="/", method="GET", signature=signature, count=1),),
+    )
+    text = "\n".join([*drawn(kind(), timeline), *status_lines(timeline)])
+    assert not any(character in text for character in "\x1b\x9b\x07\u202e")
+
+
+def test_escapes_and_markup_are_shown_as_text() -> None:
+    text = " ".join(drawn(JournalPane(), Timeline([Note(t_s=1.0, text="\x1b[31mred [bold]b[/bold]")])))
+    assert "␛[31mred [bold]b[/bold]" in text
+
+
+# -- endpoints
+
+
+def test_a_settled_level_shows_its_settled_seconds() -> None:
+    timeline = Timeline(session([(50, 20)]))
+    lines = drawn(EndpointsPane(), timeline)
+    assert lines[0].strip() == "level 0, 50 users: settled 16 s"
+    assert lines[1].split() == ["requests", "req/s", "failed", "%", "p50", "p95", "p99", "max", "bytes"]
+    assert lines[2].split()[:2] == ["GET", "/health"]
+    assert lines[5].split()[0] == "all"
+
+
+def test_a_settling_level_shows_the_last_second_and_says_so() -> None:
+    lines = drawn(EndpointsPane(), Timeline(session([(50, 3)])))
+    assert lines[0].strip() == "level 0, 50 users: the last second, settling"
+
+
+def test_figures_stand_under_their_titles() -> None:
+    for size in (LARGE, SMALL):
+        titles, *rows = drawn(EndpointsPane(), Timeline(session([(50, 20)])), size)[1:6]
+        ends = {title: titles.index(title) + len(title) for title in titles.split()}
+        for row in rows:
+            assert all(row[end - 1] != " " and row[end : end + 1] in (" ", "") for end in ends.values())
+
+
+def test_narrow_keeps_rates_failures_and_percentiles() -> None:
+    titles = drawn(EndpointsPane(), Timeline(session([(50, 20)])), SMALL)[1].split()
+    assert titles == ["requests", "req/s", "%", "p50", "p95", "p99"]
+
+
+@pytest.mark.parametrize(("seconds", "grey"), [(6, {"p95", "p99"}), (14, {"p99"}), (60, set())])
+def test_percentiles_on_too_few_values_are_grey(seconds: int, grey: set[str]) -> None:
+    palette = Palette()
+    strips = EndpointsPane().draw(Timeline(session([(10, seconds)])), seconds - 1, Look(large=True), LARGE)
+    total = next(strip for strip in strips if strip.text.strip().startswith("all"))
+    figures = [segment for segment in total if segment.text.strip()][1:]
+    titles = ["requests", "req/s", "failed", "%", "p50", "p95", "p99"]
+    colors = {
+        title: segment.style and segment.style.color and segment.style.color.name
+        for title, segment in zip(titles, figures, strict=False)
+    }
+    assert {title for title in ("p50", "p95", "p99") if colors[title] == palette.muted} == grey
+
+
+def test_raw_failures_are_listed_with_their_count() -> None:
+    text = "\n".join(drawn(EndpointsPane(), Timeline(session([(80, 10)]))))
+    assert "failures of the session" in text
+    assert "GET /cpu: HTTP 503, HTTPError: ␛[31mred" in text
+
+
+def test_many_endpoints_scroll() -> None:
+    timeline = Timeline(session([(10, 3)]))
+    with_last(
+        timeline, phase="settling", endpoints=tuple(EndpointTick(name=f"/{i:03}", method="GET", requests=1) for i in range(60))
+    )
+    pane = EndpointsPane()
+    assert "/000" in "\n".join(drawn(pane, timeline))
+    pane.action_edge(1)
+    assert "all" in drawn(pane, timeline)[-1]
+    pane.action_page(-1)
+    assert "/059" in "\n".join(drawn(pane, timeline)) or "/05" in "\n".join(drawn(pane, timeline))
+
+
+def test_a_long_name_is_shortened_in_the_middle() -> None:
+    timeline = Timeline(session([(10, 3)]))
+    name = "/api/v1/customers/{id}/orders/{id}/lines"
+    with_last(timeline, phase="settling", endpoints=(EndpointTick(name=name, method="GET", requests=1),))
+    row = drawn(EndpointsPane(), timeline, SMALL)[2]
+    assert "…" in row and row.split("…")[1].split()[0].endswith("lines")
+
+
+# -- resources
+
+
+def test_resources_show_every_part_with_its_unit() -> None:
+    for size in (LARGE, SMALL):
+        text = "\n".join(drawn(ResourcesPane(), Timeline(session()), size))
+        for said in ("of 2 cores", "of 1 core", "MiB", "of 7.80 GiB", "ms p99", "of 28.2k", "TIME_WAIT", "KiB/s in"):
+            assert said in text, (said, size)
+
+
+def test_no_detail_is_cut() -> None:
+    whole = {part.strip() for line in drawn(ResourcesPane(), Timeline(session()), Size(200, 60)) for part in line.split(",")}
+    for size in (LARGE, SMALL):
+        for line in drawn(ResourcesPane(), Timeline(session()), size):
+            for part in line.split(",")[1:]:
+                assert any(part.strip() in each for each in whole)
+
+
+def test_unmeasured_is_a_dash_never_a_zero() -> None:
+    timeline = with_last(Timeline(session()), generator=None, host=None, ports=None, tcp=None, targets=())
+    text = "\n".join(drawn(ResourcesPane(), timeline))
+    assert "–" in text
+    assert not any(word.strip("%,") in ("0", "0.00") for word in text.split())
+
+
+@pytest.mark.parametrize(
+    ("ports", "warned"),
+    [
+        (PortsReading(capacity=1_000, used=100), False),
+        (PortsReading(capacity=1_000, used=801), True),
+        (PortsReading(capacity=1_000, used=100, burn_rate_per_s=8.0, exhausted_in_s=119.0), True),
+        (PortsReading(capacity=1_000, used=100, burn_rate_per_s=1.0, exhausted_in_s=900.0), False),
+    ],
+)
+def test_ports_warn_when_nearly_full_or_soon_full(ports: PortsReading, warned: bool) -> None:
+    lines = drawn(ResourcesPane(), with_last(Timeline(session()), ports=ports))
+    row = next(line for line in lines if line.startswith(" ports"))
+    assert (" !" in row) is warned
+
+
+def test_tcp_trouble_has_a_row_only_when_there_is_some() -> None:
+    quiet = with_last(Timeline(session()), tcp=TcpReading(listen_overflows=0, active_opens=9))
+    assert not any(line.startswith(" tcp") for line in drawn(ResourcesPane(), quiet))
+    trouble = with_last(Timeline(session()), tcp=TcpReading(listen_overflows=12))
+    assert any("listen overflows +12" in line for line in drawn(ResourcesPane(), trouble))
+
+
+# -- journal and log
+
+
+def test_the_journal_tells_commands_notes_marks_and_the_target() -> None:
+    timeline = Timeline(
+        [
+            Target(t_s=0.1, state="starting", params={"threads": 8}),
+            Command(t_s=1.0, name="users", args={"users": 10}),
+            Command(t_s=3.0, name="note", args={"text": "mine"}),
+            Note(t_s=3.0, text="mine"),
+            Mark(
+                t_s=5.0, key="k", state="open", kind="cause", id="ports_exhausted", users=120, severity="error", confidence="high"
+            ),
+            died(70.0),
+        ]
+    )
+    assert [line.strip() for line in drawn(JournalPane(), timeline)] == [
+        "00:00 ■ target starting: threads=8",
+        "00:01 › users → 10",
+        "00:03 ✎ mine",
+        "00:05 ◆ cause: ports exhausted at 120 users (high confidence)",
+        "01:10 ✗ target died (exit code 3): ended by itself",
+    ]
+
+
+def test_a_burst_of_steps_is_one_entry() -> None:
+    steps = [Command(t_s=1 + index / 10, name="users", args={"users": index}) for index in range(10)]
+    later = Command(t_s=9.0, name="users", args={"users": 50})
+    assert [line.strip() for line in drawn(JournalPane(), Timeline([*steps, later]))] == [
+        "00:01 › users → 9",
+        "00:09 › users → 50",
+    ]
+
+
+def test_the_newest_is_seen_and_older_ones_are_a_page_away() -> None:
+    pane, timeline = JournalPane(), Timeline([Note(t_s=float(index), text=f"note {index}") for index in range(60)])
+    assert drawn(pane, timeline)[-1].strip().endswith("note 59")
+    pane.action_page(-1)
+    assert drawn(pane, timeline)[-1].strip().endswith("note 44")
+    pane.action_edge(-1)
+    assert drawn(pane, timeline)[0].strip().endswith("note 0")
+    pane.action_edge(1)
+    assert drawn(pane, timeline)[-1].strip().endswith("note 59")
+
+
+def test_long_entries_wrap_under_their_text() -> None:
+    lines = drawn(JournalPane(), Timeline([Note(t_s=1.0, text="word " * 40)]))
+    assert len(lines) > 2
+    assert all(line.startswith(" " * 10) for line in lines[1:])
+
+
+def test_log_lines_say_where_they_come_from_and_how_often() -> None:
+    timeline = Timeline([Log(t_s=5.0, source="stderr", level="error", text="boom\n", repeated=3)])
+    assert drawn(LogPane(), timeline)[0].split() == ["00:05", "stderr", "boom", "×3"]
+
+
+def test_the_log_scrolls_to_its_first_line() -> None:
+    pane, timeline = LogPane(), Timeline([Log(t_s=0.0, source="stdout", text=f"line {index}") for index in range(100)])
+    for _ in range(10):
+        drawn(pane, timeline)
+        pane.action_page(-1)
+    assert drawn(pane, timeline)[0].strip().endswith("line 0")
+
+
+# -- status
+
+
+def test_the_status_says_what_and_how_far() -> None:
+    timeline = Timeline(session([(50, 20)]))
+    first, second = status_lines(timeline, width=118)
+    assert first.split("   ")[0].strip() == "● 00:21"
+    for said in ("mixed", "ready", "http://127.0.0.1:18080", "users 50", "of 2,000 allowed", "step 1"):
+        assert said in first
+    for said in ("level 0, settled 16 s", "FastHttpUser floor 0.42 ms", "loop lag p99"):
+        assert said in second
+
+
+@pytest.mark.parametrize("width", [78, 118, 40])
+def test_status_lines_are_never_cut(width: int) -> None:
+    view = View(wanted=1_900, max_users=2_000, step=500, held=True, spawn_rate=12.5)
+    for line in status_lines(Timeline(session()), view, width):
+        assert cell_len(line) == width
+    assert "users 80 → 1,900" in status_lines(Timeline(session()), view, width)[0]
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(1, "spawning 50 of 50"), (3, "settling 3 s"), (9, "settled 5 s")])
+def test_the_phase_says_how_long(seconds: int, said: str) -> None:
+    assert said in status_lines(Timeline(session([(50, seconds)])))[1]
+
+
+def test_a_service_that_ran_already_is_ready() -> None:
+    head = msgspec.structs.replace(header(), target=TargetFacts(name="shop", url="http://127.0.0.1:80"))
+    assert "mixed   shop ready" in status_lines(Timeline([head]))[0]
+
+
+def test_a_late_loop_is_marked() -> None:
+    timeline = Timeline(session())
+    assert timeline.last is not None and timeline.last.generator is not None
+    late = msgspec.structs.replace(timeline.last.generator, loop_lag_p99_ms=12.0)
+    assert "loop lag p99 12.0 ms !" in status_lines(with_last(timeline, generator=late))[1]
+
+
+# -- hold
+
+
+def test_a_held_moment_does_not_move() -> None:
+    made = Session()
+    timeline = Timeline([header(), *made.open(10), *(made.tick() for _ in range(8))])
+    held = moment(timeline)
+    before = [drawn(kind(), held) for kind in TABLES]
+    for event in [*(made.tick() for _ in range(5)), *made.open(20), made.tick(), Note(t_s=30.0, text="later")]:
+        timeline.apply(event)
+    assert isinstance(timeline.last, Sample) and timeline.last.level == 1
+    assert [drawn(kind(), held) for kind in TABLES] == before
+    assert len(held) == 8 and held.level is not None and held.level.ended_s is None
