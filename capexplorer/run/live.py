@@ -31,7 +31,8 @@ class LiveRun:
         self.service = service
         self.outcome = Outcome()
         self._max_users = options.profile.guards.max_users
-        self._steering = Steering(options.start_users, options.spawn_rate)
+        first = 0 if options.steps else options.start_users  # a plan steps up from nobody
+        self._steering = Steering(first, options.spawn_rate)
         self.recording = Recording(options, service, self._steering, self.outcome)
         self._post = self.recording.pump.post
         self._closed = False

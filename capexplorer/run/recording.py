@@ -31,6 +31,9 @@ from .user_errors import UserErrors
 
 STOP_USERS_S = 10.0
 
+LAST_OUTPUT_S = 0.2
+"""What users print as they stop is still on its way through the pipes."""
+
 
 class Recording:
     """What happens becomes events here, in the order in which it is told."""
@@ -89,6 +92,7 @@ class Recording:
         self._close_level()
         self.host.stop(STOP_USERS_S)
         self.target.end(self.pump.drain_until)
+        self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
         self._emit_log()
         self.outlet.emit(
             Ended(

@@ -156,7 +156,7 @@ def _driver_on(terminal: Terminal) -> type[Driver]:
         def _sigcont_application(self, *_: object) -> None:
             """A terminal that hangs up sends SIGCONT too: come back only if we had been stopped, and somebody is there."""
             if self._must_signal_resume and not terminal.gone:
-                super()._sigcont_application()  # type: ignore[no-untyped-call]
+                super()._sigcont_application()
 
         def start_application_mode(self) -> None:
             terminal.drawn = True

@@ -86,7 +86,8 @@ def test_when_descriptors_run_out_everything_opened_before_is_still_read() -> No
     generator, target, host, ports, tcp = (told[name] for name in ("generator", "target", "host", "ports", "tcp"))
     assert generator["fds"] == generator["fds_limit"] == 100
     assert generator["cpu_ratio"] is not None and generator["rss_bytes"] > 0
-    assert (target["alive"], target["processes"], target["cpu_ratio"]) == (True, 1, 0.0)
+    assert (target["alive"], target["processes"]) == (True, 1)
+    assert target["cpu_ratio"] is not None
     assert target["rss_bytes"] > 0 and target["fds"] > 0 and target["listen_queue"] is not None
     assert target["busiest_thread_ratio"] is None, "threads must be listed anew, and that takes a descriptor"
     assert host["cpu_ratio"] is not None and host["memory_used_bytes"] > 0

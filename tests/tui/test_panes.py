@@ -154,7 +154,9 @@ def test_many_endpoints_scroll() -> None:
     pane.action_edge(1)
     assert "all" in drawn(pane, timeline)[-1]
     pane.action_page(-1)
-    assert "/059" in "\n".join(drawn(pane, timeline)) or "/05" in "\n".join(drawn(pane, timeline))
+    assert "all" not in drawn(pane, timeline)[-1]
+    pane.action_edge(-1)
+    assert "/000" in drawn(pane, timeline)[2]
 
 
 def test_a_long_name_is_shortened_in_the_middle() -> None:
@@ -250,7 +252,7 @@ def test_the_newest_is_seen_and_older_ones_are_a_page_away() -> None:
     pane, timeline = JournalPane(), Timeline([Note(t_s=float(index), text=f"note {index}") for index in range(60)])
     assert drawn(pane, timeline)[-1].strip().endswith("note 59")
     pane.action_page(-1)
-    assert drawn(pane, timeline)[-1].strip().endswith("note 44")
+    assert drawn(pane, timeline)[-1].strip().endswith("note 43")
     pane.action_edge(-1)
     assert drawn(pane, timeline)[0].strip().endswith("note 0")
     pane.action_edge(1)

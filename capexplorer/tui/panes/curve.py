@@ -96,7 +96,7 @@ def level_points(timeline: Timeline, levels: Sequence[Level], cursor: int) -> li
 def _so_far(timeline: Timeline, level: Level, cursor: int) -> float | None:
     first = max(level.first_index, cursor + 1 - SO_FAR_TICKS)
     values = [value for value in timeline.columns["goodput_rps"][first : cursor + 1] if math.isfinite(value)]
-    return math.fsum(values) / len(values) if values else None
+    return sum(value / len(values) for value in values) if values else None
 
 
 def _highest(timeline: Timeline, level: Level, cursor: int) -> float:

@@ -93,8 +93,8 @@ class EndpointsPane(ScrollingPane):
         body.append(_row(rows[0], columns, palette, width, total=True))
         if look.large:
             body += self._failures(timeline, palette, width)
-        first, last = self.window(len(body), size.height - len(head))
-        return head + body[first:last]
+        first, last = self.window(len(body), max(0, size.height - len(head)))
+        return [*head, *body[first:last]][: size.height]
 
     def _failures(self, timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
         failures = sorted(timeline.failures.values(), key=lambda failure: -failure.count)

@@ -40,10 +40,10 @@ class LatencyPane(Pane):
             x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
             y=_axis(shown, look.log_latency, y_ticks(size.height)),
             legend=_legend(shown, palette),
-            series=(
-                Series(times, shown.column("p99_ms"), palette.accent, Pattern.DOTTED, gap=shown.gap_s),
+            series=(  # where they share cells the later one's colour stays: p95 can be missed best
                 Series(times, shown.column("p95_ms"), palette.secondary, Pattern.DASHED, gap=shown.gap_s),
                 Series(times, shown.column("p50_ms"), palette.primary, gap=shown.gap_s),
+                Series(times, shown.column("p99_ms"), palette.accent, Pattern.DOTTED, gap=shown.gap_s),
             ),
             boundaries=boundaries(shown),
             tags=tags(shown, palette, words=look.large),

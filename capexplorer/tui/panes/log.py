@@ -27,8 +27,9 @@ class LogPane(ScrollingPane):
         """Lays out only as many of the newest lines as scrolling has reached."""
         if not timeline.log:
             said = "  nothing printed or logged yet (locust, user code, target, capexplorer)"
-            return [text.line([(part, Style(color=look.palette.muted))], size.width) for part in text.wrap(said, size.width)]
-        wanted = size.height + self.scrolled + size.height
+            said_lines = text.wrap(said, size.width)[: size.height]
+            return [text.line([(part, Style(color=look.palette.muted))], size.width) for part in said_lines]
+        wanted = min(self.scrolled, len(timeline.log)) + 2 * size.height
         tail = reversed(list(islice(reversed(timeline.log), wanted)))  # every entry has at least one line
         lines = [strip for entry in tail for strip in log_lines(entry, look.palette, size.width)]
         first, last = self.window(len(lines), size.height)

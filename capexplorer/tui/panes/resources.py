@@ -142,8 +142,8 @@ def host_rows(host: HostReading, history: _History, palette: Palette) -> Iterato
     yield Row("host cpu", spark, *cores(host.cpu_ratio, host.cpus), tuple(details), palette.secondary, full)
     used, whole = host.memory_used_bytes, host.memory_total_bytes
     share = used / whole if used is not None and whole else None
-    number = _parted(text.size(used, beside=whole))[0]
-    yield Row("host mem", history.spark("host_memory_bytes", whole), number, f"of {text.size(whole)}", (text.percent(share),), palette.secondary)
+    number, spark = _parted(text.size(used, beside=whole))[0], history.spark("host_memory_bytes", whole)
+    yield Row("host mem", spark, number, f"of {text.size(whole)}", (text.percent(share),), palette.secondary)
 
 
 def generator_rows(generator: GeneratorReading, history: _History, palette: Palette) -> Iterator[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -25,28 +26,30 @@ class ScrollingPane(Pane):
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id)
         self.scrolled = 0
-        self.longest = 0
-        """Lines that can be scrolled, as of the last drawing."""
+        self._height = 0
+        """Lines that scroll, as of the last drawing."""
 
     def window(self, lines: int, height: int) -> tuple[int, int]:
         """First and one past the last line to show, of `lines`, in `height`. Draw with these, so that paging knows the end."""
-        self.longest = max(0, lines - height)
-        self.scrolled = min(self.scrolled, self.longest)
-        first = self.longest - self.scrolled if self.AT_END else self.scrolled
+        longest = max(0, lines - height)
+        self._height, self.scrolled = height, min(self.scrolled, longest)
+        first = longest - self.scrolled if self.AT_END else self.scrolled
         last = min(first + height, lines)
-        self.border_subtitle = rest_of(first, lines - last, at_end=self.AT_END)
+        rest = rest_of(first, lines - last, at_end=self.AT_END)
+        if rest != (self.border_subtitle or ""):  # setting it repaints the whole pane
+            self.border_subtitle = rest
         return first, last
 
     def action_page(self, direction: int) -> None:
         """A page up (-1) or down (1), two lines overlapping."""
-        self._scroll_by(direction * max(1, self.size.height - 3))
+        self._rest_at(self.scrolled + (-direction if self.AT_END else direction) * max(1, self._height - 2))
 
     def action_edge(self, direction: int) -> None:
         """To the first (-1) or the last (1) line."""
-        self._scroll_by(direction * self.longest)
+        self._rest_at(0 if (direction > 0) is self.AT_END else sys.maxsize)
 
-    def _scroll_by(self, lines: int) -> None:
-        self.scrolled = max(0, min(self.longest, self.scrolled + (-lines if self.AT_END else lines)))
+    def _rest_at(self, lines: int) -> None:
+        self.scrolled = max(0, lines)  # `window` knows the other end
         if self.timeline is not None:
             self.show(self.timeline, self.cursor, self.look)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.style import Style
+from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -18,6 +19,7 @@ from ...model.timeline import Timeline
 from ..look import Palette
 from ..render import text
 from ..render.text import Piece
+from .pane import changed_span
 
 _GAP = "   "
 
@@ -53,19 +55,28 @@ class StatusArea(Widget):
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id)
         self.timeline, self.view, self.palette = Timeline(), View(wanted=0), Palette()
+        self._strips: list[Strip] = []
 
     def show(self, timeline: Timeline, view: View, palette: Palette) -> None:
-        """Draw this moment."""
+        """Draw this moment; writes only what changed."""
         self.timeline, self.view, self.palette = timeline, view, palette
-        height = 2 + len(alarms(timeline, view))
-        if self.styles.height is None or self.styles.height.value != height:
-            self.styles.height = height
+        old, self._strips = self._strips, status(timeline, view, palette, self.size.width)
+        if len(old) != len(self._strips):
+            self.styles.height = len(self._strips)
+            return
+        spans = [(y, changed_span(before, after)) for y, (before, after) in enumerate(zip(old, self._strips, strict=True))]
+        regions = [Region(span[0], y, span[1] - span[0], 1) for y, span in spans if span is not None]
+        if regions:
+            self.refresh(*regions)
+
+    def on_resize(self) -> None:
+        """Draw anew for the new width."""
+        self._strips = status(self.timeline, self.view, self.palette, self.size.width)
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """The cells of one line."""
-        lines = status(self.timeline, self.view, self.palette, self.size.width)
-        strip = lines[y] if y < len(lines) else Strip.blank(self.size.width)
+        strip = self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
         return strip.apply_style(self.rich_style)
 
 
@@ -118,7 +129,7 @@ def what(timeline: Timeline, palette: Palette) -> list[Group]:
     profile = text.shorten(text.safe(str(header.profile.get("name") or header.target.name)), 20)
     target = text.shorten(text.safe(header.target.name), 20)
     state = timeline.target.state if timeline.target else ("ready" if not header.target.command else "starting")
-    groups.append(Group(((profile, bold),)))
+    groups.append(Group(((profile, bold),), rank=2))
     named = ((f"{target} ", plain),) if target != profile else ()
     groups.append(Group((*named, (state, Style(color=state_color(state, palette))))))
     return [*groups, Group(((text.shorten(text.safe(header.target.url), 50), muted),), rank=5)]

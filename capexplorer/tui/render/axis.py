@@ -43,8 +43,10 @@ class Axis:
         if not math.isfinite(value) or (self.log and value <= 0):
             return math.nan
         if self.log:
-            return math.log(value / self.low) / math.log(self.high / self.low)
-        return min(max((value - self.low) / (self.high - self.low), -FAR), FAR)
+            fraction = (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
+        else:
+            fraction = (value - self.low) / (self.high - self.low)
+        return fraction if -FAR < fraction < FAR else math.copysign(FAR, fraction)
 
 
 def linear_axis(highest: float, most_ticks: int) -> Axis:

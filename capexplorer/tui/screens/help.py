@@ -60,7 +60,7 @@ class Help(ModalScreen[None]):
 def table(rows: Sequence[tuple[str, str]]) -> Table:
     """A word and what it means, wrapped under itself."""
     grid = Table.grid(padding=(0, 2))
-    grid.add_column(width=12, style="bold")
+    grid.add_column(min_width=8, style="bold")
     grid.add_column()
     for word, meaning in rows:
         grid.add_row(Text(word), Text(meaning))

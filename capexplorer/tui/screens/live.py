@@ -71,6 +71,7 @@ class LiveScreen(Steering):
         self.log_latency = False
         self.held: Timeline | None = None
         self.palette = Palette()
+        self._key_line = ""
         self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
         self.panes = [kind(id=name) for name, kind in PANES]
 
@@ -127,7 +128,10 @@ class LiveScreen(Steering):
         if not self.is_mounted:
             return
         self.status.show(self.timeline, self.view, self.palette)
-        self.keys.update(Text(key_line(self.step, self.size.width - 1, live=self.controls is not None), no_wrap=True))
+        keys = key_line(self.step, self.size.width - 1, live=self.controls is not None)
+        if keys != self._key_line:  # an update lays the whole screen out anew
+            self._key_line = keys
+            self.keys.update(Text(keys, no_wrap=True))
 
     def draw(self) -> None:
         """Everything, now."""

@@ -1,0 +1,1 @@
+"""Everything timed. Each figure stands beside a baseline from the same run; none of it is a test."""

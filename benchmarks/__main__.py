@@ -1,0 +1,26 @@
+"""`make bench`: all benchmarks, or `python -m benchmarks NAME...`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+ALL = {
+    "p99": "(a) p99 of the app with its screen over plain headless Locust",
+    "saturation": "(b) requests a second at saturation over headless Locust",
+    "paint": "(c) first paint",
+    "keys": "(d) key to changed user target",
+    "screen": "(e) terminal output and the screen's thread",
+    "probe_cost": "(f) probes",
+    "views": "(g) latency as told by the app, by the target itself and by wrk",
+}
+
+
+def main() -> None:
+    for name in sys.argv[1:] or ALL:
+        print(f"\n== {ALL.get(name, name)}   (python -m benchmarks {name})", flush=True)
+        importlib.import_module(f"benchmarks.{name}").main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""p99 of the app with its screen over plain headless Locust's, on the same fast server: 50 users who wait 0.1 s, FastHttpUser."""
+
+from __future__ import annotations
+
+from . import rig
+
+PAIRS = 5
+SECONDS = 20.0
+GOAL, MOST = 1.1, 1.3
+
+
+def main() -> None:
+    ratios, floors = [], []
+    with rig.fast_server() as (name, url):
+        print(f"{name}; 50 users, 0.1 s wait, {SECONDS:.0f} s each, {PAIRS} pairs, taken in turn")
+        print(f"{'locust p50':>11} {'p99 ms':>8} {'app p50':>9} {'p99 ms':>8} {'p99 ratio':>10}")
+        for index in range(PAIRS):
+            order = ("locust", "app") if index % 2 == 0 else ("app", "locust")
+            found: dict[str, tuple[float, float]] = {}
+            for each in order:
+                found[each] = _locust(url) if each == "locust" else _app(url)
+            ratios.append(found["app"][1] / found["locust"][1])
+            floors.append(found["app"][1] - found["locust"][1])
+            (l50, l99), (a50, a99) = found["locust"], found["app"]
+            print(f"{l50:11.2f} {l99:8.2f} {a50:9.2f} {a99:8.2f} {ratios[-1]:10.2f}", flush=True)
+    print(f"median ratio {rig.median(ratios):.2f} (goal {GOAL}, at most {MOST}); median difference {rig.median(floors):+.2f} ms")
+
+
+def _locust(url: str) -> tuple[float, float]:
+    _, latencies_ms = rig.headless_locust(url, users=50, wait_s=0.1, seconds=SECONDS)
+    return rig.percentile(latencies_ms, 0.50), rig.percentile(latencies_ms, 0.99)
+
+
+def _app(url: str) -> tuple[float, float]:
+    histogram = rig.app(url, users=50, wait_s=0.1, seconds=SECONDS).latency()
+    p50_ms, p99_ms = histogram.percentiles_ms((0.50, 0.99))
+    return p50_ms or 0.0, p99_ms or 0.0

@@ -1,0 +1,98 @@
+"""A terminal of our own for the live screen: what it wrote, and whether it was given back as it was. Only helps the tests beside it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from fcntl import ioctl
+from pathlib import Path
+from struct import pack
+from time import monotonic, sleep
+from typing import Any
+
+from .rig import HERE, PATIENCE_S, PROGRAM, Marked, Run
+
+_AS_LEADER = (
+    "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+)
+"""What a login does: a session of its own with this terminal, so that a hang-up reaches it."""
+
+
+class OnTerminal(Run):
+    """A run on a pseudo-terminal of 100x30. Its output is read whenever the test looks, so that it never blocks."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: Path, sessions: Path, marked: Marked, fds: tuple[int, int]) -> None:
+        super().__init__(process, folder, sessions, marked)
+        self._master: int | None = fds[0]
+        self._slave = fds[1]
+        self._written = b""
+        os.set_blocking(fds[0], False)
+
+    @property
+    def written(self) -> str:
+        """All it wrote to the terminal so far."""
+        if self._master is not None:
+            with suppress(BlockingIOError, OSError):
+                while chunk := os.read(self._master, 65_536):
+                    self._written += chunk
+        return self._written.decode("utf-8", "replace")
+
+    stderr = written
+
+    def settings(self) -> list[Any]:
+        """Of the terminal (stty)."""
+        return termios.tcgetattr(self._slave)
+
+    def type(self, keys: str) -> None:
+        """As if typed."""
+        assert self._master is not None
+        os.write(self._master, keys.encode())
+
+    def hang_up(self) -> None:
+        """The other end goes: SSH is gone."""
+        assert self._master is not None
+        os.close(self._master)
+        self._master = None
+
+    def exit_code(self) -> int:
+        """Wait for its end; nothing may be left of it."""
+        self.wait_for(lambda: self.process.poll() is not None, "its end")
+        self.marked.assert_gone()
+        return self.process.returncode
+
+    def wait_for(self, condition: Callable[[], object], what: str) -> None:
+        """Until something is so, reading all the while."""
+        deadline_s = monotonic() + PATIENCE_S
+        while not condition():
+            assert monotonic() < deadline_s, f"not seen: {what}; it wrote {self.written[-2000:]!r}"
+            _ = self.written
+            sleep(0.05)
+
+    def close(self) -> None:
+        """Our descriptors."""
+        if self._master is not None:
+            os.close(self._master)
+        os.close(self._slave)
+
+
+@contextmanager
+def on_terminal(folder: Path, *args: str, cwd: Path = HERE) -> Iterator[OnTerminal]:
+    """Start `capexplorer run ARGS` on a terminal; killed at the end at the latest."""
+    fds = os.openpty()
+    ioctl(fds[1], termios.TIOCSWINSZ, pack("HHHH", 30, 100, 0, 0))
+    marked, sessions = Marked(TERM="xterm-256color"), folder / "sessions"
+    command = [sys.executable, "-c", _AS_LEADER, PROGRAM, "run", *args, "--sessions-dir", str(sessions)]
+    process = subprocess.Popen(command, cwd=cwd, env=marked.environment, stdin=fds[1], stdout=fds[1], stderr=fds[1])
+    run = OnTerminal(process, folder, sessions, marked, fds)
+    try:
+        yield run
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        run.close()
+        marked.kill_rest()

@@ -1,0 +1,104 @@
+"""Existing locustfiles run unchanged; what they print and log is in the session, and never on stdout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from capexplorer.model.events import Event, LevelOpened, Log, Sample, Target
+from capexplorer.target.ports import free_port
+
+from .rig import HERE, Run, actor_service, ended, export, of, session_path
+
+pytestmark = pytest.mark.slow
+
+FULL = str(HERE / "locustfiles" / "full.py")
+SHAPED = str(HERE / "locustfiles" / "shaped.py")
+PLAN = ("--headless", "--plan", "6:4s")
+
+
+@pytest.fixture(scope="module", params=["--host", "PROFILE"])
+def full(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
+    folder = tmp_path_factory.mktemp("full")
+    if request.param == "PROFILE":
+        return ended(folder, "actor", "-f", FULL, *PLAN)
+    port = free_port()
+    with actor_service(port):
+        return ended(folder, "-f", FULL, "--host", f"http://127.0.0.1:{port}", *PLAN)
+
+
+@pytest.fixture(scope="module")
+def exported(full: tuple[Run, int]) -> dict[str, Any]:
+    return export(full[0].sessions)
+
+
+@pytest.fixture(scope="module")
+def events(full: tuple[Run, int]) -> list[Event]:
+    return full[0].events()
+
+
+def test_it_runs_and_stdout_is_the_path(full: tuple[Run, int]) -> None:
+    run, code = full
+    assert code == 0, run.stderr
+    assert run.stdout == f"{session_path(run.sessions)}\n"
+
+
+def test_every_kind_of_request_is_counted(exported: dict[str, Any]) -> None:
+    seen = {(each["method"], each["name"]) for each in exported["endpoints"]}
+    assert seen >= {("GET", "/look"), ("GET", "/strict"), ("POST", "/basket"), ("GET", "/feed"), ("QUEUE", "publish")}
+
+
+def test_both_client_classes_have_a_floor(exported: dict[str, Any]) -> None:
+    assert set(exported["session"]["client_floor_ms"]) == {"HttpUser", "FastHttpUser"}
+
+
+def test_what_catch_response_fails_is_grouped_by_its_check(exported: dict[str, Any], events: list[Event]) -> None:
+    texts = {failure.signature.text for sample in of(events, Sample) for failure in sample.failures}
+    assert texts == {"price_check"}
+    strict = next(each for each in exported["endpoints"] if each["name"] == "/strict")
+    assert strict["failures"] == strict["requests"] > 0
+
+
+def test_on_start_requests_make_no_figures(exported: dict[str, Any], events: list[Event]) -> None:
+    logins = [tick for sample in of(events, Sample) for tick in sample.endpoints if tick.name == "/login"]
+    assert sum(tick.warmup_requests for tick in logins) == 3  # half of six users are customers
+    assert sum(tick.requests for tick in logins) == 0
+    assert not [each for each in exported["endpoints"] if each["name"] == "/login" and each["requests"]]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("stdout", "init heard, currency EUR"),
+        ("stdout", "test_start heard, host http://127.0.0.1:"),
+        ("stdout", "test_stop heard"),
+        ("stderr", "quitting heard"),
+        ("stdout", "a customer logs in"),
+        ("stderr", "a customer grumbles"),
+    ],
+)
+def test_what_it_prints_is_in_the_session(events: list[Event], full: tuple[Run, int], source: str, text: str) -> None:
+    assert any(log.source == source and text in log.text for log in of(events, Log)), of(events, Log)
+    assert text not in full[0].stdout + full[0].stderr
+
+
+def test_what_it_logs_keeps_its_level(events: list[Event]) -> None:
+    assert any((log.level, log.text) == ("warning", "the shop is open") for log in of(events, Log))
+
+
+def test_a_listener_hears_the_start_once(events: list[Event]) -> None:
+    heard = [log for log in of(events, Log) if "test_start heard" in log.text]
+    assert sum(log.repeated for log in heard) == 1
+
+
+def test_a_shape_drives_a_headless_run_and_ends_it(tmp_path: Path) -> None:
+    run, code = ended(tmp_path, "actor", "-f", SHAPED, "--headless")
+    assert code == 0, run.stderr
+    opened = of(run.events(), LevelOpened)
+    assert [(level.users, level.by) for level in opened] == [(2, "plan"), (5, "plan"), (0, "plan")]
+    assert [event.state for event in of(run.events(), Target)] == ["starting", "ready", "stopping", "stopped"]
+    levels = export(run.sessions)["levels"]
+    assert [level["settled"] for level in levels[:2]] == [True, True]
+    assert levels[1]["throughput_rps"] > levels[0]["throughput_rps"] > 0

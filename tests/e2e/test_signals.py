@@ -1,0 +1,131 @@
+"""However a run is ended, its session is complete (or, killed, loses at most a second), its processes go, its terminal is restored."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from capexplorer.model.events import Ended, Event, LevelClosed, Sample, Target
+
+from .pty_rig import OnTerminal, on_terminal
+from .rig import of, session_path, start
+
+pytestmark = pytest.mark.slow
+
+ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+PLAN = ("--headless", "--plan", "3:60s")
+
+
+def assert_complete(events: list[Event], number: signal.Signals) -> None:
+    ended = events[-1]
+    assert isinstance(ended, Ended)
+    assert (ended.signal, ended.exit_code, ended.reason) == (number.name, 128 + number, f"ended by {number.name}")
+    assert [target.state for target in of(events, Target)] == ["starting", "ready", "stopping", "stopped"]
+    assert len(of(events, LevelClosed)) == ended.levels >= 1
+    ticks = [tick for sample in of(events, Sample) for tick in sample.endpoints]
+    assert ended.requests == sum(tick.requests + tick.warmup_requests for tick in ticks) > 0
+
+
+@pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
+def test_a_signal_ends_a_headless_run_with_a_complete_session(tmp_path: Path, number: signal.Signals) -> None:
+    with start(tmp_path, "actor", *PLAN) as run:
+        run.until(Sample, count=2)
+        os.kill(run.process.pid, number)
+        assert run.exit_code() == 128 + number
+    assert_complete(run.events(), number)
+    assert run.stdout == f"{session_path(run.sessions)}\n"
+    assert "Traceback" not in run.stderr
+
+
+def test_a_second_signal_while_it_ends_changes_nothing(tmp_path: Path) -> None:
+    with start(tmp_path, "actor", *PLAN) as run:
+        run.until(Sample, count=2)
+        os.kill(run.process.pid, signal.SIGINT)
+        os.kill(run.process.pid, signal.SIGINT)
+        assert run.exit_code() == 130
+    assert_complete(run.events(), signal.SIGINT)
+
+
+def test_a_signal_before_the_session_exists_ends_it_at_once(tmp_path: Path) -> None:
+    with start(tmp_path, "actor", *PLAN) as run:
+        os.kill(run.process.pid, signal.SIGTERM)
+        assert run.exit_code() in (128 + signal.SIGTERM, -signal.SIGTERM)  # the interpreter itself may not be up yet
+
+
+def assert_given_back(run: OnTerminal) -> None:
+    """The stream ends on the main screen, with the cursor, without mouse and paste modes, and a line about the session."""
+    written = run.written
+    assert "\x1b[?1049h" in written
+    _, leave, rest = written.rpartition("\x1b[?1049l")
+    assert leave, "the alternate screen was not left"
+    assert "\x1b[?1049h" not in rest
+    for mode in ("1000", "1002", "1003", "1006", "1015", "2004", "1004", "2048"):
+        on, off = written.rfind(f"\x1b[?{mode}h"), written.rfind(f"\x1b[?{mode}l")
+        assert off >= on, f"mode {mode} was left on"
+    assert written.rfind("\x1b[?25h") > written.rfind("\x1b[?25l"), "the cursor was left hidden"
+    assert f"saved: {session_path(run.sessions)}" in rest
+
+
+@pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
+def test_a_signal_ends_the_live_screen_and_gives_the_terminal_back(tmp_path: Path, number: signal.Signals) -> None:
+    with on_terminal(tmp_path, "actor") as run:
+        before = run.settings()
+        run.wait_for(lambda: len(of(run.events(), Sample)) >= 2, "two samples")
+        assert run.settings() != before
+        os.kill(run.process.pid, number)
+        assert run.exit_code() == 128 + number
+        assert run.settings() == before
+        assert_given_back(run)
+    assert_complete(run.events(), number)
+
+
+def test_quitting_gives_the_terminal_back(tmp_path: Path) -> None:
+    with on_terminal(tmp_path, "actor") as run:
+        before = run.settings()
+        run.wait_for(lambda: len(of(run.events(), Sample)) >= 2, "two samples")
+        run.type("q")
+        run.wait_for(lambda: "Quit?" in run.written, "the question")
+        run.type("y")
+        assert run.exit_code() == 0
+        assert run.settings() == before
+        assert_given_back(run)
+    ended = run.events()[-1]
+    assert isinstance(ended, Ended) and (ended.signal, ended.exit_code) == (None, 0)
+
+
+def test_a_terminal_that_hangs_up_ends_it_with_a_complete_session(tmp_path: Path) -> None:
+    with on_terminal(tmp_path, "actor") as run:
+        run.wait_for(lambda: len(of(run.events(), Sample)) >= 2, "two samples")
+        run.hang_up()
+        assert run.exit_code() == 128 + signal.SIGHUP
+    assert_complete(run.events(), signal.SIGHUP)
+
+
+def assert_killed_run_kept_its_record(run_events: list[Event], last_seen: Sample) -> None:
+    assert not of(run_events, Ended)
+    samples = of(run_events, Sample)
+    assert samples[: len(samples)][-1].t_s >= last_seen.t_s
+    for before, after in zip(samples, samples[1:], strict=False):
+        assert after.t_s - after.duration_s == pytest.approx(before.t_s, abs=0.01)
+
+
+def test_killed_headless_it_loses_at_most_the_last_second_and_leaves_no_process(tmp_path: Path) -> None:
+    with start(tmp_path, "actor", *PLAN) as run:
+        target = run.target_pid()
+        seen = run.until(Sample, count=3)
+        assert target in run.marked.processes()
+        run.process.kill()
+        assert run.exit_code() == -signal.SIGKILL
+    assert_killed_run_kept_its_record(run.events(), seen[-1])
+
+
+def test_killed_on_screen_it_leaves_no_process_either(tmp_path: Path) -> None:
+    with on_terminal(tmp_path, "actor") as run:
+        run.wait_for(lambda: len(of(run.events(), Sample)) >= 3, "three samples")
+        seen = of(run.events(), Sample)
+        run.process.kill()
+        assert run.exit_code() == -signal.SIGKILL
+    assert_killed_run_kept_its_record(run.events(), seen[-1])

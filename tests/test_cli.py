@@ -1,0 +1,141 @@
+"""The command line: exit codes, one line on stderr, and never a traceback for what a user typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from capexplorer import cli
+from capexplorer.session.writer import SessionWriter
+
+from session.samples import HEADER, ONE_OF_EACH
+
+URL = ["--host", "http://127.0.0.1:9"]
+PLAN = ["--headless", "--plan", "1:1s"]
+
+REFUSED = {
+    "unknown command": (["exprot"], "no command `exprot`; did you mean `export`?"),
+    "unknown option": (["sessions", "--jsn"], "No such option"),
+    "unknown profile": (["run", "mixd", *PLAN], "no profile `mixd`; did you mean `mixed`?"),
+    "profile file that is not there": (["run", "./gone.toml", *PLAN], "gone.toml: no such profile"),
+    "session that is not there": (["export", "gone", "--sessions-dir", "HERE"], "gone"),
+    "no session at all": (["export", "last", "--sessions-dir", "HERE"], "no session"),
+    "format unknown": (["export", "last", "--format", "pdf"], "'pdf' is not one of"),
+    "plan without a colon": (["run", "mixed", "--headless", "--plan", "huge"], "--plan: no plan `huge` in the profile"),
+    "plan of nonsense": (["run", "mixed", "--headless", "--plan", "5:xs"], "--plan: expected USERS:DURATION like 10:30s"),
+    "plan beyond the guard": (["run", "mixed", "--headless", "--plan", "99999:1s"], "99999 users are over guards.max_users"),
+    "headless without a plan": (["run", "mixed", "--headless"], "--headless: needs --plan"),
+    "users beyond the guard": (["run", "mixed", "--users", "99999", *PLAN], "--users: expected at most guards.max_users"),
+    "negative users": (["run", "mixed", "--users", "-1", *PLAN], "-1 is not in the range"),
+    "spawn rate of zero": (["run", "mixed", "--spawn-rate", "0", *PLAN], "0.0 is not in the range"),
+    "spawn rate that is no number": (["run", "mixed", "--spawn-rate", "nan", *PLAN], "--spawn-rate"),
+    "setting without a value": (["run", "mixed", "--set", "threads", *PLAN], "--set: expected KEY=VALUE, got 'threads'"),
+    "setting of no parameter": (["run", "mixed", "--set", "thraeds=1", *PLAN], "did you mean `threads`?"),
+    "setting of no target": (["run", "mixed", *URL, "--set", "threads=1", *PLAN], "--set: there is no target"),
+    "host without a scheme": (["run", "mixed", "--host", "localhost:80", *PLAN], "--host: expected http://HOST[:PORT]"),
+    "host that is none": (["run", "mixed", "--host", "http://[::1", *PLAN], "--host: expected http://HOST[:PORT]"),
+    "host with a port beyond all": (["run", "mixed", "--host", "http://127.0.0.1:99999", *PLAN], "--host: expected http://HOST"),
+    "host that is not loopback": (["run", "mixed", "--host", "http://192.0.2.1", *PLAN], "add --allow-host 192.0.2.1"),
+    "no terminal": (["run", "mixed"], "the live screen needs a terminal"),
+}
+
+
+@pytest.mark.parametrize(("args", "message"), REFUSED.values(), ids=REFUSED)
+def test_wrong_input_is_told_and_exits_with_2(
+    args: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run([str(tmp_path) if arg == "HERE" else arg for arg in args]) == 2
+    out, err = capsys.readouterr()
+    assert message in " ".join(err.split())
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_an_allowed_host_is_allowed_however_it_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["run", "mixed", "--host", "http://Service.Example", "--allow-host", "SERVICE.example", "--headless"]
+    assert cli.run(args) == 2  # for want of a plan, not for the host
+    assert "--headless: needs --plan" in capsys.readouterr().err
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    writer = SessionWriter(tmp_path / f"{HEADER.id}.jsonl")
+    for event in ONE_OF_EACH:
+        writer.write(event)
+    writer.close()
+    return tmp_path
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in cli.COMMANDS)
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_has_its_own_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([name, "--help"]) == 0
+    assert f"Usage: capexplorer {name}" in capsys.readouterr().out
+
+
+def test_lists_are_json_when_asked(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for args in (["profiles", "--json"], ["targets", "--json"], ["sessions", "--json", "--sessions-dir", str(sessions)]):
+        assert cli.run(args) == 0
+        rows = json.loads(capsys.readouterr().out)
+        assert rows and all(isinstance(row, dict) for row in rows)
+
+
+def test_sessions_are_listed_with_what_they_are_of(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["sessions", "--sessions-dir", str(sessions)]) == 0
+    line = capsys.readouterr().out
+    assert HEADER.id in line and "mixed" in line and "1 levels" in line
+
+
+@pytest.mark.parametrize("name", ["last", HEADER.id, HEADER.id[:12], "PATH"])
+def test_export_takes_last_an_id_its_beginning_and_a_path(
+    name: str, sessions: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    name = str(sessions / f"{HEADER.id}.jsonl") if name == "PATH" else name
+    assert cli.run(["export", name, "--sessions-dir", str(sessions)]) == 0
+    assert json.loads(capsysbinary.readouterr().out)["session"]["id"] == HEADER.id
+
+
+def test_the_same_session_exported_twice_gives_the_same_bytes(sessions: Path) -> None:
+    outputs = [sessions / "one.json", sessions / "two.json"]
+    for path in outputs:
+        assert cli.run(["export", "last", "--sessions-dir", str(sessions), "-o", str(path)]) == 0
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+
+
+def test_export_overwrites_only_when_forced(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there = sessions / "there.json"
+    there.write_text("precious")
+    args = ["export", "last", "--sessions-dir", str(sessions), "-o", str(there)]
+    assert cli.run(args) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert there.read_text() == "precious"
+    assert cli.run([*args, "--force"]) == 0
+    assert json.loads(there.read_text())["schema"] == "capexplorer.summary/1"
+
+
+def test_export_into_a_folder_that_is_not_there_is_one_line(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["export", "last", "--sessions-dir", str(sessions), "-o", str(sessions / "no" / "x.json")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_torn_session_is_exported_with_a_note_on_stderr(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = sessions / f"{HEADER.id}.jsonl"
+    path.write_bytes(path.read_bytes()[:-9])
+    assert cli.run(["export", str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["session"]["complete"] is False
+    assert "cut off" in err
+
+
+def test_a_file_that_is_no_session_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("hello")
+    assert cli.run(["export", str(path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

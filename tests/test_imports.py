@@ -1,0 +1,82 @@
+"""What a command loads: offline commands never load Locust, gevent or Textual; the screen never loads the load generator."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from capexplorer.model.events import Ended
+from capexplorer.session.writer import SessionWriter
+
+from session.samples import HEADER
+
+ROOT = Path(__file__).resolve().parent.parent
+GENERATOR = ("locust", "gevent", "geventhttpclient", "requests")
+SCREEN = ("textual",)
+
+
+def loaded_after(program: str) -> set[str]:
+    """Top-level modules of a fresh process that ran `program`."""
+    tell = "import json as _json, sys as _sys; _names = {name.partition('.')[0] for name in _sys.modules}\n"
+    tell += "_sys.stderr.write('\\n' + _json.dumps(sorted(_names)))"
+    done = subprocess.run([sys.executable, "-c", f"{program}\n{tell}"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    writer = SessionWriter(tmp_path / f"{HEADER.id}.jsonl")
+    writer.write(HEADER)
+    writer.write(Ended(t_s=1.0, reason="quit"))
+    writer.close()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["--help"], ["run", "--help"], ["export", "last", "--sessions-dir", "HERE"], ["sessions", "--sessions-dir", "HERE"],
+     ["sessions", "--json", "--sessions-dir", "HERE"], ["profiles"], ["targets"]],
+    ids=lambda args: "_".join(args),
+)  # fmt: skip
+def test_an_offline_command_loads_no_generator_and_no_screen(args: list[str], sessions: Path) -> None:
+    args = [str(sessions) if arg == "HERE" else arg for arg in args]
+    loaded = loaded_after(f"from capexplorer import cli; assert cli.run({args!r}) == 0")
+    assert loaded.isdisjoint(GENERATOR + SCREEN)
+
+
+def test_the_screen_loads_no_generator() -> None:
+    assert loaded_after("import capexplorer.tui.app").isdisjoint(GENERATOR)
+
+
+def test_the_model_loads_no_screen_no_generator_and_no_command_line() -> None:
+    loaded = loaded_after("import capexplorer.model.timeline, capexplorer.model.stream, capexplorer.analysis.levels")
+    assert loaded.isdisjoint((*GENERATOR, *SCREEN, "click", "psutil", "rich"))
+
+
+def test_patching_is_complete_before_users_come_and_shortens_the_switch_interval() -> None:
+    loaded_after(
+        "import sys, resource\n"
+        "from capexplorer.load import native; native.patch()\n"
+        "from gevent import monkey\n"
+        "for name in ('socket', 'ssl', 'threading', 'time', 'select', 'subprocess'):\n"
+        "    assert monkey.is_module_patched(name), name\n"
+        "assert sys.getswitchinterval() <= 1.1e-4\n"
+        "soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+        "assert soft == hard\n"
+    )
+
+
+def test_a_native_thread_is_native_although_everything_is_patched() -> None:
+    loaded_after(
+        "from capexplorer.load import native; native.patch()\n"
+        "from _queue import SimpleQueue\n"
+        "from _thread import get_native_id\n"
+        "answer = SimpleQueue()\n"
+        "native.start_thread(lambda: (native.sleep(0.01), answer.put(get_native_id())))\n"
+        "assert answer.get(timeout=20) != get_native_id()\n"
+    )

@@ -1,0 +1,165 @@
+"""A wrong profile gives one line: the file, the key, what was expected. A right one gives typed values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from capexplorer import cli, paths, profile
+from capexplorer.errors import InputError
+
+TASKS = '[[users.task]]\nname = "/health"\n'
+GOOD = f'url = "http://127.0.0.1:9000"\n[users]\n{TASKS}'
+
+
+def with_users(lines: str) -> str:
+    return f'url = "http://127.0.0.1:9000"\n[users]\n{lines}\n{TASKS}'
+
+
+def with_task(lines: str) -> str:
+    return f"{GOOD}{lines}\n"
+
+
+WRONG = {
+    "unknown key": (f'tittle = "x"\n{GOOD}', "unknown key `tittle`; did you mean `title`?"),
+    "unknown key in a table": (with_users("wait = 1"), "unknown key `users.wait`; did you mean `wait_s`?"),
+    "unknown key in a task": (with_task("weigth = 5"), "unknown key `users.task[0].weigth`; did you mean `weight`?"),
+    "unknown key far from any": (f"{GOOD}[slo]\nzzz = 1", "unknown key `slo.zzz`; expected one of failure_ratio, p95_ms, p99_ms"),
+    "unknown kind of wait": (with_users("wait_s = { uniform = [1, 2] }"), "unknown key `users.wait_s.uniform`"),
+    "wrong type": (with_users('start = "ten"'), "users.start: expected `int`, got `str`"),
+    "wrong type in a task": (with_task('weight = "heavy"'), "users.task[0].weight: expected `int`, got `str`"),
+    "a truth value is no number": (with_users("wait_s = true"), "users.wait_s: expected"),
+    "wrong choice": (with_users('client = "curl"'), "users.client: invalid enum value 'curl'"),
+    "missing table": ('url = "http://127.0.0.1"', "missing required field `users`"),
+    "a value where a table belongs": ('url = "http://127.0.0.1"\nusers = 5', "users: expected `object`, got `int`"),
+    "not TOML": ("users = [", "not valid TOML"),
+    "target and url": (f'target = "mixed"\n{GOOD}', "target: expected either `target` or `url`"),
+    "neither target nor url": (f"[users]\n{TASKS}", "target: expected either `target` or `url`"),
+    "url without a scheme": (GOOD.replace("http://", ""), "url: expected http://HOST[:PORT] or https://..."),
+    "url that is none": (GOOD.replace("http://127.0.0.1", "http://[::1"), "url: expected http://HOST[:PORT] or https://..."),
+    "url with a port beyond all": (GOOD.replace("9000", "90000"), "url: expected http://HOST[:PORT] or https://..."),
+    "no tasks": ('url = "http://127.0.0.1"\n[users]\n', "users: expected `[[users.task]]` or `locustfile`"),
+    "tasks and locustfile": (with_users('locustfile = "x.py"'), "users.task: not allowed beside `users.locustfile`"),
+    "locustfile that is not there": (
+        'url = "http://127.0.0.1"\n[users]\nlocustfile = "gone.py"',
+        "users.locustfile: no such file: gone.py",
+    ),
+    "weights of zero": (with_task("weight = 0"), "users.task: expected a weight above 0 on at least one task"),
+    "negative weight": (with_task("weight = -1"), "users.task[0].weight: expected 0 or more, got -1"),
+    "unknown method": (with_task('method = "FETCH"'), "users.task[0].method: expected one of GET, HEAD, POST"),
+    "path without a slash": (GOOD.replace("/health", "health"), "users.task[0].path: expected a path that starts with /"),
+    "body and json": (with_task('body = "x"\njson = {}'), "users.task[0]: expected either `body` or `json`"),
+    "two waits": (with_users("wait_s = { constant = 1, poisson = 2 }"), "users.wait_s: expected exactly one of between"),
+    "no wait": (with_users("wait_s = {}"), "users.wait_s: expected exactly one of between"),
+    "negative wait": (with_users("wait_s = -0.1"), "users.wait_s: expected 0 or more seconds, got -0.1"),
+    "wait that is no number": (with_users("wait_s = nan"), "users.wait_s: expected a finite number, got nan"),
+    "endless wait": (with_users("wait_s = { constant = inf }"), "users.wait_s.constant: expected a finite number, got inf"),
+    "between with one end": (with_users("wait_s = { between = [1.0] }"), "users.wait_s.between: expected `array` of length 2"),
+    "between upside down": (with_users("wait_s = { between = [2, 1] }"), "users.wait_s.between: expected [least, most]"),
+    "throughput of nothing": (
+        with_users("wait_s = { constant_throughput = 0 }"),
+        "users.wait_s.constant_throughput: expected a positive number, got 0",
+    ),
+    "negative start": (with_users("start = -1"), "users.start: expected at least 0, got -1"),
+    "start beyond the guard": (f"{with_users('start = 50')}[guards]\nmax_users = 10", "users.start: expected at most guards.max_users"),
+    "no users allowed": (f"{GOOD}[guards]\nmax_users = 0", "guards.max_users: expected at least 1, got 0"),
+    "spawn rate of zero": (with_users("spawn_rate = 0"), "users.spawn_rate: expected more than 0 users a second, got 0"),
+    "spawn rate that is no number": (with_users("spawn_rate = nan"), "users.spawn_rate: expected a finite number, got nan"),
+    "timeout of zero": (with_users("timeout_s = 0"), "users.timeout_s: expected more than 0 seconds, got 0"),
+    "endless timeout": (with_users("timeout_s = inf"), "users.timeout_s: expected a finite number, got inf"),
+    "work twice": (f'{GOOD}[work]\nendpoints = ["GET /health"]\nmetric = "x"', "work: expected either `endpoints` or `metric`"),
+    "work of no task": (
+        f'{GOOD}[work]\nendpoints = ["GET /helth"]',
+        "work.endpoints: no task 'GET /helth'; did you mean `GET /health`?",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_one_line_with_file_key_and_expectation(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        profile.load(path)
+    said = str(caught.value)
+    assert said.startswith(f"{path}: {message}")
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
+def test_run_refuses_it_with_exit_code_2_and_no_traceback(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    assert cli.run(["run", str(path), "--headless", "--plan", "1:1s"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"capexplorer: {path}: {message}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "no such file"), (b"\xff\xfe\x00", "cannot be read"), ("folder", "cannot be read: Is a directory")],
+)
+def test_a_file_that_cannot_be_read_is_said_so(content: bytes | str | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content == "folder":
+        path.mkdir()
+    with pytest.raises(InputError, match=message):
+        profile.load(path)
+
+
+def test_a_profile_by_a_name_that_is_not_there_names_the_nearest() -> None:
+    with pytest.raises(InputError, match="no profile `mixd`; did you mean `mixed`?"):
+        paths.profile("mixd")
+
+
+def test_defaults_are_those_of_the_design(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(GOOD)
+    found = profile.load(path)
+    assert (found.users.start, found.users.client, found.users.keep_alive, found.users.timeout_s) == (1, "fast", True, 30.0)
+    assert found.users.spawn_rate is None
+    assert found.users.task[0].weight == 1
+    assert found.guards.max_users == 2000
+    assert found.stop == profile.StopRules()
+
+
+@pytest.mark.parametrize(
+    "wait",
+    ["0", "1.5", "{ between = [0.1, 0.5] }", "{ constant = 0 }", "{ constant_pacing = 1 }", "{ constant_throughput = 0.5 }",
+     "{ poisson = 3 }"],
+)  # fmt: skip
+def test_every_kind_of_wait_is_taken(wait: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(with_users(f"wait_s = {wait}"))
+    profile.load(path)
+
+
+def test_a_locustfile_stands_beside_its_profile(tmp_path: Path) -> None:
+    (tmp_path / "users.py").write_text("")
+    path = tmp_path / "p.toml"
+    path.write_text('url = "http://127.0.0.1"\n[users]\nlocustfile = "users.py"')
+    assert profile.load(path).users.locustfile == "users.py"
+
+
+def test_the_header_gets_the_whole_resolved_profile_as_plain_values(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(GOOD)
+    plain = profile.plain(profile.load(path), "mine")
+    assert plain["name"] == "mine"
+    assert plain["users"]["task"] == [
+        {"name": "/health", "weight": 1, "method": "GET", "path": None, "headers": {}, "body": None, "json": None,
+         "expect_status": None}
+    ]  # fmt: skip
+    assert plain["guards"] == {"max_users": 2000, "allow_hosts": []}
+
+
+def test_every_shipped_profile_is_right() -> None:
+    for path in paths.profiles().values():
+        profile.load(path)
