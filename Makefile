@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test check bench setup wheel clean
+.PHONY: run test check lint bench setup wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
@@ -13,12 +13,14 @@ run: setup
 test: setup
 	$(BIN)/pytest tests
 
-check: setup
+check: lint
+	$(BIN)/pytest -q -m "not slow" tests
+
+lint: setup
 	$(BIN)/ruff format --check capexplorer tests benchmarks targets
 	$(BIN)/ruff check capexplorer tests benchmarks targets
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -m "not slow" tests
 
 bench: setup
 	$(BIN)/python -m benchmarks

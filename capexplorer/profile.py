@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
 from . import toml
+from .addresses import is_http_url
 from .errors import InputError
 
 Param = str | int | float | bool
@@ -132,7 +132,7 @@ def check(profile: Profile, where: str) -> None:
     users = profile.users
     if (profile.target is None) == (profile.url is None):
         raise refuse("target", "expected either `target` or `url`")
-    if profile.url is not None and (urlsplit(profile.url).scheme not in ("http", "https") or not urlsplit(profile.url).hostname):
+    if profile.url is not None and not is_http_url(profile.url):
         raise refuse("url", f"expected http://HOST[:PORT] or https://..., got {profile.url!r}")
     if users.locustfile is not None and users.task:
         raise refuse("users.task", "not allowed beside `users.locustfile`")

@@ -14,6 +14,7 @@ from rich.text import Text
 from ..model.events import Event, LevelClosed, Log, Mark, Target
 from ..model.stream import EventSource
 from ..model.timeline import Level, Timeline
+from .telling import printable
 
 
 class Ending(Protocol):
@@ -55,11 +56,12 @@ def _tell(events: Sequence[Event], console: Console) -> None:
             case LevelClosed():
                 console.print(Text(level_line(event)))
             case Target(state="ready" | "died" | "failed"):
-                console.print(Text(f"target {event.state}" + (f": {event.reason}" if event.reason else "")))
+                console.print(Text(printable(f"target {event.state}" + (f": {event.reason}" if event.reason else ""))))
             case Mark():
-                console.print(Text(f"{event.severity}: {event.id} {event.evidence}"))
+                console.print(Text(printable(f"{event.severity}: {event.id} {event.evidence}")))
             case Log(level="critical" | "error", source="capexplorer"):
-                console.print(Text(event.text))
+                for line in event.text.splitlines():
+                    console.print(Text(printable(line)))
 
 
 def level_line(closed: LevelClosed) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from .. import paths, profile
+from ..addresses import is_http_url, is_loopback
 from ..errors import InputError
 from ..load.plan import Step, parse
 from ..profile import Profile, Task, Users
@@ -89,13 +90,11 @@ def _settings(settings: tuple[str, ...]) -> dict[str, str]:
 
 
 def _check_url(url: str, allow_hosts: tuple[str, ...]) -> None:
-    from ..addresses import is_loopback
-
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if not is_http_url(url):
         raise InputError(f"--host: expected http://HOST[:PORT] or https://..., got {url!r}")
-    if not is_loopback(parts.hostname) and parts.hostname not in allow_hosts:
-        raise InputError(f"--host: load to {parts.hostname} is not allowed: only loopback, or add --allow-host {parts.hostname}")
+    host = urlsplit(url).hostname or ""
+    if not is_loopback(host) and host not in allow_hosts:
+        raise InputError(f"--host: load to {host} is not allowed: only loopback, or add --allow-host {host}")
 
 
 def _steps(plan: str | None, found: Profile, where: str) -> tuple[Step, ...]:

@@ -9,7 +9,7 @@ import click
 
 def tell(error: str, output: tuple[str, ...] = ()) -> None:
     """Never raises: the terminal may be gone."""
-    say(f"capexplorer: {error}")
+    say(f"capexplorer: {printable(error)}")
     for line in output:
         say(f"  | {printable(line)}")
 

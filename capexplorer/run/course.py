@@ -41,7 +41,7 @@ class Course:
     def tick(self, started_s: float, ended_s: float, users: int, tick: Tick) -> tuple[Phase, bool]:
         """(phase, settled) of the tick that ends now. A tick that began in an earlier level never counts."""
         if self.opened is None or self._ramp is not None:
-            return "spawning", False
+            return self.phase, False
         counts = TickCounts(tick.all_requests, tick.all_latency_sum_ms / 1000, tick.waits, tick.wait_sum_s)
         self.phase, settled = self._clock.tick(started_s, ended_s, users, counts)
         return self.phase, settled

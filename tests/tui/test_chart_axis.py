@@ -107,7 +107,8 @@ def test_time_ticks_are_round_durations(start_s: float, end_s: float, most: int,
 @pytest.mark.parametrize(
     ("now_s", "window_s", "expected"),
     [
-        (0, 300, (0, 300)),
+        (0, 300, (0, 60)),
+        (61, 300, (0, 120)),
         (300, 300, (0, 300)),
         (301, 300, (150, 450)),
         (450, 300, (150, 450)),
@@ -119,7 +120,7 @@ def test_time_ticks_are_round_durations(start_s: float, end_s: float, most: int,
         (90_000, None, (0, 172_800)),
     ],
 )
-def test_a_page_stands_still_then_moves_by_half_a_window(
+def test_a_page_grows_to_the_window_then_moves_by_half_of_it(
     now_s: float, window_s: float | None, expected: tuple[float, float]
 ) -> None:
     assert page(now_s, window_s) == expected

@@ -124,11 +124,11 @@ def duration_ticks(start_s: float, end_s: float, most: int) -> tuple[float, ...]
 
 
 def page(now_s: float, window_s: float | None) -> tuple[float, float]:
-    """Start and end of the page that holds `now_s`: still, then on by half a window. None: all, in pages that double."""
+    """Start and end of the page that holds `now_s`: it grows up to the window, then moves on by half of it. None: all."""
     if window_s is None:
         return 0.0, _span(now_s)
     if now_s <= window_s:
-        return 0.0, window_s
+        return 0.0, min(window_s, _span(now_s))
     half_s = window_s / 2
     start_s = math.ceil((now_s - window_s) / half_s - 1e-9) * half_s
     return start_s, start_s + window_s

@@ -1,0 +1,131 @@
+"""Wrong input: one clear line on stderr that names the file and what was expected, exit code 2, nothing on stdout, nothing started."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .rig import HERE, PROGRAM, ended
+
+PROFILE = """
+title = "Mine"
+{target}
+[users]
+wait_s = {wait}
+[[users.task]]
+name = "/work"
+weight = {weight}
+{more}
+"""
+
+
+def refused(folder: Path, *args: str, cwd: Path = HERE) -> str:
+    """The line."""
+    run, code = ended(folder, *args, "--headless", "--plan", "1:1s", cwd=cwd)
+    assert code == 2, run.stderr
+    assert run.stdout == ""
+    lines = run.stderr.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("capexplorer: "), run.stderr
+    assert not run.sessions.exists() or not list(run.sessions.iterdir())
+    return lines[0]
+
+
+def profile(folder: Path, **parts: str) -> str:
+    path = folder / "mine.toml"
+    usual = {"target": 'target = "actor"', "wait": "0.1", "weight": "1", "more": ""}
+    path.write_text(PROFILE.format(**(usual | parts)), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"more": "wieght = 2"}, "unknown key `users.task[0].wieght`; did you mean `weight`?"),
+        ({"more": "[guard]\nmax_users = 3"}, "unknown key `guard`; did you mean `guards`?"),
+        ({"weight": '"much"'}, "users.task[0].weight: expected `int`, got `str`"),
+        ({"weight": "0"}, "users.task: expected a weight above 0 on at least one task"),
+        ({"wait": "{ between = [2, 1] }"}, "users.wait_s.between: expected [least, most]"),
+        ({"target": "url = 'http://localhost:http'"}, "url: expected http://HOST[:PORT]"),
+        ({"more": "[users"}, "not valid TOML:"),
+    ],
+    ids=["unknown key", "unknown table", "wrong type", "zero weights", "wait", "url", "invalid TOML"],
+)
+def test_a_wrong_profile(tmp_path: Path, wrong: dict[str, str], told: str) -> None:
+    path = profile(tmp_path, **wrong)
+    assert f"{path}: {told}" in refused(tmp_path, path)
+
+
+def test_a_profile_that_is_not_there(tmp_path: Path) -> None:
+    assert "no profile `mixd`; did you mean `mixed`?" in refused(tmp_path, "mixd")
+    assert "nowhere.toml: no such profile" in refused(tmp_path, "./nowhere.toml")
+
+
+def test_a_target_that_is_not_there(tmp_path: Path) -> None:
+    path = profile(tmp_path, target='target = "acter"')
+    assert f"{path}: target: no target `acter`; did you mean `actor`?" in refused(tmp_path, path)
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("--set", "act=sings"), "--set: act: expected one of serves, "),
+        (("--set", "akt=serves"), "did you mean `act`?"),
+        (("--set", "act"), "--set: expected KEY=VALUE, got 'act'"),
+        (("--users", "201"), "--users: expected at most guards.max_users (200), got 201"),
+        (("--host", "ftp://localhost"), "--host: expected http://HOST[:PORT]"),
+        (("--host", "http://localhost:http"), "--host: expected http://HOST[:PORT]"),
+        (("--host", "http://localhost:70000"), "--host: expected http://HOST[:PORT]"),
+        (("--host", "http://192.0.2.1"), "load to 192.0.2.1 is not allowed: only loopback, or add --allow-host 192.0.2.1"),
+        (("--host", "http://example.com:8080"), "load to example.com is not allowed"),
+    ],
+    ids=str,
+)
+def test_a_wrong_option(tmp_path: Path, args: tuple[str, ...], told: str) -> None:
+    assert told in refused(tmp_path, "actor", *args)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("from locust import HttpUser\nclass A(HttpUser)\n    pass\n", ":2: expected ':'"),
+        ("x = 1\n", ": no user classes with a weight above 0"),
+        ("import nothing_of_that_name\n", ":1: ModuleNotFoundError on import: No module named 'nothing_of_that_name'"),
+        ("def f():\n    raise ValueError('first\\nsecond')\nf()\n", ":2: ValueError on import: first"),
+        ("import sys\nsys.exit('no')\n", ":2: SystemExit on import: no"),
+        ("from locust import HttpLocust\n", "HttpUser"),
+        ("raise ValueError('\\x1b[2J\\x1b[31m[bold]red')\n", "\\x1b[2J\\x1b[31m[bold]red"),
+    ],
+    ids=["syntax", "no users", "import", "exception", "exit", "old", "escapes"],
+)
+def test_a_locustfile_that_cannot_be_loaded(tmp_path: Path, code: str, told: str) -> None:
+    path = tmp_path / "broken.py"
+    path.write_text(code, encoding="utf-8")
+    line = refused(tmp_path, "actor", "-f", str(path))
+    assert str(path) in line and told in line
+
+
+def test_a_locustfile_that_is_not_there(tmp_path: Path) -> None:
+    assert "nowhere.py: no such locustfile" in refused(tmp_path, "actor", "-f", "nowhere.py")
+
+
+def test_a_locustfile_whose_users_have_no_host(tmp_path: Path) -> None:
+    path = tmp_path / "hostless.py"
+    path.write_text("from locust import HttpUser, task\nclass A(HttpUser):\n    @task\n    def t(self): pass\n", encoding="utf-8")
+    assert "A has no host; give --host URL or a profile with a target" in refused(tmp_path, "-f", str(path))
+
+
+def test_without_a_terminal_the_screen_is_refused(tmp_path: Path) -> None:
+    run, code = ended(tmp_path, "actor")
+    assert code == 2
+    assert run.stderr == (
+        "capexplorer: the live screen needs a terminal on stdin and stderr; without one use `run --headless --plan ...`\n"
+    )
+
+
+@pytest.mark.parametrize("args", [["run", "--nonsense"], ["rum"], ["run", "--users", "many"]], ids=str)
+def test_a_command_line_that_click_refuses(args: list[str]) -> None:
+    done = subprocess.run([PROGRAM, *args], cwd=HERE, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == "" and "Traceback" not in done.stderr and "Error:" in done.stderr

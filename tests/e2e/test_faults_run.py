@@ -1,0 +1,172 @@
+"""What goes wrong in a run: the target, the disk, user code. One clear line, the exit code, and nothing recorded is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from capexplorer.model.events import Ended, LevelClosed, Log, Mark, Sample, Target
+
+from .pty_rig import on_terminal
+from .rig import HERE, ended, export, of, session_path, start
+
+pytestmark = pytest.mark.slow
+
+PLAN = ("--headless", "--plan", "2:3s")
+LONG = ("--headless", "--plan", "2:60s")
+
+
+def error_lines(stderr: str) -> list[str]:
+    return [line for line in stderr.splitlines() if line.startswith("capexplorer: ")]
+
+
+@pytest.mark.parametrize(
+    ("act", "told"),
+    [
+        ("never_ready", "actor: not ready after 2 s: GET http://127.0.0.1:"),
+        ("dies_at_start", "actor: ended before it was ready (exit code 1): no configuration found"),
+        ("cannot_bind", "actor: cannot bind 127.0.0.1:"),
+    ],
+)
+def test_a_target_that_does_not_start(tmp_path: Path, act: str, told: str) -> None:
+    run, code = ended(tmp_path, "actor", "--set", f"act={act}", *PLAN)
+    assert code == 4
+    [line] = error_lines(run.stderr)
+    assert told in line
+    assert "Traceback (most recent call last)" not in run.stderr.partition(line)[0]
+    assert run.stdout == f"{session_path(run.sessions)}\n"
+    events = run.events()
+    assert [event.state for event in of(events, Target)] == ["starting", "failed"]
+    assert isinstance(events[-1], Ended) and events[-1].exit_code == 4 and told in events[-1].reason
+
+
+def test_a_target_that_dies_in_mid_run(tmp_path: Path) -> None:
+    with start(tmp_path, "actor", *LONG) as run:
+        target = run.target_pid()
+        run.until(Sample, lambda sample: sample.endpoints, count=2)
+        os.kill(target, signal.SIGKILL)
+        assert run.exit_code() == 4
+    assert error_lines(run.stderr) == ["capexplorer: actor: the target died: SIGKILL"]
+    events = run.events()
+    assert [(event.state, event.signal) for event in of(events, Target)][-1] == ("died", "SIGKILL")
+    assert len(of(events, LevelClosed)) == 1
+    assert isinstance(events[-1], Ended) and events[-1].exit_code == 4
+    assert export(run.sessions)["session"]["complete"] is True
+
+
+def test_output_of_a_dead_target_is_shown_and_its_escapes_are_not_obeyed(tmp_path: Path) -> None:
+    with on_terminal(tmp_path, "actor", "--set", "act=dies_hostile", *PLAN) as run:
+        assert run.exit_code() == 4
+        written = run.written
+    assert written.count("\\x1b[2J\\x1b[H\\x1b[31mHOSTILE\\x1b[0m") == 3  # the target's failure, the error, its output
+    assert "[bold red]markup[/bold red] [/nothing] end" in written
+    for obeyed in ("\x1b[2J", "\x1b[31m", "\x1b]0;", "\x07", "\x9b"):
+        assert obeyed not in written
+
+
+def test_a_sessions_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a file, not a folder")
+    with start(tmp_path, "actor", *PLAN, sessions=tmp_path / "file" / "sessions") as run:
+        assert run.exit_code() == 4
+    assert run.stdout == ""
+    [line] = run.stderr.splitlines()
+    assert line.startswith("capexplorer: ") and str(tmp_path / "file") in line
+
+
+def in_namespace(script: str) -> list[str]:
+    """Words that run what follows them in a mount namespace of its own, after a script; needs root."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("mounts need root and unshare")
+    words = ["unshare", "-m", "sh", "-c", f'{script} && exec "$@"', "sh"]
+    if subprocess.run([*words, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("mounts are not allowed here")
+    return words
+
+
+def test_a_sessions_folder_that_is_read_only(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    run, code = ended(tmp_path, "actor", *PLAN, before=in_namespace(f"mount -t tmpfs -o ro none {folder}"))
+    assert code == 4
+    assert run.stdout == ""
+    [line] = run.stderr.splitlines()
+    assert line.startswith(f"capexplorer: {folder}") and line.endswith("Read-only file system")
+
+
+def test_a_disk_that_fills_up(tmp_path: Path) -> None:
+    """What was recorded before is read back: the log is copied out of its tiny disk as the run ends."""
+    folder, kept = tmp_path / "sessions", tmp_path / "kept"
+    folder.mkdir(), kept.mkdir()
+    words = in_namespace(f"mount -t tmpfs -o size=16k none {folder}")
+    words[4] = words[4].replace('exec "$@"', f'{{ "$@"; code=$?; cp {folder}/* {kept}; exit $code; }}')
+    run, code = ended(tmp_path, "actor", *LONG, before=words)
+    assert code == 4
+    [line] = error_lines(run.stderr)
+    assert "the session log cannot be written: No space left on device" in line
+    path = session_path(kept)
+    assert path is not None and path.read_bytes().endswith(b"\n")
+    run.sessions = kept
+    events = run.events()
+    samples = of(events, Sample)
+    assert len(samples) >= 2
+    for before, after in zip(samples, samples[1:], strict=False):
+        assert after.t_s - after.duration_s == pytest.approx(before.t_s, abs=0.01)
+    assert [event.state for event in of(events, Target)][:2] == ["starting", "ready"]
+    assert len(export(kept)["levels"]) == 1
+
+
+BREAKS_IN_ON_START = """
+from itertools import count
+from locust import HttpUser, constant, task
+born = count()
+class Fragile(HttpUser):
+    wait_time = constant(0.05)
+    def on_start(self):
+        if next(born) < 3:
+            raise RuntimeError("no seat \\x1b[2J[bold]left[/bold]")
+    @task
+    def sit(self):
+        self.client.get("/sit")
+"""
+
+
+def test_users_that_die_in_on_start_are_replaced_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "fragile.py"
+    path.write_text(BREAKS_IN_ON_START, encoding="utf-8")
+    run, code = ended(tmp_path, "actor", "-f", str(path), "--headless", "--plan", "4:5s")
+    assert code == 0, run.stderr
+    events = run.events()
+    marks = of(events, Mark)
+    assert {mark.id for mark in marks} == {"user_code_error"}
+    assert marks[-1].evidence["exceptions"] == 3 and marks[-1].evidence["users_replaced"] == 3
+    assert "RuntimeError: no seat" in marks[-1].evidence["last"] and "fragile.py:8 in on_start" in marks[-1].evidence["last"]
+    assert of(events, Sample)[-1].users == 4
+    [level] = export(run.sessions)["levels"]
+    assert level["settled"] and level["requests"] > 0
+    assert "error: user_code_error" in run.stderr and "\x1b" not in run.stderr
+
+
+def test_load_to_a_host_that_is_not_allowed_is_refused_where_it_connects(tmp_path: Path) -> None:
+    path = tmp_path / "abroad.py"
+    path.write_text(
+        "from locust import HttpUser, constant, task\n"
+        "class Abroad(HttpUser):\n    wait_time = constant(0.2)\n"
+        "    @task\n    def go(self):\n        self.client.get('http://192.0.2.1/away')\n",
+        encoding="utf-8",
+    )
+    run, code = ended(tmp_path, "actor", "-f", str(path), "--headless", "--plan", "1:2s")
+    assert code == 0, run.stderr
+    told = [log for log in of(run.events(), Log) if "load to 192.0.2.1 is not allowed and was refused" in log.text]
+    assert len(told) == 1
+    assert "load to 192.0.2.1 is not allowed" in run.stderr
+    failures = [failure for sample in of(run.events(), Sample) for failure in sample.failures]
+    assert failures and all("HostNotAllowed" in failure.signature.types for failure in failures)
+
+
+def test_the_faults_leave_this_folder_clean() -> None:
+    assert not (HERE / "sessions").exists()
