@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -140,6 +142,9 @@ def check(profile: Profile, where: str) -> None:
         raise refuse("users", "expected `[[users.task]]` or `locustfile`")
     if users.locustfile is not None and not (Path(where).parent / users.locustfile).is_file():
         raise refuse("users.locustfile", f"no such file: {users.locustfile}")
+    for key, number in _floats(msgspec.to_builtins(profile), ""):
+        if not math.isfinite(number):
+            raise refuse(key, f"expected a finite number, got {number:g}")
     _check_tasks(users.task, refuse)
     _check_wait(users.wait_s, refuse)
     for key, value, least in (
@@ -160,6 +165,18 @@ def check(profile: Profile, where: str) -> None:
     for endpoint in profile.work.endpoints:
         if known and endpoint not in known:
             raise refuse("work.endpoints", f"no task {endpoint!r}; {toml.nearest(endpoint, known)}")
+
+
+def _floats(value: Any, key: str) -> Iterator[tuple[str, float]]:
+    """Every fraction in it, by key: TOML knows nan and inf, and no comparison refuses nan."""
+    if isinstance(value, float):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _floats(inner, f"{key}.{name}" if key else name)
+    elif isinstance(value, (list, tuple)):
+        for index, inner in enumerate(value):
+            yield from _floats(inner, f"{key}[{index}]")
 
 
 def _check_tasks(tasks: tuple[Task, ...], refuse: Any) -> None:

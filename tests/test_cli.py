@@ -13,7 +13,7 @@ from capexplorer.session.writer import SessionWriter
 from session.samples import HEADER, ONE_OF_EACH
 
 URL = ["--host", "http://127.0.0.1:9"]
-PLAN = ["--headless", "--plan", "1:1s"]
+PLAN = ["--headless", "--plan", "1:1s", "--sessions-dir", "HERE"]
 
 REFUSED = {
     "unknown command": (["exprot"], "no command `exprot`; did you mean `export`?"),
@@ -22,7 +22,7 @@ REFUSED = {
     "profile file that is not there": (["run", "./gone.toml", *PLAN], "gone.toml: no such profile"),
     "session that is not there": (["export", "gone", "--sessions-dir", "HERE"], "gone"),
     "no session at all": (["export", "last", "--sessions-dir", "HERE"], "no session"),
-    "format unknown": (["export", "last", "--format", "pdf"], "'pdf' is not one of"),
+    "format unknown": (["export", "last", "--format", "pdf"], "'pdf' is not"),
     "plan without a colon": (["run", "mixed", "--headless", "--plan", "huge"], "--plan: no plan `huge` in the profile"),
     "plan of nonsense": (["run", "mixed", "--headless", "--plan", "5:xs"], "--plan: expected USERS:DURATION like 10:30s"),
     "plan beyond the guard": (["run", "mixed", "--headless", "--plan", "99999:1s"], "99999 users are over guards.max_users"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ WRONG = {
     "wrong type in a task": (with_task('weight = "heavy"'), "users.task[0].weight: expected `int`, got `str`"),
     "a truth value is no number": (with_users("wait_s = true"), "users.wait_s: expected"),
     "wrong choice": (with_users('client = "curl"'), "users.client: invalid enum value 'curl'"),
-    "missing table": ('url = "http://127.0.0.1"', "missing required field `users`"),
+    "missing table": ('url = "http://127.0.0.1"', "object missing required field `users`"),
     "a value where a table belongs": ('url = "http://127.0.0.1"\nusers = 5', "users: expected `object`, got `int`"),
     "not TOML": ("users = [", "not valid TOML"),
     "target and url": (f'target = "mixed"\n{GOOD}', "target: expected either `target` or `url`"),
@@ -93,7 +94,7 @@ def test_run_refuses_it_with_exit_code_2_and_no_traceback(
 ) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(text)
-    assert cli.run(["run", str(path), "--headless", "--plan", "1:1s"]) == 2
+    assert cli.run(["run", str(path), "--headless", "--plan", "1:1s", "--sessions-dir", str(tmp_path)]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"capexplorer: {path}: {message}")
@@ -151,7 +152,7 @@ def test_a_locustfile_stands_beside_its_profile(tmp_path: Path) -> None:
 def test_the_header_gets_the_whole_resolved_profile_as_plain_values(tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
     path.write_text(GOOD)
-    plain = profile.plain(profile.load(path), "mine")
+    plain = json.loads(json.dumps(profile.plain(profile.load(path), "mine")))
     assert plain["name"] == "mine"
     assert plain["users"]["task"] == [
         {"name": "/health", "weight": 1, "method": "GET", "path": None, "headers": {}, "body": None, "json": None,

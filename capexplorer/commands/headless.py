@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from ..analysis import wording
 from ..model.events import Event, LevelClosed, Log, Mark, Target
 from ..model.stream import EventSource
 from ..model.timeline import Level, Timeline
@@ -50,18 +51,17 @@ def _wait(woken: SimpleQueue[None]) -> None:
 
 
 def _tell(events: Sequence[Event], console: Console) -> None:
-    """What stays on stderr: levels as they close, the target's life, what went wrong."""
+    """What stays on stderr: levels as they close, the target's life, what is found. What ends the run is told at its end, once."""
     for event in events:
         match event:
             case LevelClosed():
                 console.print(Text(level_line(event)))
             case Target(state="ready" | "died" | "failed"):
-                console.print(Text(printable(f"target {event.state}" + (f": {event.reason}" if event.reason else ""))))
-            case Mark():
-                console.print(Text(printable(f"{event.severity}: {event.id} {event.evidence}")))
-            case Log(level="critical" | "error", source="capexplorer"):
-                for line in event.text.splitlines():
-                    console.print(Text(printable(line)))
+                console.print(Text(f"target {event.state}"))
+            case Mark(state="open" | "closed" | "retracted"):
+                console.print(Text(printable(f"{event.severity}: {wording.mark(event)}")))
+            case Log(level="error", source="capexplorer"):
+                console.print(Text(printable(event.text)))
 
 
 def level_line(closed: LevelClosed) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,8 @@ def resolve(asked: Asked) -> RunOptions:
     allow_hosts = (*found.guards.allow_hosts, *asked.allow_hosts)
     if url is not None:
         _check_url(url, allow_hosts)
+    if asked.spawn_rate is not None and not math.isfinite(asked.spawn_rate):
+        raise InputError(f"--spawn-rate: expected a finite number, got {asked.spawn_rate:g}")
     users = found.users.start if asked.users is None else asked.users
     if users > found.guards.max_users:
         raise InputError(f"--users: expected at most guards.max_users ({found.guards.max_users}), got {users}")
@@ -93,7 +96,7 @@ def _check_url(url: str, allow_hosts: tuple[str, ...]) -> None:
     if not is_http_url(url):
         raise InputError(f"--host: expected http://HOST[:PORT] or https://..., got {url!r}")
     host = urlsplit(url).hostname or ""
-    if not is_loopback(host) and host not in allow_hosts:
+    if not is_loopback(host) and host not in {allowed.lower().strip("[]") for allowed in allow_hosts}:
         raise InputError(f"--host: load to {host} is not allowed: only loopback, or add --allow-host {host}")
 
 

@@ -127,7 +127,7 @@ class EndpointTick(Reading, frozen=True, kw_only=True):
     """One endpoint in one tick. Counts, latencies and failures leave out `on_start` and each new user's first cycle."""
 
     name: str
-    method: str
+    method: str = "GET"
     requests: int = 0
     failures: int = 0
     received_bytes: int = 0

@@ -106,20 +106,29 @@ class PortsReading(Reading, frozen=True, kw_only=True):
 
 
 class TcpReading(Reading, frozen=True, kw_only=True):
-    """Kernel counters as growth in this tick (per network namespace), and socket totals."""
+    """Kernel counters as growth in this tick (per network namespace), and socket totals.
 
-    active_opens: int | None = None
-    passive_opens: int | None = None
-    attempt_fails: int | None = None
-    resets_sent: int | None = None
-    segments_retransmitted: int | None = None
-    listen_overflows: int | None = None
-    listen_drops: int | None = None
-    syn_queue_full_drops: int | None = None
-    syncookies_sent: int | None = None
-    aborts_on_memory: int | None = None
-    time_wait_overflows: int | None = None
+    Counters that did not grow are 0 and so not written: most never do, and a day's log has 86,400 of each.
+    """
+
+    unread: tuple[str, ...] = ()
+    """Counters that could not be read: their 0 means nothing. All of them in the first tick."""
+    active_opens: int = 0
+    passive_opens: int = 0
+    attempt_fails: int = 0
+    resets_sent: int = 0
+    segments_retransmitted: int = 0
+    listen_overflows: int = 0
+    listen_drops: int = 0
+    syn_queue_full_drops: int = 0
+    syncookies_sent: int = 0
+    aborts_on_memory: int = 0
+    time_wait_overflows: int = 0
     sockets_in_use: int | None = None
     sockets_time_wait: int | None = None
     sockets_orphaned: int | None = None
     memory_pages: int | None = None
+
+    def grown(self, counter: str) -> int | None:
+        """Growth of a counter; None when it could not be read."""
+        return None if counter in self.unread else int(getattr(self, counter))

@@ -82,14 +82,15 @@ class TcpProbe:
         self._theirs = None if pid is None or _same_namespace(pid) else NetCounters(f"/proc/{pid}/net")
 
     def read(self) -> TcpReading:
-        """Counters grown since the last call; None the first time."""
+        """Counters grown since the last call; all unread the first time."""
         grown = self._ours.read(_OURS | _TARGETS)
         if self._theirs is not None:
             grown |= self._theirs.read(_TARGETS)
         totals = self._totals.read()
         in_use = [totals[name] for name in ("TCP.inuse", "TCP6.inuse") if name in totals]
         return TcpReading(
-            **grown,
+            unread=tuple(sorted(name for name, value in grown.items() if value is None)),
+            **{name: value for name, value in grown.items() if value is not None},
             sockets_in_use=sum(in_use) if in_use else None,
             sockets_time_wait=totals.get("TCP.tw"),
             sockets_orphaned=totals.get("TCP.orphan"),

@@ -112,9 +112,7 @@ class SessionReader:
         if not isinstance(schema, int) or isinstance(schema, bool):
             raise SessionError(f"{self.path}: its header names no schema")
         if schema > SCHEMA:
-            raise SessionError(
-                f"{self.path}: written by a newer capexplorer (schema {schema}; this one reads up to {SCHEMA})"
-            )
+            raise SessionError(f"{self.path}: written by a newer capexplorer (schema {schema}; this one reads up to {SCHEMA})")
         if not can_upgrade(schema, self._converters):
             raise SessionError(f"{self.path}: of schema {schema}, which this capexplorer does not read")
         return schema

@@ -199,7 +199,7 @@ _TCP_TROUBLE = {
 
 def tcp_rows(tcp: TcpReading, palette: Palette) -> Iterator[Row]:
     """Kernel counters that grew in this second; no row when none did."""
-    grown = [f"{said} +{text.count(value)}" for name, said in _TCP_TROUBLE.items() if (value := getattr(tcp, name))]
+    grown = [f"{said} +{text.count(value)}" for name, said in _TCP_TROUBLE.items() if (value := tcp.grown(name))]
     if grown:
         yield Row("tcp", "", "", "", tuple(grown), palette.warning, warned=True)
 

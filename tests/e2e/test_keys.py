@@ -1,0 +1,211 @@
+"""The screen in a real terminal: it follows each key, the session holds each as a command, and its figures are those of the log."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from capexplorer.model.events import Command, Ended, Event, LevelOpened, Note, Sample, Target
+from capexplorer.model.timeline import Timeline
+
+from .rig import export, of
+from .tmux_rig import Screen, needs_tmux, on_screen
+
+pytestmark = [pytest.mark.slow, needs_tmux]
+
+SIZES = [(120, 40), (80, 24)]
+NOTE = "cache warm [red]now[/red] [/] 🚀 ü"
+
+FIRST = re.compile(r"[●■] (?P<clock>\d\d:\d\d) +(?P<profile>\S+) +(?P<target>\S+).* users (?P<users>[\d,]+)(?: → (?P<wanted>[\d,]+))?")
+ENDPOINT = re.compile(r"│ (?P<name>(?:GET \S+|all)) +(?P<requests>[\d,]+) +(?P<rate>[\d.,]+) ")
+LEGEND = re.compile(r"── goodput +(?P<goodput>[\d.,k]+) +▁▃ users +(?P<users>\d+) +┈┈ throughput +(?P<throughput>[\d.,k]+)")
+
+
+def wanted(text: str) -> int:
+    found = FIRST.search(text)
+    assert found, text
+    return int((found["wanted"] or found["users"]).replace(",", ""))
+
+
+def follows(screen: Screen, users: int) -> None:
+    """The status line says how many users are wanted now."""
+    screen.once(lambda text: FIRST.search(text) and wanted(text) == users, f"{users} users wanted")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_the_screen_follows_each_key_and_the_session_holds_it(tmp_path: Path, size: tuple[int, int]) -> None:
+    with on_screen(tmp_path, "mixed", size=size) as screen:
+        screen.shows("mixed", "ready", "level 0")
+        for users in (2, 3, 4):
+            screen.press("+")
+            follows(screen, users)
+        screen.press("]")
+        screen.shows("step 2")
+        screen.press("-")
+        follows(screen, 2)
+        screen.press("g")
+        screen.shows("Go to how many users?")
+        screen.type("50")
+        screen.press("Enter")
+        screen.shows("Sure?", "50 users is over twice the highest so far")
+        screen.press("Enter")
+        follows(screen, 50)
+        screen.once(lambda text: "users 50 " in text, "50 users running")
+        screen.press("n")
+        screen.shows("Note")
+        screen.type(NOTE)
+        screen.shows(NOTE)
+        screen.press("Enter")
+        if size == (80, 24):
+            screen.press("6")
+        screen.shows(f"✎ {NOTE}")
+        screen.press("x")
+        follows(screen, 0)
+        screen.once(lambda text: "users 0 " in text, "no users running")
+        screen.press("q")
+        assert screen.exit_code() == 0  # no load: nothing to ask
+        assert "saved: " in screen.text()
+    commands = [(command.name, command.by, command.args) for command in of(screen.events(), Command)]
+    assert commands == [
+        ("users", "user", {"users": 2, "before": 1}),
+        ("users", "user", {"users": 3, "before": 2}),
+        ("users", "user", {"users": 4, "before": 3}),
+        ("step", "user", {"step": 2}),
+        ("users", "user", {"users": 2, "before": 4}),
+        ("users", "user", {"users": 50, "before": 2}),
+        ("note", "user", {"text": NOTE}),
+        ("zero", "user", {"before": 50}),
+        ("quit", "user", {}),
+    ]
+    assert [level.users for level in of(screen.events(), LevelOpened)] == [1, 2, 3, 4, 2, 50, 0]
+    assert [note.text for note in of(screen.events(), Note)] == [NOTE]
+    assert isinstance(screen.events()[-1], Ended)
+    assert export(screen.sessions)["notes"][0]["text"] == NOTE
+
+
+def seconds(clock: str) -> int:
+    minutes, rest = clock.split(":")
+    return 60 * int(minutes) + int(rest)
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def at_each_second(events: list[Event]) -> list[Timeline]:
+    """The session as it stood after each sample."""
+    moments, seen = [], 0
+    for count, event in enumerate(events):
+        if isinstance(event, Sample):
+            moments.append(Timeline(events[: count + 1]))
+            seen += 1
+    return moments
+
+
+def rounds_to(shown: str, value: float) -> bool:
+    """Whether a figure as shown is this value, within its last digit."""
+    digits = len(shown.partition(".")[2])
+    return abs(number(shown) - value) <= 0.5 * 10**-digits + 1e-9
+
+
+def agrees(text: str, moment: Timeline) -> bool:
+    """Whether all figures of a captured screen are those of this moment."""
+    legend, level, last = LEGEND.search(text), moment.level, moment.last
+    assert level is not None and last is not None
+    if legend:
+        shown = {"goodput": "goodput_rps", "throughput": "throughput_rps"}
+        if not all(rounds_to(legend[name], moment.columns[column][-1]) for name, column in shown.items()):
+            return False
+        if int(legend["users"]) != last.users:
+            return False
+    rows = {row["name"]: row for row in ENDPOINT.finditer(text)}
+    figures, settled = level.figures, level.figures.settled_seconds
+    expected = {"all": figures.requests} | {f"{each.method} {each.name}": each.requests for each in level.endpoints}
+    return set(rows) <= set(expected) and all(
+        number(row["requests"]) == expected[name] and rounds_to(row["rate"], expected[name] / settled)
+        for name, row in rows.items()
+    )
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_every_figure_on_the_screen_is_that_of_the_log(tmp_path: Path, size: tuple[int, int]) -> None:
+    with on_screen(tmp_path, "actor", "--users", "5", size=size) as screen:
+        captured = []
+        screen.shows("settled 1 s")
+        for count in (2, 3, 4):
+            if size == (80, 24):
+                screen.press("5" if count % 2 else "1")
+            captured.append(screen.shows(f"settled {count} s"))
+        screen.press("q")
+        screen.shows("Quit?")
+        screen.press("Enter")
+        assert screen.exit_code() == 0
+    moments = at_each_second(screen.events())
+    for text in captured:
+        assert LEGEND.search(text) or ENDPOINT.search(text), text
+        first = FIRST.search(text)
+        assert first and (first["profile"], first["target"], first["users"]) == ("actor", "ready", "5")
+        # the screen may be caught between two samples: the status then is one ahead of the panes
+        near = [moment for moment in moments if moment.last and abs(int(moment.last.t_s) - seconds(first["clock"])) <= 1]
+        assert any(agrees(text, moment) for moment in near), text
+
+
+def test_keys_pressed_during_start_up_are_kept(tmp_path: Path) -> None:
+    with on_screen(tmp_path, "actor", size=(80, 24)) as screen:
+        screen.press("+", "+", "]", "+")
+        screen.shows("actor", "ready")
+        follows(screen, 6)
+        screen.press("x")
+        follows(screen, 0)
+        screen.press("q")
+        assert screen.exit_code() == 0
+    asked = [(command.name, command.args.get("users")) for command in of(screen.events(), Command)]
+    assert asked == [("users", 3), ("users", 4), ("step", None), ("users", 6), ("zero", None), ("quit", None)]
+
+
+def test_a_tour(tmp_path: Path) -> None:
+    """New level, hold, tabs, resizing, and a restart with another parameter."""
+    with on_screen(tmp_path, "actor", size=(80, 24)) as screen:
+        screen.shows("level 0, settled")
+        for key, seen in zip("7654321", ("Log", "Journal", "Endpoints", "Resources", "Capacity", "Latency", "Throughput"), strict=True):
+            screen.press(key)
+            screen.shows(f"╭─ {seen}")
+        screen.press("Tab")
+        screen.shows("╭─ Latency")
+
+        screen.resize(120, 40)
+        screen.shows("╭─ Throughput", "╭─ Latency", "╭─ Capacity", "╭─ Resources", "╭─ Endpoints", "╭─ Journal")
+        screen.press("m")
+        screen.shows("level 1,", "new level at the same count")
+
+        screen.press("Space")
+        held = screen.shows(" HOLD ")
+        screen.shows("level 1, settled 2 s")  # the load goes on, and so does the status
+        panes = [line for line in screen.lines()[2:-2]]
+        assert panes == held.split("\n")[2:-2]
+        screen.press("Space")
+        screen.once(lambda text: " HOLD " not in text and text.split("\n")[2:-2] != panes, "panes that go on")
+
+        screen.press("t")
+        screen.shows("Restart actor", "delay_ms")
+        screen.press("Tab", "BSpace")
+        screen.type("7")
+        screen.press("Enter")
+        screen.shows("epoch 1", "level 2, settled")
+        screen.resize(80, 24)
+        screen.shows("1 throughput", "epoch 1", "q quit")
+        screen.press("C-c")
+        screen.shows("Quit?")
+        screen.press("y")
+        assert screen.exit_code() == 0
+    events = screen.events()
+    assert [(level.users, level.epoch) for level in of(events, LevelOpened)] == [(2, 0), (2, 0), (2, 1)]
+    states = [(target.state, target.epoch) for target in of(events, Target)]
+    assert states == [
+        ("starting", 0), ("ready", 0), ("stopping", 1), ("starting", 1), ("ready", 1), ("stopping", 1), ("stopped", 1),
+    ]  # fmt: skip
+    assert [target.params for target in of(events, Target) if target.state == "ready"][-1] == {"act": "serves", "delay_ms": 7}
+    levels = export(screen.sessions)["levels"]
+    assert [(level["epoch"], level["settled"]) for level in levels] == [(0, True), (0, True), (1, True)]

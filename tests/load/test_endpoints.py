@@ -1,0 +1,74 @@
+"""Endpoint names kept few. (This module needs no gevent: `capexplorer.load.endpoints` imports nothing.)"""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.load.endpoints import NAMES, NAMES_GROUPED, EndpointNames, grouped
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("/health", "/health"),
+        ("/", "/"),
+        ("", ""),
+        ("/users/17", "/users/{id}"),
+        ("/users/17/files/a8?x=1", "/users/{id}/files/a8?x={id}"),
+        ("/users/user17/avatar", "/users/{id}/avatar"),
+        ("/files/report_3.txt", "/files/{id}"),
+        ("/o/123e4567-e89b-12d3-a456-426614174000", "/o/{id}"),
+        ("/blob/DEADBEEF01", "/blob/{id}"),
+        ("/blob/deadbeef", "/blob/{id}"),
+        ("/t/abcdefghijklmnopqrstuvwxyz", "/t/{id}"),
+        ("/api/v2/items/5", "/api/v2/items/{id}"),
+        ("/api/v10/items", "/api/v10/items"),
+        ("/api/v1.1/items", "/api/v1.1/items"),
+        ("/search?q=shoes&page=2", "/search?q=shoes&page={id}"),
+        ("/search?q", "/search?q"),
+        ("/a//b", "/a//b"),
+        ("Check out", "Check out"),
+        ("/naïve/ü17ü", "/naïve/{id}"),
+    ],
+)
+def test_parts_that_look_like_ids_become_id_and_versions_stay(name: str, expected: str) -> None:
+    assert grouped(name) == expected
+
+
+def test_grouping_twice_changes_nothing_more() -> None:
+    for name in ("/users/17/files/a8?x=1", "/api/v2/x", "/o/123e4567-e89b-12d3-a456-426614174000"):
+        assert grouped(grouped(name)) == grouped(name)
+
+
+def test_up_to_200_names_stay_as_they_are() -> None:
+    names = EndpointNames()
+    assert [names.canonical("GET", f"/u/{n}") for n in range(NAMES)] == [("GET", f"/u/{n}") for n in range(NAMES)]
+    assert not names.grouping
+
+
+def test_past_200_names_ids_are_grouped_those_known_before_too() -> None:
+    names = EndpointNames()
+    for n in range(NAMES + 1):
+        last = names.canonical("GET", f"/u/{n}")
+    assert names.grouping
+    assert last == ("GET", "/u/{id}")
+    assert names.canonical("GET", "/u/3") == ("GET", "/u/{id}")
+    assert names.canonical("POST", "/u/3") == ("POST", "/u/{id}")
+    assert names.canonical("GET", "/health") == ("GET", "/health")
+
+
+def test_past_500_names_that_cannot_be_grouped_are_told_together() -> None:
+    names = EndpointNames()
+    words = [f"/{a}{b}/x" for a in "abcdefghijklmnopqrstuvwxyz" for b in "abcdefghijklmnopqrstuvwxyz"]
+    found = {names.canonical("GET", word) for word in words}
+    assert len(found) == NAMES_GROUPED + 1
+    assert ("GET", "{other}") in found
+    assert names.canonical("GET", words[0]) == ("GET", words[0])
+
+
+def test_endless_raw_names_are_not_kept() -> None:
+    names = EndpointNames()
+    for n in range(30_000):
+        names.canonical("GET", f"/u/{n}")
+    assert len(names._cache) <= 10_000
+    assert len(names._known) < NAMES_GROUPED

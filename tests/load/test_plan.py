@@ -1,0 +1,105 @@
+"""Plans: what is typed becomes steps, and a cursor says when the next is due. Pure: time is handed in."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capexplorer.errors import InputError
+from capexplorer.load.plan import PlanCursor, Step, parse
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("10:30s", [(10, 30.0)]),
+        ("10:30", [(10, 30.0)]),
+        ("10:30s,50:1m,0:500ms", [(10, 30.0), (50, 60.0), (0, 0.5)]),
+        (" 1:1s , 2:1.5s ", [(1, 1.0), (2, 1.5)]),
+        ("5:0.5h", [(5, 1800.0)]),
+        ("100:20s,100:20s", [(100, 20.0), (100, 20.0)]),
+    ],
+)
+def test_a_plan_is_users_and_durations(text: str, steps: list[tuple[int, float]]) -> None:
+    assert parse(text, "--plan", 2000) == tuple(Step(*step) for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "expected USERS:DURATION like 10:30s, got ''"),
+        ("10", "got '10'"),
+        ("10:", "got '10:'"),
+        ("ten:30s", "got 'ten:30s'"),
+        ("-5:30s", "got '-5:30s'"),
+        ("10:30d", "got '10:30d'"),
+        ("10:30s,", "got ''"),
+        ("10:-3s", "got '10:-3s'"),
+        ("1.5:3s", "got '1.5:3s'"),
+        ("10:0s", "expected a duration above 0, got '10:0s'"),
+        ("2001:3s", "2001 users are over guards.max_users (2000)"),
+        ("٣:3s", "got '٣:3s'"),
+    ],
+)
+def test_a_wrong_plan_is_one_line_that_names_where_it_stands(text: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse(text, "p.toml: plans.short", 2000)
+    assert str(caught.value).startswith("p.toml: plans.short: ")
+    assert said in str(caught.value)
+
+
+def test_durations_count_from_the_end_of_spawning() -> None:
+    cursor = PlanCursor((Step(10, 5.0), Step(20, 3.0)))
+    assert cursor.due(0.0) == Step(10, 5.0)
+    assert cursor.due(100.0) is None  # spawning may take as long as it takes
+    assert cursor.next_s is None
+    cursor.spawned(101.0)
+    assert cursor.next_s == 106.0
+    assert cursor.due(105.9) is None
+    assert cursor.due(106.0) == Step(20, 3.0)
+    cursor.spawned(107.5)
+    assert cursor.due(110.5) is None
+    assert cursor.finished
+
+
+def test_durations_are_never_stretched_by_being_told_twice() -> None:
+    cursor = PlanCursor((Step(10, 5.0),))
+    cursor.due(0.0)
+    cursor.spawned(1.0)
+    cursor.spawned(4.0)
+    assert cursor.next_s == 6.0
+
+
+def test_spawned_before_the_first_step_and_after_the_last_means_nothing() -> None:
+    cursor = PlanCursor((Step(1, 1.0),))
+    cursor.spawned(0.0)
+    assert cursor.next_s is None
+    cursor.due(0.0)
+    cursor.spawned(0.0)
+    cursor.due(1.0)
+    cursor.spawned(2.0)
+    assert (cursor.finished, cursor.next_s, cursor.due(99.0)) == (True, None, None)
+
+
+def test_no_steps_are_nothing_to_do() -> None:
+    cursor = PlanCursor(())
+    assert cursor.due(0.0) is None
+    assert cursor.hold_s == 0.0
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 100), st.floats(0.1, 100)), min_size=1, max_size=8),
+    st.lists(st.floats(0, 10), min_size=8, max_size=8),
+)
+def test_a_plan_lasts_its_holds_and_its_spawning_and_nothing_more(steps: list[tuple[int, float]], spawning: list[float]) -> None:
+    cursor, now_s = PlanCursor(tuple(Step(*step) for step in steps)), 0.0
+    for index, step in enumerate(steps):
+        assert cursor.due(now_s) == Step(*step)
+        now_s += spawning[index]
+        cursor.spawned(now_s)
+        assert cursor.next_s is not None
+        now_s = cursor.next_s
+    assert cursor.due(now_s) is None
+    assert cursor.finished
+    assert now_s == pytest.approx(cursor.hold_s + sum(spawning[: len(steps)]))
