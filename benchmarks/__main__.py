@@ -12,7 +12,9 @@ ALL = {
     "keys": "(d) key to changed user target",
     "screen": "(e) terminal output and the screen's thread",
     "probe_cost": "(f) probes",
+    "day": "a day's session: disk, opening, seeking, memory",
     "views": "(g) latency as told by the app, by the target itself and by wrk",
+    "knees": "(knees) detector against kneed and a broken stick on simulated ladders",
 }
 
 

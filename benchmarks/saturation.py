@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from . import rig
 
-PAIRS = 5
+PAIRS = int(os.environ.get("PAIRS", "5"))
 SECONDS = 10.0
 USERS = 50
 

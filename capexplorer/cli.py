@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import os
 import signal
 import sys
@@ -16,16 +17,19 @@ from .errors import CapexplorerError, TargetError
 
 COMMANDS = {
     "run": "Explore a service live (or headless, by a plan).",
+    "replay": "Play a saved session on the live screen.",
     "sessions": "List saved sessions.",
     "profiles": "List profiles.",
     "targets": "List targets and their parameters.",
     "export": "Write a saved session in another format.",
+    "import": "Make a session of Locust's histories, or of a table of levels.",
+    "compare": "Two or more sessions beside each other.",
 }
 """Name to one line of help, so that `--help` imports none of them."""
 
 
 class Lazy(click.Group):
-    """A group whose commands live in `commands/NAME.py` as `command`."""
+    """A group whose commands live in `commands/NAME.py` as `command` (`import`, a keyword, in `import_.py`)."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order above."""
@@ -35,7 +39,8 @@ class Lazy(click.Group):
         """Import it now."""
         if cmd_name not in COMMANDS:
             return None
-        found: click.Command = importlib.import_module(f"capexplorer.commands.{cmd_name}").command
+        module = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        found: click.Command = importlib.import_module(f"capexplorer.commands.{module}").command
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:

@@ -11,7 +11,7 @@ from .toml import nearest
 
 _PACKAGE = Path(__file__).resolve().parent
 _SHIPPED = _PACKAGE / "shipped"
-"""Only in a wheel: copies of the top-level targets/ and profiles/."""
+"""Only in a wheel: copies of the top-level targets/ and profiles/, and of the samples in sessions/."""
 
 
 def checkout() -> Path | None:
@@ -68,3 +68,9 @@ def sessions() -> Path:
     """Where sessions are saved unless told otherwise: the checkout's sessions/, else the user's data folder."""
     root = checkout()
     return root / "sessions" if root else Path(platformdirs.user_data_dir("capexplorer")) / "sessions"
+
+
+def sample_sessions() -> dict[str, Path]:
+    """The sample sessions that come with the app, by name: `sample`, and those that begin so."""
+    folder = (checkout() or _SHIPPED) / "sessions"
+    return {path.stem: path for path in sorted(folder.glob("sample*.jsonl"))}

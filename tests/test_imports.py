@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from session.samples import HEADER
 
 from capexplorer.model.events import Ended
 from capexplorer.session.writer import SessionWriter
-
-from session.samples import HEADER
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATOR = ("locust", "gevent", "geventhttpclient", "requests")

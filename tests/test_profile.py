@@ -63,7 +63,10 @@ WRONG = {
         "users.wait_s.constant_throughput: expected a positive number, got 0",
     ),
     "negative start": (with_users("start = -1"), "users.start: expected at least 0, got -1"),
-    "start beyond the guard": (f"{with_users('start = 50')}[guards]\nmax_users = 10", "users.start: expected at most guards.max_users"),
+    "start beyond the guard": (
+        f"{with_users('start = 50')}[guards]\nmax_users = 10",
+        "users.start: expected at most guards.max_users",
+    ),
     "no users allowed": (f"{GOOD}[guards]\nmax_users = 0", "guards.max_users: expected at least 1, got 0"),
     "spawn rate of zero": (with_users("spawn_rate = 0"), "users.spawn_rate: expected more than 0 users a second, got 0"),
     "spawn rate that is no number": (with_users("spawn_rate = nan"), "users.spawn_rate: expected a finite number, got nan"),

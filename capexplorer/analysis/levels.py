@@ -68,6 +68,6 @@ class LevelClock:
         settles_s = self.settles_s
         if settles_s is None:
             return "spawning", False
-        if users < math.ceil(self.wanted * (1 - USERS_MISSING_MOST)) or ended_s < settles_s:
+        if users < math.ceil(self.wanted * (1 - USERS_MISSING_MOST)) or started_s < settles_s:
             return "settling", False
-        return "settled", started_s >= settles_s
+        return "settled", True

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model.events import Command, FailureSignature, Mark, Note, Target
+import msgspec
+
+from ..model.events import Command, FailureSignature, Mark, MarkChange, Note, Reanalysed, Target
 
 MARK_KINDS = {
     "knee": "knee",
@@ -38,6 +40,29 @@ def mark(event: Mark) -> str:
     if event.evidence:
         said += ": " + ", ".join(f"{key.replace('_', ' ')} {_figure(value)}" for key, value in event.evidence.items())
     return f"{said}. {event.advice}" if event.advice else said
+
+
+def reanalysed(event: Reanalysed) -> str:
+    """`marks found again by capexplorer 0.2.0: 3 recorded, 4 now; 1 new, 0 gone, 2 changed`."""
+    counts = ", ".join(f"{sum(each.kind == kind for each in event.changes)} {kind}" for kind in ("new", "gone", "changed"))
+    return f"marks found again by capexplorer {event.version}: {event.recorded} recorded, {event.found} now; {counts}"
+
+
+def change(event: MarkChange) -> str:
+    """What became of one mark: `new: knee ...`, `gone: ...`, `changed: knee at 28 users: capacity rps 213 → 210`."""
+    about = event.found or event.recorded
+    if about is None:
+        return f"{event.kind}: {event.key}"
+    if event.kind != "changed":
+        return f"{event.kind}: {mark(about)}"
+    bare = mark(msgspec.structs.replace(about, evidence={}, advice="", confidence=None))
+    return f"changed: {bare}: " + ", ".join(
+        f"{each.name.replace('_', ' ')} {_known(each.recorded)} → {_known(each.found)}" for each in event.figures
+    )
+
+
+def _known(value: Any) -> str:
+    return "unknown" if value is None else _figure(value)
 
 
 def _figure(value: Any) -> str:

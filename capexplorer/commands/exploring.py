@@ -61,8 +61,8 @@ def _on_screen(options: RunOptions) -> int:
 
 def _told(run: LiveRun) -> int:
     """One line of what went wrong, and the exit code."""
-    if run.outcome.error:
-        tell(run.outcome.error, run.outcome.output)
+    if run.outcome.failure is not None:
+        tell(run.outcome.failure.error, run.outcome.failure.output)
     return run.outcome.exit_code
 
 

@@ -2,55 +2,65 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from .. import paths
-from ..errors import InputError
-from ..model.timeline import Timeline
-from ..report import json as json_report
-from ..report.summary import summarise
+from ..model.events import Event
+from ..report.formats import FORMATS, to_disk, to_text
+from ..report.redaction import redacted
 from ..session.catalog import find
 from ..session.reader import open_session
+from .reanalysing import with_found
+from .telling import tell
 
-FORMATS = ("json",)
+_STDOUT = Path("-")
 
 
-@click.command()
+def _formats_told() -> str:
+    return "; ".join(f"{each.name}: {each.said}" for each in FORMATS.values())
+
+
+@click.command(epilog=_formats_told())
 @click.argument("session")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="json", show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=None, help="A file; without it, stdout.")
-@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="json", show_default=True)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="A file (csv, hgrm, locust-csv: a folder); else stdout.",
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing file, write into a folder that is not empty.")
+@click.option("--redact", is_flag=True, help="Leave host names, addresses and paths of files out.")
+@click.option("--reanalyse", is_flag=True, help="With the marks that this version finds, and what changed.")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Where ids are looked up.")
-def command(session: str, form: str, output: Path | None, force: bool, sessions_dir: Path | None) -> None:
+def command(
+    session: str, form: str, output: Path | None, force: bool, redact: bool, reanalyse: bool, sessions_dir: Path | None
+) -> None:
     """Write a saved session in another format. SESSION is a path, an id, the beginning of one, or `last`."""
-    with open_session(find(session, sessions_dir or paths.sessions())) as log:
-        timeline = Timeline(log)
+    path = find(session, sessions_dir or paths.sessions())
+    with _events(path) as recorded:
+        events: Iterable[Event] = with_found(path, recorded) if reanalyse else recorded
+        if redact:
+            events = redacted(events)
+        if output is not None and output != _STDOUT:
+            to_disk(form, events, output, force=force)
+            return
+        content, left_out = to_text(form, events)
+    sys.stdout.buffer.write(content)
+    if left_out:
+        tell(f"--format {form} on stdout: {left_out}")
+
+
+@contextmanager
+def _events(path: Path) -> Iterator[Iterable[Event]]:
+    """A session's events; what of it could not be read is told at the end."""
+    with open_session(path) as log:
+        yield log
         for note in log.notes:
-            click.echo(f"capexplorer: {log.path}: {note}", err=True)
-    content = json_report.render(summarise(timeline))
-    if output is None:
-        sys.stdout.buffer.write(content)
-    else:
-        write_atomically(output, content, force=force)
-
-
-def write_atomically(path: Path, content: bytes, *, force: bool) -> None:
-    """The whole file or none of it. Raises InputError: exists (without force), or cannot be written."""
-    if path.exists() and not force:
-        raise InputError(f"{path}: exists already; --force overwrites it")
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
+            tell(f"{log.path}: {note}")

@@ -29,7 +29,8 @@ def watch(run: EventSource, outcome: Ending, stderr: IO[str] | None) -> Timeline
     console = Console(file=stderr, highlight=False, soft_wrap=True)
     timeline, woken = Timeline(), SimpleQueue[None]()
     run.start(lambda: woken.put(None))
-    with Live(console=console, auto_refresh=False, transient=True) as live:
+    live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
+    with live:  # what users print was routed into the session: it must not come back here
         while outcome.reason is None:
             _wait(woken)
             events = run.take()
@@ -51,7 +52,7 @@ def _wait(woken: SimpleQueue[None]) -> None:
 
 
 def _tell(events: Sequence[Event], console: Console) -> None:
-    """What stays on stderr: levels as they close, the target's life, what is found. What ends the run is told at its end, once."""
+    """What stays on stderr: levels as they close, the target's life, what is found. What ends the run is told at its end."""
     for event in events:
         match event:
             case LevelClosed():

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from pathlib import Path
 
 from .. import paths, profile
 from ..errors import InputError
-from ..model.stream import SessionEntry
-from ..model.timeline import Level, Timeline
-from ..session.catalog import list_sessions
-from ..session.reader import open_session
-from ..tui.screens.picker import LevelRow, PickerApp, ProfileEntry
+from ..tui.screens.picker import PickerApp, ProfileEntry
 from ..tui.terminal import own_terminal
 from .resolving import DEFAULT_PROFILE
+from .shelf import SessionShelf
 from .signals import signals_to
 
 
-def pick() -> None:
-    """Show profiles and sessions; run the profile that is chosen. Does not return when one is."""
+def pick(folder: Path | None = None) -> None:
+    """Show profiles and sessions; run the profile or replay the session that is chosen. Does not return when one is."""
     with own_terminal() as terminal:
-        app = PickerApp(_profiles(), list_sessions(paths.sessions()), _summary, default=DEFAULT_PROFILE, terminal=terminal)
+        app = PickerApp(_profiles(), SessionShelf(folder or paths.sessions()), default=DEFAULT_PROFILE, terminal=terminal)
         with signals_to(app.request_exit):
             picked = app.pick()
-    if picked is not None:
-        os.execv(sys.executable, [sys.executable, "-m", "capexplorer", "run", picked.name])
+    if picked is None:
+        return
+    args = ["run", picked.name] if isinstance(picked, ProfileEntry) else ["replay", str(picked.path)]
+    os.execv(sys.executable, [sys.executable, "-m", "capexplorer", *args])
 
 
 def _profiles() -> list[ProfileEntry]:
@@ -38,26 +37,3 @@ def _profiles() -> list[ProfileEntry]:
         else:
             entries.append(ProfileEntry(name=name, title=found.title, target=found.target or found.url or ""))
     return entries
-
-
-def _summary(entry: SessionEntry) -> Sequence[LevelRow]:
-    with open_session(entry.path) as log:
-        return [_row(level) for level in Timeline(log).levels]
-
-
-def _row(level: Level) -> LevelRow:
-    figures = level.figures
-    return LevelRow(
-        index=level.opened.index,
-        users=level.users,
-        epoch=level.opened.epoch,
-        settled_for_s=figures.settled_seconds if figures.settled else None,
-        requests=figures.requests,
-        goodput_rps=figures.goodput_rps,
-        goodput_se_rps=figures.goodput_se_rps,
-        p50_ms=figures.latency_ms.p50,
-        p95_ms=figures.latency_ms.p95,
-        p99_ms=figures.latency_ms.p99,
-        failure_ratio=figures.failure_ratio,
-        target_cpu_ratio=figures.target_cpu_ratio,
-    )

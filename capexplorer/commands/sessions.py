@@ -4,29 +4,67 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
 from .. import paths
+from ..model.stream import SessionEntry
+from ..session import removal, titles
 from ..session.catalog import list_sessions
+from ..session.digest import digest_of
+from .telling import printable
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder of sessions.")
 def command(as_json: bool, sessions_dir: Path | None) -> None:
-    """List saved sessions, newest first."""
-    entries = list_sessions(sessions_dir or paths.sessions())
+    """List saved sessions, newest first. A bare `capexplorer` shows them to open, compare, export, rename and delete."""
+    rows = [_row(entry) for entry in list_sessions(sessions_dir or paths.sessions())]
     if as_json:
-        rows = [msgspec.to_builtins(msgspec.structs.asdict(entry) | {"path": str(entry.path)}) for entry in entries]
         click.echo(json.dumps(rows, indent=2))
         return
-    for entry in entries:
-        if entry.problem:
-            click.echo(f"{entry.id}  {entry.problem}")
-            continue
-        duration = "" if entry.duration_s is None else f"{entry.duration_s:6.0f} s"
-        levels = "" if entry.levels is None else f"{entry.levels:3d} levels"
-        state = "" if entry.complete else "  incomplete"
-        click.echo(f"{entry.id}  {entry.target}  {duration}  {levels}{state}{f'  {entry.label}' if entry.label else ''}")
+    table = [[name for name, _, _ in _COLUMNS], *([cell(row) for _, cell, _ in _COLUMNS] for row in rows if not row["problem"])]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table if len(table) > 1 else ():
+        cells = zip(line, widths, _COLUMNS, strict=True)
+        click.echo("  ".join(f"{cell:>{width}}" if right else f"{cell:{width}}" for cell, width, (_, _, right) in cells).rstrip())
+    for row in rows:
+        if row["problem"]:
+            click.echo(f"{printable(row['id'])}  {printable(row['problem'])}")
+
+
+def _row(entry: SessionEntry) -> dict[str, Any]:
+    row: dict[str, Any] = msgspec.to_builtins(msgspec.structs.asdict(entry) | {"path": str(entry.path)})
+    row |= {"title": titles.read(entry.path), "best_goodput_rps": None, "marks": None, "recording": False}
+    if entry.problem is None:
+        try:
+            found = digest_of(entry.path)
+        except OSError:
+            return row
+        row |= {"best_goodput_rps": found.best_goodput_rps, "marks": found.marks}
+        row["recording"] = removal.being_recorded(entry.path, complete=entry.complete)
+    return row
+
+
+def _state(row: dict[str, Any]) -> str:
+    return "" if row["complete"] else "being recorded" if row["recording"] else "incomplete"
+
+
+def _figure(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)
+
+
+_COLUMNS = (
+    ("id", lambda row: printable(row["id"]), False),
+    ("title", lambda row: printable(row["title"] or row["label"] or ""), False),
+    ("profile", lambda row: printable(row["profile"] or "–"), False),
+    ("target", lambda row: printable(row["target"] or "–"), False),
+    ("duration s", lambda row: _figure(row["duration_s"], ".0f"), True),
+    ("levels", lambda row: _figure(row["levels"], "d"), True),
+    ("best goodput/s", lambda row: _figure(row["best_goodput_rps"], ".1f"), True),
+    ("marks", lambda row: _figure(row["marks"], "d"), True),
+    ("", _state, False),
+)

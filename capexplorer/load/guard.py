@@ -55,7 +55,7 @@ class HostGuard:
         """Patch gevent's sockets. Once a process."""
         guard = self
         resolve, sockets = gevent_socket.getaddrinfo, gevent_socket.socket
-        connect, connect_ex = sockets.connect, sockets.connect_ex
+        connect, connect_ex, sendto = sockets.connect, sockets.connect_ex, sockets.sendto
         families = (gevent_socket.AF_INET, gevent_socket.AF_INET6)
 
         def guarded_resolve(host: Any, *args: Any, **kwargs: Any) -> Any:
@@ -75,7 +75,12 @@ class HostGuard:
                 return errno.EACCES
             return connect_ex(sock, address)
 
+        def guarded_sendto(sock: Any, data: Any, *args: Any) -> Any:
+            if sock.family in families and args:
+                guard.check(str(args[-1][0]))  # the address comes last, after optional flags
+            return sendto(sock, data, *args)
+
         import socket
 
         socket.getaddrinfo = gevent_socket.getaddrinfo = guarded_resolve
-        sockets.connect, sockets.connect_ex = guarded_connect, guarded_connect_ex
+        sockets.connect, sockets.connect_ex, sockets.sendto = guarded_connect, guarded_connect_ex, guarded_sendto

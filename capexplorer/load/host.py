@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import gevent
 import locust
 from gevent.event import Event as HubEvent
+from gevent.lock import BoundedSemaphore
 from locust.argument_parser import get_parser
 from locust.env import Environment
 from locust.event import Events
@@ -85,10 +86,13 @@ class LoadHost:
         self._posted: deque[Callable[[], None]] = deque()
         self._wake: Any = None
         self._done: HubEvent | None = None
+        self._turn: Any = None
+        """Held while the runner takes a step: it yields in there, and two at once would leave two that spawn."""
         self._finished: SimpleQueue[None] = SimpleQueue()
         self._runner: Any = None
         self._environment: Any = None
         self._shape: Any = None
+        self._shape_tick: Any = None
 
     # -- from any thread ---------------------------------------------------------------------------------------------------
 
@@ -154,7 +158,7 @@ class LoadHost:
     def _main(self, ready: SimpleQueue[None]) -> None:
         hub = gevent.get_hub()
         self.thread_id = get_native_id()
-        self._done = HubEvent()
+        self._done, self._turn = HubEvent(), BoundedSemaphore(1)
         self._wake = hub.loop.async_()
         self._wake.start(self._run_posted)
         self._observe_waits()
@@ -203,28 +207,45 @@ class LoadHost:
 
     def _step(self, users: int, spawn_rate: float) -> None:
         self._shape = None
-        self._runner.start(users, spawn_rate)
+        self._start_users(None, users, spawn_rate)
+
+    def _start_users(self, shape: Any, users: int, spawn_rate: float, classes: Any = None) -> None:
+        """`shape` asks, or somebody by hand (None); a shape that was taken over from meanwhile asks in vain."""
+        with self._turn:
+            if self._shape is shape:
+                self._runner.start(users, spawn_rate, user_classes=classes)
+                self._runner.spawning_greenlet.link_exception(self._on_spawning_failed)
 
     def _start_shape(self) -> None:
         gevent.spawn(self._follow_shape, self._shape)
 
     def _follow_shape(self, shape: Any) -> None:
-        shape.reset_time()
-        last = None
-        while self._shape is shape:
-            tick = shape.tick()
-            if tick is None:
-                self._tell(ShapeEnded())
-                return
-            if tick != last:
-                last = tick
-                users, spawn_rate, *classes = tick
-                self._runner.start(users, spawn_rate, user_classes=classes[0] if classes else None)
-                self._tell(ShapeStep(users, spawn_rate))
-            gevent.sleep(1.0)
+        try:
+            while self._shape is shape and self._shape_ticked(shape):
+                gevent.sleep(1.0)
+        except Exception as error:  # the shape is user code
+            self._on_user_error(error, error.__traceback__)
+        if self._shape is shape:
+            self._tell(ShapeEnded())
 
-    def _on_spawned(self, user_count: int, **_: Any) -> None:
-        self._tell(Spawned(user_count, time.monotonic()))
+    def _shape_ticked(self, shape: Any) -> bool:
+        """One tick of a shape; False when it is over."""
+        tick = shape.tick()
+        if tick is not None and tick != self._shape_tick:
+            users, spawn_rate, *classes = self._shape_tick = tick
+            self._start_users(shape, users, spawn_rate, classes[0] if classes else None)
+            self._tell(ShapeStep(users, spawn_rate))
+        return tick is not None
+
+    def _on_spawned(self, **_: Any) -> None:
+        """The count that was asked for: users that died at once, or a `fixed_count`, may leave fewer than that."""
+        self._tell(Spawned(self._runner.target_user_count, time.monotonic()))
+
+    def _on_spawning_failed(self, spawning: Any) -> None:
+        """A user class that cannot be made: what waits for the step goes on without those users."""
+        self._on_user_error(spawning.exception, spawning.exc_info[2])
+        self._runner.update_state(STATE_RUNNING)
+        self._on_spawned()
 
     def _on_user_error(self, exception: BaseException, tb: Any, **_: Any) -> None:
         while tb is not None and tb.tb_next is not None:
@@ -241,14 +262,23 @@ class LoadHost:
             missing = self._missing()
             pause_s = min(REPLACE_EVERY_AT_MOST_S, pause_s * 2) if missing else REPLACE_EVERY_S
             if missing:
-                self.replaced += sum(missing.values())
-                self._runner.spawn_users(missing)
+                self._replace(missing)
+
+    def _replace(self, missing: dict[str, int]) -> None:
+        try:
+            self._runner.spawn_users(missing)
+        except Exception as error:  # a user class is user code
+            self._on_user_error(error, error.__traceback__)
+        else:
+            self.replaced += sum(missing.values())
 
     def _missing(self) -> dict[str, int]:
         if self._runner.state != STATE_RUNNING or self._runner.user_count >= self._runner.target_user_count:
             return {}
         running = self._runner.user_classes_count
-        wanted = self._runner.target_user_classes_count
+        wanted = (
+            self._runner._local_worker_node.user_classes_count
+        )  # as dispatched; the runner's own count lacks who died meanwhile
         return {name: count - running.get(name, 0) for name, count in wanted.items() if count > running.get(name, 0)}
 
     def _shut_down(self) -> None:

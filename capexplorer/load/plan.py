@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import InputError
 
-_STEP = re.compile(r"^(?P<users>\d+):(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h)?$")
+_STEP = re.compile(r"^(?P<users>\d+):(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h)?$", re.ASCII)
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
 
 

@@ -67,16 +67,18 @@ class Recorder:
 
     def on_request(
         self,
-        request_type: str,
-        name: str,
-        response_time: float,
-        response_length: int,
+        request_type: str | None,
+        name: str | None,
+        response_time: float | None,
+        response_length: int | None,
         exception: BaseException | str | None = None,
         **_: Any,
     ) -> None:
-        """Listener of Locust's request event."""
+        """Listener of Locust's request event, which user code may fire with any value."""
         signature = reduce(exception) if exception else None
-        self._requests.append((request_type, name, response_time or 0.0, response_length or 0, signature, self._is_warm()))
+        method, named = str(request_type or ""), str(name or "")
+        response_ms, length = float(response_time or 0.0), int(response_length or 0)
+        self._requests.append((method, named, response_ms, length, signature, self._is_warm()))
 
     def on_wait(self, seconds: float) -> None:
         """A user waits: its cycle is over, and from now on its requests count."""

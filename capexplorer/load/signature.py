@@ -51,7 +51,10 @@ def links(exception: BaseException) -> Iterator[BaseException]:
 
 def text_of(exception: BaseException) -> str:
     """The message. A `catch_response` text `check: what was seen` is grouped by what stands before the colon."""
-    text = str(exception) or repr(exception)
+    try:
+        text = str(exception) or repr(exception)
+    except Exception:  # user code may raise what cannot tell itself; the request still counts
+        return type(exception).__name__
     if type(exception).__name__ == "CatchResponseError" and (found := _CHECK.match(text)):
         return found["check"]
     return text

@@ -64,6 +64,8 @@ def _task(task: Task, users: Users) -> Callable[[Any], None]:
 
     def request(user: Any) -> None:
         user.client.request(method, path, **options)
+        if not users.keep_alive:
+            _disconnect(user)
 
     def checked_request(user: Any) -> None:
         with user.client.request(method, path, catch_response=True, **options) as response:
@@ -71,8 +73,18 @@ def _task(task: Task, users: Users) -> Callable[[Any], None]:
                 response.success()
             elif response.status_code:
                 response.failure(f"unexpected_status: {response.status_code}")
+        if not users.keep_alive:
+            _disconnect(user)
 
     return request if expected is None else checked_request
+
+
+def _disconnect(user: Any) -> None:
+    """Close what the service left open: a header asks for it, but servers that ignore it would be kept connected."""
+    if isinstance(user, locust.FastHttpUser):
+        user.client.client.clientpool.close()
+    else:
+        user.client.close()
 
 
 def wait_time(wait: Wait | float) -> Callable[[Any], float]:

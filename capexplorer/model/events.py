@@ -47,6 +47,9 @@ class HostFacts(Reading, frozen=True, kw_only=True):
     cpus: int | None = None
     memory_bytes: int | None = None
     fds_limit: int | None = None
+    """Soft RLIMIT_NOFILE of this process."""
+    fds_limit_of_system: int | None = None
+    """Open files of all processes together (`file-nr`)."""
     port_range: tuple[int, int] | None = None
     ports_reserved: int | None = None
     ports_capacity: int | None = None
@@ -74,10 +77,10 @@ class TargetFacts(Reading, frozen=True, kw_only=True):
 
 
 class Engine(Reading, frozen=True, kw_only=True):
-    """How load is made."""
+    """How load is made; None where an imported file does not say."""
 
-    mode: Literal["in-process", "workers"] = "in-process"
-    workers: int = 0
+    mode: Literal["in-process", "workers"] | None = "in-process"
+    workers: int | None = 0
 
 
 class Header(Event, frozen=True, kw_only=True, tag="header"):
@@ -86,8 +89,10 @@ class Header(Event, frozen=True, kw_only=True, tag="header"):
     schema: int
     id: str
     started_at: str
-    """Wall time, ISO 8601 with offset."""
+    """Wall time, ISO 8601 with offset; empty where an imported file does not say."""
     label: str | None = None
+    source: str | None = None
+    """Of an imported session: from which files, and what they do not hold. None: recorded by this app."""
     versions: dict[str, str] = {}
     """capexplorer, locust, python, ..."""
     client_floor_ms: dict[str, ClientFloor] = {}
@@ -140,6 +145,7 @@ class EndpointTick(Reading, frozen=True, kw_only=True):
     p95_ms: float | None = None
     p99_ms: float | None = None
     max_ms: float | None = None
+    """Of `latency`. A log leaves them out, being a tenth of a day's bytes: `levels.tick_latency` has them back."""
     clamped: int = 0
     """Values outside 1 us to 1 h, recorded at the bound."""
     warmup_requests: int = 0
@@ -220,6 +226,8 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     """A level's figures. Rates, latencies and readings are means over settled seconds; null when it never settled."""
 
     settled: bool
+    counted: bool = True
+    """False for a table of rates: `requests`, `failures` and `settled_seconds` are unknown, their 0 means nothing."""
     settled_seconds: float = 0.0
     requests: int = 0
     failures: int = 0
@@ -291,6 +299,39 @@ class Mark(Event, frozen=True, kw_only=True, tag="mark"):
     confidence: Literal["high", "medium", "low"] | None = None
     evidence: dict[str, Any] = {}
     advice: str = ""
+
+
+class FigureChange(Reading, frozen=True, kw_only=True):
+    """A figure of a mark that is another one now."""
+
+    name: str
+    """A field of the mark, or a key of its evidence."""
+    recorded: Any = None
+    found: Any = None
+
+
+class MarkChange(Reading, frozen=True, kw_only=True):
+    """What became of one mark when the detectors ran again."""
+
+    kind: Literal["new", "gone", "changed"]
+    key: str
+    recorded: Mark | None = None
+    """None when it is new."""
+    found: Mark | None = None
+    """None when it is gone."""
+    figures: tuple[FigureChange, ...] = ()
+    """Which changed; empty unless `kind` is `changed`."""
+
+
+class Reanalysed(Event, frozen=True, kw_only=True, tag="reanalysed"):
+    """The marks of this sequence are not those recorded: detectors ran over it again. Stands behind the header; never live."""
+
+    version: str
+    """Of the app whose detectors they are."""
+    recorded: int
+    found: int
+    """How many marks of detectors there were, and are."""
+    changes: tuple[MarkChange, ...] = ()
 
 
 class Note(Event, frozen=True, kw_only=True, tag="note"):

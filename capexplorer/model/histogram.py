@@ -8,15 +8,19 @@ in Python. Must not know endpoints, ticks or levels.
 from __future__ import annotations
 
 import binascii
+import contextlib
 import math
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from hdrh.codec import HdrCookieException, HdrHistogramEncoder, HdrLengthException
 from hdrh.histogram import HdrHistogram
 from numpy.typing import ArrayLike, NDArray
+
+from . import histogram_wire
 
 LOWEST_US = 1
 HIGHEST_US = 3_600_000_000
@@ -160,6 +164,33 @@ class LatencyHistogram:
         """The counters from that of the least to that of the greatest value."""
         first, last = _index(np.array((self.min_us, self.max_us)))
         return slice(int(first), int(last) + 1)
+
+
+def merged(texts: Sequence[str]) -> LatencyHistogram:
+    """All that `encode` wrote, merged: as decoding and adding each. What is no histogram of this layout is left out."""
+    whole = LatencyHistogram()
+    try:
+        indices, counts = histogram_wire.counters(texts, _wire_header())
+        if indices.size and int(indices.max()) >= whole._counts.size:
+            raise ValueError("another layout")
+    except ValueError:
+        for text in texts:
+            with contextlib.suppress(ValueError):
+                whole.add(LatencyHistogram.decode(text))
+        return whole
+    if indices.size:
+        np.add.at(whole._counts, indices, counts)
+        whole.count = int(counts.sum())
+        first, last = np.array([indices.min()]), np.array([indices.max()])
+        whole.min_us, whole.max_us = int(_lowest_us(first)[0]), min(int(_highest_us(last)[0]), HIGHEST_US)
+    return whole
+
+
+@lru_cache
+def _wire_header() -> bytes:
+    """The first 40 bytes that are compressed in every histogram of this layout."""
+    outer = binascii.a2b_base64(LatencyHistogram().encode())
+    return zlib.decompress(outer[8:])[:40]
 
 
 def _rank(q: float, count: int) -> int:

@@ -8,12 +8,12 @@ told as it is; floors against lucky spreads belong to the detectors.
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Sequence
-
-import msgspec
+from typing import Any
 
 from .events import EndpointTick, Latency, LevelBin, LevelEndpoint, LevelFigures, Sample
-from .histogram import LatencyHistogram
+from .histogram import LatencyHistogram, merged
 from .readings import GeneratorReading, HostReading, PortsReading, TcpReading
 
 BATCHES = 6
@@ -21,15 +21,28 @@ BATCHES = 6
 _QUANTILES = (0.50, 0.90, 0.95, 0.99, 0.999)
 
 
+MOST_WAITING = 512
+"""Encoded histograms kept until figures are asked for: about 80 KB, and 1 ms to merge."""
+
+
 class EndpointFold:
-    """One endpoint's settled seconds. Histograms are decoded only when figures are asked for."""
+    """One endpoint's settled seconds. Histograms are decoded many at once, when figures are asked for."""
 
     def __init__(self, name: str, method: str) -> None:
         self.name, self.method = name, method
         self.requests = self.failures = self.received_bytes = 0
         self.latency_sum_ms = 0.0
-        self._merged = LatencyHistogram()
+        self._merged: LatencyHistogram | None = None
         self._waiting: list[str] = []
+
+    def copy(self) -> EndpointFold:
+        """One of its own that stands where this one does; small, until its figures are asked for."""
+        twin = EndpointFold(self.name, self.method)
+        twin.requests, twin.failures, twin.received_bytes = self.requests, self.failures, self.received_bytes
+        twin.latency_sum_ms = self.latency_sum_ms
+        if self.histogram.count:
+            twin._waiting.append(self.histogram.encode())
+        return twin
 
     def add(self, tick: EndpointTick) -> None:
         """Fold one settled second."""
@@ -39,12 +52,19 @@ class EndpointFold:
         self.latency_sum_ms += tick.latency_sum_ms
         if tick.latency:
             self._waiting.append(tick.latency)
+            if len(self._waiting) >= MOST_WAITING:
+                self._merge()
 
     @property
     def histogram(self) -> LatencyHistogram:
         """Latencies of successes so far."""
-        for text in self._waiting:
-            self._merged.add(LatencyHistogram.decode(text))
+        return self._merge()
+
+    def _merge(self) -> LatencyHistogram:
+        if self._merged is None:
+            self._merged = merged(self._waiting)
+        elif self._waiting:
+            self._merged.add(merged(self._waiting))
         self._waiting.clear()
         return self._merged
 
@@ -63,50 +83,50 @@ class EndpointFold:
 
 
 class LevelFold:
-    """A level's seconds as they come; `figures` at any time."""
+    """A level's seconds as they come; `figures` at any time. Its settled seconds are columns: a level may last for days."""
 
     def __init__(self) -> None:
         self.endpoints: dict[tuple[str, str], EndpointFold] = {}
         self.failures_while_unsettled = 0
         self.settled_s: float | None = None
-        self._settled: list[_Second] = []
-        self._readings: dict[str, list[float]] = {}
+        self.columns: dict[str, array[float]] = {name: array("d") for name in SECOND_COLUMNS}
+        """Of settled seconds, by SECOND_COLUMNS; NaN: not measured."""
 
     @property
     def settled_seconds(self) -> float:
         """Length of the settled part so far."""
-        return sum(second.duration_s for second in self._settled)
+        return sum(self.columns["duration_s"])
 
     def add(self, sample: Sample) -> None:
         """Fold one tick of this level."""
-        self.failures_while_unsettled += sum(
-            tick.warmup_failures + (0 if sample.settled else tick.failures) for tick in sample.endpoints
-        )
+        self.failures_while_unsettled += unsettled_failures(sample)
         if not sample.settled:
             return
         if self.settled_s is None:
             self.settled_s = sample.t_s - sample.duration_s
-        self._settled.append(_Second(sample))
-        for tick in sample.endpoints:
+        for column, value in zip(self.columns.values(), second_values(sample), strict=True):
+            column.append(math.nan if value is None else value)
+        self.add_endpoints(sample.endpoints)
+
+    def add_endpoints(self, ticks: Iterable[EndpointTick]) -> None:
+        """Fold the endpoints of one settled second."""
+        for tick in ticks:
             fold = self.endpoints.get((tick.name, tick.method))
             if fold is None:
                 fold = self.endpoints[tick.name, tick.method] = EndpointFold(tick.name, tick.method)
             fold.add(tick)
-        for name, value in readings_of(sample):
-            self._readings.setdefault(name, []).append(value)
 
     def figures(self) -> LevelFigures:
         """The level's figures so far; rates are None while nothing has settled."""
-        seconds = self._settled
-        if not seconds:
+        columns, duration_s = self.columns, self.settled_seconds
+        if duration_s <= 0:
             return LevelFigures(settled=False, failures_while_unsettled=self.failures_while_unsettled)
-        duration_s = self.settled_seconds
-        requests = sum(second.requests for second in seconds)
-        failures = sum(second.failures for second in seconds)
-        waits = sum(second.waits for second in seconds)
-        latency_sum_ms = sum(second.latency_sum_ms for second in seconds)
-        all_latency_ms = latency_sum_ms + sum(second.failure_latency_sum_ms for second in seconds)
-        worked = None not in {second.work for second in seconds}
+        requests, failures, waits = (int(sum(columns[name])) for name in ("requests", "failures", "waits"))
+        latency_sum_ms = sum(columns["latency_sum_ms"])
+        work, durations = columns["work"], columns["duration_s"]
+        worked = not any(map(math.isnan, work))
+        successes = [all_ - bad for all_, bad in zip(columns["requests"], columns["failures"], strict=True)]
+        users_seconds = (users * seconds for users, seconds in zip(columns["users"], durations, strict=True))
         return LevelFigures(
             settled=True,
             settled_seconds=duration_s,
@@ -115,31 +135,33 @@ class LevelFold:
             failure_ratio=failures / requests if requests else None,
             failures_while_unsettled=self.failures_while_unsettled,
             throughput_rps=requests / duration_s,
-            goodput_rps=sum(second.work or 0.0 for second in seconds) / duration_s if worked else None,
-            goodput_se_rps=batch_error([(s.work or 0.0, s.duration_s) for s in seconds]) if worked else None,
+            goodput_rps=sum(work) / duration_s if worked else None,
+            goodput_se_rps=batch_error(list(zip(work, durations, strict=True))) if worked else None,
             latency_ms=latency_of(self.histogram(), latency_sum_ms),
-            latency_se_ms=batch_error([(s.latency_sum_ms, s.requests - s.failures) for s in seconds]),
-            response_ms=all_latency_ms / requests if requests else None,
-            wait_s=sum(second.wait_sum_s for second in seconds) / waits if waits else None,
-            users_mean=sum(second.users * second.duration_s for second in seconds) / duration_s,
+            latency_se_ms=batch_error(list(zip(columns["latency_sum_ms"], successes, strict=True))),
+            response_ms=(latency_sum_ms + sum(columns["failure_latency_sum_ms"])) / requests if requests else None,
+            wait_s=sum(columns["wait_sum_s"]) / waits if waits else None,
+            users_mean=sum(users_seconds) / duration_s,
             **self._reading_figures(),
         )
 
     def histogram(self) -> LatencyHistogram:
         """Latencies of all successes in settled seconds."""
-        merged = LatencyHistogram()
+        whole = LatencyHistogram()
         for fold in self.endpoints.values():
-            merged.add(fold.histogram)
-        return merged
+            whole.add(fold.histogram)
+        return whole
 
     def endpoint_figures(self, *, with_histogram: bool = False) -> tuple[LevelEndpoint, ...]:
         """Per endpoint, in the order first seen."""
         return tuple(fold.figures(with_histogram=with_histogram) for fold in self.endpoints.values())
 
-    def _reading_figures(self) -> dict[str, float]:
-        figures = {name: math.fsum(values) / len(values) for name, values in self._readings.items()}
+    def _reading_figures(self) -> dict[str, Any]:
+        """Means over the seconds in which a reading was measured; of the ports the greatest."""
+        known = {name: [value for value in self.columns[name] if value == value] for name in READINGS}
+        figures = {name: math.fsum(values) / len(values) for name, values in known.items() if values}
         if "ports_used" in figures:
-            figures["ports_used"] = max(self._readings["ports_used"])
+            figures["ports_used"] = max(known["ports_used"])
         return figures
 
 
@@ -148,26 +170,39 @@ RAMP_BINS = 24
 
 
 class RampFold:
-    """A ramp's seconds, binned by user count when asked."""
+    """A ramp's seconds, binned by user count when asked. Keeps of each tick what its bin's figures need, about 2 KB."""
 
     def __init__(self) -> None:
-        self._samples: list[Sample] = []
+        self._columns: dict[str, array[float]] = {name: array("d") for name in SECOND_COLUMNS}
+        self._endpoints: list[tuple[EndpointTick, ...]] = []
+        self._warmup_failures: list[int] = []
 
     def add(self, sample: Sample) -> None:
         """Keep one tick."""
-        self._samples.append(sample)
+        for column, value in zip(self._columns.values(), second_values(sample), strict=True):
+            column.append(math.nan if value is None else value)
+        self._endpoints.append(sample.endpoints)
+        self._warmup_failures.append(sum(tick.warmup_failures for tick in sample.endpoints))
 
     def bins(self, *, with_histogram: bool = False) -> tuple[LevelBin, ...]:
         """At most RAMP_BINS bins of equal width in users, empty ones left out."""
-        if not self._samples:
+        users = self._columns["users"]
+        if not users:
             return ()
-        least = min(sample.users for sample in self._samples)
-        width = max(1.0, (max(sample.users for sample in self._samples) - least + 1) / RAMP_BINS)
-        folds: dict[int, LevelFold] = {}
-        for sample in self._samples:
-            fold = folds.setdefault(int((sample.users - least) / width), LevelFold())
-            fold.add(msgspec.structs.replace(sample, settled=True))
-        return tuple(_bin(folds[index], with_histogram) for index in sorted(folds))
+        least = min(users)
+        width = max(1.0, (max(users) - least + 1) / RAMP_BINS)
+        members: dict[int, list[int]] = {}
+        for tick, count in enumerate(users):
+            members.setdefault(int((count - least) / width), []).append(tick)
+        return tuple(_bin(self._fold(members[index]), with_histogram) for index in sorted(members))
+
+    def _fold(self, ticks: Sequence[int]) -> LevelFold:
+        fold = LevelFold()
+        fold.columns = {name: array("d", [column[tick] for tick in ticks]) for name, column in self._columns.items()}
+        fold.failures_while_unsettled = sum(self._warmup_failures[tick] for tick in ticks)
+        for tick in ticks:
+            fold.add_endpoints(self._endpoints[tick])
+        return fold
 
 
 def _bin(fold: LevelFold, with_histogram: bool) -> LevelBin:
@@ -176,22 +211,9 @@ def _bin(fold: LevelFold, with_histogram: bool) -> LevelBin:
     return LevelBin(users=figures.users_mean or 0.0, figures=figures, endpoints=endpoints)
 
 
-class _Second:
-    """What batch means need of a settled tick."""
-
-    __slots__ = (
-        "duration_s", "failure_latency_sum_ms", "failures", "latency_sum_ms", "requests", "users", "wait_sum_s", "waits", "work",
-    )  # fmt: skip
-
-    def __init__(self, sample: Sample) -> None:
-        self.duration_s = sample.duration_s
-        self.users = sample.users
-        self.work = sample.work
-        self.waits, self.wait_sum_s = sample.waits, sample.wait_sum_s
-        self.requests = sum(tick.requests for tick in sample.endpoints)
-        self.failures = sum(tick.failures for tick in sample.endpoints)
-        self.latency_sum_ms = math.fsum(tick.latency_sum_ms for tick in sample.endpoints)
-        self.failure_latency_sum_ms = math.fsum(tick.failure_latency_sum_ms for tick in sample.endpoints)
+def tick_latency(tick: EndpointTick) -> Latency:
+    """Percentiles of one endpoint's second."""
+    return latency_of(merged([tick.latency] if tick.latency else []), tick.latency_sum_ms)
 
 
 def latency_of(histogram: LatencyHistogram, sum_ms: float) -> Latency:
@@ -219,28 +241,60 @@ def batch_error(pairs: Sequence[tuple[float, float]], batches: int = BATCHES) ->
     return math.sqrt(math.fsum((mean - centre) ** 2 for mean in means) / (batches - 1) / batches)
 
 
-def readings_of(sample: Sample) -> Iterable[tuple[str, float]]:
-    """(figure, value) for each reading of a tick that a level averages, unmeasured ones left out."""
-    generator, host = sample.generator or GeneratorReading(), sample.host or HostReading()
-    ports, tcp = sample.ports or PortsReading(), sample.tcp or TcpReading()
-    values = {
-        "target_cpu_ratio": total(target.cpu_ratio for target in sample.targets),
-        "target_rss_bytes": total(target.rss_bytes for target in sample.targets),
-        "host_cpu_ratio": host.cpu_ratio,
-        "load_average_1m": host.load_average_1m,
-        "generator_cpu_ratio": generator.cpu_ratio,
-        "loop_lag_p99_ms": generator.loop_lag_p99_ms,
-        "received_bytes_per_s": host.received_bytes_per_s,
-        "sent_bytes_per_s": host.sent_bytes_per_s,
-        "open_sockets": tcp.sockets_in_use,
-        "disk_busy_ratio": host.disk_busy_ratio,
-        "ports_used": ports.used,
-        "ports_capacity": ports.capacity,
-    }
-    return [(name, value) for name, value in values.items() if value is not None]
+READINGS = (
+    "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m", "generator_cpu_ratio", "loop_lag_p99_ms",
+    "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
+)  # fmt: skip
+"""Readings that a level averages."""
+
+SECOND_COLUMNS = (
+    "duration_s", "users", "work", "waits", "wait_sum_s",
+    "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
+    *READINGS,
+)  # fmt: skip
+"""What a level's figures need of a second, its histograms apart; names of the timeline's columns."""
+
+
+def second_values(sample: Sample) -> tuple[float | None, ...]:
+    """A tick's values by SECOND_COLUMNS; None: not measured."""
+    generator, host = sample.generator or _NO_GENERATOR, sample.host or _NO_HOST
+    ports, tcp, ticks = sample.ports or _NO_PORTS, sample.tcp or _NO_TCP, sample.endpoints
+    return (
+        sample.duration_s,
+        sample.users,
+        sample.work,
+        sample.waits,
+        sample.wait_sum_s,
+        sum([tick.requests for tick in ticks]),
+        sum([tick.failures for tick in ticks]),
+        math.fsum([tick.latency_sum_ms for tick in ticks]),
+        math.fsum([tick.failure_latency_sum_ms for tick in ticks]),
+        total([target.cpu_ratio for target in sample.targets]),
+        total([target.rss_bytes for target in sample.targets]),
+        host.cpu_ratio,
+        host.load_average_1m,
+        generator.cpu_ratio,
+        generator.loop_lag_p99_ms,
+        host.received_bytes_per_s,
+        host.sent_bytes_per_s,
+        tcp.sockets_in_use,
+        host.disk_busy_ratio,
+        ports.used,
+        ports.capacity,
+    )
+
+
+def unsettled_failures(sample: Sample) -> int:
+    """Failures of a tick that are in no figure of its level but this count."""
+    return sum([tick.warmup_failures + (0 if sample.settled else tick.failures) for tick in sample.endpoints])
+
+
+_NO_GENERATOR, _NO_HOST, _NO_PORTS, _NO_TCP = GeneratorReading(), HostReading(), PortsReading(), TcpReading()
 
 
 def total(values: Iterable[float | None]) -> float | None:
     """Sum of what was measured; None when nothing was, or when part of it could not be."""
     known = list(values)
+    if len(known) == 1:
+        return known[0]
     return math.fsum(value for value in known if value is not None) if known and None not in known else None

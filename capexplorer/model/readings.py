@@ -60,16 +60,14 @@ class TargetReading(Reading, frozen=True, kw_only=True):
 
 
 class HostReading(Reading, frozen=True, kw_only=True):
-    """The machine that both may share."""
+    """The machine that both may share. What never changes of it stands once, in the header's HostFacts."""
 
     cpu_ratio: float | None = None
     """Cores busy."""
-    cpus: int | None = None
     steal_ratio: float | None = None
     """Cores' worth of time stolen by the hypervisor."""
     load_average_1m: float | None = None
     memory_used_bytes: int | None = None
-    memory_total_bytes: int | None = None
     cpu_pressure_ratio: float | None = None
     """PSI cpu "some": share of the tick in which some task waited for a core."""
     memory_pressure_ratio: float | None = None
@@ -82,8 +80,7 @@ class HostReading(Reading, frozen=True, kw_only=True):
     """All interfaces of this network namespace, loopback included."""
     sent_bytes_per_s: float | None = None
     fds: int | None = None
-    fds_limit: int | None = None
-    """System-wide open files and their limit (`file-nr`)."""
+    """System-wide open files (`file-nr`)."""
 
 
 class PortsReading(Reading, frozen=True, kw_only=True):

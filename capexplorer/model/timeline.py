@@ -10,7 +10,7 @@ import math
 from array import array
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from .events import (
     Command,
@@ -27,11 +27,12 @@ from .events import (
     Mark,
     Note,
     Phase,
+    Reanalysed,
     Sample,
     Target,
     Unknown,
 )
-from .levels import LevelFold, RampFold, total
+from .levels import LevelFold, RampFold, second_values, total, unsettled_failures
 from .readings import GeneratorReading, HostReading, PortsReading
 
 COLUMNS = (
@@ -44,8 +45,18 @@ COLUMNS = (
     "ports_used", "ports_capacity", "ports_time_wait", "ports_burn_rate_per_s", "ports_exhausted_in_s",
 )  # fmt: skip
 
+FOLD_COLUMNS = (
+    "work", "waits", "wait_sum_s", "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
+    "open_sockets", "disk_busy_ratio", "unsettled_failures",
+)  # fmt: skip
+"""What a level's figures need beside those (`levels.SECOND_COLUMNS`): settled traffic, as counts and sums."""
+
 LOG_LINES = 2_000
 """Lines kept for the log pane; the log on disk has all."""
+
+
+Folded = tuple[LevelFold, RampFold | None]
+"""A level's seconds so far, and those of a ramp."""
 
 
 class Level:
@@ -55,10 +66,26 @@ class Level:
         self.opened = opened
         self.first_index = first_index
         """Column index of its first tick."""
-        self.fold: LevelFold | None = LevelFold()
-        self._ramp: RampFold | None = RampFold() if opened.ramp else None
         self.closed: LevelClosed | None = None
+        self._folded: Folded | None = (LevelFold(), RampFold() if opened.ramp else None)
+        self._fold_again: Callable[[], Folded] | None = None
         self._figures: LevelFigures | None = None
+        self._endpoints: tuple[LevelEndpoint, ...] | None = None
+
+    def fold_when_asked(self, fold: Callable[[], Folded]) -> None:
+        """Its seconds so far are what `fold` gives; called when a figure is asked for, if ever."""
+        self._folded, self._fold_again, self._figures, self._endpoints = None, fold, None, None
+
+    @property
+    def fold(self) -> LevelFold | None:
+        """Its seconds so far; None once it closed."""
+        folded = self._seconds()
+        return folded[0] if folded is not None else None
+
+    def _seconds(self) -> Folded | None:
+        if self._folded is None and self._fold_again is not None:
+            self._folded, self._fold_again = self._fold_again(), None
+        return self._folded
 
     @property
     def users(self) -> int:
@@ -92,26 +119,32 @@ class Level:
         """Per endpoint over its settled seconds."""
         if self.closed is not None:
             return self.closed.endpoints
-        return self.fold.endpoint_figures() if self.fold else ()
+        if self._endpoints is None:
+            assert self.fold is not None
+            self._endpoints = self.fold.endpoint_figures()
+        return self._endpoints
 
     @property
     def bins(self) -> tuple[LevelBin, ...]:
         """Of a ramp: its seconds by user count."""
         if self.closed is not None:
             return self.closed.bins
-        return self._ramp.bins() if self._ramp is not None else ()
+        folded = self._seconds()
+        return folded[1].bins() if folded is not None and folded[1] is not None else ()
 
     def add(self, sample: Sample) -> None:
         """Fold one tick; late ticks of a closed level are already in its figures."""
-        if self.fold is not None:
-            self.fold.add(sample)
-            self._figures = None
-            if self._ramp is not None:
-                self._ramp.add(sample)
+        folded = self._seconds()
+        if folded is not None:
+            self._figures = self._endpoints = None
+            for fold in folded:
+                if fold is not None:
+                    fold.add(sample)
 
     def close(self, closed: LevelClosed) -> None:
         """Take the recorded figures; seconds need not be kept."""
-        self.closed, self.fold, self._figures, self._ramp = closed, None, None, None
+        self.closed = closed
+        self._folded = self._fold_again = self._figures = self._endpoints = None
 
 
 class FailureCount:
@@ -128,24 +161,31 @@ class Timeline:
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.header: Header | None = None
-        self.columns: dict[str, array[float]] = {name: array("d") for name in COLUMNS}
+        self.ticks = 0
+        self.columns: dict[str, array[float]] = {name: array("d") for name in (*COLUMNS, *FOLD_COLUMNS)}
+        """By name, `ticks` long; those of an earlier moment of a recording are shared, and go on: read up to the cursor."""
         self.levels: list[Level] = []
         self.marks: dict[str, Mark] = {}
         """Current revision of each mark by key, retracted ones included."""
         self.journal: list[Mark | Note | Target | Command] = []
         self.failures: dict[tuple[str, str, FailureSignature], FailureCount] = {}
-        self.log: deque[Log] = deque(maxlen=LOG_LINES)
+        self._lines: deque[Log] = deque(maxlen=LOG_LINES)
+        self.log: Sequence[Log] = self._lines
+        self.broken: Log | None = None
+        """What went wrong with the recording itself, last."""
         self.target: Target | None = None
         self.step = 1
         self.last: Sample | None = None
         self.ended: Ended | None = None
+        self.reanalysed: Reanalysed | None = None
+        """Set when the marks are not those recorded, but found again later."""
         self.last_s = 0.0
         """Time of the latest event."""
         for event in events:
             self.apply(event)
 
     def __len__(self) -> int:
-        return len(self.columns["t_s"])
+        return self.ticks
 
     @property
     def level(self) -> Level | None:
@@ -169,7 +209,7 @@ class Timeline:
 
     def index_at(self, t_s: float) -> int:
         """Column index of the last tick at or before `t_s`; -1 when there is none."""
-        return bisect_right(self.columns["t_s"], t_s) - 1
+        return bisect_right(self.columns["t_s"], t_s, 0, self.ticks) - 1
 
     def apply(self, event: Event) -> None:
         """Fold one event."""
@@ -197,9 +237,13 @@ class Timeline:
                 self.target = event
                 self.journal.append(event)
             case Log():
-                self.log.append(event)
+                self._lines.append(event)
+                if (event.source, event.level) == ("capexplorer", "critical"):
+                    self.broken = event
             case Ended():
                 self.ended = event
+            case Reanalysed():
+                self.reanalysed = event
             case Unknown():
                 pass
 
@@ -212,8 +256,9 @@ class Timeline:
         level = self._level(sample.level)
         if level is not None:
             level.add(sample)
-        for name, value in column_values(sample).items():
-            self.columns[name].append(math.nan if value is None else value)
+        for column, value in zip(self.columns.values(), row(sample), strict=True):
+            column.append(math.nan if value is None else value)
+        self.ticks += 1
         for failure in sample.failures:
             key = (failure.name, failure.method, failure.signature)
             count = self.failures.get(key)
@@ -223,42 +268,60 @@ class Timeline:
             count.last_s = sample.t_s
 
 
+def row(sample: Sample) -> tuple[float | None, ...]:
+    """One tick by COLUMNS, then FOLD_COLUMNS. Rates count all requests, warm-up included: what the wire saw."""
+    ticks, targets = sample.endpoints, sample.targets
+    duration_s = sample.duration_s if sample.duration_s > 0 else math.nan  # a log may be corrupted
+    generator, host, ports = sample.generator or _NO_GENERATOR, sample.host or _NO_HOST, sample.ports or _NO_PORTS
+    _, _, work, waits, wait_sum_s, requests, failures, latency_sum_ms, failure_latency_sum_ms, *readings = second_values(sample)
+    target_cpu, target_rss, host_cpu, load, generator_cpu, lag, received, sent, sockets, disk_busy, used, capacity = readings
+    return (
+        sample.t_s,
+        sample.duration_s,
+        sample.level,
+        sample.users,
+        sample.wanted,
+        float(sample.settled),
+        sum([tick.requests + tick.warmup_requests for tick in ticks]) / duration_s,
+        None if work is None else (work + sample.warmup_work) / duration_s,
+        sum([tick.failures + tick.warmup_failures for tick in ticks]) / duration_s,
+        sample.p50_ms,
+        sample.p95_ms,
+        sample.p99_ms,
+        sample.max_ms,
+        target_cpu,
+        target_rss,
+        total([target.fds for target in targets]),
+        host_cpu,
+        host.memory_used_bytes,
+        load,
+        received,
+        sent,
+        generator_cpu,
+        generator.screen_cpu_ratio,
+        generator.recorder_cpu_ratio,
+        lag,
+        used,
+        capacity,
+        ports.time_wait,
+        ports.burn_rate_per_s,
+        ports.exhausted_in_s,
+        work,
+        waits,
+        wait_sum_s,
+        requests,
+        failures,
+        latency_sum_ms,
+        failure_latency_sum_ms,
+        sockets,
+        disk_busy,
+        unsettled_failures(sample),
+    )
+
+
 def column_values(sample: Sample) -> dict[str, float | None]:
-    """One tick as column values, in the order of COLUMNS. Rates count all requests, warm-up included: what the wire saw."""
-    duration_s = sample.duration_s
-    requests = sum(tick.requests + tick.warmup_requests for tick in sample.endpoints)
-    failures = sum(tick.failures + tick.warmup_failures for tick in sample.endpoints)
-    generator, host = sample.generator or GeneratorReading(), sample.host or HostReading()
-    ports = sample.ports or PortsReading()
-    return {
-        "t_s": sample.t_s,
-        "duration_s": duration_s,
-        "level": sample.level,
-        "users": sample.users,
-        "wanted": sample.wanted,
-        "settled": float(sample.settled),
-        "throughput_rps": requests / duration_s,
-        "goodput_rps": None if sample.work is None else (sample.work + sample.warmup_work) / duration_s,
-        "failures_rps": failures / duration_s,
-        "p50_ms": sample.p50_ms,
-        "p95_ms": sample.p95_ms,
-        "p99_ms": sample.p99_ms,
-        "max_ms": sample.max_ms,
-        "target_cpu_ratio": total(target.cpu_ratio for target in sample.targets),
-        "target_rss_bytes": total(target.rss_bytes for target in sample.targets),
-        "target_fds": total(target.fds for target in sample.targets),
-        "host_cpu_ratio": host.cpu_ratio,
-        "host_memory_bytes": host.memory_used_bytes,
-        "load_average_1m": host.load_average_1m,
-        "received_bytes_per_s": host.received_bytes_per_s,
-        "sent_bytes_per_s": host.sent_bytes_per_s,
-        "generator_cpu_ratio": generator.cpu_ratio,
-        "screen_cpu_ratio": generator.screen_cpu_ratio,
-        "recorder_cpu_ratio": generator.recorder_cpu_ratio,
-        "loop_lag_p99_ms": generator.loop_lag_p99_ms,
-        "ports_used": ports.used,
-        "ports_capacity": ports.capacity,
-        "ports_time_wait": ports.time_wait,
-        "ports_burn_rate_per_s": ports.burn_rate_per_s,
-        "ports_exhausted_in_s": ports.exhausted_in_s,
-    }
+    """One tick by COLUMNS, by name."""
+    return dict(zip(COLUMNS, row(sample), strict=False))
+
+
+_NO_GENERATOR, _NO_HOST, _NO_PORTS = GeneratorReading(), HostReading(), PortsReading()

@@ -25,6 +25,7 @@ def host_facts() -> HostFacts:
         cpus=os.cpu_count(),
         memory_bytes=_memory_bytes(),
         fds_limit=_fds_limit(),
+        fds_limit_of_system=(parse.file_nr(read_once("/proc/sys/fs/file-nr")) or (None, None))[1],
         port_range=(ports.first, ports.last) if ports else None,
         ports_reserved=ports.reserved if ports else None,
         ports_capacity=ports.capacity if ports else None,

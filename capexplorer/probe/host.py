@@ -38,19 +38,17 @@ class HostProbe:
     def read(self, elapsed_s: float) -> HostReading:
         """The host over the last `elapsed_s`."""
         text = {name: file.read() for name, file in self._files.items()}
-        busy, steal, cpus = self._cores(parse.cpu_time(text["stat"]))
+        busy, steal = self._cores(parse.cpu_time(text["stat"]))
         memory = parse.colon_table(text["meminfo"])
         total, available = memory.get("MemTotal"), memory.get("MemAvailable")
         received, sent = parse.interface_bytes(text["net"]) or (None, None)
-        fds, fds_limit = parse.file_nr(text["file-nr"]) or (None, None)
+        fds, _ = parse.file_nr(text["file-nr"]) or (None, None)
         pressure = {name: self._pressure(name, text[name], elapsed_s) for name in _PRESSURES}
         return HostReading(
             cpu_ratio=busy,
-            cpus=cpus,
             steal_ratio=steal,
             load_average_1m=parse.load_average_1m(text["loadavg"]),
             memory_used_bytes=None if total is None or available is None else (total - available) * 1024,
-            memory_total_bytes=None if total is None else total * 1024,
             cpu_pressure_ratio=pressure["cpu"],
             memory_pressure_ratio=pressure["memory"],
             io_pressure_ratio=pressure["io"],
@@ -58,17 +56,16 @@ class HostProbe:
             received_bytes_per_s=per_second(self._growth("received", received), elapsed_s),
             sent_bytes_per_s=per_second(self._growth("sent", sent), elapsed_s),
             fds=fds,
-            fds_limit=fds_limit,
         )
 
-    def _cores(self, now: parse.CpuTime | None) -> tuple[float | None, float | None, int | None]:
-        """Cores busy, cores stolen, cores. Shares of all time that passed, so that the clock tick does not blur them."""
+    def _cores(self, now: parse.CpuTime | None) -> tuple[float | None, float | None]:
+        """Cores busy, cores stolen. Shares of all time that passed, so that the clock tick does not blur them."""
         if now is None:
-            return None, None, None
+            return None, None
         busy, steal, total = (self._growth(name, value) for name, value in now._asdict().items() if name != "cpus")
         if busy is None or steal is None or not total:  # a total that stands still is stale
-            return None, None, now.cpus
-        return busy / total * now.cpus, steal / total * now.cpus, now.cpus
+            return None, None
+        return busy / total * now.cpus, steal / total * now.cpus
 
     def _pressure(self, name: str, text: str | None, elapsed_s: float) -> float | None:
         stalled = self._growth(name, parse.pressure_us(text, _PRESSURES[name]))

@@ -99,13 +99,10 @@ class HostProbe:
         """The host over the last `elapsed_s`."""
         memory = psutil.virtual_memory()
         net = _or_none(psutil.net_io_counters)
-        cpus = psutil.cpu_count()
         return HostReading(
-            cpu_ratio=self._cores(cpus),
-            cpus=cpus,
+            cpu_ratio=self._cores(psutil.cpu_count()),
             load_average_1m=_or_none(lambda: float(psutil.getloadavg()[0])),
             memory_used_bytes=memory.total - memory.available,
-            memory_total_bytes=memory.total,
             received_bytes_per_s=per_second(self._growth("received", net.bytes_recv if net else None), elapsed_s),
             sent_bytes_per_s=per_second(self._growth("sent", net.bytes_sent if net else None), elapsed_s),
         )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model.events import Latency, LevelEndpoint, LevelFigures, Mark, Note
+from ..analysis import wording
+from ..model.events import Latency, LevelEndpoint, LevelFigures, Mark, Note, Reanalysed
 from ..model.timeline import Level, Timeline
 
 SCHEMA = "capexplorer.summary/1"
@@ -23,7 +24,8 @@ _COUNTS = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
 
 def summarise(timeline: Timeline) -> dict[str, Any]:
     """The whole document, as plain values."""
-    marks = [mark for mark in timeline.marks.values() if mark.state != "retracted"]
+    current = (mark for mark in timeline.marks.values() if mark.state != "retracted")
+    marks = sorted(current, key=lambda mark: mark.t_s)
     levels = [entry for level in timeline.levels for entry in _levels(level, timeline)]
     return {
         "schema": SCHEMA,
@@ -40,7 +42,25 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "stop_rules": [mark.evidence for mark in marks if mark.kind == "stop_rule"],
         "notes": [{"t_s": _rounded(note.t_s), "text": note.text} for note in timeline.journal if isinstance(note, Note)],
         "verdict": verdict(timeline),
+        **_reanalysed(timeline.reanalysed),
     }
+
+
+def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:
+    """With `--reanalyse` alone: whose marks these are, and how they differ from those recorded."""
+    if event is None:
+        return {}
+    changes = [
+        {
+            "kind": each.kind,
+            "key": each.key,
+            "said": wording.change(each),
+            "figures": [{"name": one.name, "recorded": one.recorded, "found": one.found} for one in each.figures],
+        }
+        for each in event.changes
+    ]
+    told = {"version": event.version, "recorded": event.recorded, "found": event.found, "changes": changes}
+    return {"reanalysis": told}
 
 
 def verdict(timeline: Timeline) -> str:
@@ -66,8 +86,8 @@ def _session(timeline: Timeline) -> dict[str, Any]:
     return {
         "id": header.id,
         "label": header.label,
-        "started_at": header.started_at,
-        "duration_s": _rounded(timeline.last_s),
+        "started_at": header.started_at or None,
+        "duration_s": _rounded(timeline.last_s) if header.started_at else None,
         "profile": header.profile.get("name"),
         "target": header.target.name,
         "complete": timeline.ended is not None,
@@ -93,21 +113,21 @@ def _level(
     endpoints: tuple[LevelEndpoint, ...],
     kind: str,
 ) -> dict[str, Any]:
-    opened = level.opened
+    opened, counted = level.opened, figures.counted  # a table of levels holds neither times nor counts
     return {
         "index": opened.index,
         "epoch": opened.epoch,
         "users": int(users) if users == int(users) else _rounded(users),
         "by": opened.by,
         "kind": kind,
-        "started_s": _rounded(opened.t_s),
-        "settled_s": _rounded(level.settled_s),
-        "ended_s": _rounded(level.ended_s if level.ended_s is not None else timeline.last_s),
+        "started_s": _rounded(opened.t_s) if counted else None,
+        "settled_s": _rounded(level.settled_s) if counted else None,
+        "ended_s": _rounded(level.ended_s if level.ended_s is not None else timeline.last_s) if counted else None,
         "settled": figures.settled,
-        "requests": figures.requests,
-        "failures": figures.failures,
+        "requests": figures.requests if counted else None,
+        "failures": figures.failures if counted else None,
         "failure_ratio": _rounded(figures.failure_ratio, 6),
-        "failures_while_unsettled": figures.failures_while_unsettled,
+        "failures_while_unsettled": figures.failures_while_unsettled if counted else None,
         "throughput_rps": _rounded(figures.throughput_rps),
         "goodput_rps": _rounded(figures.goodput_rps),
         "goodput_se_rps": _rounded(figures.goodput_se_rps, 4),
@@ -129,10 +149,10 @@ def _endpoint(endpoint: LevelEndpoint) -> dict[str, Any]:
 
 
 def _endpoints(levels: list[Level]) -> list[dict[str, Any]]:
-    """Settled seconds of all levels together."""
+    """Settled seconds of all levels and the bins of ramps together."""
     sums: dict[tuple[str, str], list[int]] = {}
     for level in levels:
-        for each in level.endpoints:
+        for each in (*level.endpoints, *(each for part in level.bins for each in part.endpoints)):
             counts = sums.setdefault((each.name, each.method), [0, 0])
             counts[0] += each.requests
             counts[1] += each.failures

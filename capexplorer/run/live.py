@@ -63,7 +63,7 @@ class LiveRun:
         try:
             self.recording.pump.finished.get(timeout=STOP_USERS_S + STOP_TARGET_S + 10.0)
         except Empty:
-            self.outcome.fail("the run did not end in time: the session may lack its end", 1)
+            self.outcome.fail("defect", "the run did not end in time: the session may lack its end", 1)
         self.service.supervisor.close()
 
     # -- Controls

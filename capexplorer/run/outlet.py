@@ -14,11 +14,11 @@ from ..session.writer import SessionWriter
 class Outlet:
     """`emit` from the pump's thread only; `take` from whoever draws."""
 
-    def __init__(self, on_failure: Callable[[LogWriteError], None]) -> None:
+    def __init__(self, on_failure: Callable[[LogWriteError], None], on_recovery: Callable[[], None] = lambda: None) -> None:
         self.writer: SessionWriter | None = None
         self.wake: Callable[[], None] = lambda: None
         self._taken: deque[Event] = deque()
-        self._on_failure = on_failure
+        self._on_failure, self._on_recovery = on_failure, on_recovery
 
     def emit(self, event: Event) -> None:
         """To the log and to those who watch: the same value, so that what is seen live is what will be replayed."""
@@ -33,8 +33,8 @@ class Outlet:
 
     def flush(self) -> None:
         """The tick's end. A log that failed is tried again: space may have come back."""
-        if self.writer is not None and self.writer.failure is not None:
-            self.writer.retry()
+        if self.writer is not None and self.writer.failure is not None and self.writer.retry():
+            self._on_recovery()
         self._guarded(lambda writer: writer.flush())
 
     def close(self) -> None:

@@ -6,8 +6,10 @@ import errno
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, Literal
 
 from ..errors import LogWriteError
+from ..load.endpoints import NAMES
 from ..load.host import LoadHost, Report, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import PlanCursor
 from ..load.users import Workload
@@ -44,7 +46,7 @@ class Recording:
     def __init__(self, options: RunOptions, service: Service, steering: Steering, outcome: Outcome) -> None:
         self.options, self.service, self.steering, self.outcome = options, service, steering, outcome
         self.pump = Pump(self.tick, self._on_defect)
-        self.outlet = Outlet(self._on_log_failure)
+        self.outlet = Outlet(self._on_log_failure, self._on_log_recovery)
         self.path: Path | None = None
         self.on_path: Callable[[Path], None] = lambda path: None
         self.gate = LogGate()
@@ -63,7 +65,8 @@ class Recording:
         self._probes: Probes | None = None
         self._shape_changed_s = 0.0
         self._requests = self._failures = 0
-        self._log_failed = False
+        self._log_marks = 0
+        self._grouping_told = False
 
     # -- beginning and end -----------------------------------------------------------------------------------------------------
 
@@ -72,8 +75,8 @@ class Recording:
         try:
             header, self.outlet.writer = build_header(self.options, self.host, self.workload, self.service, self.pump.now_s())
         except LogWriteError as error:
-            self.outcome.fail(str(error), 4)
-            self._show_critical(str(error))
+            self.outcome.fail("log", str(error), 4)
+            self._critical(str(error))
             return
         self.path = self.outlet.writer.path
         self.outlet.emit(header)
@@ -93,7 +96,7 @@ class Recording:
         self.host.stop(STOP_USERS_S)
         self.target.end(self.pump.drain_until)
         self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
-        self._emit_log()
+        self._emit_log(self.pump.now_s())
         self.outlet.emit(
             Ended(
                 t_s=self.pump.now_s(),
@@ -217,9 +220,10 @@ class Recording:
             readings=readings,
         )
         self._course.add(sample)
+        self._tell_grouping()
         self._requests += tick.all_requests
         self._failures += sum(failure.count for failure in tick.failures)
-        self._emit_log()
+        self._emit_log(ended_s)
         mark = self._user_errors.mark(self.host, ended_s, self.target.epoch, self.steering.wanted)
         if mark is not None:
             self.outlet.emit(mark)
@@ -231,37 +235,54 @@ class Recording:
         if opened is not None and opened.ramp and now_s - self._shape_changed_s >= RAMP_OVER_S:
             self.step(self.steering.wanted, "plan", opened.spawn_rate)
 
-    def _emit_log(self) -> None:
-        for log in self.gate.drain(self.pump.now_s()):
+    def _tell_grouping(self) -> None:
+        if self.host.recorder.names.grouping and not self._grouping_told:
+            self._grouping_told = True
+            text = f"more than {NAMES} endpoint names: from here on, parts that look like ids are counted together as {{id}}"
+            self.gate.add("capexplorer", "warning", text)
+
+    def _emit_log(self, t_s: float) -> None:
+        for log in self.gate.drain(t_s):
             self.outlet.emit(log)
 
     # -- failing -----------------------------------------------------------------------------------------------------------------
 
     def _on_log_failure(self, error: LogWriteError) -> None:
-        """Users go to zero; what can no longer be written is still shown."""
-        if self._log_failed:
-            return
-        self._log_failed = True
+        """Users go to zero. What happens from now on is kept in memory, and written if space comes back."""
+        if self.steering.is_open:
+            self.step(0, "guard", self.steering.step(0))
         self.steering.shut()
-        self._show_critical(str(error))
+        self._critical(str(error))
+        self._mark_log("open", {"error": str(error)})
+        self.outcome.fail("log", str(error), 4)
+
+    def _on_log_recovery(self) -> None:
+        """All that was kept is written; users may run again, when someone says so."""
+        self.steering.is_open = self.target.state == "ready"
+        self._mark_log("closed", {})
+        self.outcome.recover("log")
+
+    def _mark_log(self, state: Literal["open", "closed"], evidence: dict[str, Any]) -> None:
+        self._log_marks += 1
         mark = Mark(
             t_s=self.pump.now_s(),
             key="cause:log_write_failed",
-            state="open",
+            revision=self._log_marks,
+            state=state,
             kind="cause",
             id="log_write_failed",
+            epoch=self.target.epoch,
             severity="critical",
             confidence="high",
-            evidence={"error": str(error)},
+            evidence=evidence,
             advice="free space on the disk of the sessions folder; users went to zero, nothing recorded is lost",
         )
-        self.outlet.show(mark)
-        self.outcome.fail(str(error), 4)
+        self.outlet.emit(mark)
 
     def _on_defect(self, text: str) -> None:
         self.steering.shut()
-        self._show_critical(text)
-        self.outcome.fail(f"a defect in capexplorer: {text.strip().splitlines()[-1]}", 1, tuple(text.splitlines()))
+        self._critical(text)
+        self.outcome.fail("defect", f"a defect in capexplorer: {text.strip().splitlines()[-1]}", 1, tuple(text.splitlines()))
 
-    def _show_critical(self, text: str) -> None:
-        self.outlet.show(Log(t_s=self.pump.now_s(), source="capexplorer", level="critical", text=text))
+    def _critical(self, text: str) -> None:
+        self.outlet.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="critical", text=text))

@@ -56,7 +56,8 @@ class Service:
     def find_pid(self) -> int | None:
         """The process to watch: the one we started, or whoever listens on that port of loopback."""
         if self.spec is None:
-            self.pid = listening_pid(self.port) if is_loopback(urlsplit(self.url).hostname or "") else None
+            host = urlsplit(self.url).hostname  # None: users have hosts of their own
+            self.pid = listening_pid(self.port) if host is not None and is_loopback(host) else None
         return self.pid
 
     def bring_up(self, params: Mapping[str, Param]) -> None:

@@ -46,8 +46,12 @@ class Steering:
             self.host.set_users(0, max(1.0, float(self.host.users)))
 
     def rate(self, before: int, users: int) -> float:
-        """The spawn rate of a step: as told, else the difference in one second, at most 100 a second; to zero always at once."""
-        difference = float(max(1, abs(users - before)))
+        """The spawn rate of a step: as told, else the difference in one second, at most 100 a second; to zero always at once.
+
+        The difference is the greater of that to the users wanted before and to those who are there: a step may be under way.
+        """
+        there = self.host.users if self.host is not None else before
+        difference = float(max(1, abs(users - before), abs(users - there)))
         if users == 0:
             return difference
         return self.spawn_rate if self.spawn_rate is not None else min(SPAWN_RATE_MOST, difference)

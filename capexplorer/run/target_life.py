@@ -71,7 +71,7 @@ class TargetLife:
             self._tell("stopped", exit_code=report.code, signal=report.signal)
         elif self.state == "ready":
             self._tell("died", exit_code=report.code, signal=report.signal, output=report.output)
-            self._outcome.fail(f"{self.service.facts.name}: the target died: {report.how()}", 4, report.output)
+            self._outcome.fail("target", f"{self.service.facts.name}: the target died: {report.how()}", 4, report.output)
 
     def _bring_up(self, params: Mapping[str, Param]) -> None:
         self._tell("starting", params=dict(params))
@@ -90,14 +90,14 @@ class TargetLife:
     def _failed(self, error: TargetError) -> None:
         if self.state == "starting":
             self._tell("failed", reason=str(error), output=error.output)
-            self._outcome.fail(str(error), 4, error.output)
+            self._outcome.fail("target", str(error), 4, error.output)
 
     def _ready(self) -> None:
         if self.state not in (None, "starting"):
             return  # ended meanwhile
         self.service.find_pid()
         self._tell("ready", pid=self.service.pid, params=self.service.params)
-        self._outcome.recover()
+        self._outcome.recover("target")
         self._on_ready()
 
     def _tell(

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ..model.events import Event, Sample
+from ..model.events import EndpointTick, Event, Sample
 from . import redact
 
 E = TypeVar("E", bound=Event)
@@ -22,6 +22,8 @@ _TIMES = {"t_s": 3, "started_s": 3, "settled_s": 3}
 """Decimals of moments, in every event, so that they compare across events."""
 _DECIMALS = (("_per_s", 1), ("_ms", 3), ("_ratio", 4), ("_s", 6))
 """Decimals by unit, in samples only: 1 us, a ten-thousandth of a core. A level's figures keep all they have."""
+_IN_HISTOGRAM = frozenset(("p50_ms", "p95_ms", "p99_ms", "max_ms"))
+"""Of an endpoint's second: what its histogram tells is not written again."""
 _PLAIN = frozenset(("profile", "params", "args"))
 """Fields whose keys say what is secret."""
 
@@ -35,10 +37,14 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def _struct(struct: S, in_sample: bool) -> S:
-    changes = {}
+    changes: dict[str, Any] = {}
     defaults = _float_defaults(type(struct))
     for name in struct.__struct_fields__:
         old = getattr(struct, name)
+        if name in _IN_HISTOGRAM and isinstance(struct, EndpointTick) and struct.latency:
+            if old is not None:
+                changes[name] = None
+            continue
         new = _value(name, old, in_sample)
         if new == (default := defaults.get(name)):
             new = default

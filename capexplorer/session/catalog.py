@@ -44,6 +44,11 @@ def list_sessions(folder: Path) -> list[SessionEntry]:
     return sorted(entries, key=_age, reverse=True)
 
 
+def entry_of(path: Path) -> SessionEntry | None:
+    """One session as a list shows it; None when there is no such file."""
+    return _entry(path)
+
+
 def find(name: str, folder: Path) -> Path:
     """The session that `name` means: `last`, a path, an id, or what only one id begins with. Raises SessionError."""
     if name == "last":

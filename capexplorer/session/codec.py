@@ -19,6 +19,7 @@ from ..model.events import (
     Log,
     Mark,
     Note,
+    Reanalysed,
     Sample,
     Target,
     Unknown,
@@ -27,7 +28,7 @@ from ..model.events import (
 Line = dict[str, Any]
 """A line's fields as plain values."""
 
-Known = Header | LevelOpened | Sample | LevelClosed | Mark | Note | Command | Target | Log | Ended
+Known = Header | LevelOpened | Sample | LevelClosed | Mark | Note | Command | Target | Log | Reanalysed | Ended
 _TYPES = {msgspec.inspect.type_info(kind).tag: kind for kind in Known.__args__}  # type: ignore[attr-defined]
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Known)

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..errors import LogWriteError
 
 SUFFIX = ".jsonl"
-_LONGEST_PROFILE = 40
+_LONGEST_SLUG = 40
 
 
 def new_path(folder: Path, profile_name: str, started_at: datetime) -> tuple[str, Path]:
@@ -19,8 +19,8 @@ def new_path(folder: Path, profile_name: str, started_at: datetime) -> tuple[str
 
     Raises LogWriteError when the folder cannot be made or not be written to.
     """
-    _make(folder)
-    profile = re.sub(r"[^\w.]+", "-", profile_name, flags=re.ASCII).strip("-.")[:_LONGEST_PROFILE] or "session"
+    make_folder(folder)
+    profile = slug(profile_name)
     while True:
         name = f"{started_at:%Y%m%d-%H%M%S}-{profile}-{secrets.token_hex(2)}"
         path = folder / f"{name}{SUFFIX}"
@@ -28,7 +28,13 @@ def new_path(folder: Path, profile_name: str, started_at: datetime) -> tuple[str
             return name, path
 
 
-def _make(folder: Path) -> None:
+def slug(name: str) -> str:
+    """`name` as it may stand in a file's name and in an id."""
+    return re.sub(r"[^\w.]+", "-", name, flags=re.ASCII).strip("-.")[:_LONGEST_SLUG] or "session"
+
+
+def make_folder(folder: Path) -> None:
+    """A folder that can be written to. Raises LogWriteError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

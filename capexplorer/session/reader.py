@@ -1,6 +1,7 @@
 """A saved log back to events, whatever happened to the file: what can be read is read, and what cannot is noted.
 
-Reads line by line: a level's closing line may be many megabytes, a day's log hundreds. Must not repair or write anything.
+Reads on from where it stands, a part at a time (a day's log has hundreds of megabytes, and may still grow), and any line again by
+where it begins. Must not repair or write anything.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from .upgrade import CONVERTERS, Converter, can_upgrade, upgraded
 
 _LONGEST_HEADER_BYTES = 16 * 1024 * 1024
 """A file without line ends is refused after this."""
+_PART_BYTES = 256 * 1024
 _MOST_NOTES = 20
 
 
 class SessionReader:
-    """An open session: iterate over it, once, for its events, the header first. Close it, or use it in a `with`."""
+    """An open session: iterate over it, once, for its events, the header first; or `read_on`. Close it, or use it in a `with`."""
 
     header: Header
     notes: list[str]
@@ -34,6 +36,9 @@ class SessionReader:
         self._left_out = 0
         self._converters = converters
         self._file = _open(path)
+        self.position = 0
+        """Bytes read; all before are done with."""
+        self._lines = 0
         try:
             self._read_header()
         except BaseException:
@@ -42,12 +47,37 @@ class SessionReader:
 
     def __iter__(self) -> Iterator[Event]:
         yield self.header
-        number = 1
-        while line := self._next_line():
-            number += 1
-            event = self._event(number, line)
-            if event is not None:
-                yield event
+        while events := self.read_on():
+            yield from (event for _, event in events if event is not None)
+
+    def read_on(self, most_bytes: int = _PART_BYTES, *, wait: bool = False) -> list[tuple[int, Event | None]]:
+        """The next lines, about `most_bytes` of them: where each begins and its event, None for one left out. Empty: no more yet.
+
+        A last line without its end is dropped with a note; with `wait` it is left for later, since someone is writing it.
+        """
+        lines = self._next_lines(most_bytes)
+        if wait and lines and not lines[-1].endswith(b"\n"):
+            lines.pop()
+        events = []
+        for line in lines:
+            self._lines += 1
+            events.append((self.position, self._event(self._lines, line)))
+            self.position += len(line)
+        return events
+
+    def event_at(self, position: int) -> Event:
+        """The event whose line begins at `position`, as `read_on` told. Raises SessionError when the file was changed."""
+        try:
+            self._file.seek(position)
+            line = self._file.readline()
+            event = self._decoded(line)
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+        except LineError as error:
+            raise SessionError(f"{self.path}: changed while it was open: {error}") from None
+        if event is None:
+            raise SessionError(f"{self.path}: changed while it was open")
+        return event
 
     def close(self) -> None:
         """Close the file; may be called twice."""
@@ -59,15 +89,19 @@ class SessionReader:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _next_line(self, longest: int = -1) -> bytes:
+    def _next_lines(self, most_bytes: int) -> list[bytes]:
         try:
-            return self._file.readline(longest)
+            self._file.seek(self.position)
+            return self._file.readlines(most_bytes)
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
+    def _decoded(self, line: bytes) -> Event | None:
+        return decode(line) if self._schema == SCHEMA else self._upgraded(decode_plain(line))
+
     def _event(self, number: int, line: bytes) -> Event | None:
         try:
-            event = decode(line) if self._schema == SCHEMA else self._upgraded(decode_plain(line))
+            event = self._decoded(line)
         except LineError as error:
             if not line.endswith(b"\n"):
                 self._note(f"line {number}: cut off, dropped (the recording was ended while it was written)")
@@ -88,7 +122,12 @@ class SessionReader:
         return None if converted is None else from_plain(converted)
 
     def _read_header(self) -> None:
-        line = self._next_line(_LONGEST_HEADER_BYTES).removeprefix(b"\xef\xbb\xbf")
+        try:
+            line = self._file.readline(_LONGEST_HEADER_BYTES)
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+        self.position, self._lines = len(line), 1
+        line = line.removeprefix(b"\xef\xbb\xbf")
         _refuse_what_is_no_log(self.path, line)
         try:
             fields = decode_plain(line)

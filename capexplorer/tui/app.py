@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Literal
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
@@ -24,10 +24,10 @@ from ..model.stream import Controls, EventSource
 from ..model.timeline import Timeline
 from .messages import Arrived, Folded
 from .screens.ask import Leave
-from .screens.keys import KEYS
 from .screens.live import LiveScreen
 from .terminal import Terminal
 from .themes import DARK, OURS
+from .typeahead import TypeAhead
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Ending:
     """Its name, e.g. SIGTERM."""
 
 
-class ExplorerApp(App[Ending]):
+class ExplorerApp(TypeAhead[Ending]):
     """`explore` (or `run`) returns an Ending. The caller closes the source, once the terminal is the user's again."""
 
     TITLE = "capexplorer"
@@ -49,14 +49,22 @@ class ExplorerApp(App[Ending]):
         Binding("ctrl+q,ctrl+c", "leave", "Quit", show=False, priority=True, system=True),
     ]
 
-    def __init__(self, source: EventSource, controls: Controls | None = None, *, terminal: Terminal | None = None) -> None:
+    def __init__(
+        self,
+        source: EventSource,
+        controls: Controls | None = None,
+        *,
+        terminal: Terminal | None = None,
+        screen: LiveScreen | None = None,
+        mouse: bool = False,
+    ) -> None:
         super().__init__(driver_class=terminal.driver_class() if terminal else None)
         for theme in OURS:
             self.register_theme(theme)
         self.theme = DARK.name
-        self.source, self.controls = source, controls
+        self.source, self.controls, self._mouse = source, controls, mouse
         self.timeline = Timeline()
-        self.live = LiveScreen(self.timeline, controls)
+        self.live = screen or LiveScreen(self.timeline, controls)
         self._waking = False
         self._asked_to_exit: Ending | None = None
         self._events_loop: asyncio.AbstractEventLoop | None = None
@@ -64,7 +72,7 @@ class ExplorerApp(App[Ending]):
 
     def explore(self) -> Ending:
         """Run until the user or a signal ends it. A defect in the screen is raised, not only printed."""
-        ending = self.run(mouse=False)  # a terminal's own selection works, and nothing here needs a mouse
+        ending = self.run(mouse=self._mouse)  # without it a terminal's own selection works, and nothing here needs a mouse
         if self._exception is not None:
             raise self._exception
         return ending or Ending("user")
@@ -142,9 +150,8 @@ class ExplorerApp(App[Ending]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every key, and the themes."""
-        for key in KEYS:
-            if self.controls is not None or not key.live:
-                yield SystemCommand(f"{key.title}", f"{key.help}", partial(self.live.run_action, key.action))
+        for key in self.live.key_table:
+            yield SystemCommand(f"{key.title}", f"{key.help}", partial(self.live.run_action, key.action))
         yield SystemCommand("Theme", "change the colours", self.action_change_theme)
 
     def _print(self, text: str, stderr: bool = False) -> None:

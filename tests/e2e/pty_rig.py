@@ -1,4 +1,4 @@
-"""A terminal of our own for the live screen: what it wrote, and whether it was given back as it was. Only helps the tests beside it."""
+"""A terminal of our own: what was written to it, and whether it was given back as it was. Only helps the tests beside it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _AS_LEADER = (
 class OnTerminal(Run):
     """A run on a pseudo-terminal of 100x30. Its output is read whenever the test looks, so that it never blocks."""
 
-    def __init__(self, process: subprocess.Popen[bytes], folder: Path, sessions: Path, marked: Marked, fds: tuple[int, int]) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], folder: Path, sessions: Path, marked: Marked, fds: tuple[int, int]
+    ) -> None:
         super().__init__(process, folder, sessions, marked)
         self._master: int | None = fds[0]
         self._slave = fds[1]

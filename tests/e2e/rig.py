@@ -122,7 +122,7 @@ class Run:
 def start(
     folder: Path, *args: str, cwd: Path = HERE, before: Sequence[str] = (), program: str = PROGRAM, sessions: Path | None = None
 ) -> Iterator[Run]:
-    """Start `capexplorer run ARGS` (after the words `before`) with its files and sessions in `folder`; killed at the end at the latest."""
+    """Start `capexplorer run ARGS`, after the words `before`, with its files in `folder`; killed at the end at the latest."""
     sessions, marked = sessions or folder / "sessions", Marked()
     command = [*before, program, "run", *args, "--sessions-dir", str(sessions)]
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:

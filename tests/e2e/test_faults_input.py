@@ -1,4 +1,4 @@
-"""Wrong input: one clear line on stderr that names the file and what was expected, exit code 2, nothing on stdout, nothing started."""
+"""Wrong input: one line on stderr that names the file and what was expected, exit code 2, nothing on stdout, nothing started."""
 
 from __future__ import annotations
 

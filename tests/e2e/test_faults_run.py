@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from capexplorer.model.events import Ended, LevelClosed, Log, Mark, Sample, Targ
 
 from .pty_rig import on_terminal
 from .rig import HERE, ended, export, of, session_path, start
+from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow
 
@@ -103,7 +105,7 @@ def test_a_disk_that_fills_up(tmp_path: Path) -> None:
     folder, kept = tmp_path / "sessions", tmp_path / "kept"
     folder.mkdir()
     kept.mkdir()
-    words = in_namespace(f"mount -t tmpfs -o size=12k none {folder}")
+    words = in_namespace(f"mount -t tmpfs -o size=8k none {folder}")
     words[4] = words[4].replace('exec "$@"', f'{{ "$@"; code=$?; cp {folder}/* {kept}; exit $code; }}')
     run, code = ended(tmp_path, "actor", *LONG, before=words)
     assert code == 4
@@ -119,6 +121,43 @@ def test_a_disk_that_fills_up(tmp_path: Path) -> None:
         assert after.t_s - after.duration_s == pytest.approx(before.t_s, abs=0.01)
     assert [event.state for event in of(events, Target)][:2] == ["starting", "ready"]
     assert len(export(kept)["levels"]) == 1
+
+
+@needs_tmux
+def test_a_target_that_fails_is_told_on_the_screen_and_can_be_restarted(tmp_path: Path) -> None:
+    with on_screen(tmp_path, "actor", "--set", "act=dies_at_start", size=(80, 24)) as screen:
+        screen.shows("actor", "failed", "no configuration found", "t restarts it")
+        screen.press("t")
+        screen.once(lambda text: re.search(r"act +dies_at_start", text), "the form")
+        screen.press("C-u")
+        screen.once(lambda text: re.search(r"act +│", text), "an empty field")
+        screen.type("serves")
+        screen.once(lambda text: re.search(r"act +serves ", text), "the new value")
+        screen.press("Enter")
+        screen.shows("ready", "users 2 ", "level 0")
+        os.kill(of(screen.events(), Target)[-1].pid or 0, signal.SIGKILL)
+        screen.shows("actor", "died", "SIGKILL", "t restarts it")
+        screen.press("q")
+        screen.shows("Quit?")
+        screen.press("y")
+        assert screen.exit_code() == 4
+        assert "capexplorer: actor: the target died: SIGKILL" in screen.text()
+    events = screen.events()
+    assert [target.state for target in of(events, Target)] == ["starting", "failed", "starting", "ready", "died"]
+    assert isinstance(events[-1], Ended) and events[-1].exit_code == 4
+
+
+@needs_tmux
+def test_a_disk_that_fills_up_is_told_on_the_screen(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    words = in_namespace(f"mount -t tmpfs -o size=4k none {folder}")
+    with on_screen(tmp_path, "actor", size=(120, 40), before=words) as screen:
+        screen.shows("not be written: No space left on device", "users 0")
+        screen.shows("log write failed", "free space on the disk", "users went to zero")
+        screen.press("q")  # no load runs, so it does not ask
+        assert screen.exit_code() == 4
+        assert "No space left on device" in screen.text()
 
 
 BREAKS_IN_ON_START = """
@@ -144,8 +183,9 @@ def test_users_that_die_in_on_start_are_replaced_and_told(tmp_path: Path) -> Non
     events = run.events()
     marks = of(events, Mark)
     assert {mark.id for mark in marks} == {"user_code_error"}
-    assert marks[-1].evidence["exceptions"] == 3 and marks[-1].evidence["users_replaced"] == 3
-    assert "RuntimeError: no seat" in marks[-1].evidence["last"] and "fragile.py:9 in on_start" in marks[-1].evidence["last"]
+    evidence = marks[-1].evidence
+    assert 3 in (evidence.get("count"), evidence.get("exceptions")) and evidence["users_replaced"] == 3
+    assert "RuntimeError: no seat" in evidence["last"] and "fragile.py:9 in on_start" in evidence["last"]
     assert of(events, Sample)[-1].users == 4
     [level] = export(run.sessions)["levels"]
     assert level["settled"] and level["requests"] > 0

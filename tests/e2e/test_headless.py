@@ -20,7 +20,7 @@ SHARES = {"/health": 0.5, "/io": 0.3, "/cpu": 0.2}
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
-    return ended(tmp_path_factory.mktemp("mixed"), "mixed", "--headless", "--plan", "5:5s,10:8s")
+    return ended(tmp_path_factory.mktemp("mixed"), "mixed", "--headless", "--plan", "5:5s,10:7s")
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +57,9 @@ def test_levels_are_those_of_the_plan(exported: dict[str, Any]) -> None:
 
 
 def test_holds_are_counted_from_the_end_of_spawning_and_not_stretched(exported: dict[str, Any], events: list[Event]) -> None:
-    for level, hold_s in zip(exported["levels"], (5.0, 8.0), strict=True):
+    for level, hold_s in zip(exported["levels"], (5.0, 7.0), strict=True):
         spawn_s = 1.0  # the difference in one second; a busy machine may add some
-        assert hold_s <= level["ended_s"] - level["started_s"] <= hold_s + spawn_s + 2.0
+        assert hold_s - 0.01 <= level["ended_s"] - level["started_s"] <= hold_s + spawn_s + 2.0
     assert [opened.spawn_rate for opened in of(events, LevelOpened)] == [5.0, 5.0]
 
 
@@ -129,7 +129,7 @@ def test_a_closed_level_is_the_sum_of_its_settled_seconds(events: list[Event]) -
 
 def test_seconds_follow_each_other_without_gap(events: list[Event]) -> None:
     samples = of(events, Sample)
-    assert len(samples) >= 13
+    assert len(samples) >= 12
     for before, after in zip(samples, samples[1:], strict=False):
         assert after.t_s - after.duration_s == pytest.approx(before.t_s, abs=0.01)
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from capexplorer.model.events import Event
+
 from .rig import HERE, PATIENCE_S, PROGRAM, Marked, events_in, until
+
+_SAID = "exit code: "
+_KEPT_S = 601
 
 needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
@@ -21,7 +26,10 @@ class Screen:
 
     def __init__(self, socket: str, sessions: Path, marked: Marked) -> None:
         self._socket, self.sessions, self.marked = socket, sessions, marked
-        self.events = lambda: events_in(sessions)
+
+    def events(self) -> list[Event]:
+        """Of its session, as far as it is written."""
+        return events_in(self.sessions)
 
     def _tmux(self, *words: str) -> str:
         done = subprocess.run(
@@ -35,13 +43,12 @@ class Screen:
         return done.stdout
 
     def open(self, words: list[str], width: int, height: int, cwd: Path) -> None:
-        """The window stays after the program's end, so that its exit code and its last words can be read."""
+        """A shell around the program tells its exit code below its last words, and keeps the window open."""
+        shell = ["sh", "-c", f'"$@"; echo "{_SAID}$?"; exec sleep {_KEPT_S}', "sh", *words]
         self._tmux(
-            "new-session", "-d", "-x", str(width), "-y", str(height), "-c", str(cwd), "sleep 600",
-            ";", "set-option", "-g", "remain-on-exit", "on",
-            ";", "set-option", "-g", "window-size", "manual",
+            "start-server",
             ";", "set-option", "-g", "default-terminal", "tmux-256color",
-            ";", "respawn-pane", "-k", "-c", str(cwd), shlex.join(words),
+            ";", "new-session", "-d", "-x", str(width), "-y", str(height), "-c", str(cwd), shlex.join(shell),
         )  # fmt: skip
 
     def press(self, *keys: str) -> None:
@@ -85,32 +92,29 @@ class Screen:
             raise AssertionError(f"{error}\n{last}") from None
 
     def exit_code(self) -> int:
-        """Wait for the program's end; nothing may be left of it but tmux."""
-
-        def look() -> str:
-            return self._tmux("display-message", "-p", "#{pane_dead}:#{pane_dead_status}").strip()
-
-        found = until(lambda: (said := look()).startswith("1:") and said, "its end")
-        assert isinstance(found, str)
-        until(lambda: not self.left(), f"no process left, but {self.left()}", 10.0)
-        return int(found[2:])
+        """Wait for the program's end; nothing may be left of it but tmux and the shell's sleep."""
+        text = self.shows(_SAID)
+        until(lambda: not self.left(), "no process left", 10.0)
+        return int(text.partition(_SAID)[2].split()[0])
 
     def left(self) -> dict[int, str]:
-        """Processes that are not tmux."""
-        return {pid: command for pid, command in self.marked.processes().items() if not command.startswith("tmux")}
+        """Processes that are not the rig's."""
+        ours = ("tmux ", "sh -c ", f"sleep {_KEPT_S}")
+        return {pid: command for pid, command in self.marked.processes().items() if not command.startswith(ours)}
 
     def close(self) -> None:
         subprocess.run(["tmux", "-L", self._socket, "kill-server"], capture_output=True, check=False)
-        until(lambda: not self.marked.processes() or self.marked.kill_rest(), "tmux is gone", 10.0)
+        self.marked.kill_rest()
+        self.marked.assert_gone()
 
 
 @contextmanager
-def on_screen(folder: Path, *args: str, size: tuple[int, int], cwd: Path = HERE) -> Iterator[Screen]:
-    """Start `capexplorer run ARGS` in tmux; ended with it at the latest."""
+def on_screen(folder: Path, *args: str, size: tuple[int, int], cwd: Path = HERE, before: Sequence[str] = ()) -> Iterator[Screen]:
+    """Start `capexplorer run ARGS`, after the words `before`, in tmux; ended with it at the latest."""
     marked, sessions = Marked(), folder / "sessions"
     screen = Screen(f"capexplorer-{marked.mark[:8]}", sessions, marked)
     try:
-        screen.open([PROGRAM, "run", *args, "--sessions-dir", str(sessions)], *size, cwd)
+        screen.open([*before, PROGRAM, "run", *args, "--sessions-dir", str(sessions)], *size, cwd)
         yield screen
     finally:
         screen.close()

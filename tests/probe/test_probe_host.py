@@ -37,13 +37,12 @@ def test_growth_is_not_measured_at_the_first_read() -> None:
 def test_figures_lie_where_they_can() -> None:
     _, reading = two_reads()
     cpus = os.cpu_count() or 1
-    assert reading.cpus == cpus
     assert reading.cpu_ratio is not None and 0 < reading.cpu_ratio <= cpus
     total = psutil.virtual_memory().total
-    assert reading.memory_total_bytes == total
     assert reading.memory_used_bytes is not None and 0 < reading.memory_used_bytes < total
     assert reading.load_average_1m is not None
-    assert reading.fds is not None and reading.fds_limit is not None and 0 < reading.fds < reading.fds_limit
+    limit = host_facts().fds_limit_of_system
+    assert reading.fds is not None and limit is not None and 0 < reading.fds < limit
     for share in (reading.cpu_pressure_ratio, reading.memory_pressure_ratio, reading.io_pressure_ratio, reading.disk_busy_ratio):
         assert share is None or 0 <= share <= 1
 

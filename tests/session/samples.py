@@ -124,11 +124,9 @@ def busy_sample(t_s: float, seed: int = 0, endpoints: int = 4, values: int = 40)
         ),
         host=HostReading(
             cpu_ratio=random.random(),
-            cpus=2,
             steal_ratio=random.random(),
             load_average_1m=1.37,
             memory_used_bytes=7_654_321_098,
-            memory_total_bytes=16_654_321_098,
             cpu_pressure_ratio=random.random(),
             memory_pressure_ratio=random.random(),
             io_pressure_ratio=random.random(),
@@ -136,7 +134,6 @@ def busy_sample(t_s: float, seed: int = 0, endpoints: int = 4, values: int = 40)
             received_bytes_per_s=random.random() * 1e7,
             sent_bytes_per_s=random.random() * 1e7,
             fds=12_345,
-            fds_limit=9_223_372_036_854_775_807,
         ),
         ports=PortsReading(
             capacity=28_232,

@@ -255,11 +255,9 @@ class Session:
             ),
             "host": HostReading(
                 cpu_ratio=1.5 * load * wobble,
-                cpus=2,
                 load_average_1m=1.93,
                 steal_ratio=0.02,
                 memory_used_bytes=int(3.1 * (1 << 30)),
-                memory_total_bytes=int(7.8 * (1 << 30)),
                 cpu_pressure_ratio=0.11,
                 disk_busy_ratio=0.02,
                 received_bytes_per_s=182_000.0 * load,

@@ -153,11 +153,6 @@ def test_the_linear_extrapolation_is_labelled_as_such_and_starts_from_a_level_th
     assert "linear from 10 users, extrapolated" in shown  # and not from the 1 user before it
 
 
-def test_an_earlier_cursor_shows_no_later_level() -> None:
-    timeline = Timeline(session([(10, 30), (20, 30), (30, 30)]))
-    assert "30 users" not in text(CurvePane().draw(timeline, 45, LOOK, SIZE))
-
-
 def test_an_earlier_cursor_shows_no_later_second() -> None:
     events = session([(10, 30), (20, 30)])
     whole = Timeline(events)

@@ -173,7 +173,7 @@ def test_a_long_name_is_shortened_in_the_middle() -> None:
 def test_resources_show_every_part_with_its_unit() -> None:
     for size in (LARGE, SMALL):
         text = "\n".join(drawn(ResourcesPane(), Timeline(session()), size))
-        for said in ("of 2 cores", "of 1 core", "MiB", "of 7.80 GiB", "ms p99", "of 28.2k", "TIME_WAIT", "KiB/s in"):
+        for said in ("of 2 cores", "of 1 core", "MiB", "of 8.00 GiB", "ms p99", "of 28.2k", "TIME_WAIT", "KiB/s in"):
             assert said in text, (said, size)
 
 

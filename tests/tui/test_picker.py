@@ -1,16 +1,19 @@
-"""The picker: profiles to run, sessions to look at, and a friendly word where there are none."""
+"""The picker: profiles to run, sessions to open and tidy up, and a friendly word where there are none."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 
 import pytest
 
-from capexplorer.errors import SessionError
-from capexplorer.model.stream import SessionEntry
-from capexplorer.tui.screens.picker import LevelRow, PickerApp, ProfileEntry, Summary
+from capexplorer.tui.screens.ask import Ask, Confirm
+from capexplorer.tui.screens.choose import Choose
+from capexplorer.tui.screens.compare import CompareScreen
+from capexplorer.tui.screens.picker import PickerApp, ProfileEntry
+from capexplorer.tui.screens.session_levels import Levels
+
+from .shelf import ROWS, FakeShelf, row
 
 pytestmark = pytest.mark.anyio
 
@@ -25,29 +28,12 @@ PROFILES = (
     ProfileEntry(name="mixed", title="Mixed CPU and I/O", target="mixed"),
     ProfileEntry(name="broken", problem="broken.toml: unknown key `user`"),
 )
-SESSIONS = (
-    SessionEntry(
-        id="s2",
-        path=Path("s2.jsonl"),
-        size_bytes=9,
-        started_at="2026-01-02T12:00:00+01:00",
-        profile="mixed",
-        duration_s=125.0,
-        levels=4,
-        complete=True,
-        label="abc1234",
-    ),
-    SessionEntry(id="s1", path=Path("s1.jsonl"), size_bytes=9, problem="not a session: \x1b[31mline 1"),
-)
-ROWS = (LevelRow(index=0, users=10, goodput_rps=26.0), LevelRow(index=1, users=50))
+FIRST = ("down", "down")
+"""From the default profile to the newest session."""
 
 
-def summary(entry: SessionEntry) -> Sequence[LevelRow]:
-    return ROWS
-
-
-def unreadable(entry: SessionEntry) -> Sequence[LevelRow]:
-    raise SessionError("s2.jsonl: schema 9 is newer than this version")
+def picker(shelf: FakeShelf | None = None, profiles: Sequence[ProfileEntry] = PROFILES) -> PickerApp:
+    return PickerApp(profiles, shelf or FakeShelf())
 
 
 def screen_text(app: PickerApp) -> str:
@@ -59,62 +45,209 @@ async def picking(app: PickerApp, *keys: str, size: tuple[int, int] = (80, 24)) 
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         await pilot.press(*keys)
+        await app.workers.wait_for_complete()
         await pilot.pause()
         yield screen_text(app)
 
 
+# -- profiles
+
+
 async def test_enter_runs_the_default_profile() -> None:
-    app = PickerApp(PROFILES, SESSIONS, summary)
+    app = picker()
     async with picking(app, "enter"):
         pass
     assert app.return_value == PROFILES[1]
 
 
 async def test_profiles_and_sessions_are_listed_as_text() -> None:
-    async with picking(PickerApp(PROFILES, SESSIONS, summary)) as text:
-        for said in ("One [bold]line[/]", "Mixed CPU and I/O", "2026-01-02 12:00", "2 min 5 s", "4 levels", "abc1234", "␛[31m"):
+    async with picking(picker()) as text:
+        for said in (
+            "One [bold]line[/]",
+            "Mixed CPU and I/O",
+            "01-03 09:30",
+            "01:01",
+            "after fix",
+            "abc1234",
+            "141",
+            "␛[31m",
+        ):
             assert said in text
 
 
 async def test_a_profile_that_cannot_run_says_why() -> None:
-    app = PickerApp(PROFILES, SESSIONS, summary)
+    app = picker()
     async with picking(app, "down", "enter") as text:
         assert "unknown key `user`" in text
     assert app.return_value is None
 
 
-async def test_filtering_leaves_what_matches() -> None:
-    app = PickerApp(PROFILES, SESSIONS, summary)
-    async with picking(app, "/", *"hel", "enter") as text:
-        assert "Mixed" not in text
-        assert "nothing matches" in text
-    app = PickerApp(PROFILES, SESSIONS, summary)
-    async with picking(app, "/", *"hel", "enter", "enter"):
-        pass
-    assert app.return_value == PROFILES[0]
-
-
-async def test_a_session_opens_its_level_table_and_closes_again() -> None:
-    app = PickerApp(PROFILES, SESSIONS, summary)
-    async with picking(app, "down", "down", "enter") as text:
-        assert isinstance(app.screen, Summary)
-        assert "26.0" in text and "–" in text
-
-
-async def test_a_session_that_cannot_be_read_says_why() -> None:
-    async with picking(PickerApp(PROFILES, SESSIONS, unreadable), "down", "down", "enter") as text:
-        assert "schema 9 is newer" in text
-
-
 async def test_nothing_to_show_is_said_kindly() -> None:
-    async with picking(PickerApp((), (), summary)) as text:
+    async with picking(picker(FakeShelf(()), ())) as text:
         assert "no profiles here" in text
         assert "none yet" in text
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+c"])
 async def test_leaving_picks_nothing(key: str) -> None:
-    app = PickerApp(PROFILES, SESSIONS, summary)
+    app = picker()
     async with picking(app, key):
         pass
     assert app.return_value is None
+
+
+# -- filter
+
+
+async def test_filtering_leaves_what_matches() -> None:
+    app = picker()
+    async with picking(app, "/", *"hel", "enter") as text:
+        assert "Mixed" not in text
+        assert "nothing matches" in text
+    app = picker()
+    async with picking(app, "/", *"hel", "enter", "enter"):
+        pass
+    assert app.return_value == PROFILES[0]
+
+
+async def test_escape_shows_everything_again() -> None:
+    async with picking(picker(), "/", *"kv-go", "enter", "escape") as text:
+        assert "after fix" in text
+
+
+async def test_keys_typed_into_the_filter_do_nothing_else() -> None:
+    shelf = FakeShelf()
+    app = picker(shelf)
+    async with picking(app, *FIRST, "/", *"decq1") as text:
+        assert "nothing matches" in text
+        assert (app.return_value, shelf.did, len(app.screen_stack)) == (None, [], 1)
+
+
+# -- sessions
+
+
+async def test_enter_opens_a_session() -> None:
+    app = picker()
+    async with picking(app, *FIRST, "enter"):
+        pass
+    assert app.return_value == ROWS[0].entry
+
+
+async def test_a_session_that_cannot_be_opened_says_why_to_every_key() -> None:
+    for key in ("enter", "space", "i", "r", "e"):
+        app = picker()
+        async with picking(app, "end", key) as text:
+            assert "not a session: ␛[31mline 1" in text.splitlines()[-1]
+            assert len(app.screen_stack) == 1
+        assert app.return_value is None
+
+
+async def test_a_key_sorts_by_its_column_and_once_more_the_other_way() -> None:
+    async with picking(picker(), "7") as text:
+        assert text.index("after fix") < text.index("abc1234") < text.index("long")
+        assert "7best/s↓" in text
+    async with picking(picker(), "7", "7") as text:
+        assert text.index("abc1234") < text.index("after fix") < text.index("long")  # what is not known stays last
+
+
+async def test_sorting_keeps_the_highlight_on_its_session() -> None:
+    app = picker()
+    async with picking(app, *FIRST, "1", "enter"):
+        pass
+    assert app.return_value == ROWS[0].entry
+
+
+async def test_levels_open_and_close_again() -> None:
+    app = picker()
+    async with picking(app, *FIRST, "i") as text:
+        assert isinstance(app.screen, Levels)
+        assert "26.0" in text and "–" in text
+    app = picker()
+    async with picking(app, *FIRST, "i", "escape"):
+        assert len(app.screen_stack) == 1
+
+
+async def test_renaming_asks_for_a_title_and_shows_it() -> None:
+    app = picker()
+    async with picking(app, *FIRST, "down", "r"):
+        assert isinstance(app.screen, Ask)
+    shelf = FakeShelf()
+    async with picking(picker(shelf), *FIRST, "down", "r", *"new", "enter") as text:
+        assert shelf.did == [("rename", "s2", "new")]
+        assert "new" in text and "abc1234" not in text
+
+
+async def test_deleting_asks_first() -> None:
+    shelf = FakeShelf()
+    app = picker(shelf)
+    async with picking(app, *FIRST, "d") as text:
+        assert isinstance(app.screen, Confirm)
+        assert "s3" in text and "2.00 KiB are removed for good" in text
+    async with picking(picker(shelf), *FIRST, "d", "n"):
+        assert shelf.did == []
+    async with picking(picker(shelf), *FIRST, "d", "y") as text:
+        assert shelf.did == [("delete", "s3")]
+        assert "after fix" not in text
+
+
+async def test_one_that_is_being_recorded_is_not_deleted_and_says_why() -> None:
+    shelf = FakeShelf((row("now", complete=False, recording=True),))
+    async with picking(picker(shelf), *FIRST, "d") as text:
+        assert "not deleted: it is being recorded" in text
+        assert "rec" in text
+        assert shelf.did == []
+
+
+async def test_what_is_refused_is_told_and_the_list_stays() -> None:
+    async with picking(picker(FakeShelf(refusal="the disk is full")), *FIRST, "d", "y") as text:
+        assert "the disk is full" in text.splitlines()[-1]
+        assert "after fix" in text
+
+
+async def test_marked_sessions_are_compared_in_the_order_of_their_marks() -> None:
+    async with picking(picker(), *FIRST, "down", "space", "up", "space") as text:
+        assert [line[1] for line in text.splitlines() if "after fix" in line or "abc1234" in line] == ["B", "A"]
+    shelf = FakeShelf()
+    app = picker(shelf)
+    async with picking(app, *FIRST, "down", "space", "up", "space", "c"):
+        assert shelf.did == [("compare", "s2", "s3")]
+        assert isinstance(app.screen, CompareScreen)
+    app = picker()
+    async with picking(app, *FIRST, "down", "space", "up", "space", "c", "q"):
+        assert len(app.screen_stack) == 1
+
+
+async def test_one_mark_is_compared_with_the_session_here_and_a_second_press_takes_a_mark_away() -> None:
+    shelf = FakeShelf()
+    async with picking(picker(shelf), *FIRST, "space", "down", "space", "space", "c"):
+        assert shelf.did == [("compare", "s3", "s2")]
+
+
+async def test_what_cannot_be_compared_says_how_to() -> None:
+    async with picking(picker(), "c") as text:
+        assert "mark two with space, then c" in text
+    async with picking(picker(), *FIRST, "c") as text:
+        assert "mark two or more with space, then c" in text
+
+
+async def test_exporting_asks_for_the_format_and_says_where_it_went() -> None:
+    app = picker()
+    async with picking(app, *FIRST, "e"):
+        assert isinstance(app.screen, Choose)
+    shelf = FakeShelf()
+    async with picking(picker(shelf), *FIRST, "e", "down", "enter") as text:
+        assert shelf.did == [("export", "s3", "html")]
+        assert "written: /somewhere/s3.html" in text
+    async with picking(picker(FakeShelf(refusal="exists already")), *FIRST, "e", "enter") as text:
+        assert "exists already" in text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_lines_fit_the_screen(size: tuple[int, int]) -> None:
+    rows = [row(f"s{index}", "a title that is longer than its column is wide", best_goodput_rps=123_456.0) for index in range(60)]
+    async with picking(picker(FakeShelf(rows)), *FIRST, size=size) as text:
+        lines = text.splitlines()
+        assert "8mk 9" in next(line for line in lines if "1began" in line)
+        assert all(len(line) <= size[0] for line in lines)
+        assert lines[-1].strip().endswith("1-9 sort")
+        assert "123k" in text

@@ -64,19 +64,12 @@ class CurvePane(Pane):
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """Levels up to the cursor, with their figures as they are known now."""
-        levels = levels_at(timeline, cursor)
+        levels = timeline.levels
         points = level_points(timeline, levels, cursor)
         if not points:
             return message(_missing(levels), look.palette, size)
         highest = max(_highest(timeline, levels[-1], cursor), *(point.top_rps for point in points))
         return draw_chart(_chart(points, levels, highest, look, size), look.palette, size)
-
-
-def levels_at(timeline: Timeline, cursor: int) -> list[Level]:
-    """Levels that had opened at the cursor; at the last tick, one that has no tick yet too."""
-    if cursor >= len(timeline) - 1:
-        return timeline.levels
-    return [level for level in timeline.levels if level.first_index <= cursor]
 
 
 def level_points(timeline: Timeline, levels: Sequence[Level], cursor: int) -> list[LevelPoint]:

@@ -13,6 +13,8 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from ...analysis import wording
+from ...model.events import EndpointTick
+from ...model.levels import tick_latency
 from ...model.timeline import FailureCount, Level, Timeline
 from ..look import Look, Palette
 from ..render import text
@@ -151,24 +153,26 @@ def last_rows(timeline: Timeline) -> list[Row]:
     last = timeline.last
     if last is None:
         return []
-    rows = [
-        Row(
-            f"{each.method} {each.name}",
-            each.requests,
-            each.failures,
-            each.requests / last.duration_s,
-            each.p50_ms,
-            each.p95_ms,
-            each.p99_ms,
-            each.max_ms,
-            each.received_bytes / each.requests if each.requests else None,
-        )
-        for each in last.endpoints
-    ]
+    rows = [_last_row(each, last.duration_s) for each in last.endpoints]
     requests, failures = sum(row.requests for row in rows), sum(row.failures for row in rows)
-    rate_rps = requests / last.duration_s
+    rate_rps = requests / last.duration_s if last.duration_s else None
     total = Row("all", requests, failures, rate_rps, last.p50_ms, last.p95_ms, last.p99_ms, last.max_ms, _mean_bytes(rows))
     return [total, *rows]
+
+
+def _last_row(tick: EndpointTick, duration_s: float) -> Row:
+    latency = tick_latency(tick)
+    return Row(
+        f"{tick.method} {tick.name}",
+        tick.requests,
+        tick.failures,
+        tick.requests / duration_s if duration_s else None,
+        latency.p50,
+        latency.p95,
+        latency.p99,
+        latency.max,
+        tick.received_bytes / tick.requests if tick.requests else None,
+    )
 
 
 def _mean_bytes(rows: Sequence[Row]) -> float | None:

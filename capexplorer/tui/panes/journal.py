@@ -23,7 +23,8 @@ ENTRIES = 500
 BURST_S = 1.5
 """Steps typed within this become one entry: the last."""
 
-_TIME_CELLS, _GLYPH_CELLS = 8, 2
+_TIME_CELLS, _GLYPH_CELLS = 9, 2
+"""`23:59:59`, and a space."""
 
 
 class JournalPane(ScrollingPane):
@@ -36,7 +37,7 @@ class JournalPane(ScrollingPane):
         """The newest entries at the end, older ones by scrolling."""
         lines = [strip for entry in told(timeline.journal) for strip in entry_lines(entry, look.palette, size.width)]
         if not lines:
-            return [text.line([("  nothing yet; n writes a note", Style(color=look.palette.muted))], size.width)]
+            return [text.line([("  nothing yet", Style(color=look.palette.muted))], size.width)]
         first, last = self.window(len(lines), size.height)
         return lines[first:last]
 

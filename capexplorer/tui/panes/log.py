@@ -14,7 +14,7 @@ from ..look import Look, Palette
 from ..render import text
 from .scrolling import ScrollingPane
 
-_TIME_CELLS, _SOURCE_CELLS = 8, 12
+_TIME_CELLS, _SOURCE_CELLS = 9, 12
 
 
 class LogPane(ScrollingPane):

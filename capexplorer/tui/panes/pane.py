@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rich.segment import Segment
+from rich.cells import cell_len
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
@@ -88,7 +88,9 @@ def _cells(strip: Strip) -> list[tuple[str, object]]:
     """One entry a cell; a wide character takes two, so a span never splits one."""
     cells: list[tuple[str, object]] = []
     for text, style, _ in strip:
-        for character in text:
-            width = Segment(character).cell_length
-            cells.extend([(character, style)] * width if width else [])
+        if cell_len(text) == len(text):  # remembered by rich; a screen has two thousand cells, and few that are wide
+            cells += [(character, style) for character in text]
+        else:
+            for character in text:
+                cells += [(character, style)] * cell_len(character)
     return cells

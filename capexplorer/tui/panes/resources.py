@@ -9,11 +9,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
-from ...model.events import Sample
+from ...model.events import HostFacts, Sample
 from ...model.levels import total
 from ...model.readings import GeneratorReading, HostReading, PortsReading, TcpReading
 from ...model.timeline import Timeline
@@ -55,7 +57,8 @@ class ResourcesPane(Pane):
         if sample is None:
             return [text.line([("  nothing measured yet", Style(color=look.palette.muted))], size.width)]
         cells = picture_cells(size.width)
-        rows = list(_rows(sample, _History(timeline, cursor, look.window_s, cells), look.palette))
+        facts = timeline.header.host if timeline.header else HostFacts()
+        rows = list(_rows(sample, facts, _History(timeline, cursor, look.window_s, cells), look.palette))
         lines: list[Strip] = []
         for index, row in enumerate(rows):
             spare = size.height - len(lines) - (len(rows) - index)
@@ -78,15 +81,24 @@ class _History:
         self._bin_s = max(1.0, math.ceil((window_s if window_s is not None else self._now_s) / cells))
         self._first_bin = math.floor(self._now_s / self._bin_s) - cells + 1
         self._start = timeline.index_at(self._first_bin * self._bin_s) + 1
+        self._filled, self._starts = self._bins()
+
+    def _bins(self) -> tuple[list[int], list[int]]:
+        """The cells that have ticks, and where those begin."""
+        cells = np.floor(self._past("t_s") / self._bin_s).astype(np.int64) - self._first_bin
+        cuts = np.searchsorted(cells, np.arange(self._cells + 1))
+        filled = np.flatnonzero(np.diff(cuts))
+        return filled.tolist(), cuts[filled].tolist()
+
+    def _past(self, name: str) -> NDArray[np.float64]:
+        return np.asarray(self._columns[name][max(self._start, 0) : self._end])
 
     def spark(self, name: str, top: float | None = None) -> str:
         """The greatest value of each bin, 0 to `top` (unless given: the greatest of all)."""
         bins = [math.nan] * self._cells
-        times, values = self._columns["t_s"], self._columns[name]
-        for index in range(max(self._start, 0), self._end):
-            value, cell = values[index], math.floor(times[index] / self._bin_s) - self._first_bin
-            if 0 <= cell < self._cells and not math.isnan(value):
-                bins[cell] = value if math.isnan(bins[cell]) else max(bins[cell], value)
+        greatest = np.fmax.reduceat(self._past(name), self._starts).tolist() if self._starts else ()
+        for cell, value in zip(self._filled, greatest, strict=True):
+            bins[cell] = value
         known = [value for value in bins if not math.isnan(value)]
         return text.spark(bins, top if top else max(known, default=0.0))
 
@@ -96,11 +108,10 @@ class _History:
         return self._cells
 
 
-def _rows(sample: Sample, history: _History, palette: Palette) -> Iterator[Row]:
+def _rows(sample: Sample, facts: HostFacts, history: _History, palette: Palette) -> Iterator[Row]:
     host, generator = sample.host or HostReading(), sample.generator or GeneratorReading()
-    cpus = host.cpus
-    yield from target_rows(sample, history, palette, cpus)
-    yield from host_rows(host, history, palette)
+    yield from target_rows(sample, history, palette, facts.cpus)
+    yield from host_rows(host, facts, history, palette)
     yield from generator_rows(generator, history, palette)
     yield from port_rows(sample.ports or PortsReading(), history, palette)
     yield network_row(host, history, palette)
@@ -130,17 +141,18 @@ def target_rows(sample: Sample, history: _History, palette: Palette, cpus: int |
     yield Row("target mem", history.spark("target_rss_bytes"), *_parted(text.size(rss)), tuple(details), palette.primary)
 
 
-def host_rows(host: HostReading, history: _History, palette: Palette) -> Iterator[Row]:
+def host_rows(host: HostReading, facts: HostFacts, history: _History, palette: Palette) -> Iterator[Row]:
     """CPU with load and pressure, then memory."""
     details = [f"load {text.three_digits(host.load_average_1m)}"]
     if host.steal_ratio:
         details.append(f"steal {text.three_digits(host.steal_ratio)}")
     if host.cpu_pressure_ratio is not None:
         details.append(f"cpu pressure {text.percent(host.cpu_pressure_ratio)}")
-    full = host.cpu_ratio is not None and bool(host.cpus) and host.cpu_ratio >= BUSY_RATIO * (host.cpus or 0)
-    spark = history.spark("host_cpu_ratio", host.cpus)
-    yield Row("host cpu", spark, *cores(host.cpu_ratio, host.cpus), tuple(details), palette.secondary, full)
-    used, whole = host.memory_used_bytes, host.memory_total_bytes
+    cpus = facts.cpus
+    full = host.cpu_ratio is not None and bool(cpus) and host.cpu_ratio >= BUSY_RATIO * (cpus or 0)
+    spark = history.spark("host_cpu_ratio", cpus)
+    yield Row("host cpu", spark, *cores(host.cpu_ratio, cpus), tuple(details), palette.secondary, full)
+    used, whole = host.memory_used_bytes, facts.memory_bytes
     share = used / whole if used is not None and whole else None
     number, spark = _parted(text.size(used, beside=whole))[0], history.spark("host_memory_bytes", whole)
     yield Row("host mem", spark, number, f"of {text.size(whole)}", (text.percent(share),), palette.secondary)

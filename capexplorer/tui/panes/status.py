@@ -219,9 +219,8 @@ def alarms(timeline: Timeline, view: View) -> list[str]:
     if target is not None and target.state in ("died", "failed"):
         lines.append(f"✗ {wording.target(target)}{'; t restarts it' if view.can_restart else ''}")
         lines += [f"  │ {output}" for output in target.output[-OUTPUT_LINES:]]
-    broken = next((entry for entry in reversed(timeline.log) if (entry.source, entry.level) == ("capexplorer", "critical")), None)
-    if broken is not None:
-        lines.append(f"✗ {broken.text}")
+    if timeline.broken is not None:
+        lines.append(f"✗ {timeline.broken.text}")
     if timeline.ended is not None:
         lines.append(f"■ session ended: {timeline.ended.reason}; q leaves")
     return [text.safe(line) for line in lines]

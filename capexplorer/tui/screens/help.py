@@ -13,7 +13,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from .keys import KEYS
+from .keys import Key
 
 MEANINGS = (
     (
@@ -48,12 +48,16 @@ class Help(ModalScreen[None]):
     CSS_PATH = "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,f1,enter", "dismiss(None)", show=False)]
 
+    def __init__(self, keys: Sequence[Key]) -> None:
+        super().__init__()
+        self._keys = keys
+
     def compose(self) -> ComposeResult:
         """The page."""
         with VerticalScroll(classes="page") as page:
             page.border_title = Text("Help")
             page.border_subtitle = Text("Esc closes, arrows scroll")
-            yield Static(table([*((key.shown, key.help) for key in KEYS), ("panes", PANES)]))
+            yield Static(table([*((key.shown, key.help) for key in self._keys), ("panes", PANES)]))
             yield Static(table(MEANINGS), classes="meanings")
 
 

@@ -5,6 +5,7 @@ Draws from a timeline that others fold events into; a replay is the same screen.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.style import Style
@@ -33,9 +34,9 @@ from ..panes.status import StatusArea, View
 from ..panes.throughput import ThroughputPane
 from ..render.text import line
 from ..themes import palette_of
+from .exporting import Exporting
 from .help import Help
-from .keys import bindings, key_line
-from .steering import Steering
+from .keys import KEYS, Key, bindings, key_line
 
 WIDE = (120, 40)
 """From this many columns and lines on all panes are seen at once."""
@@ -55,7 +56,7 @@ LOG = len(PANES) - 1
 WINDOWS_S = (60.0, 300.0, 900.0, None)
 
 
-class LiveScreen(Steering):
+class LiveScreen(Exporting):
     """`shown` is the pane that stands alone, or the one in focus."""
 
     AUTO_FOCUS = ""
@@ -128,10 +129,19 @@ class LiveScreen(Steering):
         if not self.is_mounted:
             return
         self.status.show(self.timeline, self.view, self.palette)
-        keys = key_line(self.step, self.size.width - 1, live=self.controls is not None)
+        keys = self.key_line(self.size.width - 1)
         if keys != self._key_line:  # an update lays the whole screen out anew
             self._key_line = keys
             self.keys.update(Text(keys, no_wrap=True))
+
+    @property
+    def key_table(self) -> Sequence[Key]:
+        """The keys that do something on this screen."""
+        return [key for key in KEYS if self.controls is not None or not key.live]
+
+    def key_line(self, width: int) -> str:
+        """The line at the bottom."""
+        return key_line(self.step, width, live=self.controls is not None)
 
     def draw(self) -> None:
         """Everything, now."""
@@ -209,7 +219,7 @@ class LiveScreen(Steering):
 
     def action_help(self) -> None:
         """The keys and what the figures mean."""
-        self.app.push_screen(Help())
+        self.app.push_screen(Help(self.key_table))
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Focus that came by other ways than keys."""

@@ -1,24 +1,34 @@
-"""What a bare `capexplorer` shows: profiles to run, saved sessions to look at. It is handed both, and knows no file of either."""
+"""What a bare `capexplorer` shows: profiles to run, saved sessions to open, compare, export and tidy up.
+
+It is handed both, and knows no file of either: what is done to sessions, a Shelf does.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 import msgspec
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.screen import ModalScreen, Screen
+from textual.events import Resize
+from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ...errors import CapexplorerError
 from ...model.stream import SessionEntry
-from ..render.text import MISSING, count, ms, pad, percent, rate, safe, span, three_digits
+from ..render.text import pad, safe, size
 from ..terminal import Terminal
 from ..themes import DARK, OURS
+from .ask import Ask, Confirm
+from .choose import Choose
+from .compare import CompareScreen
+from .session_levels import Levels
+from .sessions import COLUMNS, SessionRow, Shelf, began, heading, matching, ordered, session_line
 
 
 class ProfileEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,31 +42,18 @@ class ProfileEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Why it cannot be run, in one line."""
 
 
-class LevelRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A level of a saved session; None: not measured, or it never settled."""
+Picked = ProfileEntry | SessionEntry
+"""A profile to run, or a session to replay."""
 
-    index: int
-    users: int
-    epoch: int = 0
-    settled_for_s: float | None = None
-    requests: int = 0
-    goodput_rps: float | None = None
-    goodput_se_rps: float | None = None
-    p50_ms: float | None = None
-    p95_ms: float | None = None
-    p99_ms: float | None = None
-    failure_ratio: float | None = None
-    target_cpu_ratio: float | None = None
+LETTERS = "ABCDEFGH"
+"""Sessions that can be marked; a comparison calls them so too."""
+
+_PROFILE_KEYS = "Enter runs it   / filters   q quits"
+_SESSION_KEYS = "↵ open  space mark  c compare  e export  r rename  d delete  i levels  1-9 sort"
 
 
-OpenSummary = Callable[[SessionEntry], Sequence[LevelRow]]
-"""The level table of a session. A CapexplorerError is shown, in its one line."""
-
-_HINT = "Enter opens   / filters   q quits"
-
-
-class PickerApp(App[ProfileEntry]):
-    """`pick` returns the profile to run, or None."""
+class PickerApp(App[Picked]):
+    """`pick` returns the profile to run or the session to replay, or None."""
 
     TITLE = "capexplorer"
     CSS_PATH = "picker.tcss"
@@ -64,21 +61,15 @@ class PickerApp(App[ProfileEntry]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q,ctrl+c", "leave", show=False, priority=True, system=True)]
 
     def __init__(
-        self,
-        profiles: Sequence[ProfileEntry],
-        sessions: Sequence[SessionEntry],
-        open_summary: OpenSummary,
-        *,
-        default: str = "mixed",
-        terminal: Terminal | None = None,
+        self, profiles: Sequence[ProfileEntry], shelf: Shelf, *, default: str = "mixed", terminal: Terminal | None = None
     ) -> None:
         super().__init__(driver_class=terminal.driver_class() if terminal else None)
         for theme in OURS:
             self.register_theme(theme)
         self.theme = DARK.name
-        self._picker = Picker(tuple(profiles), tuple(sessions), open_summary, default)
+        self._picker = Picker(tuple(profiles), shelf, default)
 
-    def pick(self) -> ProfileEntry | None:
+    def pick(self) -> Picked | None:
         """Run until something is picked. A defect in the screen is raised, not only printed."""
         picked = self.run(mouse=False)
         if self._exception is not None:
@@ -99,89 +90,143 @@ class PickerApp(App[ProfileEntry]):
 
 
 class Picker(Screen[None]):
-    """One list: profiles, then sessions, the newest first as they were handed in."""
+    """One list: profiles, then sessions, sorted and filtered as asked."""
 
     AUTO_FOCUS = "#entries"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", show=False),
         Binding("q", "app.leave", show=False),
         Binding("escape", "clear", show=False),
+        Binding("space", "mark", show=False),
+        Binding("c", "compare", show=False),
+        Binding("e", "export", show=False),
+        Binding("r", "rename", show=False),
+        Binding("d,delete", "delete", show=False),
+        Binding("i", "levels", show=False),
+        *(Binding(str(index + 1), f"sort({index})", show=False) for index in range(len(COLUMNS))),
     ]
 
-    def __init__(
-        self, profiles: Sequence[ProfileEntry], sessions: Sequence[SessionEntry], open_summary: OpenSummary, default: str
-    ) -> None:
+    def __init__(self, profiles: Sequence[ProfileEntry], shelf: Shelf, default: str) -> None:
         super().__init__()
-        self._profiles, self._sessions, self._open, self._default = profiles, sessions, open_summary, default
+        self._profiles, self._shelf, self._default = profiles, shelf, default
+        self._rows: dict[str, SessionRow] = {}
+        """By the option's id, newest first."""
+        self._marked: list[str] = []
+        self._column, self._descending = 0, True
+        self._cells = 80
+        self._told_of = ""
 
     def compose(self) -> ComposeResult:
         """Title, filter, list, keys."""
         yield Static(Text("capexplorer   explore the capacity of a service"), id="title")
         yield Input(placeholder="filter", id="filter", compact=True)
         yield OptionList(id="entries", markup=False)
-        yield Static(Text(_HINT), id="keys")
+        yield Static(Text(_PROFILE_KEYS), id="keys")
 
     def on_mount(self) -> None:
         """Everything, the default profile in front."""
         self.query_one("#filter").display = False
-        self.fill("")
+        self._load()
+        self._fill(f"profile {self._default}")
+        self.run_worker(self._search, thread=True)
 
-    def fill(self, wanted: str) -> None:
-        """The entries whose text holds `wanted`."""
+    def _search(self) -> None:
+        """On a thread of its own: the list is there at once, and what stands inside the logs when it is found."""
+        with contextlib.suppress(CapexplorerError):  # of the folder: told when the list was loaded
+            if self._shelf.search():
+                self.app.call_from_thread(self._show_found)
+
+    def _show_found(self) -> None:
+        self._load()
+        self._fill()
+
+    def on_resize(self, event: Resize) -> None:
+        """Lines as wide as the screen."""
+        self._cells = event.size.width - 1  # the scrollbar's
+        self._fill()
+
+    # -- the list
+
+    def _load(self) -> None:
+        """Sessions anew; marks of those that are gone go."""
+        try:
+            rows = self._shelf.rows()
+        except CapexplorerError as error:
+            rows = ()
+            self._say(str(error))
+        self._rows = {f"session {row.entry.path}": row for row in rows}
+        self._marked = [each for each in self._marked if each in self._rows]
+
+    def _fill(self, highlight: str | None = None) -> None:
+        """What matches, in order. The highlight stays where it was, or as near as can be."""
         entries = self.query_one("#entries", OptionList)
+        before = entries.highlighted
+        here = highlight or (entries.get_option_at_index(before).id if before is not None else None)
         entries.clear_options()
-        entries.add_options(self._options(wanted.casefold()))
-        names = [option.id for option in entries.options]
-        default = f"profile {self._default}"
-        first = next((index for index, option in enumerate(entries.options) if not option.disabled), None)
-        entries.highlighted = names.index(default) if default in names else first
+        entries.add_options(self._options(self.query_one("#filter", Input).value))
+        usable = [index for index, option in enumerate(entries.options) if not option.disabled]
+        at = next((index for index in usable if entries.options[index].id == here), None)
+        if at is None and usable:
+            at = min(usable, key=lambda index: abs(index - (before or 0)))
+        entries.highlighted = at
 
     def _options(self, wanted: str) -> list[Option]:
-        profiles = [profile for profile in self._profiles if wanted in profile_line(profile).casefold()]
-        sessions = [session for session in self._sessions if wanted in session_line(session).casefold()]
+        profiles = [profile for profile in self._profiles if wanted.casefold() in profile_line(profile).casefold()]
+        rows = ordered(matching(self._rows.values(), wanted), self._column, descending=self._descending)
         return [
             _heading("Profiles"),
             *(Option(Text(profile_line(each)), id=f"profile {each.name}") for each in profiles),
             *([] if profiles else [_remark(wanted, "no profiles here: a *.toml in profiles/ makes one")]),
             _heading(""),
             _heading("Saved sessions"),
-            *(Option(Text(session_line(each)), id=f"session {self._sessions.index(each)}") for each in sessions),
-            *([] if sessions else [_remark(wanted, "none yet: each run saves one, also when it is cut short")]),
+            *([Option(heading(self._column, self._descending, self._cells), disabled=True)] if rows else []),
+            *(self._option(row) for row in rows),
+            *([] if rows else [_remark(wanted, "none yet: each run saves one, also when it is cut short")]),
         ]
+
+    def _option(self, row: SessionRow) -> Option:
+        name = f"session {row.entry.path}"
+        letter = LETTERS[self._marked.index(name)] if name in self._marked else ""
+        return Option(session_line(row, letter, self._cells), id=name)
+
+    @property
+    def _highlighted(self) -> str:
+        option = self.query_one("#entries", OptionList).highlighted_option
+        return (option.id or "") if option is not None else ""
+
+    @property
+    def _row(self) -> SessionRow | None:
+        return self._rows.get(self._highlighted)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter as one types."""
-        self.fill(event.value)
+        self._fill()
 
     def on_input_submitted(self) -> None:
         """Enter goes on in the list."""
         self.query_one("#entries").focus()
 
+    def on_option_list_option_highlighted(self) -> None:
+        """Other entries, other keys. The same one again (the list was filled anew) leaves what was said."""
+        if self._highlighted == self._told_of:
+            return
+        self._told_of = self._highlighted
+        self._say(_SESSION_KEYS if self._row is not None else _PROFILE_KEYS)
+
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Run a profile, look at a session."""
-        kind, _, name = (event.option.id or "").partition(" ")
-        if kind == "profile":
-            self._run(next(profile for profile in self._profiles if profile.name == name))
-        elif kind == "session":
-            self._look_at(self._sessions[int(name)])
-
-    def _run(self, profile: ProfileEntry) -> None:
-        if profile.problem is None:
-            self.app.exit(profile)
-        else:
-            self._say(profile.problem)
-
-    def _look_at(self, session: SessionEntry) -> None:
-        if session.problem is not None:
-            return self._say(session.problem)
-        try:
-            rows = tuple(self._open(session))
-        except CapexplorerError as error:
-            return self._say(str(error))
-        self.app.push_screen(Summary(session, rows))
+        """Run a profile, replay a session; what cannot be opened says why."""
+        row = self._rows.get(event.option.id or "")
+        profile = next((each for each in self._profiles if event.option.id == f"profile {each.name}"), None)
+        picked = profile or (row.entry if row else None)
+        if picked is not None and picked.problem is not None:
+            self._say(picked.problem)
+        elif picked is not None:
+            self.app.exit(picked)
 
     def _say(self, said: str) -> None:
         self.query_one("#keys", Static).update(Text(safe(said)))
+
+    # -- keys
 
     def action_filter(self) -> None:
         """Type to filter."""
@@ -193,6 +238,114 @@ class Picker(Screen[None]):
         typed = self.query_one("#filter", Input)
         typed.value, typed.display = "", False
         self.query_one("#entries").focus()
+
+    def action_sort(self, column: int) -> None:
+        """By this column; once more: the other way."""
+        same = column == self._column
+        self._column, self._descending = column, not self._descending if same else COLUMNS[column].first_descending
+        self._fill()
+
+    def action_mark(self) -> None:
+        """For a comparison, the first one marked is what the others are held against; once more: not."""
+        row = self._openable()
+        if row is None:
+            return
+        if self._highlighted in self._marked:
+            self._marked.remove(self._highlighted)
+        elif len(self._marked) == len(LETTERS):
+            return self._say(f"{len(LETTERS)} are marked already: that is as many as can be compared here")
+        else:
+            self._marked.append(self._highlighted)
+        self._fill()
+
+    def action_compare(self) -> None:
+        """Those that are marked; with one marked, and the one here; with none, the epochs of the one here."""
+        names = self._marked if len(self._marked) > 1 else list(dict.fromkeys([*self._marked, self._highlighted]))
+        entries = [self._rows[name].entry for name in names if name in self._rows]
+        if not entries:
+            return self._say("a comparison is of sessions: mark two with space, then c")
+        try:
+            comparison = self._shelf.compare(entries)
+        except CapexplorerError as error:
+            return self._say(f"mark two or more with space, then c: {error}" if len(entries) < 2 else str(error))
+        self.app.push_screen(CompareScreen(comparison))
+
+    def action_levels(self) -> None:
+        """The level table."""
+        row = self._openable()
+        if row is None:
+            return
+        try:
+            rows = tuple(self._shelf.levels(row.entry))
+        except CapexplorerError as error:
+            return self._say(str(error))
+        self.app.push_screen(Levels(safe(f"{row.title or row.entry.profile or row.entry.id}  {began(row.entry)}"), rows))
+
+    def action_rename(self) -> None:
+        """Asks for a title."""
+        row = self._openable()
+        if row is not None:
+            hint = "Empty: none. It is kept beside the log, which stays as it is."
+            self.app.push_screen(Ask("Title", hint, lambda said: None, value=row.title or ""), partial(self._renamed, row))
+
+    def _renamed(self, row: SessionRow, title: str | None) -> None:
+        if title is not None:
+            self._do(lambda: self._shelf.rename(row.entry, title))
+
+    def action_delete(self) -> None:
+        """Asks; never one that is being recorded now."""
+        self._load()
+        self._fill()
+        row = self._row
+        if row is None:
+            return self._say("only sessions can be deleted here")
+        if row.recording:
+            return self._say("not deleted: it is being recorded (it has no end, and was written to just now)")
+        named = safe(row.title or row.entry.label or "")
+        question = f"{safe(row.entry.id)}  {named}\n{size(row.entry.size_bytes)} are removed for good."
+        self.app.push_screen(Confirm("Delete this session?", question, "delete"), partial(self._deleted, row))
+
+    def _deleted(self, row: SessionRow, sure: bool | None) -> None:
+        if sure:
+            self._do(lambda: self._shelf.delete(row.entry))
+
+    def _do(self, change: Callable[[], None]) -> None:
+        """Something to the folder, then the list anew; what went wrong is told after it."""
+        problem = None
+        try:
+            change()
+        except CapexplorerError as error:
+            problem = str(error)
+        self._load()
+        self._fill()
+        if problem is not None:
+            self._say(problem)
+
+    def action_export(self) -> None:
+        """Asks for the format."""
+        row = self._openable()
+        if row is not None:
+            self.app.push_screen(Choose("Export as", tuple(self._shelf.formats)), partial(self._export, row))
+
+    def _export(self, row: SessionRow, form: str | None) -> None:
+        if form is not None:
+            self._say(f"exporting as {form} ...")
+            self.run_worker(lambda: self._exported(row, form), thread=True)
+
+    def _exported(self, row: SessionRow, form: str) -> None:
+        """On a thread of its own: a report takes seconds."""
+        try:
+            said = f"written: {self._shelf.export(row.entry, form)}"
+        except CapexplorerError as error:
+            said = str(error)
+        self.app.call_from_thread(self._say, said)
+
+    def _openable(self) -> SessionRow | None:
+        row = self._row
+        if row is None or row.entry.problem is None:
+            return row
+        self._say(row.entry.problem)
+        return None
 
 
 def _heading(said: str) -> Option:
@@ -207,76 +360,3 @@ def profile_line(profile: ProfileEntry) -> str:
     """Name, title, target; what is wrong with it."""
     line = f"  {pad(safe(profile.name), 16)} {pad(safe(profile.title), 32)} {pad(safe(profile.target), 24)}"
     return f"{line.rstrip()}  ! cannot be run" if profile.problem else line.rstrip()
-
-
-def session_line(session: SessionEntry) -> str:
-    """When, what, how long, how many levels, its label."""
-    when = _when(session)
-    if session.problem is not None:
-        return f"  {when or safe(session.id):16} ! {safe(session.problem)}"
-    duration = MISSING if session.duration_s is None else span(session.duration_s)
-    levels = MISSING if session.levels is None else f"{session.levels} level{'s' * (session.levels != 1)}"
-    state = "" if session.complete else "cut short"
-    label = safe(session.label or "")
-    profile = pad(safe(session.profile or session.target or ""), 16)
-    line = f"  {when:16} {profile} {pad(duration, 11, right=True)} {pad(levels, 10, right=True)}"
-    return f"{line}  {state:9} {pad(label, 8)}".rstrip()
-
-
-def _when(session: SessionEntry) -> str:
-    return safe(session.started_at or "")[:16].replace("T", " ")
-
-
-class Summary(ModalScreen[None]):
-    """The level table of a saved session, to look at."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,left", "dismiss(None)", show=False)]
-
-    def __init__(self, entry: SessionEntry, rows: Sequence[LevelRow]) -> None:
-        super().__init__()
-        self._entry, self._rows = entry, rows
-
-    def compose(self) -> ComposeResult:
-        """The table."""
-        with VerticalScroll(classes="page") as page:
-            page.border_title = Text(f"{safe(self._entry.profile or self._entry.id)}  {_when(self._entry)}")
-            page.border_subtitle = Text("Esc goes back")
-            yield Static(summary_text(self._rows))
-
-
-_COLUMNS = (
-    ("level", 5),
-    ("users", 6),
-    ("goodput/s", 9),
-    ("± se", 6),
-    ("p50 ms", 6),
-    ("p95 ms", 6),
-    ("p99 ms", 6),
-    ("failed", 6),
-    ("cpu", 5),
-    ("settled", 7),
-)
-
-
-def summary_text(rows: Sequence[LevelRow]) -> Text:
-    """One line a level: 72 cells."""
-    if not rows:
-        return Text("no level in this session", "italic")
-    text = Text(no_wrap=True)
-    text.append(" ".join(pad(title, cells, right=True) for title, cells in _COLUMNS) + "\n", "bold")
-    for row in rows:
-        said = (
-            str(row.index),
-            count(row.users),
-            rate(row.goodput_rps),
-            three_digits(row.goodput_se_rps),
-            ms(row.p50_ms),
-            ms(row.p95_ms),
-            ms(row.p99_ms),
-            percent(row.failure_ratio),
-            three_digits(row.target_cpu_ratio),
-            MISSING if row.settled_for_s is None else f"{row.settled_for_s:.0f} s",
-        )
-        figures = zip(said, _COLUMNS, strict=True)
-        text.append(" ".join(pad(each, cells, right=True) for each, (_, cells) in figures) + "\n")
-    return text

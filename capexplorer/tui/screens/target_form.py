@@ -16,7 +16,7 @@ from ...errors import InputError
 from ...model.stream import Param
 from ..render.text import safe, shorten
 
-HINT = "Empty or unchanged: stays as it is. A restart opens a new epoch."
+HINT = "Empty or unchanged: stays as it is. Other values open a new epoch."
 
 
 class TargetForm(ModalScreen[bool]):

@@ -1,0 +1,104 @@
+"""A day's session, 86,400 samples of four endpoints in 60 levels: bytes on disk, time to open, time of a seek, memory.
+
+The baseline is what one would do without thinking: decode every event and fold it, once to open, and again for each moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from capexplorer.replay import Replay
+from capexplorer.tui.playback import Playback
+from capexplorer.tui.replay import ReplayApp
+
+from . import rig
+from .day_log import DAY_S, ENDPOINTS, LEVELS, write_day
+
+SEEKS = 200
+MB = 1_000_000
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "day.jsonl"
+        began_s = time.monotonic()
+        write_day(path)
+        print(f"{DAY_S:,} samples, {len(ENDPOINTS)} endpoints, {LEVELS} levels; written in {time.monotonic() - began_s:.0f} s")
+        print(f"on disk                          {path.stat().st_size / MB:6.1f} MB   (at most 200); there is no index file")
+        _baseline(path)
+        _open(path)
+        asyncio.run(_seek(path))
+
+
+def _baseline(path: Path) -> None:
+    """In a process of its own: its memory is a figure too."""
+    done = subprocess.run([sys.executable, "-m", "benchmarks.day", str(path)], check=True, capture_output=True, text=True)
+    seconds, peak_mb = (float(word) for word in done.stdout.split())
+    print(f"baseline: decode and fold all    {seconds:6.2f} s, {peak_mb:.0f} MB: to open, and again for each seek back")
+
+
+def _naive(path: Path) -> None:
+    from capexplorer.model.timeline import Timeline
+    from capexplorer.session.reader import read
+
+    began_s = time.perf_counter()
+    timeline = Timeline(read(path))
+    for level in timeline.levels:
+        _ = level.figures, level.endpoints
+    print(time.perf_counter() - began_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MB)
+
+
+def _open(path: Path) -> None:
+    """The whole command on a terminal, from its start; nothing of the log is remembered between runs."""
+    first, whole, peak_mb = [], [], 0.0
+    for _ in range(3):
+        run = rig.OnTerminal([str(rig.BIN / "capexplorer"), "replay", str(path), "--at", "end"])
+        first.append(run.seen(b"Throughput"))
+        whole.append(run.seen(b"session ended"))
+        for _ in range(30):
+            run.press("w")  # all time windows, `all` among them
+            run.press("\x1b[B")  # and levels, one after another
+            time.sleep(0.05)
+        status = Path(f"/proc/{run.pid}/status").read_text()
+        peak_mb = max(peak_mb, int(status.split("VmHWM:")[1].split()[0]) * 1024 / MB)
+        run.press("q")
+        time.sleep(0.5)
+        run.end()
+    print(f"command to first paint           {rig.median(first):6.2f} s    (at most 1.5)")
+    print(f"command to all read, end shown   {rig.median(whole):6.2f} s    (at most 1.5)")
+    print(f"memory at its peak               {peak_mb:6.0f} MB   (at most 300)")
+
+
+async def _seek(path: Path) -> None:
+    """From the key to the drawn panes and bar at 120x40, at random moments; what the terminal then takes is not in it."""
+    recording = Replay(path)
+    recording.read_on()
+    app = ReplayApp(recording, Playback())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        screen, chance = app.replay, random.Random(7)
+        screen.action_play()
+        for said, window_s in (("5 min, at once", 300.0), ("5 min", 300.0), ("all 24 h", None)):
+            screen.window_s, took_ms = window_s, []
+            if said == "5 min":
+                await pilot.pause(4.0)  # by then what makes jumps quick has been got ready
+            for _ in range(SEEKS):
+                aim_s = chance.random() * recording.duration_s
+                began_s = time.perf_counter()
+                screen.seek(aim_s)
+                took_ms.append(1000 * (time.perf_counter() - began_s))
+                await pilot.pause()
+            figures = f"median {rig.median(took_ms):5.1f}, p95 {rig.percentile(took_ms, 0.95):5.1f}, worst {max(took_ms):5.1f} ms"
+            print(f"seek, six panes, {said:15} {figures}   (at most 50)")
+    recording.close()
+
+
+if __name__ == "__main__":
+    _naive(Path(sys.argv[1]))

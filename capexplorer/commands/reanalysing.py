@@ -1,0 +1,55 @@
+"""`--reanalyse`: a saved session with the marks that this version's detectors find in it, for those that were recorded.
+
+The log is read twice, once to find and once to hand on; it is never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from .. import __version__
+from ..analysis import wording
+from ..analysis.reanalysis import Reanalysis, reanalyse, reanalysed_events
+from ..model.events import Event, Log, Reanalysed
+from ..model.timeline import Timeline
+from ..session.reader import open_session
+from ..session.writer import SessionWriter
+from .telling import tell
+
+
+def found_again(path: Path) -> Reanalysis:
+    """What today's detectors find in the session at `path`; told on stderr, a line a change. Raises SessionError."""
+    with open_session(path) as log:
+        analysis = reanalyse(Timeline(log))
+    for line in _lines(analysis.told(__version__)):
+        tell(line)
+    return analysis
+
+
+def with_found(path: Path, events: Iterable[Event]) -> Iterator[Event]:
+    """`events` of the session at `path`, with the marks found again."""
+    return reanalysed_events(events, found_again(path), __version__)
+
+
+@contextmanager
+def reanalysed_copy(path: Path) -> Iterator[Path]:
+    """A session like that at `path`, with the marks found again; gone afterwards. What changed stands in its output lines."""
+    with TemporaryDirectory(prefix="capexplorer-") as folder, open_session(path) as log:
+        copy = Path(folder) / path.name
+        writer = SessionWriter(copy)
+        try:
+            for event in with_found(path, log):
+                writer.write(event)
+                if isinstance(event, Reanalysed):
+                    for line in _lines(event):
+                        writer.write(Log(t_s=event.t_s, source="capexplorer", text=line))
+        finally:
+            writer.close()
+        yield copy
+
+
+def _lines(event: Reanalysed) -> list[str]:
+    return [wording.reanalysed(event), *map(wording.change, event.changes)]

@@ -1,0 +1,64 @@
+"""`capexplorer replay`."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from .. import paths
+from ..errors import InputError
+from ..replay import Replay
+from ..session.catalog import find
+from ..tui.playback import Playback, moment
+from .reanalysing import reanalysed_copy
+from .signals import signals_to
+from .telling import say
+
+_SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
+
+
+@click.command()
+@click.argument("session")
+@click.option("--speed", type=click.Choice(_SPEEDS), default="1", show_default=True, help="Seconds of the session a second.")
+@click.option("--follow", is_flag=True, help="Watch along while another process records it.")
+@click.option("--at", "start", metavar="TIME", help="Where to begin: 1:23:45, 90s, 50%, end.")
+@click.option("--mouse", is_flag=True, help="Drag the bar; the terminal's own selection then needs Shift.")
+@click.option("--reanalyse", is_flag=True, help="With the marks that this version finds; what changed is in the output (`o`).")
+@click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Where ids are looked up.")
+def command(
+    session: str, speed: str, follow: bool, start: str | None, mouse: bool, reanalyse: bool, sessions_dir: Path | None
+) -> int:
+    """Play a saved session on the live screen. SESSION is a path, an id, the beginning of one, or `last`."""
+    if start is not None:
+        try:
+            moment(start, 0.0, 1.0)
+        except ValueError as error:
+            raise InputError(f"--at {start}: {error}") from None
+    if reanalyse and follow:
+        raise InputError("--reanalyse: the session is still being recorded; without --follow what there is of it is looked at")
+    path = find(session, sessions_dir or paths.sessions())
+    with reanalysed_copy(path) if reanalyse else nullcontext(path) as path:
+        recording = Replay(path, follow=follow)
+        try:
+            return _play(recording, Playback(float(speed), follows=follow), start, mouse)
+        finally:
+            recording.close()
+
+
+def _play(recording: Replay, playback: Playback, start: str | None, mouse: bool) -> int:
+    if not (os.isatty(0) and os.isatty(2)):
+        raise InputError("replay needs a terminal on stdin and stderr; without one use `export`")
+    from ..tui.replay import ReplayApp
+    from ..tui.terminal import own_terminal
+
+    with own_terminal() as terminal:
+        app = ReplayApp(recording, playback, start=start, mouse=mouse, terminal=terminal)
+        with signals_to(app.request_exit):
+            ending = app.explore()
+    for note in recording.notes:
+        say(f"capexplorer: {recording.path}: {note}")
+    return 128 + getattr(signal, ending.signal) if ending.signal else 0

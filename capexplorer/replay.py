@@ -1,0 +1,256 @@
+"""A saved session at any moment of it: its log's events, indexed as they are read, and a timeline for each moment asked for.
+
+A moment is a prefix of the log. What is small (levels, marks, notes, commands) is kept and folded anew by the same
+`Timeline.apply`; what there is of each second are columns, shared by all moments; a second itself, and a line of output, is read
+again where it stands in the file. So a day needs 40 MB, and a jump back costs what a jump forwards does.
+
+There is no index file: reading and decoding a day's 200 MB takes a second, and goes on while the screen is in use. Must not
+know the screen or its pace.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple, overload
+
+from .model.events import Ended, Event, FailureSignature, LevelOpened, Log, Mark, Note, Sample
+from .model.recording import Landmark
+from .model.timeline import LOG_LINES, FailureCount, Folded, Level, Timeline, row
+from .session.reader import open_session
+from .session.seconds import LevelSeconds
+
+_KINDS: dict[Landmark, type[Event]] = {"level": LevelOpened, "mark": Mark, "note": Note}
+
+_LINES_REMEMBERED = 4_096
+"""Lines of output that are not read again while one scrolls."""
+
+
+class _Kept(NamedTuple):
+    """An event that is kept whole, and how many ticks there were before it."""
+
+    event: Event
+    ticks: int
+
+
+class _Failures(NamedTuple):
+    """Of one endpoint with one signature: in which ticks, and how many up to each."""
+
+    ticks: array[int]
+    counts: array[int]
+
+
+class Replay:
+    """A Recording of the log at `path`. Raises SessionError, in one line, for what is no session."""
+
+    def __init__(self, path: Path, *, follow: bool = False) -> None:
+        self.path, self.follows = path, follow
+        self._reader = open_session(path)
+        self.id = self._reader.header.id
+        self.ended: Ended | None = None
+        self._times = array("d")
+        """Of each event the latest time so far: ascending, whatever was logged late."""
+        self._columns = Timeline().columns
+        self._tick_numbers, self._tick_places = array("Q"), array("Q")
+        """Of each tick: its event's number, and where its line begins."""
+        self._log_numbers, self._log_places = array("Q"), array("Q")
+        self._kept: list[_Kept] = []
+        self._kept_numbers = array("Q")
+        self._failures: dict[tuple[str, str, FailureSignature], _Failures] = {}
+        self._seconds = LevelSeconds(self._columns, self._sample)
+        self._moment: tuple[int, Timeline] | None = None
+        """The one asked for last, by its number of events."""
+        self._preparing = self._prepare()
+        self._line = lru_cache(_LINES_REMEMBERED)(self._log_line)
+        self._take(0, self._reader.header)
+
+    # -- reading
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What was left out, a line each."""
+        return self._reader.notes
+
+    @property
+    def duration_s(self) -> float:
+        """Time of the latest event."""
+        return self._times[-1]
+
+    @property
+    def read_ratio(self) -> float:
+        """Of the file as it is now."""
+        try:
+            size = self.path.stat().st_size
+        except OSError:
+            return 1.0
+        return min(1.0, self._reader.position / size) if size else 1.0
+
+    def read_on(self, for_s: float = math.inf) -> bool:
+        """Read for about `for_s`; False when there was nothing new."""
+        until_s, found = time.perf_counter() + for_s, False
+        collects = gc.isenabled()
+        gc.disable()  # a hundred thousand short-lived events a second, none in a cycle: collecting takes a third of the time
+        try:
+            while part := self._reader.read_on(wait=self.follows):
+                found = True
+                self._take_all(part)
+                if time.perf_counter() >= until_s:
+                    break
+        finally:
+            if collects:
+                gc.enable()
+        return found
+
+    def prepare(self, for_s: float = math.inf) -> bool:
+        """Once all is read: get ready, for about `for_s`, what makes jumps quick. False when there is nothing left to do."""
+        until_s = time.perf_counter() + for_s
+        return any(time.perf_counter() >= until_s for _ in self._preparing)
+
+    def _prepare(self) -> Iterator[None]:
+        opened = [kept for kept in self._kept if isinstance(kept.event, LevelOpened)]
+        for kept, following in pairwise([*opened, None]):
+            if kept is not None and isinstance(kept.event, LevelOpened):
+                stop = following.ticks if following is not None else len(self._tick_numbers)
+                yield from self._seconds.walk(kept.event, kept.ticks, stop)
+
+    def close(self) -> None:
+        """Close the file; may be called twice."""
+        self._reader.close()
+
+    def _take_all(self, part: Sequence[tuple[int, Event | None]]) -> None:
+        rows = []
+        for place, event in part:
+            if isinstance(event, Sample):
+                rows.append(row(event))
+                self._tick(place, event)
+            elif event is not None:
+                self._take(place, event)
+        for column, values in zip(self._columns.values(), zip(*rows, strict=True), strict=False):
+            column.extend([math.nan if value is None else value for value in values] if None in values else values)
+
+    def _tick(self, place: int, sample: Sample) -> None:
+        tick = len(self._tick_numbers)
+        self._tick_numbers.append(self._numbered(sample.t_s))
+        self._tick_places.append(place)
+        for failure in sample.failures:
+            key = (failure.name, failure.method, failure.signature)
+            seen = self._failures.get(key)
+            if seen is None:
+                seen = self._failures[key] = _Failures(array("Q"), array("Q"))
+            seen.ticks.append(tick)
+            seen.counts.append(failure.count + (seen.counts[-1] if seen.counts else 0))
+
+    def _take(self, place: int, event: Event) -> None:
+        number = self._numbered(event.t_s)
+        if isinstance(event, Log):
+            self._log_numbers.append(number)
+            self._log_places.append(place)
+            if event.source != "capexplorer":
+                return  # read again when it is looked at; ours are few, and may be alarms
+        if isinstance(event, Ended):
+            self.ended = event
+        self._kept_numbers.append(number)
+        self._kept.append(_Kept(event, len(self._tick_numbers)))
+
+    def _numbered(self, t_s: float) -> int:
+        self._times.append(max(t_s, self._times[-1]) if self._times else max(t_s, 0.0))
+        return len(self._times) - 1
+
+    # -- moments
+
+    def landmarks(self, kind: Landmark) -> Sequence[float]:
+        """When levels opened, marks were made, closed or retracted, notes were written."""
+        wanted = _KINDS[kind]
+        return [
+            self._times[number]
+            for number, kept in zip(self._kept_numbers, self._kept, strict=True)
+            if isinstance(kept.event, wanted) and not (isinstance(kept.event, Mark) and kept.event.state == "updated")
+        ]
+
+    def at(self, t_s: float) -> Timeline:
+        """The timeline of all events up to `t_s`."""
+        events = max(1, bisect_right(self._times, t_s))
+        if self._moment is None or self._moment[0] != events:
+            self._moment = events, self.after(events)
+        return self._moment[1]
+
+    def next_tick(self, t_s: float, direction: int) -> float | None:
+        """Time of the tick after (1) or before (-1) the one that is known at `t_s`."""
+        tick = bisect_left(self._tick_numbers, bisect_right(self._times, t_s)) - 1 + direction
+        return self._times[self._tick_numbers[tick]] if 0 <= tick < len(self._tick_numbers) else None
+
+    def after(self, events: int) -> Timeline:
+        """The timeline of the first so many events; as if just those had been folded."""
+        events = min(max(events, 1), len(self._times))
+        timeline = Timeline()
+        timeline.columns = self._columns
+        for event, timeline.ticks in self._kept[: bisect_left(self._kept_numbers, events)]:
+            timeline.apply(event)
+        ticks = timeline.ticks = bisect_left(self._tick_numbers, events)
+        for level in timeline.levels:
+            if level.closed is None:
+                level.fold_when_asked(self._fold(level, timeline.levels, ticks))
+        timeline.last = self._sample(ticks - 1) if ticks else None
+        timeline.last_s = self._times[events - 1]
+        timeline.log = self._log_until(events)
+        timeline.failures = self._failures_until(ticks)
+        return timeline
+
+    def _fold(self, level: Level, levels: Sequence[Level], ticks: int) -> Callable[[], Folded]:
+        """A log that was tampered with may open an index twice: from then on seconds belong to the later one."""
+        later = [each.first_index for each in levels if each.opened.index == level.opened.index and each is not level]
+        stop = min((first for first in later if first > level.first_index), default=ticks)
+        return partial(self._seconds.fold, level.opened, level.first_index, stop)
+
+    def _sample(self, tick: int) -> Sample:
+        event = self._reader.event_at(self._tick_places[tick])
+        assert isinstance(event, Sample)
+        return event
+
+    def _failures_until(self, ticks: int) -> dict[tuple[str, str, FailureSignature], FailureCount]:
+        found, times = {}, self._columns["t_s"]
+        for key, seen in self._failures.items():
+            last = bisect_left(seen.ticks, ticks) - 1
+            if last >= 0:
+                count = found[key] = FailureCount(*key, first_s=times[seen.ticks[0]])
+                count.count, count.last_s = seen.counts[last], times[seen.ticks[last]]
+        return found
+
+    # -- output
+
+    def _log_until(self, events: int) -> Sequence[Log]:
+        stop = bisect_left(self._log_numbers, events)
+        return _Lines(self._line, max(0, stop - LOG_LINES), stop)
+
+    def _log_line(self, index: int) -> Log:
+        event = self._reader.event_at(self._log_places[index])
+        assert isinstance(event, Log)
+        return event
+
+
+class _Lines(Sequence[Log]):
+    """Lines of output, each read when it is looked at."""
+
+    def __init__(self, line: Callable[[int], Log], first: int, stop: int) -> None:
+        self._line, self._range = line, range(first, stop)
+
+    def __len__(self) -> int:
+        return len(self._range)
+
+    @overload
+    def __getitem__(self, index: int) -> Log: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Log]: ...
+
+    def __getitem__(self, index: int | slice) -> Log | Sequence[Log]:
+        if isinstance(index, slice):
+            return [self._line(each) for each in self._range[index]]
+        return self._line(self._range[index])

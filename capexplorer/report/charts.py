@@ -1,0 +1,131 @@
+"""Which charts a page has, and their data: titles, units, series, levels, marks. Drawing is `page.js`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..analysis import wording
+from ..model.events import Mark, Note, Target
+from ..model.timeline import Timeline
+from .escaping import visible
+from .rows import level_rows
+from .series import points
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One series of a chart."""
+
+    column: str
+    label: str
+    color: int
+    """Of the page's series colours."""
+    decimals: int = 2
+    step: bool = False
+    dashed: bool = False
+    right: bool = False
+    """On an axis of its own, as an area behind the rest."""
+    hidden: bool = False
+    """Until its name in the legend is clicked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Charts share one time axis."""
+
+    id: str
+    title: str
+    unit: str
+    lines: tuple[Line, ...]
+    logarithmic: bool = False
+    """May be."""
+
+
+_USERS = Line("users", "users", 3, 0, step=True, right=True)
+
+CHARTS = (
+    Chart("throughput", "Requests a second, and users", "/s", (
+        _USERS,
+        Line("goodput_rps", "goodput", 0),
+        Line("throughput_rps", "throughput", 1, dashed=True),
+        Line("failures_rps", "failures", 4),
+    )),
+    Chart("latency", "Latency of successes in each second, ms", "ms", (
+        Line("p50_ms", "p50", 1, 3),
+        Line("p95_ms", "p95", 0, 3),
+        Line("p99_ms", "p99", 2, 3),
+        Line("max_ms", "max", 3, 3, hidden=True),
+        Line("loop_lag_p99_ms", "generator lag p99", 4, 3, dashed=True),
+    ), logarithmic=True),
+    Chart("cpu", "CPU, cores busy", "cores", (
+        Line("target_cpu_ratio", "target", 1, 3),
+        Line("host_cpu_ratio", "host", 0, 3),
+        Line("generator_cpu_ratio", "generator", 2, 3),
+        Line("load_average_1m", "load average 1 min", 3, 2, dashed=True, hidden=True),
+    )),
+    Chart("memory", "Memory", "bytes", (
+        Line("target_rss_bytes", "target RSS", 1, -3),
+        Line("host_memory_bytes", "host used", 0, -3, hidden=True),
+    )),
+    Chart("ports", "Ephemeral ports", "ports", (
+        Line("ports_used", "used", 1, 0),
+        Line("ports_time_wait", "TIME_WAIT", 2, 0),
+        Line("ports_capacity", "capacity", 4, 0, dashed=True, hidden=True),
+    )),
+    Chart("network", "Network, all interfaces, a second", "bytes/s", (
+        Line("received_bytes_per_s", "received", 1, -1),
+        Line("sent_bytes_per_s", "sent", 0, -1, dashed=True),
+    )),
+)  # fmt: skip
+
+
+def data(timeline: Timeline) -> dict[str, Any]:
+    """Plain values, the same every time."""
+    decimals = {line.column: line.decimals for chart in CHARTS for line in chart.lines}
+    times, series = points(timeline, decimals)
+    return {
+        "times_s": times,
+        "series": series,
+        "charts": [asdict(chart) for chart in CHARTS],
+        "levels": _levels(timeline),
+        "marks": _marks(timeline),
+        "interval_s": timeline.header.interval_s if timeline.header else 1.0,
+    }
+
+
+def _levels(timeline: Timeline) -> list[dict[str, Any]]:
+    """One a level, so that the bins of a ramp are one band."""
+    levels = {row.opened.index: row for row in level_rows(timeline)}
+    return [
+        {
+            "index": row.opened.index,
+            "users": row.opened.users,
+            "epoch": row.opened.epoch,
+            "ramp": row.opened.ramp,
+            "started_s": round(row.opened.t_s, 2),
+            "settled_s": None if row.settled_s is None else round(row.settled_s, 2),
+            "ended_s": round(row.ended_s, 2),
+        }
+        for row in levels.values()
+    ]
+
+
+def _marks(timeline: Timeline) -> list[dict[str, Any]]:
+    """Current marks, notes, and how the target died or came back."""
+    found: list[dict[str, Any]] = []
+    ready = False
+    for entry in timeline.journal:
+        if isinstance(entry, Note):
+            found.append(_mark(entry.t_s, "note", entry.text))
+        elif isinstance(entry, Mark) and timeline.marks.get(entry.key) is entry and entry.state != "retracted":
+            found.append(_mark(entry.t_s, entry.severity, wording.mark(entry)))
+        elif isinstance(entry, Target):
+            if ready and entry.state not in ("stopping", "stopped"):
+                found.append(_mark(entry.t_s, "error" if entry.state in ("died", "failed") else "target", wording.target(entry)))
+            ready = ready or entry.state == "ready"
+    return found
+
+
+def _mark(t_s: float, kind: str, said: str) -> dict[str, Any]:
+    return {"t_s": round(t_s, 2), "kind": kind, "said": visible(said)[:500]}

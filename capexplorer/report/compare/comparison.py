@@ -1,0 +1,256 @@
+"""Timelines to a typed comparison: curves, each against the first one, level by level.
+
+Rules: figures are compared at equal user counts, never between them; a difference counts when it exceeds 2 sqrt(se1^2 + se2^2)
+and 2%; without both errors its noise is unknown and it never counts; what two client classes cost by themselves is the client's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...errors import InputError
+from ...model.events import ClientFloor, Mark
+from ...model.timeline import Level, Timeline
+from .difference import Difference, difference, floor_difference
+from .environment import Differing, Made, conditions, subject
+from .estimates import Estimate, level_estimates, pooled
+from .figures import LATENCIES, LEVEL_FIGURES
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What was asked for. `epoch` None: each epoch that has a settled level."""
+
+    timeline: Timeline
+    epoch: int | None = None
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """All settled levels of one user count, pooled."""
+
+    users: int
+    levels: int
+    figures: dict[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One session, or one of its epochs."""
+
+    letter: str
+    id: str
+    epoch: int | None
+    """None: the session has only one."""
+    title: str | None
+    label: str | None
+    started_at: str
+    complete: bool
+    points: tuple[CurvePoint, ...]
+    """By users. Ramps have none: their seconds are of no one count."""
+    unsettled: tuple[int, ...]
+    """Counts that were tried and never settled."""
+    knee: dict[str, Estimate]
+    """`knee` and `capacity` where a knee was marked."""
+    floors: dict[str, ClientFloor]
+    made: Made
+
+    @property
+    def name(self) -> str:
+        """`ID` or `ID#1`."""
+        return self.id if self.epoch is None else f"{self.id}#{self.epoch}"
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedLevel:
+    """A user count that both have."""
+
+    users: int
+    differences: tuple[Difference, ...]
+
+    def __getitem__(self, figure: str) -> Difference:
+        return next(each for each in self.differences if each.figure == figure)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A curve against the first one."""
+
+    before: Curve
+    after: Curve
+    levels: tuple[MatchedLevel, ...]
+    only_before: tuple[int, ...]
+    only_after: tuple[int, ...]
+    knee: tuple[Difference, ...]
+    """`knee` and `capacity`; not measured unless both have a knee."""
+    clients: tuple[str, str] | None
+    """The two client classes, where they differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Everything that a form shows; sentences are in `wording`."""
+
+    curves: tuple[Curve, ...]
+    pairs: tuple[Pair, ...]
+    conditions: tuple[Differing, ...]
+    """What spoils the comparison."""
+    subject: tuple[Differing, ...]
+    """What it is about."""
+
+
+def compare(sessions: Sequence[Session]) -> Comparison:
+    """The others are held against the first curve. Raises InputError: less than two curves, or an epoch that is not there."""
+    split = [(session, epoch) for session in sessions for epoch in _epochs(session)]
+    if len(split) < 2:
+        raise InputError("compare: expected two sessions or more, or one with two epochs or more that have settled levels")
+    if len(split) > len(LETTERS):
+        raise InputError(f"compare: expected at most {len(LETTERS)} sessions and epochs, got {len(split)}")
+    curves = tuple(_curve(letter, session, epoch) for letter, (session, epoch) in zip(LETTERS, split, strict=False))
+    made = [curve.made for curve in curves]
+    return Comparison(
+        curves=curves,
+        pairs=tuple(_pair(curves[0], after) for after in curves[1:]),
+        conditions=conditions(made),
+        subject=subject(made),
+    )
+
+
+def _epochs(session: Session) -> list[int]:
+    """Those asked for: one, or all that have a settled level; the first when none has."""
+    timeline = session.timeline
+    there = sorted({level.opened.epoch for level in timeline.levels})
+    if session.epoch is not None:
+        if session.epoch not in there:
+            known = ", ".join(map(str, there)) or "none"
+            name = timeline.header.id if timeline.header else ""
+            raise InputError(f"{name}#{session.epoch}: no such epoch; it has: {known}")
+        return [session.epoch]
+    settled = sorted({level.opened.epoch for level in timeline.levels if level.users and level.figures.settled})
+    return settled or there[:1] or [0]
+
+
+def _curve(letter: str, session: Session, epoch: int) -> Curve:
+    timeline = session.timeline
+    header = timeline.header
+    if header is None:
+        raise ValueError("a session has a header")
+    levels = [level for level in timeline.levels if level.opened.epoch == epoch and level.users]
+    points = _points(levels, timeline)
+    several = len({level.opened.epoch for level in timeline.levels}) > 1
+    return Curve(
+        letter=letter,
+        id=header.id,
+        epoch=epoch if several or session.epoch is not None else None,
+        title=session.title,
+        label=header.label,
+        started_at=header.started_at,
+        complete=timeline.ended is not None,
+        points=points,
+        unsettled=tuple(sorted({level.users for level in levels} - {point.users for point in points})),
+        knee=_knee(timeline, epoch),
+        floors=dict(header.client_floor_ms),
+        made=Made(header, _params(timeline, epoch)),
+    )
+
+
+def _points(levels: Sequence[Level], timeline: Timeline) -> tuple[CurvePoint, ...]:
+    found: dict[int, list[dict[str, Estimate]]] = {}
+    for level in levels:
+        if level.figures.settled and not level.opened.ramp:
+            found.setdefault(level.users, []).append(level_estimates(level, timeline))
+    return tuple(
+        CurvePoint(
+            users=users,
+            levels=len(each),
+            figures={figure.name: pooled([one[figure.name] for one in each]) for figure in LEVEL_FIGURES},
+        )
+        for users, each in sorted(found.items())
+    )
+
+
+def _params(timeline: Timeline, epoch: int) -> dict[str, str | int | float | bool]:
+    """The target's parameters in this epoch, as it was told when it was started."""
+    found = dict(timeline.header.target.params) if timeline.header else {}
+    for target in timeline.journal:
+        if getattr(target, "state", None) == "starting" and getattr(target, "epoch", 0) == epoch:
+            found = dict(getattr(target, "params", {})) or found
+    return found
+
+
+def _knee(timeline: Timeline, epoch: int) -> dict[str, Estimate]:
+    """Of the newest mark of kind knee. Bends and knees at or below are none."""
+    current = [mark for mark in timeline.marks.values() if mark.epoch == epoch and mark.state != "retracted"]
+    marks = [mark for mark in current if mark.kind == "knee"]
+    if not marks or marks[-1].users is None:
+        return {}
+    mark = marks[-1]
+    return {
+        "knee": Estimate(mark.users, _interval_error(mark, "users_low", "users_high")),
+        "capacity": Estimate(
+            _number(mark, "capacity_rps"),
+            _number(mark, "capacity_se_rps") or _interval_error(mark, "capacity_low_rps", "capacity_high_rps"),
+        ),
+    }
+
+
+def _interval_error(mark: Mark, low: str, high: str) -> float | None:
+    """Half of a 95% interval is 1.96 standard errors."""
+    least, most = _number(mark, low), _number(mark, high)
+    return None if least is None or most is None else (most - least) / (2 * 1.96)
+
+
+def _number(mark: Mark, name: str) -> float | None:
+    value = mark.evidence.get(name)
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _pair(before: Curve, after: Curve) -> Pair:
+    ours, theirs = ({point.users: point for point in curve.points} for curve in (before, after))
+    clients = _clients(before, after)
+    return Pair(
+        before=before,
+        after=after,
+        levels=tuple(_matched(ours[users], theirs[users], before, after, clients) for users in sorted(ours.keys() & theirs)),
+        only_before=tuple(sorted(ours.keys() - theirs.keys())),
+        only_after=tuple(sorted(theirs.keys() - ours.keys())),
+        knee=tuple(difference(name, before.knee.get(name), after.knee.get(name)) for name in ("knee", "capacity")),
+        clients=clients,
+    )
+
+
+def _clients(before: Curve, after: Curve) -> tuple[str, str] | None:
+    """Where each used one class, and not the same. Unknown (no floors measured, nothing in the profile) is not different."""
+    names = [_client(curve) for curve in (before, after)]
+    return (names[0], names[1]) if all(names) and names[0] != names[1] else None
+
+
+def _client(curve: Curve) -> str:
+    if curve.floors:
+        return " + ".join(sorted(curve.floors))
+    users = curve.made.header.profile.get("users")
+    kind = users.get("client") if isinstance(users, dict) else None
+    return {"fast": "FastHttpUser", "requests": "HttpUser"}.get(str(kind), "")
+
+
+def _matched(ours: CurvePoint, theirs: CurvePoint, before: Curve, after: Curve, clients: tuple[str, str] | None) -> MatchedLevel:
+    found = []
+    for figure in LEVEL_FIGURES:
+        pair = ours.figures[figure.name], theirs.figures[figure.name]
+        if clients is not None and figure.name in LATENCIES:
+            found.append(floor_difference(figure.name, *pair, _floor_change(figure.name, before, after)))
+        else:
+            found.append(difference(figure.name, *pair))
+    return MatchedLevel(ours.users, tuple(found))
+
+
+def _floor_change(figure: str, before: Curve, after: Curve) -> float | None:
+    """How much more the client itself costs, ms: at the median for the middle of latency, at p99 for its tail."""
+    if len(before.floors) != 1 or len(after.floors) != 1:
+        return None
+    (ours,), (theirs,) = before.floors.values(), after.floors.values()
+    return theirs.p99_ms - ours.p99_ms if figure in ("p95", "p99") else theirs.p50_ms - ours.p50_ms

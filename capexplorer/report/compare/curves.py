@@ -1,0 +1,129 @@
+"""The curves of a comparison over each other, as SVG: told apart by colour, by shape and by letter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from .. import svg
+from ..axis import label
+from ..escaping import html
+from .comparison import Curve
+from .estimates import Estimate
+
+Z95 = 1.96
+_WIDTH, _HEIGHT = 960, 380
+_LEFT, _TOP, _BOTTOM = 70, 46, 52
+_SERIES = 4
+"""Colours that there are; shapes and letters go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogPanel(svg.Panel):
+    """Its y axis is logarithmic, from the first tick to the last."""
+
+    def y(self, value: float) -> float:
+        """Its place; what lies below the first tick stands on it."""
+        low, high = math.log(self.y_ticks[0]), math.log(self.y_ticks[-1])
+        return self.top + self.height * (1 - (math.log(max(value, self.y_ticks[0])) - low) / (high - low))
+
+
+def capacity(curves: Sequence[Curve]) -> str:
+    """Goodput against users, with 95% error bars and the knees that were marked."""
+    points = [_points(curve, "goodput") for curve in curves]
+    knees = [(curve, curve.knee["knee"].value) for curve in curves if curve.knee]
+    panel = _panel(points, [users for _, users in knees if users is not None])
+    parts = list(panel.axes("goodput, finished work a second", "users"))
+    for curve, users in knees:
+        if users is not None:
+            parts.append(svg.line("knee", (panel.x(users), panel.top), (panel.x(users), panel.bottom)))
+            parts.append(svg.text(panel.x(users) + 4, panel.top + 12, f"knee of {curve.letter}", kind="alarm"))
+    return _picture("Goodput against users", [*parts, *_drawn(panel, curves, points)], curves)
+
+
+def latency(curves: Sequence[Curve], *, log: bool = False) -> str:
+    """p95 (full lines) and p50 (dashed) against users."""
+    tails, middles = [_points(curve, "p95") for curve in curves], [_points(curve, "p50") for curve in curves]
+    panel = _panel([*tails, *middles], [])
+    values = [one.value for each in (*tails, *middles) for _, one in each if one.value]
+    if log and values:
+        panel = LogPanel(**(asdict(panel) | {"y_ticks": _log_ticks(min(values), max(values))}))
+    parts = list(panel.axes("p95 (full) and p50 (dashed), ms" + (", logarithmic" if log else ""), "users"))
+    for index, each in enumerate(middles):
+        parts.append(svg.polyline(f"thin e{index % _SERIES}", [(panel.x(u), panel.y(one.value or 0)) for u, one in each]))
+    return _picture("Latency against users", [*parts, *_drawn(panel, curves, tails)], curves)
+
+
+Points = list[tuple[int, Estimate]]
+
+
+def _points(curve: Curve, figure: str) -> Points:
+    return [(point.users, point.figures[figure]) for point in curve.points if point.figures[figure].value is not None]
+
+
+def _panel(points: Iterable[Points], more_users: Sequence[float]) -> svg.Panel:
+    all_points = [point for each in points for point in each]
+    users = max([1.0, *more_users, *(float(users) for users, _ in all_points)])
+    highest = max([1e-9, *((one.value or 0.0) + Z95 * (one.se or 0.0) for _, one in all_points)])
+    return svg.panel(_LEFT, _TOP, _WIDTH - _LEFT - 30, _HEIGHT - _TOP - _BOTTOM, 1.05 * users, highest)
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """1 2 5 in each decade from the one below `low` to the one above `high`."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    every = [digit * 10.0**power for power in range(first, last + 1) for digit in (1, 2, 5)]
+    start = max([tick for tick in every if tick <= low * (1 + 1e-9)], default=every[0])
+    end = min([tick for tick in every if tick >= high * (1 - 1e-9) and tick > start], default=every[-1])
+    return [float(f"{tick:.6g}") for tick in every if start <= tick <= end]
+
+
+def _drawn(panel: svg.Panel, curves: Sequence[Curve], points: Sequence[Points]) -> Iterable[str]:
+    for index, (curve, each) in enumerate(zip(curves, points, strict=True)):
+        color = f"e{index % _SERIES}"
+        yield svg.polyline(color, [(panel.x(users), panel.y(one.value or 0)) for users, one in each])
+        for users, one in each:
+            yield from _point(panel, curve, index, users, one)
+
+
+def _point(panel: svg.Panel, curve: Curve, index: int, users: int, one: Estimate) -> Iterable[str]:
+    """With its 95% error bar and a tooltip; hollow where its noise is unknown."""
+    x, y, color = panel.x(users), panel.y(one.value or 0), f"e{index % _SERIES}"
+    said = f"{curve.letter}: {label(users)} users, {one.value:.4g}" if one.value is not None else ""
+    if one.se is not None and one.value is not None:
+        low, high = panel.y(max(one.value - Z95 * one.se, 0.0)), panel.y(one.value + Z95 * one.se)
+        yield svg.line(color, (x, low), (x, high))
+        said += f" ± {Z95 * one.se:.2g}"
+    kind = "dot" if one.se is not None else "hollow"
+    yield f"<g><title>{html(said)}</title>{marker(index, f'{color} {kind}', x, y)}</g>"
+
+
+def marker(index: int, kind: str, x: float, y: float) -> str:
+    """Circle, square, triangle, diamond."""
+    size = 4.5
+    if index % 4 == 0:
+        return svg.circle(kind, (x, y), size)
+    if index % 4 == 1:
+        return svg.rectangle(kind, x - size, y - size, 2 * size, 2 * size)
+    corners = [(0, -1.3), (1.2, 1), (-1.2, 1)] if index % 4 == 2 else [(0, -1.4), (1.4, 0), (0, 1.4), (-1.4, 0)]
+    places = " ".join(f"{x + size * across:.1f},{y + size * down:.1f}" for across, down in corners)
+    return f'<polygon class="{kind}" points="{places}"/>'
+
+
+def _picture(title: str, parts: Iterable[str], curves: Sequence[Curve]) -> str:
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{html(title)}">'
+    return "".join([head, *parts, *_legend(curves), "</svg>"])
+
+
+def _legend(curves: Sequence[Curve]) -> Iterable[str]:
+    step = (_WIDTH - _LEFT) / len(curves)
+    for index, curve in enumerate(curves):
+        x = _LEFT + index * step
+        yield marker(index, f"e{index % _SERIES} dot", x + 5, _HEIGHT - 10)
+        yield svg.text(x + 16, _HEIGHT - 6, f"{curve.letter}  {shortened(curve, int(step / 8))}")
+
+
+def shortened(curve: Curve, width: int) -> str:
+    """Title or id in at most `width` characters."""
+    said = curve.title or curve.name
+    return said if len(said) <= width else said[: max(1, width - 1)] + "…"

@@ -1,0 +1,147 @@
+"""What sessions were made under, and which of it differs: conditions that spoil a comparison, apart from what it is about.
+
+A *condition* (machine, kernel limits, versions, how users wait) is warned about loudly. The *subject* (target, its parameters,
+label, profile) is what one compares for, and told plainly. Tasks are subject between two profiles, a condition within one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...model.events import Header
+
+MISSING = "–"
+_SAME_MEMORY = 0.01
+"""Share by which memory may differ on one machine: kernels reserve more or less of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """One thing that is not the same everywhere: its name, and a text for each curve."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Under what a curve was made: the session's header, and its epoch's parameters."""
+
+    header: Header
+    params: Mapping[str, Any]
+
+
+def conditions(made: Sequence[Made]) -> tuple[Differing, ...]:
+    """What differs although it should not."""
+    host: list[tuple[str, Callable[[Made], Any]]] = [
+        ("host", lambda each: each.header.host.name),
+        ("system", lambda each: each.header.host.system),
+        ("kernel", lambda each: each.header.host.kernel),
+        ("CPU", lambda each: each.header.host.cpu_model),
+        ("cores", lambda each: each.header.host.cpus),
+        ("cores by cgroup", lambda each: each.header.host.cgroup_cpus),
+        ("file descriptors", lambda each: each.header.host.fds_limit),
+        ("port range", lambda each: each.header.host.port_range),
+        ("ports reserved", lambda each: each.header.host.ports_reserved),
+        ("port capacity", lambda each: each.header.host.ports_capacity),
+        ("tcp_tw_reuse", lambda each: each.header.host.tcp_tw_reuse),
+        ("somaxconn", lambda each: each.header.host.somaxconn),
+        ("recorded by", lambda each: each.header.source or "capexplorer"),
+        ("engine", lambda each: _engine(each.header)),
+        ("client", lambda each: _users(each).get("client")),
+        ("wait", lambda each: _wait(_users(each).get("wait_s"))),
+        ("keep-alive", lambda each: _users(each).get("keep_alive")),
+        ("timeout", lambda each: _users(each).get("timeout_s")),
+        ("counted as work", lambda each: _plain(each.header.profile.get("work"))),
+    ]
+    rows = [row for name, read in host if (row := _differing(name, [read(each) for each in made]))]
+    rows += _memory(made)
+    if len({_profile(each) for each in made}) == 1:
+        rows += _tasks(made)
+    return tuple(rows + _by_key("version of ", [each.header.versions for each in made]))
+
+
+def subject(made: Sequence[Made]) -> tuple[Differing, ...]:
+    """What the comparison is about."""
+    plain: list[tuple[str, Callable[[Made], Any]]] = [
+        ("label", lambda each: each.header.label),
+        ("profile", _profile),
+        ("target", lambda each: each.header.target.name),
+        ("address", lambda each: None if each.header.target.command else each.header.target.url),
+    ]
+    rows = [row for name, read in plain if (row := _differing(name, [read(each) for each in made]))]
+    if len({_profile(each) for each in made}) > 1:
+        rows += _tasks(made)
+    return tuple(rows + _by_key("", [each.params for each in made]))
+
+
+def _differing(name: str, values: Sequence[Any]) -> Differing | None:
+    said = tuple(_said(value) for value in values)
+    return Differing(name, said) if len(set(said)) > 1 else None
+
+
+def _by_key(prefix: str, dicts: Sequence[Mapping[str, Any]]) -> list[Differing]:
+    keys = sorted({key for each in dicts for key in each})
+    return [row for key in keys if (row := _differing(f"{prefix}{key}", [each.get(key) for each in dicts]))]
+
+
+def _memory(made: Sequence[Made]) -> list[Differing]:
+    sizes = [each.header.host.memory_bytes for each in made]
+    known = [size for size in sizes if size is not None]
+    if len(known) in (0, len(sizes)) and (not known or max(known) - min(known) <= _SAME_MEMORY * max(known)):
+        return []
+    return [Differing("memory", tuple(MISSING if size is None else f"{size / 2**30:.1f} GiB" for size in sizes))]
+
+
+def _tasks(made: Sequence[Made]) -> list[Differing]:
+    row = _differing("requests and weights", [_task_list(_users(each)) for each in made])
+    return [row] if row else []
+
+
+def _profile(made: Made) -> Any:
+    return made.header.profile.get("name") or made.header.profile.get("title")
+
+
+def _users(made: Made) -> Mapping[str, Any]:
+    users = made.header.profile.get("users")
+    return users if isinstance(users, Mapping) else {}
+
+
+def _task_list(users: Mapping[str, Any]) -> str | None:
+    if users.get("locustfile"):
+        return str(users["locustfile"])
+    tasks = users.get("task")
+    known = [task for task in tasks if isinstance(task, Mapping)] if isinstance(tasks, Sequence) else []
+    return ", ".join(f"{task.get('method', 'GET')} {task.get('name')} x{task.get('weight', 1)}" for task in known) or None
+
+
+def _wait(wait: Any) -> Any:
+    """`between 0.1-0.5 s` for the one kind that is given."""
+    if not isinstance(wait, Mapping):
+        return wait
+    given = [(kind, value) for kind, value in wait.items() if value is not None]
+    return ", ".join(f"{kind.replace('_', ' ')} {_said(value)}" for kind, value in given) or None
+
+
+def _engine(header: Header) -> str:
+    mode = header.engine.mode or MISSING
+    return f"{mode}, {header.engine.workers} workers" if header.engine.workers else mode
+
+
+def _plain(value: Any) -> str | None:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False) if value else None
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, (list, tuple)):
+        return "-".join(_said(each) for each in value)
+    return str(value)

@@ -1,0 +1,120 @@
+"""`--fail-if "p95@50>10%"`: conditions that end a build. One that cannot be judged is an error, never a pass."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...errors import InputError
+from ...toml import nearest
+from . import wording
+from .comparison import Comparison, Pair
+from .difference import Difference
+
+NAMES = ("knee", "capacity", "goodput", "p50", "p95", "p99", "failure_ratio")
+OF_THE_CURVE = ("knee", "capacity")
+
+OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+HELP = """A condition is FIGURE[@USERS] OP PERCENT: FIGURE is one of knee, capacity,
+goodput, p50, p95, p99, failure_ratio, OP one of < <= > >=. PERCENT is the
+change against the first session: "goodput<-5%" holds when goodput fell by
+more than 5%, "p95@50>10%" when p95 at 50 users rose by more than 10%.
+Without @USERS: at any user count in common. For failure_ratio PERCENT is in
+percentage points. A condition ends with exit code 3 only when the difference
+is beyond noise too, and not what the client classes cost by themselves. One
+that cannot be judged is an error: exit code 2."""
+
+_GRAMMAR = re.compile(
+    r"\s*(?P<figure>\w+)\s*(?:@\s*(?P<users>\d+))?\s*(?P<op><=|>=|<|>)\s*(?P<percent>[+-]?\d+(?:\.\d+)?)\s*%\s*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What was asked."""
+
+    text: str
+    figure: str
+    op: str
+    limit: float
+    """A ratio: 0.05 is 5%."""
+    users: int | None = None
+
+    def holds(self, one: Difference) -> bool | None:
+        """Whether the change is over the limit; None where there is no change to tell."""
+        size = one.change if self.figure == "failure_ratio" else one.ratio
+        if size is None:  # from zero to something: more than any limit
+            size = None if one.change is None else float("inf") if one.change > 0 else float("-inf")
+        return None if size is None else OPERATORS[self.op](size, self.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Of one condition: lines for stderr."""
+
+    failed: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    excused: tuple[str, ...] = ()
+    """Over the limit, but within noise or the client's."""
+
+
+def parse(text: str) -> Condition:
+    """Raises InputError with the grammar, or with the nearest figure."""
+    found = _GRAMMAR.fullmatch(text)
+    if found is None:
+        raise InputError(f'--fail-if: expected FIGURE[@USERS] OP PERCENT such as "knee<-5%" or "p95@50>10%", got {text!r}')
+    figure, users = found["figure"], found["users"]
+    if figure not in NAMES:
+        raise InputError(f"--fail-if: {text!r}: no figure `{figure}`; {nearest(figure, NAMES)}")
+    if users is not None and figure in OF_THE_CURVE:
+        raise InputError(f"--fail-if: {text!r}: {figure} is of the whole curve, so without @{users}")
+    return Condition(text.strip(), figure, found["op"], float(found["percent"]) / 100, int(users) if users else None)
+
+
+def judge(condition: Condition, comparison: Comparison) -> Outcome:
+    """One condition over every pair."""
+    outcomes = [_of_pair(condition, pair) for pair in comparison.pairs]
+    return Outcome(
+        tuple(line for each in outcomes for line in each.failed),
+        tuple(line for each in outcomes for line in each.unjudged),
+        tuple(line for each in outcomes for line in each.excused),
+    )
+
+
+def _of_pair(condition: Condition, pair: Pair) -> Outcome:
+    who = f"{condition.text}: {pair.after.letter} against {pair.before.letter}"
+    places = _places(condition, pair)
+    if not places:
+        where = "no user count" if condition.users is None else f"{condition.users} users is no settled level"
+        return Outcome(unjudged=(f"{who}: cannot be judged: {where} in common",))
+    measured = [(at, one, holds) for at, one in places if (holds := condition.holds(one)) is not None]
+    if not measured:
+        lacking = [curve.letter for curve, side in ((pair.before, "before"), (pair.after, "after"))
+                   if all(getattr(one, side).value is None for _, one in places)]  # fmt: skip
+        in_which = f" in {' and '.join(lacking)}" if lacking else ""
+        return Outcome(unjudged=(f"{who}: cannot be judged: {condition.figure} was not measured{in_which}",))
+    over = [(at, one) for at, one, is_over in measured if is_over]
+    failed = tuple(f"{who}: holds{at}: {_told(one)}" for at, one in over if one.counts)
+    unknown = tuple(
+        f"{who}: cannot be judged{at}: {_told(one)}" for at, one in over if one.judgement in ("unknown", "partly_client")
+    )
+    excused = tuple(f"{who}: does not count{at}: {_told(one)}" for at, one in over if one.judgement in ("within", "client"))
+    return Outcome(failed, unknown, excused)
+
+
+def _places(condition: Condition, pair: Pair) -> Sequence[tuple[str, Difference]]:
+    """(where, difference): of the curve, of one level, or of each."""
+    if condition.figure in OF_THE_CURVE:
+        return [("", one) for one in pair.knee if one.figure == condition.figure]
+    levels = [level for level in pair.levels if condition.users in (None, level.users)]
+    return [(f" at {level.users} users", level[condition.figure]) for level in levels]
+
+
+def _told(one: Difference) -> str:
+    before, after = wording.value(one.figure, one.before.value), wording.value(one.figure, one.after.value)
+    return f"{before} to {after} ({wording.ratio(one)}), {wording.judgement(one)}"

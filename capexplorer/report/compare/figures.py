@@ -1,0 +1,41 @@
+"""The figures that are compared, once: their names, units, and which way is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One column of a level."""
+
+    name: str
+    title: str
+    unit: str
+    better: Literal[-1, 0, 1]
+    """1: more is better; -1: less is; 0: neither by itself."""
+
+    @property
+    def told(self) -> str:
+        """Title and unit: `goodput/s`, `p95 ms`."""
+        return f"{self.title}{self.unit}" if self.unit == "/s" else f"{self.title} {self.unit}"
+
+
+LEVEL_FIGURES = (
+    Figure("goodput", "goodput", "/s", 1),
+    Figure("throughput", "throughput", "/s", 0),
+    Figure("mean", "mean", "ms", -1),
+    Figure("p50", "p50", "ms", -1),
+    Figure("p95", "p95", "ms", -1),
+    Figure("p99", "p99", "ms", -1),
+    Figure("failure_ratio", "failed", "%", -1),
+    Figure("target_cpu", "target CPU", "cores", 0),
+)
+"""Throughput counts failures too, so more of it may be worse (EXPERIMENTS, report 1)."""
+
+KNEE_FIGURES = (Figure("knee", "knee", "users", 1), Figure("capacity", "capacity", "/s", 1))
+
+FIGURES = {figure.name: figure for figure in (*LEVEL_FIGURES, *KNEE_FIGURES)}
+
+LATENCIES = ("mean", "p50", "p95", "p99")

@@ -1,0 +1,94 @@
+"""`compare --format json`: the comparison as a document. Same logs, same bytes. Its keys are a contract."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from . import wording
+from .comparison import Comparison, Curve, MatchedLevel, Pair
+from .difference import Difference
+from .environment import Differing
+from .estimates import Estimate
+
+SCHEMA = "capexplorer.compare/1"
+
+
+def render(comparison: Comparison) -> bytes:
+    """Indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(document(comparison)), indent=2) + b"\n"
+
+
+def document(comparison: Comparison) -> dict[str, Any]:
+    """As plain values. Ratios are ratios (0.05 is 5%), rates a second, latencies ms; null: not measured."""
+    return {
+        "schema": SCHEMA,
+        "sessions": [_curve(curve) for curve in comparison.curves],
+        "conditions": _rows(comparison.conditions, comparison.curves),
+        "subject": _rows(comparison.subject, comparison.curves),
+        "warnings": wording.warnings(comparison),
+        "comparisons": [_pair(pair) for pair in comparison.pairs],
+        "verdict": wording.verdict(comparison),
+    }
+
+
+def _curve(curve: Curve) -> dict[str, Any]:
+    return {
+        "letter": curve.letter,
+        "id": curve.id,
+        "epoch": curve.epoch,
+        "title": curve.title,
+        "label": curve.label,
+        "started_at": curve.started_at,
+        "complete": curve.complete,
+        "client_floor_ms": {name: {"p50": each.p50_ms, "p99": each.p99_ms} for name, each in sorted(curve.floors.items())},
+        "knee": {name: _estimate(each) for name, each in curve.knee.items()} or None,
+        "levels": [
+            {"users": point.users, "pooled": point.levels, **{name: _estimate(each) for name, each in point.figures.items()}}
+            for point in curve.points
+        ],
+        "unsettled_users": list(curve.unsettled),
+    }
+
+
+def _rows(rows: Sequence[Differing], curves: Sequence[Curve]) -> list[dict[str, Any]]:
+    return [{"name": row.name, "values": dict(zip((c.letter for c in curves), row.values, strict=True))} for row in rows]
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    return {
+        "before": pair.before.letter,
+        "after": pair.after.letter,
+        "clients": list(pair.clients) if pair.clients else None,
+        "levels": [_level(level) for level in pair.levels],
+        "users_only_before": list(pair.only_before),
+        "users_only_after": list(pair.only_after),
+        **{one.figure: _difference(one) for one in pair.knee},
+    }
+
+
+def _level(level: MatchedLevel) -> dict[str, Any]:
+    return {"users": level.users, **{one.figure: _difference(one) for one in level.differences}}
+
+
+def _difference(one: Difference) -> dict[str, Any]:
+    return {
+        "before": _estimate(one.before),
+        "after": _estimate(one.after),
+        "change": _rounded(one.change),
+        "ratio": _rounded(one.ratio),
+        "noise": _rounded(one.noise),
+        "judgement": one.judgement,
+        "better": one.better,
+        "floor_change_ms": _rounded(one.floor_change_ms),
+    }
+
+
+def _estimate(estimate: Estimate) -> dict[str, float | None]:
+    return {"value": _rounded(estimate.value), "se": _rounded(estimate.se)}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)

@@ -1,0 +1,100 @@
+"""`compare --format md`: for a pull request or a ticket. Text from sessions is escaped; reads as plain text too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..escaping import markdown as escaped
+from . import wording
+from .comparison import Comparison, Curve, MatchedLevel, Pair
+from .difference import Difference
+from .environment import Differing
+from .figures import FIGURES
+
+
+def render(comparison: Comparison) -> bytes:
+    """The whole page."""
+    lines = ["# Comparison", "", f"**{escaped(wording.verdict(comparison))}**", ""]
+    for warning in wording.warnings(comparison):
+        lines += [f"> **Warning:** {escaped(warning)}", ""]
+    lines += _conditions(comparison)
+    lines += ["## Sessions", "", *_sessions(comparison), ""]
+    for pair in comparison.pairs:
+        lines += _pair(pair)
+    lines += [escaped(wording.NOISE), ""]
+    return "\n".join(lines).encode()
+
+
+def _conditions(comparison: Comparison) -> list[str]:
+    lines = []
+    for title, rows in (
+        ("## Conditions that differ", comparison.conditions),
+        ("## What is compared", comparison.subject),
+    ):
+        if rows:
+            lines += [title, "", *_differing(rows, comparison.curves), ""]
+    return lines
+
+
+def _differing(rows: Sequence[Differing], curves: Sequence[Curve]) -> list[str]:
+    head = ["", *(curve.letter for curve in curves)]
+    return [*_header(head, left=1 + len(curves)), *(_row([row.name, *row.values]) for row in rows)]
+
+
+def _sessions(comparison: Comparison) -> list[str]:
+    lines = _header(["", "session", "began", "client by itself", "knee", "settled user counts", "not settled"], left=7)
+    for curve in comparison.curves:
+        counts = ", ".join(f"{point.users}" + (f" (x{point.levels})" if point.levels > 1 else "") for point in curve.points)
+        cells = [curve.letter, wording.curve(curve), wording.began(curve), wording.floors(curve), wording.knee(curve)]
+        lines.append(_row([*cells, counts or wording.MISSING, _counts(curve.unsettled)]))
+    return lines
+
+
+def _pair(pair: Pair) -> list[str]:
+    before, after = pair.before.letter, pair.after.letter
+    lines = [f"## {after} against {before}", ""]
+    if pair.levels:
+        lines += _header(["users", "figure", before, after, "change", "%", "noise", "judgement"], left=2, last_left=True)
+        lines += [_row(cells) for level in pair.levels for cells in _level(level)]
+        lines.append("")
+    if any(one.judgement != "not_measured" for one in pair.knee):
+        lines += _header(["", before, after, "change", "%", "noise", "judgement"], left=1, last_left=True)
+        lines += [_row([_title(one), *_cells(one)]) for one in pair.knee]
+        lines.append("")
+    for letter, counts in ((before, pair.only_before), (after, pair.only_after)):
+        if counts:
+            lines += [f"Settled only in {letter}: {_counts(counts)} users.", ""]
+    return lines
+
+
+def _level(level: MatchedLevel) -> Iterable[list[str]]:
+    shown = str(level.users)
+    for one in level.differences:
+        if one.judgement == "not_measured" and one.before.value is None and one.after.value is None:
+            continue
+        yield [shown, _title(one), *_cells(one)]
+        shown = ""
+
+
+def _title(one: Difference) -> str:
+    return FIGURES[one.figure].told
+
+
+def _cells(one: Difference) -> list[str]:
+    before, after = (wording.value(one.figure, each.value) for each in (one.before, one.after))
+    return [before, after, wording.change(one), wording.ratio(one), wording.noise(one), wording.judgement(one)]
+
+
+def _counts(counts: Sequence[int]) -> str:
+    return ", ".join(map(str, counts)) or wording.MISSING
+
+
+def _header(titles: Sequence[str], *, left: int, last_left: bool = False) -> list[str]:
+    """The first `left` columns (and the last) to the left, figures to the right."""
+    last = len(titles) - 1
+    marks = ["---" if index < left or (last_left and index == last) else "---:" for index in range(len(titles))]
+    return [_row(titles), "| " + " | ".join(marks) + " |"]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(escaped(cell) for cell in cells) + " |"

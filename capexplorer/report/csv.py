@@ -1,0 +1,73 @@
+"""`export --format csv`: levels.csv, a line a level (or bin of a ramp), and seconds.csv, a line a tick. Columns: docs/exports.md.
+
+Empty: not measured. Numbers have a decimal point and no separators; lines end in CR LF (RFC 4180).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+
+from ..model.timeline import COLUMNS, Timeline
+from .escaping import cell
+from .summary import summarise
+
+_WHOLE = ("level", "users", "wanted", "settled")
+
+
+def render(timeline: Timeline) -> dict[str, bytes]:
+    """Both files."""
+    return {"levels.csv": levels(timeline), "seconds.csv": seconds(timeline)}
+
+
+def levels(timeline: Timeline) -> bytes:
+    """The summary's levels, flat: `latency_ms.p50` is `latency_p50_ms`. Endpoints are left to `json`."""
+    rows = [_flat(level) for level in summarise(timeline)["levels"]]
+    return table(rows[0] if rows else LEVEL_COLUMNS, (row.values() for row in rows))
+
+
+LEVEL_COLUMNS = (
+    "index", "epoch", "users", "by", "kind", "started_s", "settled_s", "ended_s", "settled",
+    "requests", "failures", "failure_ratio", "failures_while_unsettled",
+    "throughput_rps", "goodput_rps", "goodput_se_rps",
+    "latency_min_ms", "latency_mean_ms", "latency_p50_ms", "latency_p90_ms", "latency_p95_ms", "latency_p99_ms",
+    "latency_p999_ms", "latency_max_ms",
+    "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m", "generator_cpu_ratio", "loop_lag_p99_ms",
+    "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
+)  # fmt: skip
+
+
+def _flat(level: dict[str, object]) -> dict[str, object]:
+    latency = level["latency_ms"]
+    assert isinstance(latency, dict)
+    flat = {**level, **{f"latency_{name}_ms": value for name, value in latency.items()}}
+    return {name: flat[name] for name in LEVEL_COLUMNS}
+
+
+def seconds(timeline: Timeline) -> bytes:
+    """The timeline's columns as they are. Rates count all requests, warm-up included: what the wire saw."""
+    columns = [timeline.columns[name][: len(timeline)] for name in COLUMNS]
+    whole = [name in _WHOLE for name in COLUMNS]
+    ticks = zip(*columns, strict=True)
+    return table(COLUMNS, ([_tick(value, exact) for value, exact in zip(tick, whole, strict=True)] for tick in ticks))
+
+
+def _tick(value: float, whole: bool) -> float | int | None:
+    if math.isnan(value):
+        return None
+    return int(value) if whole or value == int(value) else round(value, 6)
+
+
+def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
+    """A CSV file; texts among the cells cannot become formulas."""
+    written = io.StringIO(newline="")
+    writer = csv.writer(written)
+    writer.writerow(titles)
+    writer.writerows(_cells(row) for row in rows)
+    return written.getvalue().encode("utf-8", "replace")
+
+
+def _cells(row: Iterable[object]) -> Sequence[object]:
+    return [cell(each) if isinstance(each, str) else int(each) if isinstance(each, bool) else each for each in row]

@@ -1,0 +1,95 @@
+"""Under which conditions a session was recorded: what the header holds, as lines for a table."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..model.events import Header, HostFacts, Target
+from ..model.timeline import Timeline
+from .figures import number, size
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line. `foreign`: written by people or programs; else figures of ours."""
+
+    name: str
+    value: str
+    foreign: bool = False
+
+
+def environment(timeline: Timeline) -> list[Fact]:
+    """What was measured of it; what is not known is left out, but for the host's facts, which say so."""
+    header = timeline.header
+    if header is None:
+        return []
+    return [*_session(header), *_target(header, timeline), *_load(header), *_host(header.host), *_versions(header)]
+
+
+def _session(header: Header) -> Iterator[Fact]:
+    yield Fact("session", header.id, foreign=True)
+    if header.started_at:
+        yield Fact("started", header.started_at, foreign=True)
+    if header.source:
+        yield Fact("imported", header.source, foreign=True)
+    if header.label:
+        yield Fact("label", header.label, foreign=True)
+
+
+def _target(header: Header, timeline: Timeline) -> Iterator[Fact]:
+    target = header.target
+    yield Fact("target", target.name, foreign=True)
+    if target.url:
+        yield Fact("URL", target.url, foreign=True)
+    if target.command:
+        yield Fact("command", shlex.join(target.command), foreign=True)
+    restarts = [each for each in timeline.journal if isinstance(each, Target) and each.state == "starting" and each.epoch]
+    if target.params:
+        yield Fact("parameters, epoch 0" if restarts else "parameters", _pairs(target.params), foreign=True)
+    for each in restarts:
+        yield Fact(f"parameters, epoch {each.epoch}", _pairs(each.params), foreign=True)
+
+
+def _load(header: Header) -> Iterator[Fact]:
+    users: dict[str, Any] = header.profile.get("users") or {}
+    waits = {name: value for name, value in (users.get("wait_s") or {}).items() if value is not None}
+    if waits:
+        yield Fact("wait, s", _pairs(waits), foreign=True)
+    if users.get("client"):
+        yield Fact("client", f"{users['client']}, keep-alive {'on' if users.get('keep_alive') else 'off'}", foreign=True)
+    for name, floor in header.client_floor_ms.items():
+        yield Fact(f"floor of {name}, ms", f"p50 {number(floor.p50_ms)}, p99 {number(floor.p99_ms)}")
+    engine = header.engine
+    if engine.mode is not None:
+        yield Fact("engine", engine.mode if engine.mode == "in-process" else f"{engine.mode}: {engine.workers}")
+
+
+def _host(host: HostFacts) -> Iterator[Fact]:
+    if host == HostFacts():
+        yield Fact("host", "not measured")
+        return
+    if host.name:
+        yield Fact("host", host.name, foreign=True)
+    yield Fact("system", " ".join(filter(None, (host.system, host.kernel))) or "not measured", foreign=True)
+    cpus = number(host.cpus) + (f" ({host.cpu_model})" if host.cpu_model else "")
+    yield Fact("cores", cpus + (f", quota {number(host.cgroup_cpus)}" if host.cgroup_cpus else ""), foreign=True)
+    yield Fact("memory", size(host.memory_bytes))
+    ports = f"{host.port_range[0]}–{host.port_range[1]}, " if host.port_range else ""
+    yield Fact("ephemeral ports", f"{ports}{number(host.ports_capacity)} usable, tcp_tw_reuse {number(host.tcp_tw_reuse)}")
+    yield Fact("limits", f"open files {number(host.fds_limit)}, somaxconn {number(host.somaxconn)}")
+
+
+def _versions(header: Header) -> Iterator[Fact]:
+    if header.versions:
+        yield Fact("versions", ", ".join(f"{name} {version}" for name, version in header.versions.items()), foreign=True)
+
+
+def _pairs(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={_value(value)}" for name, value in values.items())
+
+
+def _value(value: Any) -> str:
+    return "–".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

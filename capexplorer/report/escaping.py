@@ -1,0 +1,69 @@
+"""Foreign text made inert, a function a medium: everything that a target, a profile, a log or a user wrote passes here.
+
+Control characters and what steers the direction of text are shown as signs, since neither a browser nor an editor shows them and
+both obey them. Right-to-left text is isolated, so that it cannot reorder what stands beside it.
+"""
+
+from __future__ import annotations
+
+import html as standard
+import re
+import unicodedata
+
+_JOINERS = "\u200c\u200d"
+"""Emoji and Indic scripts need them; they steer nothing."""
+_ISOLATE, _END = "\u2068", "\u2069"
+_MARKDOWN = re.compile(r"([\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|:(?=//)|(?<=www)\.)")
+"""What begins markup inside a line: people read the source too, so nothing more is escaped. Never use at a line's beginning."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def visible(text: str) -> str:
+    """One line in which nothing is hidden: ESC becomes ␛, a right-to-left override <U+202E>."""
+    return "".join(map(_sign, unicodedata.normalize("NFC", text)))
+
+
+def _sign(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    category = unicodedata.category(character)
+    if character not in _JOINERS and (category[0] == "C" or category in ("Zl", "Zp")):
+        return f"<U+{code:04X}>"
+    return character
+
+
+def html(text: str) -> str:
+    """For an element's text or a quoted attribute."""
+    return standard.escape(visible(text))
+
+
+def foreign(text: str) -> str:
+    """For an element's text, isolated: `<bdi>`."""
+    return f"<bdi>{html(text)}</bdi>"
+
+
+def markdown(text: str) -> str:
+    """For running text or a table's cell: no markup, no link, no mention (a word joiner stands behind each @)."""
+    escaped = _MARKDOWN.sub(r"\\\1", _isolated(visible(text)))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u2060")
+
+
+def code(text: str) -> str:
+    """As a code span for Markdown, a table's cell included: what people or programs wrote stands as they wrote it."""
+    shown = _isolated(visible(text)).replace("|", "\\|")
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    space = " " if not shown.strip() or shown[0] in "` " or shown[-1] in "` " else ""
+    return f"{fence}{space}{shown}{space}{fence}"
+
+
+def cell(text: str) -> str:
+    """For a CSV cell: one line, and no formula when a spreadsheet opens it (OWASP, CSV injection)."""
+    shown = visible(text)
+    return f"'{shown}" if shown.startswith(_FORMULA) else shown
+
+
+def _isolated(text: str) -> str:
+    return f"{_ISOLATE}{text}{_END}" if any(unicodedata.bidirectional(each) in ("R", "AL", "AN") for each in text) else text

@@ -1,0 +1,67 @@
+"""Figures as people read them, in Markdown, HTML and pictures. What was not measured is a dash, never a zero."""
+
+from __future__ import annotations
+
+import math
+
+MISSING = "–"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """To `digits` significant digits, but no digit before the point is dropped: 0.0213, 4.07, 5, 12,345."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if value == int(value):
+        return f"{value:,.0f}"
+    rounded = float(f"{value:.{digits - 1}e}")  # first: 9.996 has one digit before the point, 10.0 two
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    return f"{value:,.{decimals}f}"
+
+
+def beside(value: float | None, error: float | None) -> str:
+    """A figure with its error, both to the error's second digit (at most 3 decimals): `141.4 ± 2.1`; `141 ± –` without one."""
+    if value is None:
+        return MISSING
+    if error is None:
+        return f"{number(value)} ± {MISSING}"
+    decimals = 1 if error <= 0 else min(3, max(0, 1 - math.floor(math.log10(error))))
+    return f"{value:,.{decimals}f} ± {error:,.{decimals}f}"
+
+
+def percent(ratio: float | None) -> str:
+    """`0%`, `0.12%`, `34.1%`."""
+    return MISSING if ratio is None else f"{number(100 * ratio)}%"
+
+
+def size(value: float | None) -> str:
+    """Bytes: `142 MiB`."""
+    if value is None:
+        return MISSING
+    unit = "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):  # noqa: B007 - the last one stands
+        if abs(value) < 999.5 or unit == "TiB":
+            break
+        value /= 1024
+    return f"{number(value)} {unit}"
+
+
+def users(value: float) -> str:
+    """A level's name; of a ramp's bin, its mean."""
+    return f"{int(value):,}" if value == int(value) else f"{value:,.1f}"
+
+
+def clock(seconds: float) -> str:
+    """Time since the session began: 01:23, 1:02:03."""
+    whole = int(seconds)
+    hours, rest = divmod(whole, 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60:02}:{rest % 60:02}"
+
+
+def span(seconds: float) -> str:
+    """A length of time: 12 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

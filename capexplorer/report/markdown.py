@@ -1,0 +1,131 @@
+"""`export --format md`: what fits a pull request or a ticket: verdict, capacity picture, levels, marks with advice, environment.
+
+The picture is a file beside it; on a clipboard or a pipe there is none. Foreign text stands in code spans or is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from ..analysis import wording
+from ..model.timeline import Timeline
+from . import figures
+from .capacity import picture
+from .environment import environment
+from .escaping import code, markdown
+from .findings import findings, notes
+from .rows import P95_LEAST, P99_LEAST, LevelRow, epochs, level_rows
+from .summary import summarise
+
+_FEW = f"In parentheses: rests on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
+
+
+def beside(timeline: Timeline, name: str) -> dict[str, bytes]:
+    """The file `name` and its picture."""
+    drawn = picture(timeline)
+    if drawn is None:
+        return {name: render(timeline)}
+    picture_name = f"{name.removesuffix('.md')}-capacity.svg"
+    return {name: render(timeline, picture_name), picture_name: drawn}
+
+
+def render(timeline: Timeline, picture_name: str | None = None) -> bytes:
+    """The report; with a link to a picture of this name."""
+    blocks = [_title(timeline), f"**{markdown(str(summarise(timeline)['verdict']))}**"]
+    if picture_name is not None:
+        blocks.append(f"![Goodput and latency against users]({quote(picture_name)})")
+    blocks += _levels(level_rows(timeline))
+    blocks += _marks(timeline)
+    blocks += _notes(timeline)
+    blocks += _environment(timeline)
+    return ("\n\n".join(blocks) + "\n").encode()
+
+
+def _title(timeline: Timeline) -> str:
+    header = timeline.header
+    if header is None:
+        return "# Capacity"
+    profile = str(header.profile.get("name") or header.target.name)
+    state = "" if timeline.ended is not None else ", not ended: what was known by then"
+    length = figures.span(timeline.last_s)
+    when = f"{code(header.started_at)}, {length}{state}" if header.started_at else "imported"
+    return f"# Capacity of {code(header.target.name)}\n\nprofile {code(profile)}, {when}"
+
+
+def _levels(rows: list[LevelRow]) -> list[str]:
+    if not rows:
+        return []
+    several = len(epochs(rows)) > 1
+    titles = ["users", "settled s", "requests", "goodput /s", "throughput /s", "p50 ms", "p95 ms", "p99 ms", "failures"]
+    titles += ["target CPU, cores", "generator lag p99 ms"]
+    lines = [_line(["epoch"] * several + titles), _line(["--:"] * (len(titles) + several))]
+    lines += [_line([str(row.opened.epoch)] * several + _cells(row)) for row in rows]
+    said = ["± is half of the 95% interval by batch means."]
+    said += [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
+    said += ["Rows with a tilde are bins of a ramp."] if any(row.kind == "ramp" for row in rows) else []
+    return ["## Levels", "\n".join(lines), " ".join(said)]
+
+
+def _cells(row: LevelRow) -> list[str]:
+    shown, latency = row.figures, row.figures.latency_ms
+    return [
+        ("~ " if row.kind == "ramp" else "") + figures.users(row.users),
+        figures.number(row.settled_seconds) if shown.settled else "not settled",
+        figures.number(row.requests),
+        figures.beside(shown.goodput_rps, row.goodput_error_rps),
+        figures.number(shown.throughput_rps),
+        figures.number(latency.p50),
+        _uncertain(latency.p95, row.few_for_p95),
+        _uncertain(latency.p99, row.few_for_p99),
+        _failures(row),
+        figures.number(shown.target_cpu_ratio),
+        figures.number(shown.loop_lag_p99_ms),
+    ]
+
+
+def _uncertain(value: float | None, few: bool) -> str:
+    return f"({figures.number(value)})" if few and value is not None else figures.number(value)
+
+
+def _failures(row: LevelRow) -> str:
+    if not row.figures.settled:
+        unsettled = row.figures.failures_while_unsettled
+        return f"{unsettled:,} unsettled" if unsettled else figures.MISSING
+    return figures.percent(row.figures.failure_ratio)
+
+
+def _marks(timeline: Timeline) -> list[str]:
+    found = findings(timeline)
+    lines = []
+    for each in found:
+        evidence = f": {markdown(each.evidence)}" if each.evidence else ""
+        advice = f"\n  Advice: {markdown(each.advice)}" if each.advice else ""
+        lines.append(f"- **{markdown(each.said)}**{evidence}{advice}")
+    return [*(["## Marks", "\n".join(lines)] if lines else []), *_reanalysed(timeline)]
+
+
+def _reanalysed(timeline: Timeline) -> list[str]:
+    event = timeline.reanalysed
+    if event is None:
+        return []
+    said = [f"These are not the marks as recorded: {markdown(wording.reanalysed(event))}."]
+    return ["\n".join([*said, *(f"- {markdown(wording.change(each))}" for each in event.changes)])]
+
+
+def _notes(timeline: Timeline) -> list[str]:
+    lines = [f"- {figures.clock(note.t_s)} {code(note.text)}" for note in notes(timeline)]
+    return ["## Notes", "\n".join(lines)] if lines else []
+
+
+def _environment(timeline: Timeline) -> list[str]:
+    facts = environment(timeline)
+    if not facts:
+        return []
+    lines = [_line(["", "environment"]), _line([":--", ":--"])]
+    lines += [_line([markdown(fact.name), code(fact.value) if fact.foreign else markdown(fact.value)]) for fact in facts]
+    return ["## Environment", "\n".join(lines)]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,205 @@
+"""`--redact`: events without names of hosts, addresses and paths of files. Before anything is folded, so no format has them.
+
+Known names (the machine's, the target's, those of `allow_hosts`) go wherever they stand as a word; addresses, URLs' hosts and
+paths of files go by their look. Endpoint names stay, since a report is about them, but not a host in one. Secrets never were in
+the log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from ..model.events import (
+    Command,
+    Ended,
+    EndpointTick,
+    Event,
+    FailureSignature,
+    FailureTick,
+    Header,
+    LevelClosed,
+    LevelEndpoint,
+    Log,
+    Mark,
+    MarkChange,
+    Note,
+    Reanalysed,
+    Sample,
+    Target,
+    TargetFacts,
+    Unknown,
+)
+from ..model.readings import PortsReading
+
+HOST, ADDRESS, PATH = "redacted-host", "redacted-address", "redacted-path"
+
+_SCHEME = re.compile(r"\b([a-z][a-z0-9+.-]{0,20}://)([^\s/?#\"'<>@]*@)?(\[[^\]\s]*\]|[^\s/?#:\"'<>]+)", re.IGNORECASE)
+_NAMED = re.compile(r"((?<![\w\-])(?:host|hostname|server|address)\s*[=:]\s*[\"']?)([a-z][\w.\-]*)", re.IGNORECASE)
+_IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)")
+_IPV6 = re.compile(
+    r"(?<![\w:.])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){7})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])", re.IGNORECASE
+)
+_HOST_PORT = re.compile(r"(?<![\w./\-])[a-z][\w\-]*(?:(?:\.[\w\-]+)+(?=:\d{2,5}(?!\d))|(?=:\d{4,5}(?!\d)))", re.IGNORECASE)
+_DOMAIN = re.compile(
+    r"(?<![\w.\-])(?:[a-z0-9](?:[\w\-]*[a-z0-9])?\.)+"
+    r"(?:com|net|org|io|dev|app|cloud|internal|intranet|local|localdomain|lan|corp|home|arpa|eu|de|uk|fr|ch|at|nl|us|cn|jp)(?![\w\-])",
+    re.IGNORECASE,
+)
+"""Without a port, names with a dot look like those of exceptions: only common endings tell them apart."""
+_UNIX_PATH = re.compile(r"(?<![\w/\]])(?:~[\w.\-]*|\.{1,2})?(?:/(?=[\w.~@+\-])[\w.~@+,=%\-]+){2,}/?")
+_HOME = re.compile(r"(?<![\w/])/(?:home|root|tmp|work|srv|opt|usr|var|etc|mnt|Users)(?![\w\-])")
+_WINDOWS_PATH = re.compile(r"(?<![\w])(?:[A-Za-z]:\\|\\\\)[^\s\"'<>|]+")
+_Each = TypeVar("_Each", EndpointTick, LevelEndpoint)
+_Value = TypeVar("_Value")
+
+_LOCAL = ("localhost",)
+"""Tells nothing, and reads better."""
+
+
+def redacted(events: Iterable[Event]) -> Iterator[Event]:
+    """The same events; the header must come first."""
+    text: Callable[[str], str] = _redactor(())
+    for event in events:
+        if isinstance(event, Header):
+            text = _redactor(_names(event))
+        yield _event(event, text)
+
+
+def _names(header: Header) -> tuple[str, ...]:
+    """Words that name a host, the longest first, so that none is cut in two."""
+    guards: dict[str, Any] = header.profile.get("guards") or {}
+    found = {header.host.name or "", urlsplit(header.target.url).hostname or "", *map(str, guards.get("allow_hosts") or ())}
+    found |= {name.partition(".")[0] for name in found if not name.replace(".", "").isdigit()}
+    return tuple(sorted((name for name in found if name and name not in _LOCAL), key=lambda name: (-len(name), name)))
+
+
+def _redactor(names: tuple[str, ...]) -> Callable[[str], str]:
+    known = re.compile(rf"(?<![\w\-])(?:{'|'.join(map(re.escape, names))})(?![\w\-])", re.IGNORECASE) if names else None
+
+    @lru_cache(maxsize=4096)
+    def text(said: str) -> str:
+        said = _SCHEME.sub(lambda found: found[1] + (found[3] if found[3].lower() in _LOCAL else HOST), said)
+        said = _WINDOWS_PATH.sub(PATH, said)
+        said = _UNIX_PATH.sub(PATH, said)
+        said = _HOME.sub(PATH, said)
+        return hosts(said)
+
+    def hosts(said: str) -> str:
+        said = _NAMED.sub(lambda found: found[1] + HOST, said)
+        said = _IPV6.sub(ADDRESS, _IPV4.sub(ADDRESS, said))
+        said = _HOST_PORT.sub(lambda found: found[0] if found[0].lower() in _LOCAL else HOST, _DOMAIN.sub(HOST, said))
+        return known.sub(HOST, said) if known else said
+
+    return text
+
+
+def _endpoint_name(name: str, text: Callable[[str], str]) -> str:
+    """A path of the service is no path of a file: only a host before it goes."""
+    scheme = _SCHEME.match(name)
+    return name if name.startswith("/") else f"{text(scheme[0])}{name[scheme.end() :]}" if scheme else text(name)
+
+
+def _event(event: Event, text: Callable[[str], str]) -> Event:
+    match event:
+        case Header():
+            return _header(event, text)
+        case Sample():
+            return _sample(event, text)
+        case LevelClosed():
+            bins = tuple(replace(each, endpoints=_endpoints(each.endpoints, text)) for each in event.bins)
+            return replace(event, endpoints=_endpoints(event.endpoints, text), bins=bins)
+        case Mark():
+            return replace(event, evidence=_plain(event.evidence, text), advice=text(event.advice))
+        case Reanalysed():
+            return replace(event, changes=tuple(_change(each, text) for each in event.changes))
+        case Note() | Log():
+            return replace(event, text=text(event.text))
+        case Command():
+            return replace(event, args=_plain(event.args, text))
+        case Target():
+            output = tuple(map(text, event.output))
+            return replace(event, reason=text(event.reason or "") or None, params=_plain(event.params, text), output=output)
+        case Ended():
+            return replace(event, reason=text(event.reason))
+        case Unknown():
+            return replace(event, fields=_plain(event.fields, text))
+        case _:
+            return event
+
+
+def _change(change: MarkChange, text: Callable[[str], str]) -> MarkChange:
+    recorded, found = (None if mark is None else _event(mark, text) for mark in (change.recorded, change.found))
+    figures = [replace(each, recorded=_plain(each.recorded, text), found=_plain(each.found, text)) for each in change.figures]
+    return replace(change, recorded=recorded, found=found, figures=tuple(figures))
+
+
+def _header(header: Header, text: Callable[[str], str]) -> Header:
+    target = header.target
+    facts = TargetFacts(
+        name=text(target.name),
+        url=text(target.url),
+        command=tuple(map(text, target.command)),
+        params=_plain(target.params, text),
+    )
+    label = None if header.label is None else text(header.label)
+    return replace(
+        header,
+        label=label,
+        source=None if header.source is None else text(header.source),
+        profile=_profile(header.profile, text),
+        target=facts,
+        host=replace(header.host, name=None),
+        id=text(header.id),
+    )
+
+
+def _profile(profile: dict[str, Any], text: Callable[[str], str]) -> dict[str, Any]:
+    """Its title lists endpoints, which are no files."""
+    kept = {"title": _known_only(str(profile["title"]), text)} if profile.get("title") else {}
+    return {**_plain(profile, text), **kept}
+
+
+def _known_only(said: str, text: Callable[[str], str]) -> str:
+    return " ".join(word if re.fullmatch(r"/[\w{}\-]+[,;:]?", word) else text(word) for word in said.split(" "))
+
+
+def _sample(sample: Sample, text: Callable[[str], str]) -> Sample:
+    endpoints: tuple[EndpointTick, ...] = _endpoints(sample.endpoints, text)
+    failures = tuple(_failure(each, text) for each in sample.failures)
+    ports = sample.ports
+    if ports is not None and ports.destination is not None:
+        ports = _portless(ports)
+    return replace(sample, endpoints=endpoints, failures=failures, ports=ports)
+
+
+def _portless(ports: PortsReading) -> PortsReading:
+    return replace(ports, destination=ADDRESS)
+
+
+def _failure(tick: FailureTick, text: Callable[[str], str]) -> FailureTick:
+    signature: FailureSignature = replace(tick.signature, text=text(tick.signature.text))
+    return replace(tick, name=_endpoint_name(tick.name, text), signature=signature)
+
+
+def _endpoints(endpoints: tuple[_Each, ...], text: Callable[[str], str]) -> tuple[_Each, ...]:
+    return tuple(
+        each if (name := _endpoint_name(each.name, text)) == each.name else replace(each, name=name) for each in endpoints
+    )
+
+
+def _plain(value: _Value, text: Callable[[str], str]) -> _Value:
+    found: Any = value
+    if isinstance(found, str):
+        found = text(found)
+    elif isinstance(found, dict):
+        found = {(text(key) if isinstance(key, str) else key): _plain(each, text) for key, each in found.items()}
+    elif isinstance(found, list | tuple):
+        found = type(found)(_plain(each, text) for each in found)
+    result: _Value = found
+    return result

@@ -1,0 +1,82 @@
+"""The lines of every table of levels: one a level, and of a ramp one a bin. Must not format: that is each format's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..model.events import LevelEndpoint, LevelFigures, LevelOpened
+from ..model.timeline import Level, Timeline
+
+Z95 = 1.96
+"""Half a 95% interval in standard errors."""
+
+P95_LEAST, P99_LEAST = 200, 1_000
+"""Values under which a percentile rests on too few (DESIGN section 4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRow:
+    """A level, or one bin of a ramp. Times are seconds of the session."""
+
+    opened: LevelOpened
+    users: float
+    kind: Literal["step", "ramp"]
+    settled_s: float | None
+    ended_s: float
+    """The session's end for a level that is still open."""
+    figures: LevelFigures
+    endpoints: tuple[LevelEndpoint, ...]
+    bin: int | None = None
+    """Number of the bin, of a ramp."""
+
+    @property
+    def successes(self) -> int:
+        """Values that its percentiles rest on."""
+        return self.figures.requests - self.figures.failures
+
+    @property
+    def few_for_p95(self) -> bool:
+        """Its p95 rests on too few values (where values were counted)."""
+        return self.figures.counted and self.successes < P95_LEAST
+
+    @property
+    def few_for_p99(self) -> bool:
+        """The same of its p99."""
+        return self.figures.counted and self.successes < P99_LEAST
+
+    @property
+    def requests(self) -> int | None:
+        """None where the source holds no counts."""
+        return self.figures.requests if self.figures.counted else None
+
+    @property
+    def settled_seconds(self) -> float | None:
+        """How long its figures were taken; None when it never settled, or the source does not tell."""
+        return self.figures.settled_seconds if self.figures.settled and self.figures.counted else None
+
+    @property
+    def goodput_error_rps(self) -> float | None:
+        """Half of the 95% interval."""
+        se_rps = self.figures.goodput_se_rps
+        return None if se_rps is None else Z95 * se_rps
+
+
+def level_rows(timeline: Timeline) -> list[LevelRow]:
+    """In the order of the session."""
+    return [row for level in timeline.levels for row in _rows(level, timeline)]
+
+
+def _rows(level: Level, timeline: Timeline) -> list[LevelRow]:
+    ended_s = level.ended_s if level.ended_s is not None else timeline.last_s
+    if not level.opened.ramp:
+        return [LevelRow(level.opened, level.users, "step", level.settled_s, ended_s, level.figures, level.endpoints)]
+    return [
+        LevelRow(level.opened, each.users, "ramp", level.settled_s, ended_s, each.figures, each.endpoints, number)
+        for number, each in enumerate(level.bins)
+    ]
+
+
+def epochs(rows: list[LevelRow]) -> list[int]:
+    """Epochs that have levels, in order; tables say them when there is more than one."""
+    return sorted({row.opened.epoch for row in rows})

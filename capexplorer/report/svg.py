@@ -1,0 +1,130 @@
+"""The pieces that a picture is drawn from, as SVG text with the same bytes every time. Must not know levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from string import Template
+
+from .axis import label, ticks
+from .escaping import html
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Colors:
+    """Literal ones, or a page's `var(--...)`."""
+
+    background: str
+    text: str
+    muted: str
+    grid: str
+    series: tuple[str, ...]
+    alarm: str
+
+
+LIGHT = Colors("#fbfbf9", "#22272b", "#6b7177", "#dcddd8", ("#2c7a34", "#0b66a8", "#a85400", "#7b3fa0"), "#b92525")
+DARK = Colors("#14171a", "#d5d9de", "#8b9197", "#2c3237", ("#7fc784", "#5fb3e6", "#f0a860", "#c39be0"), "#f26d6d")
+"""The screen's own."""
+PAGE = Colors(
+    background="var(--paper)",
+    text="var(--text)",
+    muted="var(--muted)",
+    grid="var(--grid)",
+    series=tuple(f"var(--series-{n})" for n in range(4)),
+    alarm="var(--alarm)",
+)
+"""For a drawing in a page that defines these."""
+
+_RULES = Template(
+    ".paper{fill:$background}text{fill:$text;font:12px system-ui,'Segoe UI','DejaVu Sans',sans-serif}"
+    ".value{fill:$text;stroke:$background;stroke-width:4px;paint-order:stroke}"
+    ".muted{fill:$muted}.title{font-weight:600}.grid{stroke:$grid}.frame{stroke:$muted}"
+    ".linear{stroke:$muted;stroke-dasharray:2 4}"
+    ".band{fill:$alarm;opacity:.12}.knee{stroke:$alarm;stroke-width:1.5;stroke-dasharray:6 3}.alarm{fill:$alarm}"
+    "polyline,line{fill:none}polyline{stroke-width:2;stroke-linejoin:round}.thin{stroke-width:1.25;stroke-dasharray:5 3}"
+    ".hit{fill:transparent;stroke:none}"
+)
+_SERIES = Template(".e$n{stroke:$color}.e$n.dot{fill:$color}.e$n.hollow{fill:$background}.e$n.legend{stroke:none;fill:$color}")
+
+
+def rules(colors: Colors) -> str:
+    """The style sheet of a picture in these colours."""
+    named = {name: getattr(colors, name) for name in ("background", "text", "muted", "grid", "alarm")}
+    series = (_SERIES.substitute(n=n, color=each, background=colors.background) for n, each in enumerate(colors.series))
+    return _RULES.substitute(named) + "".join(series)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One plot: its place in px, and its axes, both from 0."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    x_most: float
+    x_ticks: list[float]
+    y_ticks: list[float]
+
+    def x(self, value: float) -> float:
+        """Its place."""
+        return self.left + self.width * value / self.x_most
+
+    def y(self, value: float) -> float:
+        """Its place."""
+        return self.top + self.height * (1 - value / self.y_ticks[-1])
+
+    @property
+    def bottom(self) -> float:
+        """Where y is 0."""
+        return self.top + self.height
+
+    def axes(self, title: str, x_title: str | None = None) -> Iterable[str]:
+        """Grid, ticks and titles."""
+        right = self.left + self.width
+        for value in self.y_ticks:
+            y = self.y(value)
+            yield line("grid" if value else "frame", (self.left, y), (right, y))
+            yield text(self.left - 8, y + 4, label(value), anchor="end", kind="muted")
+        for value in self.x_ticks:
+            yield text(self.x(value), self.bottom + 17, label(value), anchor="middle", kind="muted")
+        yield text(self.left, self.top - 10, title, kind="title")
+        if x_title:
+            yield text(right, self.bottom + 34, x_title, anchor="end", kind="muted")
+
+
+def panel(left: float, top: float, width: float, height: float, x_most: float, y_most: float) -> Panel:
+    """Up to exactly `x_most`, and to the round tick at or above `y_most`."""
+    x_ticks = [value for value in ticks(x_most, 8) if value <= x_most]
+    return Panel(left, top, width, height, x_most, x_ticks, ticks(y_most, max(2, int(height / 40))))
+
+
+def line(kind: str, begin: Point, end: Point) -> str:
+    """A straight one."""
+    return f'<line class="{kind}" x1="{_px(begin[0])}" y1="{_px(begin[1])}" x2="{_px(end[0])}" y2="{_px(end[1])}"/>'
+
+
+def polyline(kind: str, points: Iterable[Point]) -> str:
+    """Points joined."""
+    return f'<polyline class="{kind}" points="{" ".join(f"{_px(x)},{_px(y)}" for x, y in points)}"/>'
+
+
+def circle(kind: str, at: Point, radius: float) -> str:
+    """A dot."""
+    return f'<circle class="{kind}" cx="{_px(at[0])}" cy="{_px(at[1])}" r="{_px(radius)}"/>'
+
+
+def rectangle(kind: str, left: float, top: float, width: float, height: float) -> str:
+    """An area."""
+    return f'<rect class="{kind}" x="{_px(left)}" y="{_px(top)}" width="{_px(width)}" height="{_px(height)}"/>'
+
+
+def text(x: float, y: float, said: str, *, anchor: str = "start", kind: str = "") -> str:
+    """One line of text; escaped here."""
+    return f'<text x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}" class="{kind}">{html(said)}</text>'
+
+
+def _px(value: float) -> str:
+    return f"{round(value, 1):g}"

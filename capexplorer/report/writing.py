@@ -1,0 +1,116 @@
+"""Reports to disk: whole or not at all, with the permissions that the user's umask gives, and over nothing without leave."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import InputError
+
+Files = Mapping[str, bytes]
+"""Names, without folders, to contents."""
+
+
+def write_file(path: Path, content: bytes, *, force: bool) -> None:
+    """One file. Raises InputError: it exists (without force), or cannot be written."""
+    write_beside(path, {path.name: content}, force=force)
+
+
+def write_beside(path: Path, files: Files, *, force: bool) -> None:
+    """A file and its companions in its folder: none is written when one may not be. The file that `path` names is last."""
+    folder = _folder(path)
+    _refuse(*(folder / name for name in files), force=force)
+    with _told(path):
+        for name in sorted(files, key=lambda name: name == path.name):
+            _replace(folder / name, files[name])
+
+
+def write_folder(path: Path, files: Files, *, force: bool) -> None:
+    """A folder of files. One that holds anything is written into only with force, and what else it holds stays."""
+    _folder(path)
+    with _told(path):
+        if path.is_dir() and any(path.iterdir()):
+            if not force:
+                raise AlreadyThere(f"{path}: exists already and is not empty; --force writes into it")
+            _refuse(*(path / name for name in files), force=True)
+            for name, content in files.items():
+                _replace(path / name, content)
+        elif path.exists() and not path.is_dir():
+            raise InputError(f"{path}: exists and is no folder; this format writes several files")
+        else:
+            _new_folder(path.resolve(), files)
+
+
+def _folder(path: Path) -> Path:
+    folder = path.parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: there is no folder {folder}")
+    return folder
+
+
+def _refuse(*paths: Path, force: bool) -> None:
+    for path in paths:
+        with _told(path):
+            if path.is_dir():
+                raise InputError(f"{path}: is a folder; this format writes a file")
+            if path.exists() and not path.is_file():
+                raise InputError(f"{path}: not a regular file")
+            if path.exists() and not force:
+                raise AlreadyThere(f"{path}: exists already; --force overwrites it")
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """By a new file beside it, so that a reader sees the old one or the new one. A link's target is what is replaced."""
+    path = path.resolve()
+    new = path.with_name(f".{path.name[:200]}.{os.getpid()}.new")
+    try:
+        _create(new, content)
+        os.replace(new, path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def _create(path: Path, content: bytes) -> None:
+    with path.open("xb") as file:  # not mkstemp: its 0600 would stay
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _new_folder(path: Path, files: Files) -> None:
+    """By a new folder beside it; an empty one of that name is replaced."""
+    new = path.with_name(f".{path.name[:200]}.{os.getpid()}.new")
+    new.mkdir()
+    try:
+        for name, content in files.items():
+            _create(new / name, content)
+        if path.is_dir():
+            new.chmod(stat.S_IMODE(path.stat().st_mode))
+        with contextlib.suppress(FileNotFoundError):
+            path.rmdir()  # rename over an empty folder is not everywhere
+        new.rename(path)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+
+
+class AlreadyThere(InputError):
+    """What force would overwrite."""
+
+
+class _told(contextlib.AbstractContextManager[None]):  # noqa: N801 - reads as a word
+    """What the system refuses, in one line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise InputError(f"{self._path}: cannot be written: {error.strerror or error}") from None
+        if isinstance(error, ValueError):  # a NUL in the name
+            raise InputError(f"{str(self._path)!r}: cannot be written: {error}") from None

@@ -1,0 +1,124 @@
+"""Files of other tools as the events of a session: Locust's histories, and tables of levels.
+
+What a file does not hold stays None. The same files give the same events, the session's id included.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+from ... import __version__
+from ...errors import InputError
+from ...model.events import SCHEMA, Ended, Engine, Event, Header, HostFacts, TargetFacts
+from ..names import slug
+from .csv_file import CsvFile, read_csv
+from .history_session import History, LevelWriter, Settling
+from .locust_history import is_history, read_history
+from .stretches import LADDER_LEAST, held_counts
+from .table import is_table, table_events
+
+_HISTORY_LACKS = "it holds no percentiles of a level, no waits, no resources, and no warm-up that could be told apart"
+_TABLE_LACKS = "it holds no times, counts, percentiles or resources; a row stands for a second"
+_SUFFIX = re.compile(r"_stats_history$")
+_OTHERS = {
+    ("type", "name", "request count"): "Locust's totals of a whole run",
+    ("method", "name", "error"): "Locust's failures",
+    ("count", "message", "traceback"): "Locust's exceptions",
+}
+"""What else `--csv` writes, by its first columns."""
+
+
+def imported(paths: Sequence[Path], label: str | None, settling: Settling) -> list[Event]:
+    """All events of the session that these files make: the header first, `ended` last.
+
+    Several histories, in the order in which they began, or one table. Raises InputError: file, line, what was expected.
+    """
+    files = [read_csv(path) for path in paths]
+    for file in files:
+        _refuse_what_is_neither(file)
+    _refuse_twins(files)
+    if any(is_history(file.columns) for file in files):
+        return list(_from_histories(files, label, settling))
+    if len(files) > 1:
+        raise InputError(f"{files[1].path}: a second table; a session is made of one, or of several Locust histories")
+    return list(_from_table(files[0], label))
+
+
+def _from_table(file: CsvFile, label: str | None) -> Iterator[Event]:
+    events = table_events(file)
+    name = file.path.stem
+    source = f"imported from a table of levels ({file.path.name}); {_TABLE_LACKS}"
+    yield _header(name, f"table-{slug(name)}-{file.digest[:8]}", "", label, source)
+    yield from events
+
+
+def _from_histories(files: Sequence[CsvFile], label: str | None, settling: Settling) -> Iterator[Event]:
+    found = sorted(
+        (History(file.path.name, read_history(file), file.notes) for file in files), key=lambda each: each.observations[0].at_s
+    )
+    name = _common_name([_SUFFIX.sub("", Path(each.name).stem) for each in found])
+    digest = hashlib.sha256("".join(sorted(file.digest for file in files)).encode()).hexdigest()
+    began = found[0].began
+    source = f"imported from Locust's history ({', '.join(each.name for each in found)}); {_HISTORY_LACKS}"
+    session_id = f"{began:%Y%m%d-%H%M%S}-{slug(name)}-{digest[:8]}"
+    yield _header(name, session_id, began.isoformat(), label, source, interval_s=_interval_s(found))
+    ladder = len({count for each in found for count in held_counts(each.times_s, each.users)}) >= LADDER_LEAST
+    index, t_s, requests, failures = 0, 0.0, 0, 0
+    for each in found:
+        levels = LevelWriter(each, t_s, index, settling)
+        yield from levels.events(ladder)
+        index, t_s = levels.index, levels.ended_s
+        requests, failures = requests + levels.requests, failures + levels.failures
+    yield Ended(t_s=t_s, reason="imported", requests=requests, failures=failures, levels=index)
+
+
+def _header(name: str, session_id: str, started_at: str, label: str | None, source: str, interval_s: float = 1.0) -> Header:
+    return Header(
+        t_s=0.0,
+        schema=SCHEMA,
+        id=session_id,
+        started_at=started_at,
+        label=label,
+        source=source,
+        versions={"capexplorer": __version__},
+        target=TargetFacts(name=name, url=""),
+        host=HostFacts(),
+        engine=Engine(mode=None, workers=None),
+        interval_s=interval_s,
+    )
+
+
+def _interval_s(histories: Sequence[History]) -> float:
+    times = [each.times_s for each in histories]
+    return float(median(after - before for each in times for before, after in zip(each, each[1:], strict=False)))
+
+
+def _common_name(stems: Sequence[str]) -> str:
+    """`soy-a` of `soy-a-1-users` and `soy-a-8-users`; the first where they have nothing in common."""
+    common = os.path.commonprefix(list(stems)) if len(stems) > 1 else stems[0]
+    return common.rstrip("-_. ") or stems[0] or "history"
+
+
+def _refuse_what_is_neither(file: CsvFile) -> None:
+    columns = [column.lower() for column in file.columns]
+    if is_history(columns) or is_table(file.columns):
+        return
+    other = next((what for first, what in _OTHERS.items() if tuple(columns[: len(first)]) == first), None)
+    if other is not None:
+        raise file.error(1, f"{other}, without times; import the *_stats_history.csv beside it")
+    hint = "; commas between values were expected" if len(columns) == 1 and re.search(r"[;\t]", columns[0]) else ""
+    got = repr(",".join(file.columns)[:60])
+    raise file.error(1, f"expected Locust's *_stats_history.csv, or a table with `users,throughput_rps`, got {got}{hint}")
+
+
+def _refuse_twins(files: Sequence[CsvFile]) -> None:
+    seen: dict[str, Path] = {}
+    for file in files:
+        if file.digest in seen:
+            raise InputError(f"{file.path}: the same content as {seen[file.digest]}")
+        seen[file.digest] = file.path

@@ -1,0 +1,143 @@
+"""A CSV file as rows that know their line, and cells that know what they must be.
+
+Whatever the bytes are, a file is read or refused in one line: file, line, what was expected. Must not know what the columns mean.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...errors import InputError
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+_MOST = 1e15
+"""Above this a float no longer counts in ones."""
+_NOTHING = ("", "n/a", "nan", "none", "null", "-")
+_LONGEST_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFile:
+    """A file's header and rows, as they stand in it."""
+
+    path: Path
+    columns: tuple[str, ...]
+    rows: tuple[tuple[int, tuple[str, ...]], ...]
+    """(line number, as many cells as there are columns)."""
+    digest: str
+    """SHA-256 of the bytes, in hex."""
+    notes: tuple[str, ...] = ()
+    """What was left out."""
+
+    def error(self, line: int, said: str) -> InputError:
+        """A refusal that names file and line."""
+        return InputError(f"{self.path}: line {line}: {said}")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Numbers of one column; an InputError where a cell is not what is expected."""
+
+    file: CsvFile
+    name: str
+    least: float = 0.0
+    most: float = _MOST
+    whole: bool = False
+    _index: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_index", self.file.columns.index(self.name))
+
+    def value(self, line: int, cells: tuple[str, ...]) -> float:
+        """The number in this row."""
+        found = self.value_or_none(line, cells)
+        if found is None:
+            raise self._error(line, cells[self._index])
+        return found
+
+    def value_or_none(self, line: int, cells: tuple[str, ...]) -> float | None:
+        """The number in this row; None where the cell says that there is none."""
+        text = cells[self._index].strip()
+        if text.lower() in _NOTHING:
+            return None
+        if not _NUMBER.fullmatch(text):
+            raise self._error(line, text)
+        number = float(text)
+        if not self.least <= number <= self.most or (self.whole and number != int(number)):
+            raise self._error(line, text)
+        return number
+
+    def _error(self, line: int, text: str) -> InputError:
+        kind = "a whole number" if self.whole else "a number"
+        bounds = f" of at least {self.least:g}" if self.most >= _MOST else f" from {self.least:.15g} to {self.most:.15g}"
+        comma = "; decimals have a point here, not a comma" if re.fullmatch(r"[+-]?\d+,\d+", text) else ""
+        return self.file.error(line, f"`{self.name}`: expected {kind}{bounds}, got {text[:_LONGEST_SHOWN]!r}{comma}")
+
+
+def read_csv(path: Path) -> CsvFile:
+    """Read the whole file. A last line without its line end that is cut off is left out, with a note. Raises InputError."""
+    content = _bytes(path)
+    rows = _rows(path, _text(path, content))
+    first = next(rows, None)
+    if first is None:
+        raise InputError(f"{path}: empty: a CSV header was expected")
+    columns = tuple(cell.strip() for cell in first[1])
+    whole, notes = [], []
+    for line, cells in rows:
+        if len(cells) == len(columns):
+            whole.append((line, tuple(cells)))
+        elif len(cells) < len(columns) and not content.endswith(b"\n") and next(rows, None) is None:
+            notes.append(f"line {line}: cut off, left out")
+        else:
+            raise InputError(f"{path}: line {line}: expected {len(columns)} values, as the header has, got {len(cells)}")
+    return CsvFile(path, columns, tuple(whole), hashlib.sha256(content).hexdigest(), tuple(notes))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.is_dir():
+            raise InputError(f"{path}: a folder, not a CSV file")
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: not a regular file")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _text(path: Path, content: bytes) -> str:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path}: encoded as UTF-16; UTF-8 was expected")
+    if b"\0" in content:
+        raise InputError(f"{path}: a binary file, not CSV")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}: line {line}: not UTF-8") from None
+
+
+def _rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the number of their line; blank ones are left out."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if "unexpected end of data" in str(error) and not text.endswith("\n"):
+                cells = []  # cut off inside quotes
+            else:
+                raise InputError(f"{path}: line {reader.line_num}: not CSV: {error}") from None
+        else:
+            if not any(cell.strip() for cell in cells):
+                continue
+        yield reader.line_num, cells

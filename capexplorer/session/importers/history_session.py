@@ -1,0 +1,225 @@
+"""Observations of Locust's counters as the events of a session: differences become samples, held counts become levels.
+
+A history tells neither warm-up, nor waits, nor percentiles, nor how latency divides between successes and failures; none of
+that is made up here. Pure: the same observations give the same events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+from ...model.events import (
+    EndpointTick,
+    Event,
+    Latency,
+    LevelBin,
+    LevelClosed,
+    LevelEndpoint,
+    LevelFigures,
+    LevelOpened,
+    Log,
+    Phase,
+    Sample,
+)
+from ...model.levels import EndpointFold, LevelFold, RampFold
+from .locust_history import Counters, Key, Observation, adds_up
+from .stretches import Stretch, stretches
+
+Settling = Callable[[float, float], float]
+"""From mean wait and mean latency (s) to the length of the transient; `analysis.levels.settling_s`."""
+
+WARM_UP_RATIO = 0.25
+WARM_UP_MOST_S = 10.0
+"""Of a held count, the first quarter is set aside, at most 10 s. A recorded session leaves out each user's `on_start` and
+first cycle, a history cannot: with the usual 2 s the ten holds of KNEE.md read up to 1.3% low, with 10 s up to 0.5%."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """One file, read."""
+
+    name: str
+    observations: Sequence[Observation]
+    notes: Sequence[str] = ()
+
+    @property
+    def times_s(self) -> list[float]:
+        """Of the observations."""
+        return [each.at_s for each in self.observations]
+
+    @property
+    def users(self) -> list[int]:
+        """Of the observations."""
+        return [each.users for each in self.observations]
+
+    @property
+    def began(self) -> datetime:
+        """The first observation's wall time."""
+        return datetime.fromtimestamp(self.observations[0].at_s, UTC)
+
+
+class LevelWriter:
+    """Turns one file's ticks into levels, numbered on from those of the files before it."""
+
+    def __init__(self, history: History, begins_s: float, index: int, settling: Settling) -> None:
+        self._history, self._settling = history, settling
+        self._offset_s = begins_s - history.observations[0].at_s
+        self._by_endpoint = adds_up(history.observations)
+        self._timed = all(each.is_timed for each in history.observations)
+        self.index = index
+        """Of the next level."""
+        self.ended_s = begins_s
+        self.requests = self.failures = 0
+
+    def events(self, ladder: bool) -> Iterator[Event]:
+        """All levels of this file. `ladder`: see `stretches`."""
+        yield self._log(f"began {self._history.began.isoformat()}")
+        for note in self._history.notes:
+            yield self._log(note, "warning")
+        if not self._by_endpoint and any(each.endpoints for each in self._history.observations):
+            yield self._log("its endpoints do not add up to its total: the total alone is taken", "warning")
+        first = None
+        for stretch in stretches(self._history.times_s, self._history.users, ladder=ladder):
+            if stretch.kind == "move" and stretch.last < len(self._history.observations) - 1:
+                first = stretch.first  # it leads to the count that is held next: its spawning
+                continue
+            yield from self._level(stretch.first if first is None else first, stretch)
+            first = None
+
+    def _level(self, first: int, stretch: Stretch) -> Iterator[Event]:
+        """One level: its ticks from `first` on; those before `stretch` are its spawning."""
+        started_s = self._t_s(first - 1)
+        yield LevelOpened(
+            t_s=started_s,
+            index=self.index,
+            users=stretch.users,
+            spawn_rate=self._spawn_rate(first, stretch),
+            by="plan",
+            ramp=stretch.kind == "ramp",
+        )
+        fold, ramp, settles_s = LevelFold(), RampFold(), self._settles_s(stretch)
+        for tick in range(first, stretch.last + 1):
+            sample = self._sample(tick, stretch, settles_s)
+            if sample is None:
+                line = self._history.observations[tick].line
+                yield self._log(f"line {line}: the counters began again: no rate for this moment", "warning", self._t_s(tick))
+                continue
+            fold.add(sample)
+            ramp.add(sample)
+            yield sample
+        self.ended_s = self._t_s(stretch.last)
+        yield LevelClosed(
+            t_s=self.ended_s,
+            index=self.index,
+            users=stretch.users,
+            started_s=started_s,
+            settled_s=fold.settled_s,
+            figures=self._with_means(fold.figures()),
+            endpoints=tuple(self._endpoint(each) for each in fold.endpoints.values()),
+            bins=self._bins(ramp) if stretch.kind == "ramp" else (),
+        )
+        self.index += 1
+
+    def _sample(self, tick: int, stretch: Stretch, settles_s: float | None) -> Sample | None:
+        """The differences of one tick; None where the counters began again."""
+        before, after = self._history.observations[tick - 1 : tick + 1]
+        endpoints = endpoint_ticks(before, after, by_endpoint=self._by_endpoint)
+        if endpoints is None:
+            return None
+        started_s, ended_s = self._t_s(tick - 1), self._t_s(tick)
+        settled = settles_s is not None and started_s >= settles_s
+        phase: Phase = "settled" if settled else "settling"
+        requests, failures = sum(each.requests for each in endpoints), sum(each.failures for each in endpoints)
+        self.requests += requests
+        self.failures += failures
+        return Sample(
+            t_s=ended_s,
+            duration_s=ended_s - started_s,
+            level=self.index,
+            users=after.users,
+            wanted=stretch.users,
+            phase="spawning" if tick < stretch.first or stretch.kind != "hold" else phase,
+            settled=settled,
+            endpoints=endpoints,
+            work=max(0.0, float(requests - failures)),
+        )
+
+    def _settles_s(self, stretch: Stretch) -> float | None:
+        """When a held count settles; None when nothing was held. The mean cycle is users over throughput (Little's law)."""
+        if stretch.kind != "hold" or not stretch.users:
+            return None
+        began_s, ended_s = self._t_s(stretch.first - 1), self._t_s(stretch.last)
+        requests = sum(self._requests(tick) for tick in range(stretch.first, stretch.last + 1))
+        cycle_s = stretch.users * (ended_s - began_s) / requests if requests else float("inf")
+        warm_up_s = min(WARM_UP_MOST_S, WARM_UP_RATIO * (ended_s - began_s))
+        return began_s + max(warm_up_s, self._settling(0.0, cycle_s))
+
+    def _requests(self, tick: int) -> int:
+        pair = self._history.observations[tick - 1 : tick + 1]
+        before, after = (sum(one.requests for one in each.counters(by_endpoint=self._by_endpoint).values()) for each in pair)
+        return max(0, after - before)
+
+    def _spawn_rate(self, first: int, stretch: Stretch) -> float:
+        """Users a second as they came (or went), up to where the count was held."""
+        last = max(first, stretch.first - 1) if stretch.kind == "hold" else stretch.last
+        users = self._history.users[first - 1 : last + 1]
+        return (max(users) - min(users)) / (self._t_s(last) - self._t_s(first - 1))
+
+    def _bins(self, ramp: RampFold) -> tuple[LevelBin, ...]:
+        return tuple(msgspec.structs.replace(each, figures=self._with_means(each.figures)) for each in ramp.bins())
+
+    def _with_means(self, figures: LevelFigures) -> LevelFigures:
+        """Without histograms the fold knows no latency of successes; where nothing failed, the mean of all is theirs."""
+        if not self._timed:
+            return msgspec.structs.replace(figures, response_ms=None, latency_se_ms=None)
+        if figures.failures or figures.response_ms is None:
+            return msgspec.structs.replace(figures, latency_se_ms=None)
+        return msgspec.structs.replace(figures, latency_ms=Latency(mean=figures.response_ms))
+
+    def _endpoint(self, fold: EndpointFold) -> LevelEndpoint:
+        figures = fold.figures()
+        if fold.failures or not fold.requests or not self._timed:
+            return figures
+        return msgspec.structs.replace(figures, latency_ms=Latency(mean=fold.latency_sum_ms / fold.requests))
+
+    def _t_s(self, observation: int) -> float:
+        return self._history.observations[observation].at_s + self._offset_s
+
+    def _log(self, text: str, level: Literal["info", "warning"] = "info", t_s: float | None = None) -> Log:
+        told = f"{self._history.name}: {text}"
+        return Log(t_s=self.ended_s if t_s is None else t_s, source="capexplorer", level=level, text=told)
+
+
+def endpoint_ticks(before: Observation, after: Observation, *, by_endpoint: bool) -> tuple[EndpointTick, ...] | None:
+    """What each endpoint did between two observations; None where a counter fell: statistics were reset."""
+    then, now = before.counters(by_endpoint=by_endpoint), after.counters(by_endpoint=by_endpoint)
+    if any(key not in now for key in then) or any(_fell(then.get(key, Counters()), counters) for key, counters in now.items()):
+        return None
+    return tuple(_tick(key, then.get(key, Counters()), counters) for key, counters in now.items())
+
+
+def _fell(then: Counters, now: Counters) -> bool:
+    return now.requests < then.requests or now.failures < then.failures
+
+
+def _tick(key: Key, then: Counters, now: Counters) -> EndpointTick:
+    """Locust's mean is over all requests. Without failures it is the successes'; else it cannot be divided, and is kept as
+    time of failures, so that the mean of all requests stays right and none is claimed of successes. Means in the file are
+    rounded, so one second's sum may even be negative; a level's is right, since the errors cancel.
+    """
+    failures = now.failures - then.failures
+    response_sum_ms = (now.response_sum_ms or 0.0) - (then.response_sum_ms or 0.0)
+    return EndpointTick(
+        name=key[0],
+        method=key[1],
+        requests=now.requests - then.requests,
+        failures=failures,
+        received_bytes=round(now.received_bytes - then.received_bytes),
+        latency_sum_ms=0.0 if failures else response_sum_ms,
+        failure_latency_sum_ms=response_sum_ms if failures else 0.0,
+    )

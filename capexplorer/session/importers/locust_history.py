@@ -1,0 +1,168 @@
+"""Locust's `*_stats_history.csv` as observations of its counters, of all versions that wrote the user count.
+
+Only the cumulative columns are taken. `Requests/s` and the percentiles are windows of ten seconds, rounded, and are left alone.
+Column names changed in Locust 1.0 (April 2020); rows for each endpoint are there with `--csv-full-history` only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ...errors import InputError
+from .csv_file import Column, CsvFile
+
+_NAMES = {
+    "timestamp": ("timestamp",),
+    "users": ("user count",),
+    "method": ("type",),
+    "name": ("name",),
+    "requests": ("total request count", "# requests", "request count"),
+    "failures": ("total failure count", "# failures", "failure count"),
+    "mean_ms": ("total average response time", "average response time"),
+    "mean_bytes": ("total average content size", "average content size"),
+}
+_NEEDED = ("timestamp", "users", "requests", "failures")
+_TOTAL = ("Aggregated", "Total")
+_NO_METHOD = ("", "None", "N/A")
+_LATEST = 253_402_300_799
+"""The end of the year 9999: milliseconds are refused."""
+_MOST_USERS = 10_000_000
+_CLOCK_BACK_MOST_S = 60.0
+"""A clock that was set back by so little is taken to have stood still."""
+
+Key = tuple[str, str]
+"""(name, method) of an endpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Since the start of the run (or since its statistics were reset)."""
+
+    requests: int = 0
+    failures: int = 0
+    response_sum_ms: float | None = 0.0
+    """Of all requests, failures included; None where the file has no such column."""
+    received_bytes: float = 0.0
+
+
+@dataclass(slots=True)
+class Observation:
+    """What the file says of one moment."""
+
+    at_s: float
+    """Seconds since 1970; Locust writes whole ones."""
+    users: int
+    line: int
+    total: Counters | None = None
+    endpoints: dict[Key, Counters] = field(default_factory=dict)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether response times are known."""
+        return None not in {each.response_sum_ms for each in (*self.endpoints.values(), self.total or Counters())}
+
+    def counters(self, *, by_endpoint: bool) -> dict[Key, Counters]:
+        """Each endpoint's, or the one total's."""
+        if by_endpoint:
+            return self.endpoints
+        return {("Aggregated", ""): self.total or Counters()}
+
+
+def is_history(columns: Sequence[str]) -> bool:
+    """Whether a file with this header is meant to be a history."""
+    return "timestamp" in {column.lower() for column in columns}
+
+
+def read_history(file: CsvFile) -> list[Observation]:
+    """One observation a moment, in order; of rows with the same timestamp the last counts. Raises InputError."""
+    columns = _columns(file)
+    timestamp = Column(file, columns["timestamp"], most=_LATEST)
+    users = Column(file, columns["users"], most=_MOST_USERS, whole=True)
+    counters = _CounterColumns(file, columns)
+    found: list[Observation] = []
+    for line, cells in file.rows:
+        at_s = timestamp.value(line, cells)
+        if found and at_s < found[-1].at_s - _CLOCK_BACK_MOST_S:
+            raise file.error(line, f"`{timestamp.name}` goes back by {found[-1].at_s - at_s:g} s: another run's rows?")
+        if not found or at_s > found[-1].at_s:
+            found.append(Observation(at_s, 0, line))
+        latest = found[-1]
+        latest.users, latest.line = int(users.value(line, cells)), line
+        key = counters.key(cells)
+        if key is None:
+            latest.total = counters.read(line, cells)
+        else:
+            latest.endpoints[key] = counters.read(line, cells)
+    found = _begun(_whole(found))
+    if len(found) < 2:
+        raise InputError(f"{file.path}: expected at least two moments, since rates are differences; it has {len(found)}")
+    return found
+
+
+def _whole(found: list[Observation]) -> list[Observation]:
+    """Without moments whose total is missing, where there are totals: the file was cut off before it."""
+    totalled = [each for each in found if each.total is not None]
+    return totalled or found
+
+
+def _begun(found: list[Observation]) -> list[Observation]:
+    """From the last moment before the first user."""
+    first = next((index for index, each in enumerate(found) if each.users), 0)
+    return found[max(0, first - 1) :]
+
+
+def adds_up(observations: Sequence[Observation]) -> bool:
+    """Whether there are endpoints, and always as many requests among them as in the total."""
+    return any(each.endpoints for each in observations) and all(
+        each.total is None or sum(counters.requests for counters in each.endpoints.values()) == each.total.requests
+        for each in observations
+    )
+
+
+class _CounterColumns:
+    """Where a row's counters stand."""
+
+    def __init__(self, file: CsvFile, columns: dict[str, str]) -> None:
+        self._requests = Column(file, columns["requests"], whole=True)
+        self._failures = Column(file, columns["failures"], whole=True)
+        self._mean_ms = Column(file, columns["mean_ms"]) if "mean_ms" in columns else None
+        self._mean_bytes = Column(file, columns["mean_bytes"]) if "mean_bytes" in columns else None
+        self._name = file.columns.index(columns["name"]) if "name" in columns else None
+        self._method = file.columns.index(columns["method"]) if "method" in columns else None
+
+    def key(self, cells: tuple[str, ...]) -> Key | None:
+        """The endpoint of this row; None when it is the total."""
+        name = cells[self._name] if self._name is not None else "Aggregated"
+        method = cells[self._method] if self._method is not None else ""
+        return None if name in _TOTAL and method in _NO_METHOD else (name, method)
+
+    def read(self, line: int, cells: tuple[str, ...]) -> Counters:
+        """This row's. Means times counts are sums again."""
+        requests, failures = int(self._requests.value(line, cells)), int(self._failures.value(line, cells))
+        if failures > requests:
+            raise self._requests.file.error(line, f"more failures ({failures}) than requests ({requests})")
+        return Counters(
+            requests,
+            failures,
+            _sum(self._mean_ms, requests, line, cells) if self._mean_ms else None,
+            _sum(self._mean_bytes, requests, line, cells) if self._mean_bytes else 0.0,
+        )
+
+
+def _sum(mean: Column, requests: int, line: int, cells: tuple[str, ...]) -> float:
+    return mean.value(line, cells) * requests if requests else 0.0
+
+
+def _columns(file: CsvFile) -> dict[str, str]:
+    """What is read, and what its column is called in this file."""
+    by_lower = {column.lower(): column for column in file.columns}
+    found = {}
+    for what, names in _NAMES.items():
+        named = next((by_lower[name] for name in names if name in by_lower), None)
+        if named is not None:
+            found[what] = named
+    missing = [_NAMES[what][0].title() for what in _NEEDED if what not in found]
+    if missing:
+        raise file.error(1, f"a Locust stats history was expected; it has no column {', '.join(f'`{each}`' for each in missing)}")
+    return found

@@ -1,0 +1,41 @@
+"""Deletes a session: its log, and what is kept beside it. For good, so never one that is being recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+
+from ..errors import SessionError
+from . import digest, titles
+from .catalog import entry_of
+
+RECORDED_WITHIN_S = 10.0
+"""A run writes every second; a log without an end that was written to this recently is taken for one that goes on."""
+
+
+def being_recorded(log: Path, *, complete: bool, now_s: float | None = None) -> bool:
+    """Whether a run is still writing it, as far as can be told. `now_s`: wall time."""
+    if complete:
+        return False
+    try:
+        changed_s = log.stat().st_mtime
+    except OSError:
+        return False
+    return abs((time.time() if now_s is None else now_s) - changed_s) < RECORDED_WITHIN_S
+
+
+def delete(log: Path, *, now_s: float | None = None) -> None:
+    """The log first: without it the rest is nothing. Raises SessionError: gone, being recorded, or not allowed."""
+    entry = entry_of(log)
+    if entry is None:
+        raise SessionError(f"{log}: no such session")
+    if being_recorded(log, complete=entry.complete, now_s=now_s):
+        raise SessionError(f"{log}: is being recorded (it has no end, and was written to just now)")
+    try:
+        log.unlink()
+    except OSError as error:
+        raise SessionError(f"{log}: cannot be deleted: {error.strerror or error}") from None
+    for beside in (titles.path_of(log), digest.path_of(log)):
+        with contextlib.suppress(OSError):
+            beside.unlink()

@@ -1,0 +1,29 @@
+"""The terminal's clipboard by OSC 52: the sequence travels where the screen does, so it works over SSH.
+
+Whether a terminal took it, it does not say. Inside tmux the sequence must pass tmux first: tmux takes it with `set-clipboard on`,
+and lets it through in its own envelope with `allow-passthrough on`; both are sent. GNU screen passes envelopes of 768 bytes on.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+
+_SCREEN_MOST = 700
+"""Characters in an envelope of GNU screen."""
+
+
+def sequences(text: str, environment: Mapping[str, str]) -> str:
+    """What to write to the terminal."""
+    plain = f"\x1b]52;c;{base64.b64encode(text.encode('utf-8', 'replace')).decode('ascii')}\a"
+    if in_tmux(environment):
+        return f"{plain}\x1bPtmux;\x1b{plain}\x1b\\"
+    if environment.get("STY"):
+        parts = (plain[begin : begin + _SCREEN_MOST] for begin in range(0, len(plain), _SCREEN_MOST))
+        return "".join(f"\x1bP{part}\x1b\\" for part in parts)
+    return plain
+
+
+def in_tmux(environment: Mapping[str, str]) -> bool:
+    """Here, or where the SSH session came from."""
+    return bool(environment.get("TMUX")) or environment.get("TERM", "").startswith("tmux")

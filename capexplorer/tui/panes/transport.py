@@ -1,0 +1,154 @@
+"""The transport bar of a replay: where it stands, how fast it goes, and where levels, marks and notes lie.
+
+`transport` is pure: (view, palette, width) to one line of cells. Where the mouse is on, the bar can be clicked and dragged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.style import Style
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ..look import Palette
+from ..render import text
+from ..render.text import Piece
+from .pane import changed_span
+
+LEAST_BAR_CELLS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class TransportView:
+    """A moment of a replay."""
+
+    position_s: float = 0.0
+    duration_s: float = 0.0
+    speed: float = 1.0
+    playing: bool = False
+    at_end: bool = False
+    """Stays at the end of a session that is still recorded."""
+    said: tuple[str, ...] = ()
+    """What else is going on, the most important first: `reading 40%`."""
+    levels: Sequence[float] = ()
+    marks: Sequence[float] = ()
+    notes: Sequence[float] = ()
+
+
+class Sought(Message):
+    """The bar was clicked or dragged, at this share of its length."""
+
+    def __init__(self, ratio: float) -> None:
+        super().__init__()
+        self.ratio = ratio
+
+
+class TransportBar(Widget):
+    """One line; draws when it is told."""
+
+    DEFAULT_CSS = "TransportBar { height: 1; background: $panel; color: $foreground; padding: 0 1; }"
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self.view, self.palette = TransportView(), Palette()
+        self._strip, self._dragged = Strip([]), False
+
+    def show(self, view: TransportView, palette: Palette) -> None:
+        """Draw this moment; writes only what changed."""
+        self.view, self.palette = view, palette
+        old, self._strip = self._strip, transport(view, palette, self.size.width)
+        span = changed_span(old, self._strip)
+        if span is not None:
+            self.refresh(Region(span[0], 0, span[1] - span[0], 1))
+
+    def on_resize(self) -> None:
+        """Draw anew for the new width."""
+        self._strip = transport(self.view, self.palette, self.size.width)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """The cells of the line."""
+        return self._strip.apply_style(self.rich_style)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """A drag begins."""
+        self._dragged = True
+        self.capture_mouse()
+        self._seek(event)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """The moment follows the mouse."""
+        if self._dragged:
+            self._seek(event)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """The drag ends."""
+        self._dragged = False
+        self.release_mouse()
+
+    def _seek(self, event: events.MouseEvent) -> None:
+        offset = event.get_content_offset_capture(self)
+        first, stop = bar_cells(self.view, self.size.width)
+        self.post_message(Sought(min(max((offset.x - first) / max(stop - first - 1, 1), 0.0), 1.0)))
+
+
+def transport(view: TransportView, palette: Palette, width: int) -> Strip:
+    """State, speed, time, bar, length, and what else is going on."""
+    head, tail = _head(view, palette), _tail(view, palette, width)
+    first, stop = bar_cells(view, width)
+    return text.line([*head, *_bar(view, palette, stop - first), *tail], width)
+
+
+def bar_cells(view: TransportView, width: int) -> tuple[int, int]:
+    """First cell of the bar and one past its last."""
+    palette = Palette()
+    first = text.cells(_head(view, palette))
+    return first, max(first + 1, width - text.cells(_tail(view, palette, width)))
+
+
+def _head(view: TransportView, palette: Palette) -> list[Piece]:
+    """Of the same width at any moment, so that the bar stands still."""
+    sign = "▶" if view.playing else "‖"
+    color = palette.success if view.playing else palette.warning
+    clock = text.pad(text.clock(view.position_s), len(text.clock(view.duration_s)), right=True)
+    speed = text.pad(f"{view.speed:g}x", 4)
+    return [(f"{sign} {speed} ", Style(color=color, bold=True)), (f"{clock} ", Style(color=palette.text, bold=True))]
+
+
+def _tail(view: TransportView, palette: Palette, width: int) -> list[Piece]:
+    """What does not fit beside a bar is left out, the last first."""
+    ratio = view.position_s / view.duration_s if view.duration_s > 0 else 0.0
+    pieces = [(f" {text.clock(view.duration_s)}", Style(color=palette.muted)), (f" {ratio:4.0%}", Style(color=palette.muted))]
+    room = width - text.cells([*_head(view, palette), *pieces]) - LEAST_BAR_CELLS
+    for said in view.said:
+        piece = (f"  {said}", Style(color=palette.accent, bold=True))
+        room -= text.cells([piece])
+        if room < 0:
+            break
+        pieces.append(piece)
+    return pieces
+
+
+def _bar(view: TransportView, palette: Palette, width: int) -> list[Piece]:
+    here = _cell(view.position_s, view, width)
+    played, rest = Style(color=palette.primary), Style(color=palette.faint)
+    cells = [("━", played) if cell < here else ("─", rest) for cell in range(width)]
+    for t_s in view.levels:
+        cell = _cell(t_s, view, width)
+        cells[cell] = ("┻" if cell < here else "┴", played if cell < here else Style(color=palette.muted))
+    for t_s in view.notes:
+        cells[_cell(t_s, view, width)] = ("▲", Style(color=palette.text))
+    for t_s in view.marks:
+        cells[_cell(t_s, view, width)] = ("◆", Style(color=palette.warning))
+    cells[here] = ("█", Style(color=palette.accent))
+    return cells
+
+
+def _cell(t_s: float, view: TransportView, width: int) -> int:
+    ratio = t_s / view.duration_s if view.duration_s > 0 else 0.0
+    return min(max(round(ratio * (width - 1)), 0), width - 1)

@@ -1,0 +1,36 @@
+"""A question with a few answers: one of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+
+class Choose(ModalScreen[str | None]):
+    """Dismissed with the answer, or with None."""
+
+    CSS_PATH = "choose.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", show=False)]
+
+    def __init__(self, title: str, answers: Sequence[str]) -> None:
+        super().__init__()
+        self._title, self._answers = title, answers
+
+    def compose(self) -> ComposeResult:
+        """The answers, and the keys."""
+        with Vertical(classes="box") as box:
+            box.border_title = Text(self._title)
+            yield OptionList(*(Option(Text(each), id=each) for each in self._answers), markup=False)
+            yield Static(Text("Enter does it, Esc leaves it"), classes="keys")
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """This one."""
+        self.dismiss(event.option.id)

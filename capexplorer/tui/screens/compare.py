@@ -1,0 +1,194 @@
+"""Sessions over each other: warnings on top, capacity and latency curves, the level table, what differs. Draws, never judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.events import DescendantFocus, Resize
+from textual.geometry import Size
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Static
+
+from ...report.compare.comparison import Comparison
+from ..look import Palette
+from ..terminal import Terminal
+from ..themes import DARK, OURS, palette_of
+from . import compare_charts, compare_text
+
+WIDE = (120, 40)
+VIEWS = ("capacity", "latency", "levels", "conditions")
+_TITLES = {
+    "capacity": "Capacity  goodput/s by users",
+    "latency": "Latency  p95 ms by users",
+    "levels": "Levels",
+    "conditions": "Conditions",
+}
+_MOST_TOP = {True: 8, False: 6}
+"""Lines of verdict and warnings, wide or not: the chart needs the rest."""
+
+Draw = Callable[[Palette, Size], list[Strip]]
+
+
+class CurvesView(Widget, can_focus=True):
+    """A chart that `draw` makes for its size."""
+
+    def __init__(self, draw: Draw, id: str) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id, classes="view")
+        self._draw = draw
+        self._strips: list[Strip] = []
+        self._palette = Palette()
+
+    def show(self, palette: Palette) -> None:
+        """Draw in these colours."""
+        self._palette = palette
+        self._strips = self._draw(palette, self.size) if self.size.area else []
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """Draw for the new size."""
+        self.show(self._palette)
+
+    def render_line(self, y: int) -> Strip:
+        """The cells of one line."""
+        strip = self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
+        return strip.adjust_cell_length(self.size.width).apply_style(self.rich_style)
+
+
+class CompareScreen(Screen[None]):
+    """Small screens show one view, by its number; large ones all four."""
+
+    CSS_PATH = "compare.tcss"
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(index + 1), f"show({index})", show=False) for index in range(len(VIEWS))),
+        Binding("tab,right", "next(1)", show=False),
+        Binding("shift+tab,left", "next(-1)", show=False),
+        Binding("l", "log", show=False),
+        Binding("escape,q", "close", show=False),
+    ]
+
+    def __init__(self, comparison: Comparison) -> None:
+        super().__init__()
+        self.comparison = comparison
+        self.shown = 0
+        self.wide = False
+        self.logarithmic = False
+
+    def compose(self) -> ComposeResult:
+        """Verdict and warnings, tabs, views, keys."""
+        yield Static(id="top")
+        yield Static(id="tabs")
+        with Container(id="charts"):
+            yield CurvesView(lambda palette, size: compare_charts.capacity(self.comparison, palette, size), id="capacity")
+            yield CurvesView(self._latency, id="latency")
+        with Container(id="tables"):
+            yield VerticalScroll(Static(), id="levels", classes="view")
+            yield VerticalScroll(Static(), id="conditions", classes="view")
+        yield Static(Text("1-4 tab views   l logarithmic latency   ↑↓ scroll   q goes back"), id="keys")
+
+    def _latency(self, palette: Palette, size: Size) -> list[Strip]:
+        return compare_charts.latency(self.comparison, palette, size, log=self.logarithmic)
+
+    def on_mount(self) -> None:
+        """Titles; follow the theme."""
+        for view in self.query(".view"):
+            view.border_title = Text(_TITLES[view.id or ""])
+        self.app.theme_changed_signal.subscribe(self, lambda theme: self.lay_out())
+
+    def on_resize(self, event: Resize) -> None:
+        """One view, or all."""
+        self.wide = event.size.width >= WIDE[0] and event.size.height >= WIDE[1]
+        self.lay_out()
+
+    def lay_out(self) -> None:
+        """Everything for this size, theme and view."""
+        palette = palette_of(self.app.current_theme)
+        width = max(self.size.width - 2, 20)
+        self.set_class(self.wide, "-wide")
+        self.query_one("#top", Static).update(compare_text.top(self.comparison, palette, width, _MOST_TOP[self.wide]))
+        self.query_one("#tabs", Static).update(self._tabs(palette))
+        for index, name in enumerate(VIEWS):
+            self.query_one(f"#{name}").display = self.wide or index == self.shown
+        self.query_one("#charts").display = self.wide or self.shown < 2
+        self.query_one("#tables").display = self.wide or self.shown >= 2
+        self.query_one("#levels Static", Static).update(compare_text.levels(self.comparison, palette))
+        side = self.size.width - compare_text.TABLE_CELLS - 11 if self.wide else width - 4
+        self.query_one("#conditions Static", Static).update(compare_text.differing(self.comparison, palette, max(side, 20)))
+        self.query_one(f"#{VIEWS[self.shown]}").focus()
+        for view in self.query(CurvesView):
+            view.show(palette)
+
+    def _tabs(self, palette: Palette) -> Text:
+        text = Text(" ")
+        for index, name in enumerate(VIEWS):
+            shown = index == self.shown
+            text.append(f" {index + 1} {name} ", f"reverse bold {palette.accent}" if shown else palette.muted)
+            text.append(" ")
+        return text
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Clicked, or reached by tab."""
+        if event.widget.id in VIEWS:
+            self.shown = VIEWS.index(event.widget.id)
+
+    def action_show(self, index: int) -> None:
+        """This view."""
+        self.shown = index
+        self.lay_out()
+
+    def action_next(self, step: int) -> None:
+        """The next view, or the one before."""
+        self.action_show((self.shown + step) % len(VIEWS))
+
+    def action_log(self) -> None:
+        """Latency on a logarithmic scale, or not."""
+        self.logarithmic = not self.logarithmic
+        self.lay_out()
+
+    def action_close(self) -> None:
+        """Back to what was there before; out, where nothing was."""
+        if len(self.app.screen_stack) > 1:
+            self.dismiss(None)
+        else:
+            self.app.exit()
+
+
+class CompareApp(App[None]):
+    """One comparison, from the command line."""
+
+    TITLE = "capexplorer"
+    CSS_PATH = "compare.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q,ctrl+c", "leave", show=False, priority=True, system=True)]
+
+    def __init__(self, comparison: Comparison, *, terminal: Terminal | None = None) -> None:
+        super().__init__(driver_class=terminal.driver_class() if terminal else None)
+        for theme in OURS:
+            self.register_theme(theme)
+        self.theme = DARK.name
+        self._compare = CompareScreen(comparison)
+
+    def look(self) -> None:
+        """Until it is left. A defect in the screen is raised, not only printed."""
+        self.run(mouse=False)
+        if self._exception is not None:
+            raise self._exception
+
+    def get_default_screen(self) -> Screen[None]:
+        """The comparison from the start."""
+        return self._compare
+
+    def action_leave(self) -> None:
+        """Out."""
+        self.exit()
+
+    def request_exit(self, reason: str) -> None:
+        """From a signal handler."""
+        self.call_later(self.exit)

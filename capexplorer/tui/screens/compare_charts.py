@@ -1,0 +1,97 @@
+"""The curves of a comparison over each other, as chart values. Told apart by colour, by shape and by letter. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ...report.compare.comparison import Comparison, Curve
+from ...report.compare.estimates import Estimate
+from ..look import Palette
+from ..render.axis import Axis, count_axis, figure, linear_axis, log_axis
+from ..render.chart import Boundary, Chart, Point, Series, y_ticks
+from ..render.draw import draw_chart, message
+from ..render.legend import Legend
+from ..render.raster import Pattern, Shape
+
+Z95 = 1.96
+
+_SHAPES = ((Shape.FILLED, "■"), (Shape.HOLLOW, "□"), (Shape.CROSS, "+"))
+_PATTERNS = (Pattern.SOLID, Pattern.DASHED, Pattern.DOTTED)
+
+Points = list[tuple[int, Estimate]]
+
+
+def colors(palette: Palette) -> tuple[str, ...]:
+    """Of the curves, in order; they repeat after four, letters do not."""
+    return palette.primary, palette.accent, palette.secondary, palette.error
+
+
+def capacity(comparison: Comparison, palette: Palette, size: Size) -> list[Strip]:
+    """Goodput against users with 95% error bars, knees as vertical lines."""
+    points = [_points(curve, "goodput") for curve in comparison.curves]
+    if not any(points):
+        return message("no settled level in any of them", palette, size)
+    knees = [(curve.letter, curve.knee["knee"].value) for curve in comparison.curves if curve.knee]
+    marked = tuple(Boundary(users, f"knee {letter}") for letter, users in knees if users is not None)
+    highest = max(_top(one) for each in points for _, one in each)
+    users = _users_axis(points, [boundary.x for boundary in marked], size)
+    axis = linear_axis(highest, y_ticks(size.height))
+    return draw_chart(_chart(comparison, points, users, axis, palette, size, marked), palette, size)
+
+
+def latency(comparison: Comparison, palette: Palette, size: Size, *, log: bool = False) -> list[Strip]:
+    """p95 against users; a logarithmic scale where asked for."""
+    points = [_points(curve, "p95") for curve in comparison.curves]
+    values = [one.value or 0.0 for each in points for _, one in each]
+    if not values:
+        return message("no latency was measured", palette, size)
+    highest = max(_top(one) for each in points for _, one in each)
+    most = y_ticks(size.height)
+    least = min((value for value in values if value > 0), default=1.0)
+    axis = log_axis(least, highest, most) if log else linear_axis(highest, most)
+    return draw_chart(_chart(comparison, points, _users_axis(points, (), size), axis, palette, size), palette, size)
+
+
+def _points(curve: Curve, name: str) -> Points:
+    return [(point.users, point.figures[name]) for point in curve.points if point.figures[name].value is not None]
+
+
+def _half(one: Estimate) -> float:
+    return math.nan if one.se is None else Z95 * one.se
+
+
+def _top(one: Estimate) -> float:
+    return (one.value or 0.0) + (0.0 if one.se is None else Z95 * one.se)
+
+
+def _users_axis(points: Sequence[Points], more: Sequence[float], size: Size) -> Axis:
+    return count_axis(1.05 * max([*more, *(users for each in points for users, _ in each)]), max(size.width // 8, 2))
+
+
+def _chart(
+    comparison: Comparison,
+    points: Sequence[Points],
+    users: Axis,
+    y: Axis,
+    palette: Palette,
+    size: Size,
+    boundaries: tuple[Boundary, ...] = (),
+) -> Chart:
+    series, drawn, legend = [], [], []
+    for index, (curve, each) in enumerate(zip(comparison.curves, points, strict=True)):
+        color, (shape, key) = colors(palette)[index % 4], _SHAPES[index % 3]
+        ys = [one.value or 0.0 for _, one in each]
+        series.append(Series([users for users, _ in each], ys, color, _PATTERNS[index % 3]))
+        drawn += [_point(users, one, shape, color) for users, one in each]
+        value = figure(max(ys, default=None))
+        legend.append(Legend(f"{key} {curve.letter}", "at most", value, color, width=len(value)))
+    return Chart(x=users, y=y, legend=tuple(legend), series=tuple(series), points=tuple(drawn), boundaries=boundaries)
+
+
+def _point(users: int, one: Estimate, shape: Shape, color: str) -> Point:
+    value, half = one.value or 0.0, _half(one)
+    return Point(users, value, shape, color, max(value - half, 0.0) if half == half else math.nan, value + half)

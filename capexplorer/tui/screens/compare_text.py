@@ -1,0 +1,133 @@
+"""What a comparison says, as text for the screen: verdict and warnings, the level table, what differs. Pure; all made safe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.style import Style
+from rich.text import Text
+
+from ...report.compare import wording
+from ...report.compare.comparison import Comparison, MatchedLevel, Pair
+from ...report.compare.difference import Difference
+from ...report.compare.environment import Differing
+from ...report.compare.figures import FIGURES
+from ..look import Palette
+from ..render.text import pad, safe, shorten, wrap
+from .compare_charts import colors
+
+_COLUMNS = (
+    ("users", 5, True),
+    ("", 12, False),
+    ("A", 8, True),
+    ("B", 8, True),
+    ("change", 8, True),
+    ("%", 7, True),
+    ("noise", 8, True),
+)
+_JUDGEMENT = 13
+TABLE_CELLS = sum(width + 1 for _, width, _ in _COLUMNS) + _JUDGEMENT
+"""Width of the level table: 76, which a bordered pane with a scrollbar has at 80."""
+
+
+def top(comparison: Comparison, palette: Palette, width: int, most: int) -> Text:
+    """Warnings, then what was found, in at most `most` lines; where warnings take too many the last says where the rest is."""
+    found = [(line, Style(bold=True)) for line in wrap(safe(wording.found(comparison)) + ".", width)][: most - 1]
+    warned = Style(color=palette.warning, bold=True)
+    warnings = [line for warning in wording.warnings(comparison) for line in wrap(f"! {safe(warning)}", width)]
+    room = most - len(found)
+    if len(warnings) > room:
+        more = "  ... all warnings: key 4"
+        warnings = [*warnings[: room - 1], shorten(warnings[room - 1], max(width - len(more), 2)) + more]
+    return Text("\n").join(Text(line, style) for line, style in [*((line, warned) for line in warnings), *found])
+
+
+def levels(comparison: Comparison, palette: Palette) -> Text:
+    """A block a pair: for each user count in common, every figure with its difference."""
+    blocks = [_pair(pair, palette) for pair in comparison.pairs]
+    return Text("\n\n").join([*blocks, Text("\n").join(_quiet(line, palette) for line in wrap(wording.NOISE, TABLE_CELLS))])
+
+
+def _pair(pair: Pair, palette: Palette) -> Text:
+    titles = [{"A": pair.before.letter, "B": pair.after.letter}.get(title, title) for title, _, _ in _COLUMNS]
+    lines = [Text(_cells(titles), Style(bold=True))]
+    for level in pair.levels:
+        lines += _level(level, palette)
+    lines += [_line("", one, palette) for one in pair.knee if one.judgement != "not_measured"]
+    for letter, counts in ((pair.before.letter, pair.only_before), (pair.after.letter, pair.only_after)):
+        if counts:
+            said = f"settled only in {letter}: {', '.join(map(str, counts))} users"
+            lines += [_quiet(line, palette) for line in wrap(said, TABLE_CELLS)]
+    return Text("\n").join(lines)
+
+
+def _level(level: MatchedLevel, palette: Palette) -> list[Text]:
+    measured = [one for one in level.differences if one.before.value is not None or one.after.value is not None]
+    return [_line(str(level.users) if index == 0 else "", one, palette) for index, one in enumerate(measured)]
+
+
+def _line(users: str, one: Difference, palette: Palette) -> Text:
+    """Grey where it does not count; a percentile that rests on too few values is grey too."""
+    figure = FIGURES[one.figure]
+    before, after = (wording.value(one.figure, each.value) for each in (one.before, one.after))
+    said = [users, figure.told if len(figure.told) <= _COLUMNS[1][1] else figure.title, before, after]
+    said += [wording.change(one), wording.ratio(one), wording.noise(one)]
+    muted = Style(color=palette.muted)
+    text = Text()
+    for index, (cell, (_, width, right)) in enumerate(zip(said, _COLUMNS, strict=True)):
+        quiet = index > 3 and not one.counts or (index == 2 and one.before.quiet) or (index == 3 and one.after.quiet)
+        text.append(pad(cell, width, right=right) + " ", muted if quiet else Style())
+    return text.append(judgement(one), _style(one, palette))
+
+
+def judgement(one: Difference) -> str:
+    """A sign and a word: it reads without colour."""
+    if not one.counts:
+        return wording.judgement(one)
+    return {True: "▲ better", False: "▼ worse", None: "≠ differs"}[one.better]
+
+
+def _style(one: Difference, palette: Palette) -> Style:
+    if not one.counts:
+        return Style(color=palette.muted)
+    return Style(color={True: palette.success, False: palette.error, None: palette.text}[one.better], bold=True)
+
+
+def differing(comparison: Comparison, palette: Palette, width: int) -> Text:
+    """The sessions, then all verdicts and warnings in full, then what differs between them."""
+    lines: list[Text] = []
+    for index, curve in enumerate(comparison.curves):
+        color = Style(color=colors(palette)[index % 4], bold=True)
+        told = wrap(safe(wording.curve(curve)), width - 2)
+        lines.append(Text.assemble((f"{curve.letter} ", color), told[0]))
+        rest = wrap(f"client {wording.floors(curve)}; knee {wording.knee(curve)}", width - 2)
+        lines += [_quiet(f"  {line}", palette) for line in (*told[1:], *rest)]
+    warned = Style(color=palette.warning)
+    for warning in wording.warnings(comparison):
+        lines += [Text(line, warned) for line in wrap(f"! {safe(warning)}", width)]
+    lines += _table("Conditions that differ", comparison.conditions, comparison, warned, width)
+    lines += _table("What is compared", comparison.subject, comparison, Style(), width)
+    if not comparison.conditions:
+        same = "No condition differs: host, limits, versions and users are the same."
+        lines += [Text(), *(_quiet(line, palette) for line in wrap(same, width))]
+    return Text("\n").join(lines)
+
+
+def _table(title: str, rows: Sequence[Differing], comparison: Comparison, style: Style, width: int) -> list[Text]:
+    """A name, and under it a line a curve: values may be long."""
+    if not rows:
+        return []
+    lines = [Text(), Text(title, Style(bold=True))]
+    for row in rows:
+        lines.append(Text(shorten(safe(row.name), width), style))
+        for curve, value in zip(comparison.curves, row.values, strict=True):
+            lines += [Text(f"  {line}") for line in wrap(f"{curve.letter} {safe(value)}", max(width - 2, 10))]
+    return lines
+
+
+def _cells(said: Sequence[str]) -> str:
+    return " ".join(pad(cell, width, right=right) for cell, (_, width, right) in zip(said, _COLUMNS, strict=True))
+
+
+def _quiet(said: str, palette: Palette) -> Text:
+    return Text(said, Style(color=palette.muted))

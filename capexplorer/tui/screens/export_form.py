@@ -1,0 +1,113 @@
+"""Where and as what to export: arrow keys choose the format, what is typed is the path, Enter writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from ...errors import InputError
+from ...model.timeline import Timeline
+from ..render.text import safe, shorten, size
+
+_HINT_WIDTH = 66
+"""Cells of a line in the box."""
+
+
+class ExportForm(ModalScreen[str | None]):
+    """Dismissed with what was written, in words, or with None. What cannot be written is told, and the form stays."""
+
+    CSS_PATH = "export_form.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", show=False),
+        Binding("down", "choose(1)", show=False, priority=True),
+        Binding("up", "choose(-1)", show=False, priority=True),
+    ]
+
+    def __init__(self, timeline: Timeline) -> None:
+        from ...report.formats import FORMATS
+
+        super().__init__()
+        self._timeline = timeline
+        self._formats = [each for each in FORMATS.values() if each.live]
+        self._chosen = 0
+        self._overwrites: tuple[str, str] | None = None
+        """(format, path) that the next Enter may overwrite."""
+
+    def compose(self) -> ComposeResult:
+        """Formats, path, hint, keys."""
+        with Vertical(classes="box") as box:
+            box.border_title = Text("Export what is known so far" if self._timeline.ended is None else "Export")
+            yield Static(self._list(), classes="formats")
+            yield Input(self._default(), compact=True)
+            yield Static(self._hint(), classes="hint")
+            yield Static(Text("↑ ↓ format, Enter writes, Esc leaves it"), classes="keys")
+
+    def _list(self) -> Text:
+        lines = Text()
+        for index, each in enumerate(self._formats):
+            chosen = index == self._chosen
+            lines.append(f"{'▸' if chosen else ' '} {each.name:<5} {each.said}", style="bold reverse" if chosen else "")
+            lines.append("\n" if index + 1 < len(self._formats) else "")
+        return lines
+
+    def _hint(self) -> Text:
+        try:
+            folder = str(Path.cwd())
+        except OSError:  # removed meanwhile
+            return Text("the working folder is gone; give a whole path")
+        return Text(f"in {shorten(safe(folder), _HINT_WIDTH - 3)}")
+
+    def _default(self) -> str:
+        header, form = self._timeline.header, self._formats[self._chosen]
+        name = header.id if header else "session"
+        return f"{name}{form.suffix or f'-{form.name}'}"
+
+    def action_choose(self, direction: int) -> None:
+        """Another format; a path that was not typed follows."""
+        field = self.query_one(Input)
+        untouched = field.value == self._default()
+        before = self._formats[self._chosen].suffix
+        self._chosen = (self._chosen + direction) % len(self._formats)
+        after = self._formats[self._chosen].suffix
+        if untouched:
+            field.value = self._default()
+        elif before and after and field.value.endswith(before):
+            field.value = field.value.removesuffix(before) + after
+        self.query_one(".formats", Static).update(self._list())
+        self._tell(self._hint(), wrong=False)
+
+    def on_input_changed(self) -> None:
+        """What was wrong may not be any more."""
+        self._overwrites = None
+        self._tell(self._hint(), wrong=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Write it."""
+        from ...report.formats import write
+        from ...report.writing import AlreadyThere
+
+        form, typed = self._formats[self._chosen].name, event.value.strip()
+        if not typed:
+            return self._tell(Text("expected a path"), wrong=True)
+        path = Path(typed).expanduser()
+        try:
+            written = write(form, self._timeline, path, force=self._overwrites == (form, typed))
+        except AlreadyThere:
+            self._overwrites = form, typed
+            self._tell(Text("exists already; Enter again overwrites it"), wrong=True)
+        except (InputError, RuntimeError) as error:  # RuntimeError: a home folder that is not known
+            self._tell(Text(shorten(safe(str(error)), 2 * _HINT_WIDTH)), wrong=True)
+        else:
+            self.dismiss(f"exported {size(written)} to {safe(str(path))}")
+
+    def _tell(self, said: Text, *, wrong: bool) -> None:
+        hint = self.query_one(".hint", Static)
+        hint.update(said)
+        hint.set_class(wrong, "wrong")

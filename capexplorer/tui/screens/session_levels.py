@@ -1,0 +1,88 @@
+"""The level table of a saved session, over the list of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import msgspec
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from ..render.text import MISSING, count, ms, pad, percent, rate, three_digits
+
+
+class LevelRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A level of a saved session; None: not measured, or it never settled."""
+
+    index: int
+    users: int
+    epoch: int = 0
+    settled_for_s: float | None = None
+    requests: int = 0
+    goodput_rps: float | None = None
+    goodput_se_rps: float | None = None
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+    failure_ratio: float | None = None
+    target_cpu_ratio: float | None = None
+
+
+class Levels(ModalScreen[None]):
+    """The table, to look at. `title` and `began` are harmless already."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,left,i", "dismiss(None)", show=False)]
+
+    def __init__(self, title: str, rows: Sequence[LevelRow]) -> None:
+        super().__init__()
+        self._title, self._rows = title, rows
+
+    def compose(self) -> ComposeResult:
+        """The table."""
+        with VerticalScroll(classes="page") as page:
+            page.border_title = Text(self._title)
+            page.border_subtitle = Text("Esc goes back")
+            yield Static(levels_text(self._rows))
+
+
+_COLUMNS = (
+    ("level", 5),
+    ("users", 6),
+    ("goodput/s", 9),
+    ("± se", 6),
+    ("p50 ms", 6),
+    ("p95 ms", 6),
+    ("p99 ms", 6),
+    ("failed", 6),
+    ("cpu", 5),
+    ("settled", 7),
+)
+
+
+def levels_text(rows: Sequence[LevelRow]) -> Text:
+    """One line a level: 72 cells."""
+    if not rows:
+        return Text("no level in this session", "italic")
+    text = Text(no_wrap=True)
+    text.append(" ".join(pad(title, cells, right=True) for title, cells in _COLUMNS) + "\n", "bold")
+    for row in rows:
+        said = (
+            str(row.index),
+            count(row.users),
+            rate(row.goodput_rps),
+            three_digits(row.goodput_se_rps),
+            ms(row.p50_ms),
+            ms(row.p95_ms),
+            ms(row.p99_ms),
+            percent(row.failure_ratio),
+            three_digits(row.target_cpu_ratio),
+            MISSING if row.settled_for_s is None else f"{row.settled_for_s:.0f} s",
+        )
+        figures = zip(said, _COLUMNS, strict=True)
+        text.append(" ".join(pad(each, cells, right=True) for each, (_, cells) in figures) + "\n")
+    return text

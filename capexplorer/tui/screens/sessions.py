@@ -1,0 +1,170 @@
+"""Saved sessions as lines of a table: columns, their order, what matches. Pure; `picker` shows them and acts on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+from rich.text import Text
+
+from ...model.stream import SessionEntry
+from ...report.compare import Comparison
+from ..render.text import MISSING, clock, count, pad, rate, safe
+from .session_levels import LevelRow
+
+
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A saved session with what is kept beside its log."""
+
+    entry: SessionEntry
+    title: str | None = None
+    best_goodput_rps: float | None = None
+    marks: int | None = None
+    recording: bool = False
+    """A run is writing it now, as far as can be told."""
+
+
+class Shelf(Protocol):
+    """The saved sessions, and what may be done to them. A CapexplorerError is shown, in its one line."""
+
+    @property
+    def formats(self) -> Sequence[str]:
+        """That `export` knows."""
+
+    def rows(self) -> Sequence[SessionRow]:
+        """All of them, newest first; best goodput and marks only where they are known already."""
+
+    def search(self) -> bool:
+        """Find those that are not. Whether there were any: then `rows` tells more. Blocks: call it on a thread."""
+
+    def levels(self, entry: SessionEntry) -> Sequence[LevelRow]:
+        """Its level table."""
+
+    def rename(self, entry: SessionEntry, title: str) -> None:
+        """Title it; an empty one takes the title away."""
+
+    def delete(self, entry: SessionEntry) -> None:
+        """For good."""
+
+    def compare(self, entries: Sequence[SessionEntry]) -> Comparison:
+        """Against the first; one alone by its epochs."""
+
+    def export(self, entry: SessionEntry, form: str) -> str:
+        """Where it was written. Blocks for seconds: call it on a thread."""
+
+
+Key = float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. Widths are least ones; what the screen has more goes to the title."""
+
+    name: str
+    width: int
+    key: Callable[[SessionRow], Key]
+    """What it sorts by; None comes last, whichever way."""
+    cell: Callable[[SessionRow], str]
+    right: bool = False
+    first_descending: bool = False
+
+
+def began(entry: SessionEntry) -> str:
+    """`2026-01-02 12:00`, wall time where it was recorded."""
+    return safe(entry.started_at or "")[:16].replace("T", " ")
+
+
+def state(row: SessionRow) -> str:
+    """Nothing for a complete one."""
+    return "rec" if row.recording else "" if row.entry.complete else "cut"
+
+
+def _title(row: SessionRow) -> str:
+    return row.title or row.entry.label or row.entry.id
+
+
+def _optional(value: float | None, said: Callable[[float], str]) -> str:
+    return MISSING if value is None else said(value)
+
+
+COLUMNS = (
+    Column("began", 11, lambda row: row.entry.started_at, lambda row: began(row.entry), first_descending=True),
+    Column("title", 12, lambda row: _title(row).casefold(), _title),
+    Column("profile", 9, lambda row: (row.entry.profile or "").casefold() or None, lambda row: row.entry.profile or MISSING),
+    Column("target", 8, lambda row: (row.entry.target or "").casefold() or None, lambda row: row.entry.target or MISSING),
+    Column(
+        "time",
+        7,
+        lambda row: row.entry.duration_s,
+        lambda row: _optional(row.entry.duration_s, clock),
+        right=True,
+        first_descending=True,
+    ),
+    Column(
+        "lev", 5, lambda row: row.entry.levels, lambda row: _optional(row.entry.levels, count), right=True, first_descending=True
+    ),
+    Column(
+        "best/s", 8, lambda row: row.best_goodput_rps, lambda row: rate(row.best_goodput_rps), right=True, first_descending=True
+    ),
+    Column("mk", 4, lambda row: row.marks, lambda row: _optional(row.marks, count), right=True, first_descending=True),
+    Column("", 3, lambda row: state(row) or None, state),
+)
+"""Sorted by the keys 1 to 9."""
+
+_SORTED = {True: "↓", False: "↑"}
+_PREFIX = 3
+"""Cells for the mark."""
+_YEAR = len("2026-")
+
+
+def matching(rows: Iterable[SessionRow], wanted: str) -> list[SessionRow]:
+    """Those in whose columns, label or id `wanted` stands, whatever its case."""
+    wanted = wanted.casefold()
+    return [row for row in rows if wanted in _searched(row).casefold()]
+
+
+def _searched(row: SessionRow) -> str:
+    entry = row.entry
+    known = (row.title, entry.label, entry.id, entry.profile, entry.target, began(entry), state(row), entry.problem)
+    return "\n".join(each for each in known if each)
+
+
+def ordered(rows: Iterable[SessionRow], column: int, *, descending: bool) -> list[SessionRow]:
+    """By a column of COLUMNS; equal ones stay as they were."""
+    key = COLUMNS[column].key
+    keyed = [(key(row), row) for row in rows]
+    known: list[tuple[Any, SessionRow]] = [(found, row) for found, row in keyed if found is not None]
+    known.sort(key=lambda each: each[0], reverse=descending)
+    return [row for _, row in known] + [row for found, row in keyed if found is None]
+
+
+def heading(column: int, descending: bool, width: int) -> Text:
+    """The columns' names, each with its key before it, the one that is sorted by with an arrow."""
+    text = Text(" " * _PREFIX, no_wrap=True)
+    for index, (each, cells) in enumerate(_widths(width)):
+        name = f"{index + 1}{each.name}{_SORTED[descending] if index == column else ''}"
+        text.append(pad(name, cells, right=each.right) + " ", "bold" if index == column else "")
+    return text
+
+
+def session_line(row: SessionRow, letter: str, width: int) -> Text:
+    """One session in `width` cells; `letter` where it is marked."""
+    text = Text(f" {letter or ' '} ", no_wrap=True)
+    if row.entry.problem is not None:
+        text.append(pad(f"{began(row.entry)[-11:] or safe(row.entry.id)} ! {safe(row.entry.problem)}", max(width - _PREFIX, 10)))
+        return text
+    for each, cells in _widths(width):
+        said = safe(each.cell(row))
+        text.append(pad(said[-cells:] if each.name == "began" else said, cells, right=each.right) + " ")
+    return text
+
+
+def _widths(width: int) -> list[tuple[Column, int]]:
+    """What is left goes to the year first, then a half to the title, and a quarter each to profile and target."""
+    left = max(width - _PREFIX - sum(column.width + 1 for column in COLUMNS), 0)
+    year = _YEAR if left >= _YEAR else 0
+    quarter = min((left - year) // 4, 12)
+    extra = {"began": year, "title": left - year - 2 * quarter, "profile": quarter, "target": quarter}
+    return [(column, column.width + extra.get(column.name, 0)) for column in COLUMNS]

@@ -1,0 +1,61 @@
+"""Keys typed faster than screens open: `g50` and Enter in one packet over SSH must go to 50 users, not to pane 5.
+
+Textual hands every key to whoever has the focus when it arrives, but acts on it later; a prompt that the first key opens is not
+there yet for the second. Here a key waits until the one before it was acted on, and until a screen that it opened has its focus.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TypeVar
+
+from textual import events
+from textual.app import App
+from textual.message_pump import MessagePump
+
+Result = TypeVar("Result")
+
+PATIENCE = 100
+"""Tries, 10 ms apart, for a new screen to take the focus; after that the key goes where it may."""
+
+
+class TypeAhead(App[Result]):
+    """An app that acts on keys one after the other."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self._typed: deque[events.Key] = deque()
+        self._acting = False
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys queue up; all else goes its way."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self._typed.append(event)
+            if not self._acting:
+                self._acting = True
+                await self._act(PATIENCE)
+        else:
+            await super().on_event(event)
+
+    async def _act(self, patience: int) -> None:
+        if not self._typed:
+            self._acting = False
+        elif patience and self._is_opening:
+            self.set_timer(0.01, lambda: self._act(patience - 1))
+        else:
+            await super().on_event(self._typed.popleft())
+            self._follow(self.focused or self.screen)
+
+    def _follow(self, node: MessagePump) -> None:
+        """Go behind the key through every queue that it bubbles through, up to ours."""
+        if node is self or node._parent is None:
+            self.call_later(self._act, PATIENCE)
+        else:
+            node.call_later(self._follow, node._parent)
+
+    @property
+    def _is_opening(self) -> bool:
+        """Whether the screen on top will have a focus, but has none yet."""
+        screen = self.screen
+        wants_focus = bool(self.AUTO_FOCUS if screen.AUTO_FOCUS is None else screen.AUTO_FOCUS)
+        return not screen.is_mounted or (wants_focus and screen.focused is None and bool(screen.focus_chain))

@@ -1,0 +1,38 @@
+"""Makes a sample of a recorded session: `python docs/sample.py SESSION sessions/sample.jsonl`.
+
+What says on whose machine it was recorded is taken out of the header: the host's name, and the path of the Python that ran the
+target. The id becomes the sample's name. Every line after the header is copied byte by byte.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from capexplorer.model.events import Header
+from capexplorer.session.codec import decode, encode
+
+
+def neutral(header: Header, name: str) -> Header:
+    """Without what is this machine's."""
+    program, *arguments = header.target.command
+    target = msgspec.structs.replace(header.target, command=(os.path.basename(program), *arguments))
+    return msgspec.structs.replace(header, id=name, target=target, host=msgspec.structs.replace(header.host, name=None))
+
+
+def main() -> None:
+    """The sample is a new file: one that exists is not overwritten."""
+    session, sample = Path(sys.argv[1]), Path(sys.argv[2])
+    first, rest = session.read_bytes().split(b"\n", 1)
+    header = decode(first)
+    if not isinstance(header, Header):
+        raise SystemExit(f"{session}: not a session log")
+    with sample.open("xb") as file:
+        file.write(encode(neutral(header, sample.stem)) + b"\n" + rest)
+
+
+if __name__ == "__main__":
+    main()

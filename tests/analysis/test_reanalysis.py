@@ -1,0 +1,196 @@
+"""Today's detectors over an old session: what is compared, what is told, and what takes the recorded marks' place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+from session.samples import HEADER
+
+from capexplorer.analysis import wording
+from capexplorer.analysis.detectors import DETECTORS, detect
+from capexplorer.analysis.reanalysis import changes, reanalyse, reanalysed, reanalysed_events, with_marks
+from capexplorer.model.events import Ended, Event, FigureChange, LevelOpened, Mark, MarkChange, Note, Reanalysed
+from capexplorer.model.timeline import Timeline
+from capexplorer.session.codec import decode, encode
+
+
+def knee(users: float = 28.0, t_s: float = 20.0, **changes: Any) -> Mark:
+    mark = Mark(
+        t_s=t_s, key="knee:0", state="open", kind="knee", id="knee", users=users, confidence="high",
+        evidence={"capacity_rps": 213.5, "users_low": 25.0},
+    )  # fmt: skip
+    return msgspec.structs.replace(mark, **changes)
+
+
+def cause(t_s: float = 30.0, **changes: Any) -> Mark:
+    mark = Mark(t_s=t_s, key="cause:ports", state="open", kind="cause", id="ports_exhausted", evidence={"count": 7})
+    return msgspec.structs.replace(mark, **changes)
+
+
+def session(*marks: Mark) -> list[Event]:
+    level = LevelOpened(t_s=1.0, index=0, users=28, spawn_rate=1.0, by="user")
+    body = sorted([level, Note(t_s=25.0, text="a note"), *marks], key=lambda event: event.t_s)
+    return [HEADER, *body, Ended(t_s=60.0, reason="quit")]
+
+
+def finding(*marks: Mark) -> Any:
+    """A fake detector that finds these, whatever it is shown."""
+    return lambda timeline: marks
+
+
+@pytest.mark.parametrize(
+    ("why", "recorded", "found", "expected"),
+    [
+        ("nothing then, nothing now", [], [], []),
+        ("the same", [knee()], [knee()], []),
+        ("new", [], [knee()], [("new", "knee:0", ())]),
+        ("gone", [knee()], [], [("gone", "knee:0", ())]),
+        ("another user count", [knee(28.0)], [knee(31.0)], [("changed", "knee:0", ("users",))]),
+        ("another confidence", [knee()], [knee(confidence="low")], [("changed", "knee:0", ("confidence",))]),
+        ("another figure of the evidence", [knee()], [knee(evidence={"capacity_rps": 200.0, "users_low": 25.0})],
+         [("changed", "knee:0", ("capacity_rps",))]),
+        ("evidence that was not there", [knee()], [knee(evidence={"capacity_rps": 213.5, "users_low": 25.0, "limit": "errors"})],
+         [("changed", "knee:0", ("limit",))]),
+        ("another time, revision and advice", [knee()], [knee(t_s=3.0, revision=4, advice="sleep")], []),
+        ("an order of additions apart", [knee(28.0)], [knee(28.0 * (1 + 1e-9))], []),
+        ("new and gone", [cause()], [knee()], [("new", "knee:0", ()), ("gone", "cause:ports", ())]),
+        ("retracted long ago", [knee(state="retracted")], [], []),
+        ("retracted, and found again", [knee(state="retracted")], [knee()], [("new", "knee:0", ())]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_what_changed_is_listed_by_key_with_its_figures(
+    why: str, recorded: list[Mark], found: list[Mark], expected: list[tuple[str, str, tuple[str, ...]]]
+) -> None:
+    result = reanalyse(Timeline(session(*recorded)), [finding(*found)])
+    assert [(each.kind, each.key, tuple(figure.name for figure in each.figures)) for each in result.changes] == expected
+    assert list(result.found) == found
+
+
+def test_the_latest_revision_is_what_was_recorded() -> None:
+    result = reanalyse(Timeline(session(knee(20.0, 10.0), knee(28.0, 20.0, revision=2, state="updated"))), [finding(knee(28.0))])
+    assert result.changes == () and [mark.users for mark in result.recorded] == [28.0]
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [{"pair": (1, 2), "nested": {"a": (0.5,)}}, {"ratio": 1, "ok": True, "none": None, "text": "é"}],
+)
+def test_what_a_log_makes_of_evidence_is_no_change(evidence: dict[str, Any]) -> None:
+    mark = knee(evidence=evidence)
+    read = decode(encode(mark))
+    assert isinstance(read, Mark) and changes([read], [mark]) == ()
+
+
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [(1, True), (0.5, None), ((1, 2), (1, 3)), ((1,), (1, 1)), ({"a": 1}, {"b": 1}), ("a", "b"), (math.nan, 1.0), (0, 1e-3)],
+)
+def test_another_value_is_a_change(then: Any, now: Any) -> None:
+    [change] = changes([knee(evidence={"x": then})], [knee(evidence={"x": now})])
+    assert change.figures == (FigureChange(name="x", recorded=then, found=now),) or math.isnan(change.figures[0].recorded)
+
+
+WITNESSED = [{"kind": "stop_rule", "id": "p95_ms"}, {"id": "user_code_error"}, {"id": "log_write_failed"}]
+
+
+@pytest.mark.parametrize("witnessed", WITNESSED)
+def test_what_the_run_witnessed_itself_is_neither_lost_nor_found(witnessed: dict[str, Any]) -> None:
+    mark = cause(key="own", **witnessed)
+    timeline = Timeline(session(mark, knee()))
+    result = reanalyse(timeline, [finding(knee())])
+    assert result.recorded == (knee(),) and result.changes == ()
+    assert reanalysed(timeline, result, "2.0").marks == {"own": mark, "knee:0": knee()}
+
+
+def test_a_detector_is_shown_the_session_without_what_detectors_marked() -> None:
+    seen: list[int] = []
+
+    def looks(timeline: Timeline) -> list[Mark]:
+        seen.append(len(timeline.marks))
+        return []
+
+    timeline = Timeline(session(knee(), cause()))
+    assert [change.kind for change in reanalyse(timeline, [looks]).changes] == ["gone", "gone"]
+    assert seen == [0] and len(timeline.marks) == 2  # and the timeline is as it was
+
+
+def test_marks_found_take_the_place_of_those_recorded_each_at_its_time() -> None:
+    timeline = Timeline(session(knee(), cause()))
+    shown = reanalysed(timeline, reanalyse(timeline, [finding(knee(31.0, 22.0), cause(40.0, key="cause:new"))]), "2.0")
+    assert [(type(entry).__name__, entry.t_s) for entry in shown.journal] == [("Mark", 22.0), ("Note", 25.0), ("Mark", 40.0)]
+    assert {key: mark.users for key, mark in shown.marks.items()} == {"knee:0": 31.0, "cause:new": None}
+    assert timeline.marks["knee:0"].users == 28.0 and timeline.reanalysed is None
+    told = shown.reanalysed
+    assert told is not None and (told.version, told.recorded, told.found) == ("2.0", 2, 2)
+    assert [(each.kind, each.key) for each in told.changes] == [
+        ("changed", "knee:0"),
+        ("new", "cause:new"),
+        ("gone", "cause:ports"),
+    ]
+
+
+@pytest.mark.parametrize("times", [(0.0, 0.0), (20.0, 30.0), (1.0, 25.0), (70.0, 80.0)])
+def test_a_replay_gets_the_marks_found_in_time_s_order_between_header_and_end(times: tuple[float, float]) -> None:
+    found = [cause(times[1]), knee(31.0, times[0])]
+    events = list(with_marks(session(knee(), cause()), found))
+    assert events[0] == HEADER and isinstance(events[-1], Ended)
+    assert [event for event in events if isinstance(event, Mark)] == sorted(found, key=lambda mark: mark.t_s)
+    assert len(events) == len(session()) + 2
+    inner = [event.t_s for event in events[:-1]]
+    assert inner == sorted(inner)
+
+
+def test_events_and_timeline_are_reanalysed_alike() -> None:
+    recorded = session(knee(), cause())
+    analysis = reanalyse(Timeline(recorded), [finding(knee(31.0, 22.0))])
+    events = list(reanalysed_events(recorded, analysis, "2.0"))
+    assert [type(event).__name__ for event in events[:2]] == ["Header", "Reanalysed"]
+    as_events, as_timeline = Timeline(events), reanalysed(Timeline(recorded), analysis, "2.0")
+    assert as_events.marks == as_timeline.marks and as_events.journal == as_timeline.journal
+    assert as_events.reanalysed == as_timeline.reanalysed is not None
+
+
+def test_what_changed_can_be_saved_and_read_again() -> None:
+    [told] = [each for each in reanalysed_events(session(cause()), reanalyse(Timeline(), [finding(knee())]), "2.0")
+              if isinstance(each, Reanalysed)]  # fmt: skip
+    assert decode(encode(told)) == told
+
+
+def test_detectors_run_in_their_order_and_their_marks_are_told_in_time_s() -> None:
+    first, second = knee(t_s=9.0), cause(t_s=3.0)
+    assert detect(Timeline(), [finding(first), finding(second)]) == (second, first)
+
+
+def test_this_version_s_detectors_are_pure() -> None:
+    timeline = Timeline(session())
+    assert detect(timeline) == detect(timeline) == detect(timeline, DETECTORS)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (MarkChange(kind="new", key="knee:0", found=knee(evidence={})), "new: knee at 28 users (high confidence)"),
+        (MarkChange(kind="gone", key="cause:ports", recorded=cause()), "gone: cause: ports exhausted: count 7"),
+        (
+            MarkChange(
+                kind="changed",
+                key="knee:0",
+                recorded=knee(),
+                found=knee(31.0),
+                figures=(FigureChange(name="users", recorded=28.0, found=31.0), FigureChange(name="limit", found="errors")),
+            ),
+            "changed: knee at 31 users: users 28 → 31, limit unknown → errors",
+        ),
+    ],
+)
+def test_a_change_is_one_line(change: MarkChange, said: str) -> None:
+    assert wording.change(change) == said
+
+
+def test_the_whole_is_one_line() -> None:
+    told = reanalyse(Timeline(session(knee(), cause())), [finding(knee(31.0))]).told("2.0")
+    assert wording.reanalysed(told) == "marks found again by capexplorer 2.0: 2 recorded, 1 now; 0 new, 1 gone, 1 changed"

@@ -1,0 +1,17 @@
+"""Fails its responses with whatever the target sent, and prints it too."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from locust import HttpUser, constant, task
+
+
+class Victim(HttpUser):
+    wait_time = constant(0.2)
+
+    @task
+    def ask(self) -> None:
+        with self.client.get("/hostile", catch_response=True) as response:
+            response.failure(response.text)
+            print(response.text)

@@ -1,0 +1,162 @@
+"""Users of a profile and of locustfiles, driven by a real LoadHost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import locust
+import msgspec
+
+from capexplorer.errors import InputError
+from capexplorer.load import native, users
+from capexplorer.load.host import LoadHost
+from capexplorer.load.recorder import Tick
+from capexplorer.profile import Users
+
+
+def _profile(**fields: Any) -> Users:
+    return msgspec.convert({"task": [{"name": "/ok"}], **fields}, Users)
+
+
+def _run(declared: Users, url: str, enough: Callable[[list[Tick]], bool], count: int = 2) -> list[Tick]:
+    """Drive users of a profile until enough was seen (20 s at most)."""
+    host = LoadHost(lambda report: None)
+    host.start()
+    host.load(lambda: users.from_profile(declared, url), url, own_events=True)
+    host.set_users(count, 100.0)
+    ticks: list[Tick] = []
+    deadline_s = time.monotonic() + 20
+    while not enough(ticks) and time.monotonic() < deadline_s:
+        native.sleep(0.05)
+        ticks.append(host.recorder.drain())
+    host.stop()
+    ticks.append(host.recorder.drain())
+    return ticks
+
+
+def _requests(least: int) -> Callable[[list[Tick]], bool]:
+    return lambda ticks: sum(tick.all_requests for tick in ticks) >= least
+
+
+def _by_name(ticks: list[Tick]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for tick in ticks:
+        for each in tick.endpoints:
+            found[each.name] = found.get(each.name, 0) + each.requests + each.warmup_requests
+    return found
+
+
+def wait_times() -> dict[str, list[float]]:
+    class Somebody:
+        _cp_last_run, _cp_last_wait_time = 0.0, 0.0
+
+    declared = {
+        "number": 0.25, "constant": {"constant": 0.5}, "between": {"between": [0.1, 0.5]}, "poisson": {"poisson": 4.0},
+        "pacing": {"constant_pacing": 2.0}, "throughput": {"constant_throughput": 0.5},
+    }  # fmt: skip
+    found = {}
+    for name, wait in declared.items():
+        function = users.wait_time(_profile(wait_s=wait).wait_s)
+        somebody = Somebody()
+        somebody._cp_last_run = time.perf_counter()
+        found[name] = [function(somebody) for _ in range(2000 if name in ("between", "poisson") else 1)]
+    return {name: [min(each), sum(each) / len(each), max(each)] for name, each in found.items()}
+
+
+def weights(url: str) -> dict[str, Any]:
+    tasks = [
+        {"name": "/a", "weight": 50},
+        {"name": "/b", "weight": 30},
+        {"name": "/c", "weight": 20},
+        {"name": "/never", "weight": 0},
+    ]
+    made = users.from_profile(_profile(task=tasks), url).classes[0].tasks
+    seen = _by_name(_run(_profile(task=tasks), url, _requests(600), count=4))
+    return {"tasks": len(made), "seen": seen}
+
+
+def both_clients(url: str) -> list[str]:
+    workloads = [users.from_profile(_profile(client=client), url) for client in ("fast", "requests")]
+    return [name for workload in workloads for name in workload.clients]
+
+
+def whole_requests(url: str) -> dict[str, Any]:
+    """Method, path, headers and JSON reach the server (which counts paths); the name is the row."""
+    task = {"name": "orders", "path": "/orders", "method": "post", "headers": {"X-Test": "1"}, "json": {"n": 1}}
+    ticks = _run(_profile(task=[task], wait_s=0.05), url, _requests(4))
+    endpoint = next(each for tick in ticks for each in tick.endpoints)
+    return {"name": endpoint.name, "method": endpoint.method, "failures": sum(len(tick.failures) for tick in ticks)}
+
+
+def expected_statuses(url: str) -> dict[str, Any]:
+    tasks: list[dict[str, Any]] = [
+        {"name": "right", "path": "/404", "expect_status": 404},
+        {"name": "one of", "path": "/201", "expect_status": [200, 201]},
+        {"name": "wrong", "path": "/ok", "expect_status": 201},
+        {"name": "unexpected", "path": "/500", "expect_status": 200},
+        {"name": "plain 500", "path": "/500"},
+        {"name": "gone", "path": "/reset", "expect_status": 200},
+    ]
+    found: dict[str, Any] = {}
+    for client in ("fast", "requests"):
+        for task in tasks:
+            ticks = _run(_profile(task=[task], client=client, wait_s=0.05), url, _requests(3), count=1)
+            failures = {each.signature.text for tick in ticks for each in tick.failures}
+            found[f"{client} {task['name']}"] = sorted(failures)
+    return found
+
+
+def connections(url: str) -> dict[str, Any]:
+    """How many requests were made with each setting; the server knows over how many connections."""
+    made = {}
+    for client in ("fast", "requests"):
+        for keep_alive in (True, False):
+            for path in ("/ok", "/sticky"):
+                name = f"{client}-{'kept' if keep_alive else 'closed'}-{path[1:]}"
+                before = _connections(url)
+                task = [{"name": name, "path": path}]
+                ticks = _run(_profile(task=task, client=client, keep_alive=keep_alive, wait_s=0.02), url, _requests(20), count=2)
+                made[name] = [_by_name(ticks)[name], _connections(url) - before - 1, sum(len(tick.failures) for tick in ticks)]
+    return made
+
+
+def _connections(url: str) -> int:
+    """The server's own count, over a connection of its own."""
+    import urllib.request
+
+    with urllib.request.urlopen(f"{url}/connections", timeout=10) as response:
+        return int(response.headers["X-Connections"])
+
+
+def timeouts(url: str) -> dict[str, list[str]]:
+    found = {}
+    for client in ("fast", "requests"):
+        task = [{"name": "slow", "path": "/hang"}]
+        ticks = _run(_profile(task=task, client=client, timeout_s=0.2), url, _requests(2), count=1)
+        found[client] = sorted({kind for tick in ticks for each in tick.failures for kind in each.signature.types})
+    return found
+
+
+def locustfiles(folder: str) -> dict[str, str]:
+    """What each wrong locustfile is told to be."""
+    said = {}
+    for path in sorted(Path(folder).glob("*.py")) + [Path(folder) / "gone.py"]:
+        try:
+            workload = users.from_locustfile(path, None)
+        except InputError as error:
+            said[path.stem] = str(error).removeprefix(f"{folder}/")
+        else:
+            hosts = [str(kind.host) for kind in workload.classes]
+            said[path.stem] = f"{[kind.__name__ for kind in workload.classes]} {hosts} {type(workload.shape).__name__}"
+    return said
+
+
+def a_given_url_replaces_the_users_own_host(folder: str) -> list[str | None]:
+    return [kind.host for kind in users.from_locustfile(Path(folder) / "own_host.py", "http://127.0.0.1:1").classes]
+
+
+def versions() -> str:
+    return str(locust.__version__)

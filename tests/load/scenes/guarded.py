@@ -1,0 +1,116 @@
+"""Load that tries to leave loopback, by every way a locustfile has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import gevent
+import locust
+from gevent import socket
+from locust.env import Environment
+
+from capexplorer.load.guard import HostGuard
+from capexplorer.load.signature import reduce
+
+ELSEWHERE = "192.0.2.1"
+"""TEST-NET-1: nobody is there, should the guard fail."""
+
+_told: list[str] = []
+_guard = HostGuard(["Service.Example"], _told.append)
+_guard.install()
+
+
+def _exception(kind: type[locust.User], url: str, path: str) -> BaseException | None:
+    environment, seen = Environment(user_classes=[]), []
+    environment.events.request.add_listener(lambda exception=None, **_: seen.append(exception))  # type: ignore[no-untyped-call]
+    user = type("Client", (kind,), {"host": url, "abstract": False, "network_timeout": 3.0, "connection_timeout": 3.0})(
+        environment
+    )
+    with gevent.Timeout(20):
+        user.client.get(path)
+    found: BaseException | None = seen[0]
+    return found
+
+
+def _refused(kind: type[locust.User], url: str, path: str) -> bool:
+    found = _exception(kind, url, path)
+    return found is not None and "HostNotAllowed" in reduce(found).types
+
+
+def loopback(url: str) -> list[bool]:
+    port = url.rpartition(":")[2]
+    urls = [url, f"http://localhost:{port}"]
+    return [_exception(kind, each, "/ok") is None for kind in (locust.HttpUser, locust.FastHttpUser) for each in urls]
+
+
+def absolute_urls(url: str) -> list[bool]:
+    return [_refused(kind, url, f"http://{ELSEWHERE}/") for kind in (locust.HttpUser, locust.FastHttpUser)]
+
+
+def names(url: str) -> list[bool]:
+    return [_refused(kind, url, "http://elsewhere.invalid/") for kind in (locust.HttpUser, locust.FastHttpUser)]
+
+
+def redirects(url: str) -> list[bool]:
+    path = f"/redirect?to={quote(f'http://{ELSEWHERE}/x')}"
+    return [_refused(kind, url, path) for kind in (locust.HttpUser, locust.FastHttpUser)]
+
+
+def redirects_to_loopback(url: str) -> list[bool]:
+    path = f"/redirect?to={quote(url + '/ok')}"
+    return [_exception(kind, url, path) is None for kind in (locust.HttpUser, locust.FastHttpUser)]
+
+
+def raw_sockets() -> list[str]:
+    def plain() -> Any:
+        with socket.socket() as sock:
+            sock.connect((ELSEWHERE, 80))
+
+    def v6() -> Any:
+        with socket.socket(socket.AF_INET6) as sock:
+            sock.connect(("2001:db8::1", 80))
+
+    def connect_ex() -> Any:
+        with socket.socket() as sock:
+            raise OSError(sock.connect_ex((ELSEWHERE, 80)), "connect_ex")
+
+    def datagram() -> Any:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.sendto(b"x", (ELSEWHERE, 9))
+
+    def created() -> Any:
+        socket.create_connection((ELSEWHERE, 80), timeout=3)
+
+    return [_raised(each) for each in (plain, v6, connect_ex, datagram, created)]
+
+
+def _raised(act: Callable[[], Any]) -> str:
+    try:
+        with gevent.Timeout(10):
+            act()
+    except BaseException as error:
+        return f"{type(error).__name__} {getattr(error, 'errno', None)}"
+    return "nothing"
+
+
+def allowed_names() -> list[bool]:
+    before = _guard.permits("192.0.2.7")
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 80))]
+    _guard.learn("elsewhere.invalid", found)
+    unlearned = _guard.permits("192.0.2.7")
+    _guard.learn("SERVICE.example", found)
+    return [_guard.permits("service.EXAMPLE"), before, unlearned, _guard.permits("192.0.2.7")]
+
+
+def unix_sockets_are_no_network() -> str:
+    def act() -> None:
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.connect("/nonexistent/socket")
+
+    return _raised(act)
+
+
+def told() -> list[str]:
+    return _told

@@ -1,0 +1,143 @@
+"""The recorder and the lag meter, fed by greenlets as users are."""
+
+from __future__ import annotations
+
+import time
+from _queue import SimpleQueue
+from typing import Any
+
+import gevent
+from gevent.pool import Group
+
+from capexplorer.load import native
+from capexplorer.load.lag import LagMeter
+from capexplorer.load.recorder import SIGNATURES_A_TICK, Recorder
+from capexplorer.model.histogram import LatencyHistogram
+
+
+def _user(recorder: Recorder, group: Group, cycles: list[list[float]]) -> None:
+    """A user that makes these requests (ms), a wait after each cycle."""
+
+    def live() -> None:
+        for cycle in cycles:
+            for response_ms in cycle:
+                recorder.on_request("GET", "/a", response_ms, 10)
+            recorder.on_wait(0.5)
+
+    group.spawn(live)
+
+
+def warm_up() -> dict[str, Any]:
+    group = Group()
+    recorder = Recorder(user_greenlets=group)
+    _user(recorder, group, [[100.0, 200.0], [10.0], [20.0]])  # two requests of on_start and the first cycle
+    group.join()
+    tick = recorder.drain()
+    return {
+        "requests": tick.endpoints[0].requests, "warmup_requests": tick.endpoints[0].warmup_requests,
+        "latency_sum_ms": tick.endpoints[0].latency_sum_ms, "bytes": tick.endpoints[0].received_bytes,
+        "waits": tick.waits, "wait_sum_s": tick.wait_sum_s, "all_requests": tick.all_requests,
+        "all_latency_sum_ms": tick.all_latency_sum_ms, "finished": tick.finished, "finished_warmup": tick.finished_warmup,
+        "max_ms": tick.endpoints[0].max_ms,
+    }  # fmt: skip
+
+
+def requests_of_greenlets_that_a_user_spawned() -> list[int]:
+    group = Group()
+    recorder = Recorder(user_greenlets=group)
+
+    def live() -> None:
+        recorder.on_wait(0.0)
+        gevent.spawn(recorder.on_request, "GET", "/a", 1.0, 1).join()
+
+    group.spawn(live)
+    group.join()
+    endpoint = recorder.drain().endpoints[0]
+    return [endpoint.requests, endpoint.warmup_requests]
+
+
+def work_endpoints() -> list[int]:
+    recorder = Recorder(work_endpoints=("GET /done",))
+    for name, failed in (("/done", None), ("/done", None), ("/done", OSError(1, "x")), ("/poll", None)):
+        recorder.on_request("GET", name, 1.0, 1, failed)
+    return [recorder.drain().finished, recorder.drain().finished]
+
+
+def totals() -> dict[str, Any]:
+    recorder = Recorder()
+    for n in range(1, 1001):
+        recorder.on_request("GET", f"/{n % 3}", float(n), 5)
+    for _ in range(10):
+        recorder.on_request("GET", "/0", 50.0, 0, ConnectionResetError(104, "reset"))
+    tick, empty = recorder.drain(), recorder.drain()
+    merged = LatencyHistogram()
+    for endpoint in tick.endpoints:
+        merged.add(LatencyHistogram.decode(endpoint.latency or ""))
+    return {
+        "names": [endpoint.name for endpoint in tick.endpoints],
+        "requests": sum(endpoint.requests for endpoint in tick.endpoints),
+        "failures": [[failure.name, failure.count, failure.signature.errno] for failure in tick.failures],
+        "failure_latency_sum_ms": tick.endpoints[0].failure_latency_sum_ms,
+        "latency_sum_ms": sum(endpoint.latency_sum_ms for endpoint in tick.endpoints),
+        "count": tick.latency.count, "merged_equal": merged == tick.latency,
+        "empty": [len(empty.endpoints), empty.all_requests, empty.latency.count, empty.finished],
+    }  # fmt: skip
+
+
+def many_kinds_of_failure() -> dict[str, Any]:
+    recorder = Recorder()
+    for n in range(200):
+        recorder.on_request("GET", "/a", 1.0, 0, ValueError(f"kind {chr(97 + n % 26)}{chr(97 + n // 26)}"))
+    failures = recorder.drain().failures
+    return {"kinds": len(failures), "counted": sum(each.count for each in failures), "most": SIGNATURES_A_TICK}
+
+
+def odd_values() -> list[Any]:
+    """Custom events of user code carry what they like."""
+    recorder = Recorder()
+    recorder.on_request("WS", 17, None, None)  # type: ignore[arg-type]
+    recorder.on_request(None, "x", 0.0, 3)
+    recorder.on_request("GET", "/a", -5.0, 3, context={}, url="http://x")
+    ticks = recorder.drain().endpoints
+    return [[each.method, each.name, each.requests, each.clamped] for each in ticks]
+
+
+def names_that_explode() -> list[Any]:
+    recorder = Recorder()
+    for n in range(1000):
+        recorder.on_request("GET", f"/item/{n}", 1.0, 1)
+    first, grouping = recorder.drain(), recorder.names.grouping
+    recorder.on_request("GET", "/item/5", 1.0, 1)
+    return [grouping, sum(each.requests for each in first.endpoints), [each.name for each in recorder.drain().endpoints]]
+
+
+def lag_of_a_free_hub() -> list[Any]:
+    meter = LagMeter()
+    before = meter.drain()
+    running = gevent.spawn(meter.run)
+    gevent.sleep(0.3)
+    lag = meter.drain()
+    running.kill()
+    assert lag.p50_ms is not None and lag.p99_ms is not None and lag.max_ms is not None
+    return [before.p50_ms, lag.p50_ms >= 0, lag.p50_ms <= lag.p99_ms <= lag.max_ms]
+
+
+def lag_of_a_stuck_hub() -> list[float]:
+    """The hub is stuck until another thread has asked; afterwards the late timer itself tells."""
+    meter, asked = LagMeter(), SimpleQueue[float]()
+    running = gevent.spawn(meter.run)
+    gevent.sleep(0.05)
+    meter.drain()
+
+    def ask() -> None:
+        native.sleep(0.3)
+        asked.put(meter.drain().max_ms or 0.0)
+
+    native.start_thread(ask)
+    gives_up_s = time.perf_counter() + 20
+    while asked.empty() and time.perf_counter() < gives_up_s:
+        native.sleep(0.01)
+    gevent.sleep(0.02)
+    after_ms = meter.drain().max_ms or 0.0
+    running.kill()
+    return [asked.get(), after_ms]

@@ -1,0 +1,58 @@
+"""From the request event to a tick: what counts, what is warm-up, what is work."""
+
+from __future__ import annotations
+
+import pytest
+
+from .patched import Played, play
+
+
+@pytest.fixture(scope="module")
+def seen() -> Played:
+    return play("load.scenes.recording")
+
+
+def test_on_start_and_the_first_cycle_are_warm_up_until_the_user_waits(seen: Played) -> None:
+    assert seen["warm_up"] == {
+        "requests": 2, "warmup_requests": 2, "latency_sum_ms": 30.0, "bytes": 20, "max_ms": pytest.approx(20.0, rel=0.001),
+        "waits": 3, "wait_sum_s": 1.5, "all_requests": 4, "all_latency_sum_ms": 330.0, "finished": 2, "finished_warmup": 2,
+    }  # fmt: skip
+
+
+def test_greenlets_that_a_user_spawns_count_at_once(seen: Played) -> None:
+    assert seen["requests_of_greenlets_that_a_user_spawned"] == [1, 0]
+
+
+def test_only_successes_of_work_endpoints_are_finished_work(seen: Played) -> None:
+    assert seen["work_endpoints"] == [2, 0]
+
+
+def test_a_drain_takes_everything_once_and_its_totals_agree(seen: Played) -> None:
+    assert seen["totals"] == {
+        "names": ["/0", "/1", "/2"], "requests": 1010, "failures": [["/0", 10, 104]], "failure_latency_sum_ms": 500.0,
+        "latency_sum_ms": 500500.0, "count": 1000, "merged_equal": True, "empty": [0, 0, 0, 0],
+    }  # fmt: skip
+
+
+def test_endless_kinds_of_failure_are_told_together_and_all_are_counted(seen: Played) -> None:
+    found = seen["many_kinds_of_failure"]
+    assert found["kinds"] == found["most"] + 1
+    assert found["counted"] == 200
+
+
+def test_custom_events_with_odd_values_are_recorded_as_text(seen: Played) -> None:
+    assert seen["odd_values"] == [["", "x", 1, 1], ["GET", "/a", 1, 1], ["WS", "17", 1, 1]]
+
+
+def test_names_that_explode_are_grouped_and_no_request_is_lost(seen: Played) -> None:
+    assert seen["names_that_explode"] == [True, 1000, ["/item/{id}"]]
+
+
+def test_lag_is_none_before_the_timer_ran_and_then_in_order(seen: Played) -> None:
+    assert seen["lag_of_a_free_hub"] == [None, True, True]
+
+
+def test_a_stuck_hub_counts_as_lag_while_it_is_stuck_and_after(seen: Played) -> None:
+    while_stuck_ms, after_ms = seen["lag_of_a_stuck_hub"]
+    assert while_stuck_ms > 100
+    assert after_ms > 100

@@ -1,0 +1,77 @@
+"""Sessions for replays: with all that a timeline folds, written by the writer itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from session.samples import busy_sample
+from tui.fakes import Session, died, header, session
+
+from capexplorer.model.events import Command, Ended, Event, LevelClosed, LevelOpened, Log, Mark, Note, Sample, Target, Unknown
+from capexplorer.model.levels import LevelFold, RampFold
+from capexplorer.session.canonical import canonical
+from capexplorer.session.writer import SessionWriter
+
+
+def small() -> list[Event]:
+    """Two short levels with notes and output, as a run of a minute tells it."""
+    return [*session([(10, 9), (60, 9)]), Ended(t_s=20.0, reason="ended by the user", levels=2)]
+
+
+def eventful() -> list[Event]:
+    """Everything at once: marks that are revised, a ramp, a restart, our own alarms, late lines, events we do not know."""
+    made = Session(seed=3)
+    events: list[Event] = [header(), Log(t_s=0.1, source="stdout", text="before anything"), *made.open(20)]
+    events += [made.tick() for _ in range(9)]
+    events.append(Mark(t_s=made.t_s, key="cause:1", state="open", kind="cause", id="refused", severity="error"))
+    events.append(Command(t_s=made.t_s, name="step", args={"step": 5}))
+    events += made.open(80)
+    events += [made.tick() for _ in range(12)]
+    events.append(Mark(t_s=made.t_s, key="cause:1", revision=2, state="retracted", kind="cause", id="refused"))
+    events.append(Log(t_s=made.t_s - 3, source="capexplorer", level="critical", text="the disk is full"))
+    events += [died(made.t_s), *made.close()]
+    events.append(Unknown(t_s=made.t_s, original_type="new", fields={"x": 1}))
+    events += [*_ramp(made.t_s, 2), Note(t_s=made.t_s + 9, text="after the ramp")]
+    made.t_s += 10
+    made.level = 2
+    events += [
+        Target(t_s=made.t_s, state="ready", epoch=1),
+        LevelOpened(t_s=made.t_s, index=3, users=5, spawn_rate=5.0, by="user", epoch=1),
+    ]
+    made.level, made.wanted, made._opened_s = 3, 5, made.t_s
+    events += [made.tick() for _ in range(7)]
+    return [*events, Ended(t_s=made.t_s, reason="ended by the user", levels=4)]
+
+
+def _ramp(began_s: float, index: int) -> list[Event]:
+    opened = LevelOpened(t_s=began_s, index=index, users=50, spawn_rate=5.0, by="plan", ramp=True)
+    fold, ramp = LevelFold(), RampFold()
+    samples = [_ramp_tick(began_s + 1 + second, index, second) for second in range(8)]
+    for sample in samples:
+        fold.add(sample)
+        ramp.add(sample)
+    closed = LevelClosed(
+        t_s=began_s + 8.5, index=index, users=50, started_s=began_s, figures=fold.figures(), bins=ramp.bins(with_histogram=True)
+    )
+    return [opened, *samples, closed]
+
+
+def _ramp_tick(t_s: float, index: int, second: int) -> Sample:
+    changes = {"level": index, "users": 5 * second, "phase": "spawning", "settled": False}
+    return msgspec.structs.replace(busy_sample(t_s, seed=second, endpoints=2, values=9), **changes)
+
+
+def saved(path: Path, events: Iterable[Event]) -> Path:
+    """A log at `path`, as a run writes it."""
+    writer = SessionWriter(path)
+    for event in events:
+        writer.write(event)
+    writer.close()
+    return path
+
+
+def as_shown(events: Sequence[Event]) -> list[Event]:
+    """What a live screen is told."""
+    return [canonical(event) for event in events]

@@ -1,0 +1,58 @@
+"""`capexplorer replay` as a command: what it refuses, and what it never loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from capexplorer import cli
+from capexplorer.commands.replay import _SPEEDS
+from capexplorer.tui.playback import SPEEDS
+
+from .logs import saved, small
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\x01", b"not a log\n", b'{"type":"header","schema":99,"t_s":0}\n', b'{"type":"sam']
+)
+def test_what_is_no_session_is_refused_in_one_line(content: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(content)
+    assert cli.run(["replay", str(path)]) == 2
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1 and str(path) in said
+
+
+@pytest.mark.parametrize("arguments", [["last"], ["nothing"], ["/nowhere.jsonl"]])
+def test_a_session_that_is_not_there_is_named(arguments: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["replay", *arguments, "--sessions-dir", str(tmp_path)]) == 2
+    assert capfd.readouterr().err.count("\n") == 1
+
+
+def test_without_a_terminal_it_says_what_to_do_instead(tmp_path: Path) -> None:
+    path = saved(tmp_path / "session.jsonl", small())
+    done = subprocess.run(
+        [sys.executable, "-m", "capexplorer", "replay", str(path)], stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "needs a terminal" in done.stderr and "export" in done.stderr
+
+
+def test_a_time_that_is_none_is_refused_before_anything_opens(capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["replay", "last", "--at", "noon"]) == 2
+    assert "--at noon: expected a time such as 1:23:45" in capfd.readouterr().err
+
+
+def test_the_speeds_offered_are_those_of_the_bar() -> None:
+    assert tuple(map(float, _SPEEDS)) == SPEEDS
+    assert CliRunner().invoke(cli.group, ["replay", "last", "--speed", "3"]).exit_code == 2
+
+
+def test_replay_loads_neither_locust_nor_gevent() -> None:
+    loaded = "import sys, capexplorer.commands.replay, capexplorer.tui.replay, capexplorer.tui.terminal; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True, text=True)
+    assert not {"locust", "gevent", "flask", "requests", "altair"} & set(done.stdout.split())

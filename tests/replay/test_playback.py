@@ -1,0 +1,98 @@
+"""Where a replay stands, and what a typed time means."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.tui.playback import SPEEDS, Playback, moment
+
+
+def test_time_passes_at_the_speed_and_rests_at_the_end() -> None:
+    playback = Playback(8.0)
+    playback.advance(2.0, 100.0)
+    assert (playback.position_s, playback.playing) == (16.0, True)
+    playback.advance(60.0, 100.0)
+    assert (playback.position_s, playback.playing) == (100.0, False)
+
+
+def test_the_end_of_what_is_read_so_far_is_no_end() -> None:
+    playback = Playback(64.0)
+    playback.advance(10.0, 100.0, more=True)
+    assert (playback.position_s, playback.playing) == (100.0, True)
+    playback.advance(1.0, 1000.0)
+    assert playback.position_s == 164.0
+
+
+def test_a_pause_stands_still_and_at_the_end_play_begins_anew() -> None:
+    playback = Playback()
+    playback.toggle(10.0)
+    playback.advance(5.0, 10.0)
+    assert (playback.position_s, playback.playing) == (0.0, False)
+    playback.seek(10.0, 10.0)
+    playback.toggle(10.0)
+    assert (playback.position_s, playback.playing) == (0.0, True)
+
+
+def test_a_seek_stays_within_and_leaves_playing_as_it_was() -> None:
+    playback = Playback()
+    for aim_s, found_s in ((-5.0, 0.0), (7.0, 7.0), (99.0, 10.0)):
+        playback.seek(aim_s, 10.0)
+        assert (playback.position_s, playback.playing) == (found_s, True)
+
+
+def test_following_stays_at_the_end_until_one_looks_elsewhere_and_again_when_one_comes_back() -> None:
+    playback = Playback(follows=True)
+    playback.advance(0.2, 50.0)
+    playback.advance(0.2, 51.0)
+    assert playback.position_s == 51.0
+    playback.seek(20.0, 51.0)
+    playback.advance(1.0, 52.0)
+    assert (playback.position_s, playback.at_end) == (21.0, False)
+    playback.seek(52.0, 52.0)
+    playback.advance(0.2, 53.0)
+    assert (playback.position_s, playback.at_end, playback.playing) == (53.0, True, True)
+    playback.toggle(53.0)
+    playback.advance(1.0, 54.0)
+    assert (playback.position_s, playback.playing) == (53.0, False)
+    playback.toggle(54.0)
+    playback.advance(9.0, 54.0)
+    assert playback.at_end
+
+
+def test_speeds_are_those_and_no_others() -> None:
+    playback, seen = Playback(0.5), [0.5]
+    while playback.change_speed(1):
+        seen.append(playback.speed)
+    assert tuple(seen) == SPEEDS == (0.5, 1, 2, 4, 8, 16, 32, 64)
+    assert playback.change_speed(-1) and playback.speed == 32
+
+
+@pytest.mark.parametrize(
+    ("typed", "seconds"),
+    [
+        ("1:23:45", 5025.0),
+        ("12:30", 750.0),
+        ("90s", 90.0),
+        ("90", 90.0),
+        ("1.5m", 90.0),
+        ("1h30m", 5400.0),
+        ("2h", 7200.0),
+        ("50%", 5000.0),
+        ("0%", 0.0),
+        ("start", 0.0),
+        ("END", 10_000.0),
+        ("+5m", 400.0),
+        ("-30s", 70.0),
+        (" 1 h 5 s ", 3605.0),
+        ("-1h", 0.0),
+        ("99h", 10_000.0),
+    ],
+)
+def test_a_typed_time_is_understood(typed: str, seconds: float) -> None:
+    assert moment(typed, 100.0, 10_000.0) == seconds
+
+
+@pytest.mark.parametrize("typed", ["", "x", "1:2:3:4", "5x", "%", "--5", "+", "1:", "h", "٣s", "nan", "1e9", "50%%"])
+def test_what_is_no_time_says_what_is(typed: str) -> None:
+    with pytest.raises(ValueError, match="expected a time such as 1:23:45"):
+        moment(typed, 0.0, 100.0)

@@ -1,0 +1,112 @@
+"""Sessions to compare, made from figures: what a log would have told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from capexplorer.model.events import (
+    ClientFloor,
+    Ended,
+    Event,
+    Header,
+    HostFacts,
+    Latency,
+    LevelClosed,
+    LevelEndpoint,
+    LevelFigures,
+    LevelOpened,
+    Mark,
+    Target,
+    TargetFacts,
+)
+from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.timeline import Timeline
+
+USERS = {"wait_s": {"between": [0.1, 0.5], "constant": None}, "client": "fast", "task": [{"name": "/", "weight": 1}]}
+HOST = HostFacts(name="one", cpus=2, memory_bytes=8 << 30, fds_limit=1024, port_range=(32768, 60999))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A level."""
+
+    users: int
+    goodput_rps: float | None = 100.0
+    se_rps: float | None = 1.0
+    mean_ms: float | None = 10.0
+    mean_se_ms: float | None = 0.1
+    p50_ms: float | None = 10.0
+    epoch: int = 0
+    settled: bool = True
+    failures: int = 0
+    ramp: bool = False
+
+
+def floors(**p50_ms: float) -> dict[str, ClientFloor]:
+    return {name: ClientFloor(p50_ms=p50, p99_ms=2 * p50) for name, p50 in p50_ms.items()}
+
+
+def timeline(levels: Sequence[Seen], *, more: Sequence[Event] = (), complete: bool = True, **header: Any) -> Timeline:
+    return Timeline(events(levels, more=more, complete=complete, **header))
+
+
+def events(levels: Sequence[Seen], *, more: Sequence[Event] = (), complete: bool = True, **header: Any) -> list[Event]:
+    found: list[Event] = [made_header(**header)]
+    for index, level in enumerate(levels):
+        began_s = 10.0 * index
+        if any(level.epoch and level.epoch != before.epoch for before in levels[index - 1 : index]):
+            found.append(Target(t_s=began_s, state="starting", epoch=level.epoch, params={"threads": 8 * level.epoch}))
+        opened = LevelOpened(
+            t_s=began_s, index=index, users=level.users, spawn_rate=9.0, by="plan", epoch=level.epoch, ramp=level.ramp
+        )
+        found += [opened, closed(level, index, began_s)]
+    return [*found, *more, *([Ended(t_s=10.0 * len(levels), reason="quit")] if complete else [])]
+
+
+def made_header(**given: Any) -> Header:
+    fields: dict[str, Any] = {
+        "id": "a",
+        "started_at": "2026-01-01T12:00:00+00:00",
+        "versions": {"capexplorer": "1", "locust": "2"},
+        "client_floor_ms": floors(FastHttpUser=0.5),
+        "profile": {"name": "mixed", "users": USERS},
+        "target": TargetFacts(name="mixed", url="http://127.0.0.1:1", command=("serve",), params={"threads": 4}),
+        "host": HOST,
+    }
+    return Header(t_s=0.0, schema=1, **(fields | given))
+
+
+def closed(level: Seen, index: int, began_s: float) -> LevelClosed:
+    requests = 2_000
+    histogram = LatencyHistogram()
+    if level.p50_ms is not None:
+        spread = np.linspace(0.5, 1.5, requests - level.failures)
+        histogram.record_us(level.p50_ms * 1000 * spread)
+    p50, p95, p99 = histogram.percentiles_ms((0.5, 0.95, 0.99))
+    figures = LevelFigures(settled=False)
+    if level.settled and not level.ramp:
+        figures = LevelFigures(
+            settled=True,
+            settled_seconds=6.0,
+            requests=requests,
+            failures=level.failures,
+            failure_ratio=level.failures / requests,
+            throughput_rps=level.goodput_rps,
+            goodput_rps=level.goodput_rps,
+            goodput_se_rps=level.se_rps,
+            latency_ms=Latency(mean=level.mean_ms, p50=p50, p95=p95, p99=p99),
+            latency_se_ms=level.mean_se_ms,
+        )
+    endpoint = LevelEndpoint(name="/", method="GET", requests=requests, failures=level.failures, latency=histogram.encode())
+    return LevelClosed(
+        t_s=began_s + 9.0, index=index, users=level.users, started_s=began_s, figures=figures, endpoints=(endpoint,)
+    )
+
+
+def knee(users: float, capacity_rps: float, **evidence: float) -> Mark:
+    told = {"capacity_rps": capacity_rps, **evidence}
+    return Mark(t_s=99.0, key="knee:0", state="open", kind="knee", id="knee", users=users, evidence=told)

@@ -1,0 +1,137 @@
+"""The page in a real browser: no request, no complaint, nothing that was written by others runs; charts and tables answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from capexplorer.model.events import Event
+from capexplorer.model.timeline import Timeline
+from capexplorer.report import html
+
+from ..material import HEADER, HOSTILE, ramp, session
+from .browser import Page, chromium, needs_chromium
+
+pytestmark = [pytest.mark.slow, needs_chromium]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with chromium(tmp_path_factory.mktemp("chromium")) as page:
+        yield page
+
+
+def written(folder: Path, events: list[Event]) -> Path:
+    path = folder / "page.html"
+    path.write_bytes(html.render(Timeline(events)))
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "events", [session(), ramp(), session(text=HOSTILE), [HEADER]], ids=["steps", "ramp", "hostile", "empty"]
+)
+def test_it_opens_without_a_request_or_a_complaint(browser: Page, tmp_path: Path, scheme: str, events: list[Event]) -> None:
+    path = written(tmp_path, events)
+    browser.open(path, scheme="dark" if scheme == "dark" else "light")
+    assert browser.console == [] and browser.requests == [path.as_uri()]
+    assert browser.picture(tmp_path / "page.png").stat().st_size > 10_000
+
+
+def test_the_schemes_differ_and_follow_the_reader(browser: Page, tmp_path: Path) -> None:
+    path = written(tmp_path, session())
+    colors = []
+    for scheme in ("light", "dark"):
+        browser.open(path, scheme="dark" if scheme == "dark" else "light")
+        colors.append(browser.value("getComputedStyle(document.body).backgroundColor"))
+        line = "getComputedStyle(document.querySelector('.series')).stroke"
+        assert browser.value(line) not in ("none", colors[-1])
+    assert colors == ["rgb(251, 251, 249)", "rgb(20, 23, 26)"]
+
+
+def test_what_others_wrote_is_text(browser: Page, tmp_path: Path) -> None:
+    browser.open(written(tmp_path, session(text=HOSTILE)))
+    assert browser.value("document.scripts.length") == 2
+    assert browser.value("document.images.length + document.querySelectorAll('iframe, object, a').length") == 0
+    assert "alert(1)" in browser.value("document.querySelector('#endpoints').textContent")
+    assert browser.value("[...document.querySelectorAll('bdi')].some(each => each.textContent.includes('alert(1)'))")
+
+
+def test_a_script_that_slipped_through_would_not_run(browser: Page, tmp_path: Path) -> None:
+    path = written(tmp_path, session())
+    path.write_text(path.read_text().replace("</header>", "</header><script>document.title = 'ran'</script>"))
+    browser.open(path)
+    assert browser.value("document.title") != "ran"
+    assert len(browser.console) == 1  # the browser says that its policy forbids it
+
+
+def test_every_chart_draws_its_lines_within_its_frame(browser: Page, tmp_path: Path) -> None:
+    browser.open(written(tmp_path, session()))
+    titles = browser.value("[...document.querySelectorAll('.chart h3')].map(each => each.textContent)")
+    assert len(titles) == 6 and titles[0].startswith("Requests a second")
+    paths = browser.value("[...document.querySelectorAll('.plot path')].map(each => each.getAttribute('d'))")
+    assert len(paths) >= 12 and not any("NaN" in path or "undefined" in path for path in paths)
+
+
+def test_a_pointer_is_told_the_figures_of_its_second(browser: Page, tmp_path: Path) -> None:
+    browser.open(written(tmp_path, session()))
+    x, y, width, height = on_first_plot(browser)
+    browser.pointer("mouseMoved", x + width * 0.9, y + height / 2)
+    assert "level 2: 50 users, settled" in browser.value("document.getElementById('moment').textContent")
+    assert browser.value("document.querySelector('.legend button b').textContent") == " 50"
+
+
+def test_dragging_zooms_all_charts_and_escape_goes_back(browser: Page, tmp_path: Path) -> None:
+    browser.open(written(tmp_path, session()))
+    before = axis(browser)
+    x, y, width, height = on_first_plot(browser)
+    for kind, share, down in (("mouseMoved", 0.4, False), ("mousePressed", 0.4, True), ("mouseMoved", 0.6, True)):
+        browser.pointer(kind, x + width * share, y + height / 2, down=down)
+    browser.pointer("mouseReleased", x + width * 0.6, y + height / 2)
+    assert axis(browser) != before and not browser.value("document.getElementById('whole').disabled")
+    browser.value("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))")
+    assert axis(browser) == before
+
+
+def test_a_name_in_a_legend_hides_its_line(browser: Page, tmp_path: Path) -> None:
+    browser.open(written(tmp_path, session()))
+    lines = "document.querySelectorAll('.plot .series').length"
+    before = browser.value(lines)
+    browser.value("document.querySelectorAll('.chart')[1].querySelector('.legend button').click()")
+    assert browser.value(lines) == before - 1
+
+
+def test_a_table_sorts_up_down_and_back(browser: Page, tmp_path: Path) -> None:
+    browser.open(written(tmp_path, session((20, 50, 100))))
+    column = "[...document.querySelectorAll('#levels tbody tr')].map(each => each.cells[2].textContent)"
+    click = "[...document.querySelectorAll('#levels th')].find(each => each.textContent === 'users').click()"
+    found = []
+    for _ in range(3):
+        browser.value(click)
+        found.append(browser.value(column))
+    assert found == [["20", "50", "100"], ["100", "50", "20"], ["20", "50", "100"]]
+
+
+def test_it_fits_a_telephone_and_a_printer(browser: Page, tmp_path: Path) -> None:
+    path = written(tmp_path, session())
+    browser.open(path, width=380)
+    assert browser.value("document.documentElement.scrollWidth") <= 380
+    assert browser.printed(tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+
+
+def on_first_plot(browser: Page) -> tuple[float, float, float, float]:
+    """Its place, once it is in view."""
+    browser.value("document.querySelector('.plot').scrollIntoView({block: 'center'})")
+    box = "(() => { const b = document.querySelector('.plot').getBoundingClientRect(); return [b.x, b.y, b.width, b.height] })()"
+    x, y, width, height = browser.value(box)
+    return x, y, width, height
+
+
+def axis(browser: Page) -> list[str]:
+    """What the time axis says."""
+    found: list[str] = browser.value(
+        "[...document.querySelector('.plot').querySelectorAll('text')].map(each => each.textContent)"
+    )
+    return found

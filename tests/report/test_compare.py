@@ -1,0 +1,289 @@
+"""Comparing sessions: what is matched, what counts as a difference, and what is never claimed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import pytest
+
+from capexplorer.errors import InputError
+from capexplorer.model.events import HostFacts, Mark
+from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.timeline import Timeline
+from capexplorer.report.compare import Comparison, Session, compare, wording
+from capexplorer.report.compare.difference import difference, floor_difference
+from capexplorer.report.compare.estimates import Estimate, pooled
+from capexplorer.report.compare.quantile_error import design_effect, quantile_error
+
+from .compared import HOST, USERS, Seen, floors, knee, timeline
+
+
+def compared(*timelines: Timeline) -> Comparison:
+    return compare([Session(each) for each in timelines])
+
+
+# -- what counts
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "judgement"),
+    [
+        (Estimate(100.0, 1.0), Estimate(103.0, 1.0), "beyond"),  # 2 sqrt(2) is 2.83
+        (Estimate(100.0, 1.0), Estimate(97.1, 1.0), "beyond"),
+        (Estimate(100.0, 1.0), Estimate(102.8, 1.0), "within"),
+        (Estimate(100.0, 0.1), Estimate(101.9, 0.1), "within"),  # far beyond its errors, but under 2%
+        (Estimate(100.0, 0.1), Estimate(102.1, 0.1), "beyond"),
+        (Estimate(100.0, None), Estimate(900.0, 1.0), "unknown"),
+        (Estimate(100.0, 1.0), Estimate(900.0, None), "unknown"),
+        (Estimate(None), Estimate(900.0, 1.0), "not_measured"),
+        (Estimate(0.0, 0.001), Estimate(0.5, 0.001), "beyond"),
+        (Estimate(0.0, 0.0), Estimate(0.0, 0.0), "within"),
+    ],
+)
+def test_a_difference_counts_beyond_both_its_noise_and_two_per_cent(before: Estimate, after: Estimate, judgement: str) -> None:
+    assert difference("goodput", before, after).judgement == judgement
+
+
+def test_a_difference_has_its_change_its_ratio_and_its_noise() -> None:
+    one = difference("p95", Estimate(200.0, 3.0), Estimate(250.0, 4.0))
+    assert (one.change, one.ratio, one.noise, one.better) == (50.0, 0.25, 10.0, False)
+    assert difference("goodput", Estimate(1.0, 0.1), Estimate(2.0, 0.1)).better is True
+    assert difference("throughput", Estimate(1.0, 0.1), Estimate(2.0, 0.1)).better is None
+    assert difference("goodput", Estimate(0.0, 0.1), Estimate(2.0, 0.1)).ratio is None
+    assert difference("goodput", None, Estimate(2.0, 0.1)).change is None
+
+
+# -- pooling
+
+
+def test_equal_counts_are_pooled_by_inverse_variance() -> None:
+    found = pooled([Estimate(100.0, 1.0), Estimate(101.0, 2.0)])
+    assert found.value == pytest.approx((100 + 101 / 4) / 1.25)
+    assert found.se == pytest.approx(math.sqrt(1 / 1.25))
+
+
+def test_levels_that_disagree_beyond_their_errors_are_as_uncertain_as_they_disagree() -> None:
+    found = pooled([Estimate(100.0, 1.0), Estimate(140.0, 1.0)])
+    assert found.value == 120.0
+    assert found.se == pytest.approx(20.0)
+
+
+def test_a_level_without_an_error_counts_only_where_none_has_one() -> None:
+    assert pooled([Estimate(100.0, 1.0), Estimate(500.0, None)]) == Estimate(100.0, 1.0)
+    assert pooled([Estimate(100.0, None, 1.0), Estimate(200.0, None, 3.0)]) == Estimate(175.0, None, 4.0)
+    assert pooled([Estimate(None), Estimate(None)]) == Estimate()
+
+
+def test_an_error_of_zero_does_not_outweigh_everything() -> None:
+    found = pooled([Estimate(100.0, 0.0, 6.0), Estimate(110.0, 2.0, 6.0)])
+    assert found.value == pytest.approx(105.0)
+    assert found.se is not None and found.se > 1.0
+
+
+# -- errors of percentiles
+
+
+def test_the_error_of_a_percentile_is_that_of_repeated_samples() -> None:
+    random = np.random.default_rng(7)
+    medians, errors = [], []
+    for _ in range(60):
+        histogram = LatencyHistogram()
+        values = random.exponential(100_000, 2_000) + 1000
+        histogram.record_us(values)
+        effect = design_effect(histogram, float(values.std()) / 1000 / math.sqrt(values.size))
+        assert effect == pytest.approx(1.0, abs=0.1)
+        medians.append(histogram.percentile_ms(0.95) or 0.0)
+        errors.append(quantile_error(histogram, 0.95, effect or 1.0) or 0.0)
+    assert np.mean(errors) == pytest.approx(np.std(medians), rel=0.35)
+
+
+def test_requests_that_depend_on_each_other_widen_it_and_too_few_have_none() -> None:
+    histogram = LatencyHistogram()
+    histogram.record_us(np.linspace(1_000, 100_000, 2_000))
+    alone, together = quantile_error(histogram, 0.5, 1.0), quantile_error(histogram, 0.5, 4.0)
+    assert alone is not None and together == pytest.approx(2 * alone, rel=0.05)
+    assert quantile_error(histogram, 0.99, 50.0) is None
+    assert design_effect(histogram, None) is None
+    assert quantile_error(LatencyHistogram(), 0.5, 1.0) is None
+
+
+# -- levels
+
+
+def test_equal_user_counts_are_matched_and_others_are_listed() -> None:
+    (pair,) = compared(timeline([Seen(10), Seen(50)]), timeline([Seen(50), Seen(20), Seen(100)])).pairs
+    assert [level.users for level in pair.levels] == [50]
+    assert (pair.only_before, pair.only_after) == ((10,), (20, 100))
+
+
+def test_ramps_levels_of_nobody_and_levels_that_never_settled_are_not_matched() -> None:
+    levels = [Seen(0), Seen(10), Seen(20, settled=False), Seen(30, ramp=True)]
+    found = compared(timeline(levels), timeline(levels))
+    assert [level.users for level in found.pairs[0].levels] == [10]
+    assert found.curves[0].unsettled == (20, 30)
+
+
+def test_every_figure_of_a_level_is_compared_and_what_has_no_seconds_has_no_noise() -> None:
+    (pair,) = compared(timeline([Seen(10, 100.0)]), timeline([Seen(10, 110.0, p50_ms=20.0, mean_ms=20.0)])).pairs
+    said = {one.figure: one.judgement for one in pair.levels[0].differences}
+    assert said == {
+        "goodput": "beyond",
+        "throughput": "unknown",
+        "mean": "beyond",
+        "p50": "beyond",
+        "p95": "beyond",
+        "p99": "beyond",
+        "failure_ratio": "unknown",
+        "target_cpu": "not_measured",
+    }
+
+
+def test_a_percentile_of_too_few_values_is_quiet_and_of_unknown_noise() -> None:
+    few = timeline([Seen(10, failures=1_900)])
+    (pair,) = compared(few, few).pairs
+    assert [(pair.levels[0][name].before.quiet, pair.levels[0][name].judgement) for name in ("p50", "p95", "p99")] == [
+        (False, "within"),
+        (True, "unknown"),
+        (True, "unknown"),
+    ]
+
+
+def test_epochs_compare_like_sessions() -> None:
+    both = timeline([Seen(10, 100.0), Seen(10, 200.0, epoch=1)])
+    found = compared(both)
+    assert [curve.name for curve in found.curves] == ["a#0", "a#1"]
+    assert found.pairs[0].levels[0]["goodput"].change == 100.0
+    assert [(row.name, row.values) for row in found.subject] == [("threads", ("4", "8"))]
+    alone = timeline([Seen(10, 100.0)], id="b")
+    assert [curve.name for curve in compare([Session(both, 1), Session(alone)]).curves] == ["a#1", "b"]
+    assert len(compare([Session(both), Session(alone)]).pairs) == 2
+
+
+def test_one_curve_is_no_comparison_and_an_unknown_epoch_is_named() -> None:
+    with pytest.raises(InputError, match="two sessions or more, or one with two epochs"):
+        compared(timeline([Seen(10)]))
+    with pytest.raises(InputError, match=r"a#3: no such epoch; it has: 0"):
+        compare([Session(timeline([Seen(10)]), 3), Session(timeline([Seen(10)]))])
+
+
+# -- knees
+
+
+def test_knees_are_compared_where_both_have_one() -> None:
+    marks = [knee(60, 120.0, users_low=55, users_high=65), knee(45, 90.0, users_low=42, users_high=48)]
+    (pair,) = compared(*(timeline([Seen(10)], more=[mark]) for mark in marks)).pairs
+    moved, capacity = pair.knee
+    assert (moved.judgement, moved.ratio) == ("beyond", -0.25)
+    assert (capacity.judgement, capacity.ratio) == ("unknown", -0.25)
+    assert "the knee is at 45.0 instead of 60.0 users (-25.0%, worse, beyond noise)" in wording.verdict(compared(
+        *(timeline([Seen(10)], more=[mark]) for mark in marks)))  # fmt: skip
+
+
+@pytest.mark.parametrize("state", ["retracted", "bend"])
+def test_what_is_no_knee_is_not_measured(state: str) -> None:
+    mark = knee(45, 90.0)
+    changed: Mark = msgspec.structs.replace(mark, **({"state": state} if state == "retracted" else {"kind": state}))
+    (pair,) = compared(timeline([Seen(10)], more=[mark]), timeline([Seen(10)], more=[changed])).pairs
+    assert [one.judgement for one in pair.knee] == ["not_measured", "not_measured"]
+    assert "only A has a knee" in wording.verdict(compared(timeline([Seen(1)], more=[mark]), timeline([Seen(1)])))
+
+
+# -- clients
+
+
+@pytest.mark.parametrize(
+    ("change_ms", "floor_ms", "judgement"),
+    [
+        (-1.3, -1.3, "client"),  # HttpUser against FastHttpUser on the same server (EXPERIMENTS, report 3)
+        (-1.0, -1.3, "client"),
+        (-1.35, -1.3, "client"),  # what is left is within noise
+        (-2.0, -1.3, "partly_client"),  # a client under load costs more than its floor
+        (-1.9, -0.2, "beyond"),  # but not nine times as much
+        (1.0, -1.3, "beyond"),  # slower although the client costs less
+        (-1.3, None, "unknown"),
+        (-0.01, -1.3, "within"),
+    ],
+)
+def test_what_client_classes_cost_by_themselves_is_the_clients(change_ms: float, floor_ms: float | None, judgement: str) -> None:
+    before, after = Estimate(2.22, 0.05), Estimate(2.22 + change_ms, 0.05)
+    assert floor_difference("mean", before, after, floor_ms).judgement == judgement
+
+
+def test_a_client_that_costs_less_is_no_faster_server() -> None:
+    slow = timeline([Seen(50, 49.3, mean_ms=2.22, mean_se_ms=0.02, p50_ms=2.2)], client_floor_ms=floors(HttpUser=1.9))
+    fast = timeline([Seen(50, 48.6, mean_ms=0.93, mean_se_ms=0.008, p50_ms=0.9)], client_floor_ms=floors(FastHttpUser=0.5))
+    found = compared(slow, fast)
+    level = found.pairs[0].levels[0]
+    assert {level[name].judgement for name in ("mean", "p50", "p95", "p99")} == {"client"}
+    assert not any(one.counts for one in level.differences)
+    assert "the difference in latency is the client's (FastHttpUser instead of HttpUser), not the target's" in wording.verdict(
+        found
+    )
+    assert any("by itself FastHttpUser costs 1.4 ms less at the median" in warning for warning in wording.warnings(found))
+
+
+# -- conditions and subject
+
+
+def test_what_was_recorded_under_the_same_conditions_has_no_warning() -> None:
+    found = compared(
+        timeline([Seen(10)]), timeline([Seen(10)], id="b", host=msgspec.structs.replace(HOST, memory_bytes=8_590_000_000))
+    )
+    assert (found.conditions, found.subject, wording.warnings(found)) == ((), (), [])
+
+
+def test_conditions_that_differ_are_warned_about_and_named_in_the_verdict() -> None:
+    host = HostFacts(name="two", cpus=4, memory_bytes=16 << 30, fds_limit=2048, port_range=(1024, 60999))
+    profile = {"name": "mixed", "users": {**USERS, "wait_s": {"constant": 1.0}, "task": [{"name": "/", "weight": 2}]}}
+    other = timeline([Seen(10, 200.0)], host=host, versions={"capexplorer": "1", "locust": "3"}, profile=profile)
+    found = compared(timeline([Seen(10)]), other)
+    assert {row.name: row.values for row in found.conditions} == {
+        "host": ("one", "two"),
+        "cores": ("2", "4"),
+        "memory": ("8.0 GiB", "16.0 GiB"),
+        "file descriptors": ("1024", "2048"),
+        "port range": ("32768-60999", "1024-60999"),
+        "wait": ("between 0.1-0.5", "constant 1"),
+        "requests and weights": ("GET / x1", "GET / x2"),
+        "version of locust": ("2", "3"),
+    }
+    assert wording.warnings(found)[0].startswith("Conditions differ (host, cores, ")
+    assert "so this may not be the target's doing" in wording.verdict(found)
+
+
+def test_parameters_label_and_profile_are_the_subject_and_no_flaw() -> None:
+    other = timeline([Seen(10)], label="new", profile={"name": "io", "users": {**USERS, "task": [{"name": "/io"}]}})
+    found = compared(timeline([Seen(10)], label="old"), other)
+    assert found.conditions == ()
+    assert [row.name for row in found.subject] == ["label", "profile", "requests and weights"]
+
+
+# -- the verdict
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ([Seen(10)], [Seen(20)], "B and A have no settled user count in common"),
+        ([Seen(10)], [Seen(10, 101.0)], "Goodput of B and A does not differ beyond noise at 10 users"),
+        ([Seen(10)], [Seen(10, 80.0)], "B finishes less than A beyond noise (-20.0% at 10 users)"),
+        (
+            [Seen(10), Seen(20)],
+            [Seen(10), Seen(20, 150.0)],
+            "B finishes more than A beyond noise at 1 of 2 user counts in common (+50.0% at 20 users)",
+        ),
+        (
+            [Seen(20), Seen(100)],
+            [Seen(20, 120.0), Seen(100, 60.0)],
+            "The curves cross: B finishes more than A (+20.0% at 20 users) and less (-40.0% at 100 users), both beyond noise",
+        ),
+        ([Seen(10)], [Seen(10, 900.0, None)], "Whether goodput of B and A differs is unknown at 10 users"),
+    ],
+)
+def test_the_verdict_is_one_honest_sentence(before: Sequence[Seen], after: Sequence[Seen], said: str) -> None:
+    verdict = wording.verdict(compared(timeline(before), timeline(after)))
+    assert verdict.startswith(said)
+    assert verdict.endswith(".")

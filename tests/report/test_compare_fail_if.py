@@ -1,0 +1,106 @@
+"""`--fail-if`: what fails a build, what does not, and what cannot be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from capexplorer.errors import InputError
+from capexplorer.model.events import Mark
+from capexplorer.report.compare import Session, compare
+from capexplorer.report.compare.fail_if import HELP, NAMES, Condition, Outcome, judge, parse
+
+from .compared import Seen, floors, knee, timeline
+
+
+def judged(text: str, before: Sequence[Seen], after: Sequence[Seen], *knees: Mark) -> Outcome:
+    marks = knees or (None, None)
+    sides = [timeline(levels, more=[mark] if mark else []) for levels, mark in zip((before, after), marks, strict=True)]
+    return judge(parse(text), compare([Session(side) for side in sides]))
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("knee<-5%", Condition("knee<-5%", "knee", "<", -0.05)),
+        (" p95 @ 50 >= 10.5 % ", Condition("p95 @ 50 >= 10.5 %", "p95", ">=", 0.105, 50)),
+        ("failure_ratio>+1%", Condition("failure_ratio>+1%", "failure_ratio", ">", 0.01)),
+    ],
+)
+def test_a_condition_is_a_figure_an_operator_and_a_per_cent(text: str, condition: Condition) -> None:
+    assert parse(text) == condition
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("goodputt<-5%", "no figure `goodputt`; did you mean `goodput`?"),
+        ("goodput<-5", "expected FIGURE"),
+        ("goodput=5%", "expected FIGURE"),
+        ("", "expected FIGURE"),
+        ("p95@-5>1%", "expected FIGURE"),
+        ("knee@50<-5%", "without @50"),
+    ],
+)
+def test_what_is_no_condition_says_what_was_expected(text: str, said: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse(text)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_help_names_every_figure_and_operator() -> None:
+    assert all(name in HELP.replace("\n", " ") for name in (*NAMES, "< <= > >="))
+
+
+def test_a_fall_beyond_limit_and_noise_fails_and_says_where() -> None:
+    found = judged("goodput<-5%", [Seen(10), Seen(50)], [Seen(10), Seen(50, 80.0)])
+    (line,) = found.failed
+    assert line == "goodput<-5%: B against A: holds at 50 users: 100.0 to 80.0 (-20.0%), worse, beyond noise"
+    assert judged("goodput@10<-5%", [Seen(10), Seen(50)], [Seen(10), Seen(50, 80.0)]) == Outcome()
+
+
+def test_beyond_the_limit_but_within_noise_does_not_fail_and_says_so() -> None:
+    found = judged("goodput<-5%", [Seen(10, 100.0, 10.0)], [Seen(10, 90.0, 10.0)])
+    assert not found.failed and not found.unjudged
+    assert "does not count at 10 users" in found.excused[0] and "within noise" in found.excused[0]
+
+
+def test_what_the_client_costs_by_itself_does_not_fail() -> None:
+    slow = timeline([Seen(50, mean_ms=2.0, mean_se_ms=0.02, p50_ms=2.0)], client_floor_ms=floors(HttpUser=1.9))
+    fast = timeline([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_floor_ms=floors(FastHttpUser=0.5))
+    found = judge(parse("p50>5%"), compare([Session(fast), Session(slow)]))
+    assert not found.failed
+    assert "the client's" in found.excused[0]
+
+
+def test_what_may_be_the_clients_in_part_cannot_be_judged() -> None:
+    slow = timeline([Seen(50, mean_ms=4.0, mean_se_ms=0.02, p50_ms=4.0)], client_floor_ms=floors(HttpUser=1.9))
+    fast = timeline([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_floor_ms=floors(FastHttpUser=0.5))
+    found = judge(parse("p50>5%"), compare([Session(fast), Session(slow)]))
+    assert (found.failed, found.excused) == ((), ())
+    assert "partly client" in found.unjudged[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "after", "said"),
+    [
+        ("goodput<-5%", [Seen(10, 80.0, None)], "cannot be judged at 10 users: 100.0 to 80.0 (-20.0%), noise unknown"),
+        ("goodput<-5%", [Seen(10, None, None)], "cannot be judged: goodput was not measured in B"),
+        ("knee<-5%", [Seen(10)], "cannot be judged: knee was not measured in A and B"),
+        ("p95@50>1%", [Seen(10)], "cannot be judged: 50 users is no settled level in common"),
+        ("p95>1%", [Seen(20)], "cannot be judged: no user count in common"),
+    ],
+)
+def test_what_cannot_be_judged_never_passes(text: str, after: Sequence[Seen], said: str) -> None:
+    found = judged(text, [Seen(10)], after)
+    assert not found.failed
+    assert said in found.unjudged[0]
+
+
+def test_knees_are_judged_by_their_intervals() -> None:
+    marks = knee(60, 120.0, users_low=55, users_high=65), knee(45, 90.0, users_low=42, users_high=48)
+    assert judged("knee<-5%", [Seen(10)], [Seen(10)], *marks).failed
+    assert judged("capacity<-5%", [Seen(10)], [Seen(10)], *marks).unjudged
+    assert judged("knee<-50%", [Seen(10)], [Seen(10)], *marks) == Outcome()

@@ -1,0 +1,67 @@
+"""Foreign text is inert in every medium."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capexplorer.report import escaping
+
+from .material import HOSTILE
+
+UNSEEN = ["\x1b", "\x00", "\x07", "\x7f", "\x9b", "\u202e", "\u2066", "\u200f", "\ufeff", "\u2028", "\n", "\r", "\t", "\ud800"]
+
+
+@pytest.mark.parametrize("character", UNSEEN, ids=[f"U+{ord(each):04X}" for each in UNSEEN])
+def test_what_steers_or_hides_is_shown_as_a_sign(character: str) -> None:
+    shown = escaping.visible(f"a{character}b")
+    assert character not in shown
+    assert len(shown) > 2
+    shown.encode()
+
+
+def test_letters_of_any_script_and_emoji_stay() -> None:
+    for text in ("é", "日本語", "שלום", "👩‍🚀", "ก็"):
+        assert escaping.visible(text) == text
+
+
+def test_html_is_text_and_isolated() -> None:
+    shown = escaping.foreign(HOSTILE)
+    assert shown.startswith("<bdi>") and shown.endswith("</bdi>")
+    inside = shown.removeprefix("<bdi>").removesuffix("</bdi>")
+    assert not set("<>\"'") & set(inside)
+    assert "\u202e" not in shown
+
+
+@given(st.text(max_size=60))
+def test_no_text_leaves_its_code_span(text: str) -> None:
+    shown = escaping.code(text)
+    fence = shown[: len(shown) - len(shown.lstrip("`"))]
+    inside = shown[len(fence) : -len(fence)]
+    assert shown.endswith(fence) and fence not in [run for run in inside.replace("|", "").split() if set(run) == {"`"}]
+    assert "\n" not in shown and "|" not in inside.replace("\\|", "")
+
+
+def test_markdown_makes_no_link_no_markup_and_no_mention() -> None:
+    shown = escaping.markdown(HOSTILE)
+    assert "<" not in shown and "](" not in shown.replace("\\]", "") and "@everyone" not in shown and "http://" not in shown
+
+
+def test_right_to_left_text_is_isolated_in_markdown() -> None:
+    assert escaping.code("שלום") == "`\u2068שלום\u2069`"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"])
+def test_a_cell_is_no_formula(text: str) -> None:
+    assert not escaping.cell(text).startswith(("=", "+", "-", "@", "\t"))
+
+
+@given(st.text(max_size=60))
+def test_a_cell_is_one_line(text: str) -> None:
+    written = io.StringIO()
+    csv.writer(written).writerow([escaping.cell(text), "next"])
+    assert len(written.getvalue().splitlines()) == 1

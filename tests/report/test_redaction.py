@@ -1,0 +1,70 @@
+"""`--redact`: no host name, address or path of a file of the session is in any format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from capexplorer.model.events import Event, Header, Log, Note, Target
+from capexplorer.report.formats import FORMATS, to_disk
+from capexplorer.report.redaction import redacted
+
+from .material import HEADER, session
+
+TELLING = (
+    "bench-7", "db7", "corp.internal", "10.1.2.3", "fe80::1", "/home", "ann", "/srv", "/etc", "venv", "limits.conf", "10.9.8.7",
+    "cache-3", "build01", "C:\\Users",
+)  # fmt: skip
+TEXT = (
+    "bench-7: http://ann:pw@10.9.8.7:8080/v1 refused, fe80::1 too; see /etc/app/limits.conf, ~/venv/bin/x, C:\\Users\\ann\\x.log;"
+    " HTTPConnectionPool(host='cache-3', port=6379) at build01:9000 via DB7.corp.internal"
+)
+
+
+def rich() -> list[Event]:
+    """A session that names its machine wherever a session can."""
+    died = Target(t_s=3.0, state="died", reason=TEXT, output=(TEXT,), params={"store": "/srv/data/store.db"})
+    header = msgspec.structs.replace(HEADER, label=TEXT, profile={**HEADER.profile, "guards": {"allow_hosts": ["build01"]}})
+    endpoint = "http://db7.corp.internal:18080/orders"
+    return [*session(header=header, text=endpoint), died, Note(t_s=3.0, text=TEXT), Log(t_s=3.0, source="target", text=TEXT)]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_nothing_telling_is_in_any_format(form: str, tmp_path: Path) -> None:
+    to_disk(form, redacted(rich()), tmp_path / "out", force=False)
+    paths = [path for path in tmp_path.rglob("*") if path.is_file()]
+    content = "\n".join(f"{path.name}\n{path.read_text()}" for path in paths).lower()
+    assert [word for word in TELLING if word.lower() in content.replace("cancel", "")] == []
+
+
+def test_the_report_still_tells_what_it_is_about() -> None:
+    header = next(iter(redacted(session())))
+    assert isinstance(header, Header)
+    assert header.target.name == "mixed" and header.target.url == "http://redacted-host:18080"
+    assert header.target.command == ("redacted-path", "redacted-path", "--port", "18080")
+    assert header.host.name is None and header.host.cpus == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("p95 rose to 300 ms at 12:30:15, ratio 3/4", "p95 rose to 300 ms at 12:30:15, ratio 3/4"),
+        ("GET /health failed", "GET /health failed"),
+        ("http://localhost:8080 answers", "http://localhost:8080 answers"),
+        ("urllib3.exceptions.ReadTimeoutError", "urllib3.exceptions.ReadTimeoutError"),
+        ("version 1.2.3, and/or 5 req/s", "version 1.2.3, and/or 5 req/s"),
+        ("listen on [::1]:80 and 127.0.0.1", "listen on [redacted-address]:80 and redacted-address"),
+        ("open /var/log/x.log: denied", "open redacted-path: denied"),
+        ("the bench-7 box", "the redacted-host box"),
+    ],
+)
+def test_only_what_tells_goes(said: str, shown: str) -> None:
+    *_, note = redacted([HEADER, Note(t_s=1.0, text=said)])
+    assert isinstance(note, Note) and note.text == shown
+
+
+def test_endpoint_names_stay_but_for_a_host() -> None:
+    names = {tick.name for event in redacted(session()) if hasattr(event, "endpoints") for tick in event.endpoints}
+    assert names == {"/health", "/io", "/cpu", "/tasks/{id}"}

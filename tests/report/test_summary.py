@@ -1,0 +1,196 @@
+"""`export --format json`: the keys are a contract (DESIGN, section 6), and what was not measured is null."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from session.samples import HEADER, busy_sample
+
+from capexplorer.model.events import Ended, EndpointTick, Event, LevelClosed, LevelOpened, Mark, Note, Sample
+from capexplorer.model.levels import LevelFold, RampFold
+from capexplorer.model.timeline import Timeline
+from capexplorer.report.json import render
+from capexplorer.report.summary import summarise
+
+TOP = {
+    "schema", "session", "levels", "endpoints", "knees", "no_knee_up_to_users", "causes", "bottlenecks", "slo", "recoveries",
+    "shifts", "stop_rules", "notes", "verdict",
+}  # fmt: skip
+SESSION = {
+    "id", "label", "started_at", "duration_s", "profile", "target", "complete", "engine", "client_floor_ms",
+}  # fmt: skip
+LEVEL = {
+    "index", "epoch", "users", "by", "kind", "started_s", "settled_s", "ended_s", "settled", "requests", "failures",
+    "failure_ratio", "failures_while_unsettled", "throughput_rps", "goodput_rps", "goodput_se_rps", "latency_ms", "endpoints",
+    "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m", "generator_cpu_ratio", "loop_lag_p99_ms",
+    "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
+}  # fmt: skip
+LATENCY = {"min", "mean", "p50", "p90", "p95", "p99", "p999", "max"}
+LEVEL_ENDPOINT = {"name", "method", "requests", "failures", "mean_bytes", "latency_ms"}
+ENDPOINT = {"name", "method", "requests", "failures"}
+KNEE = {"kind", "epoch", "users", "users_low", "users_high", "capacity_rps", "limit", "confidence", "evidence"}
+CAUSE = {"id", "severity", "count", "first_s", "last_s", "users", "evidence", "advice"}
+BOTTLENECK = {"id", "users", "confidence", "evidence", "advice"}
+
+
+def level(index: int, users: int, samples: list[Sample], *, ramp: bool = False, closed: bool = True) -> list[Event]:
+    """A level over these seconds, as a run records it."""
+    first_s, last_s = samples[0].t_s - 1, samples[-1].t_s
+    opened = LevelOpened(t_s=first_s, index=index, users=users, spawn_rate=1.0, by="plan", ramp=ramp)
+    fold, bins = LevelFold(), RampFold()
+    for sample in samples:
+        fold.add(sample)
+        bins.add(sample)
+    end = LevelClosed(
+        t_s=last_s, index=index, users=users, started_s=first_s, settled_s=fold.settled_s, figures=fold.figures(),
+        endpoints=fold.endpoint_figures(with_histogram=True), bins=bins.bins(with_histogram=True) if ramp else (),
+    )  # fmt: skip
+    return [opened, *samples, *([end] if closed else [])]
+
+
+def second(t_s: float, index: int = 0, requests: int = 10, failures: int = 0, settled: bool = True, users: int = 10) -> Sample:
+    return Sample(
+        t_s=t_s, duration_s=1.0, level=index, users=users, wanted=users, settled=settled, work=float(requests - failures),
+        phase="settled" if settled else "settling",
+        endpoints=(EndpointTick(name="/a", method="GET", requests=requests, failures=failures),),
+    )  # fmt: skip
+
+
+def busy(t_s: float) -> Sample:
+    return msgspec.structs.replace(busy_sample(t_s, seed=int(t_s)), t_s=t_s, duration_s=1.0, level=0)
+
+
+def mark(kind: str, key: str, t_s: float, state: str = "open", revision: int = 1, **evidence: object) -> Mark:
+    return Mark(t_s=t_s, key=key, revision=revision, state=state, kind=kind, id=key, users=50, evidence=evidence)  # type: ignore[arg-type]
+
+
+def summary(*events: Event) -> dict[str, Any]:
+    """As it is read back from the exported JSON."""
+    document: dict[str, Any] = json.loads(render(summarise(Timeline([HEADER, *events]))))
+    return document
+
+
+FULL = (
+    *level(0, 10, [busy(float(t)) for t in range(1, 9)]),
+    Note(t_s=3.0, text="deployed"),
+    mark("knee", "knee:0", 4.0, users_low=40, users_high=60, capacity_rps=123.4, limit="queueing", slope=0.9),
+    mark("cause", "cause:refused", 5.0, count=3, first_s=1.0, last_s=4.5, errno=111),
+    mark("bottleneck", "bottleneck:gil", 6.0, threads=5),
+    mark("recovery", "recovery:0", 7.0, from_users=100, to_users=50, recovered=True, after_s=3.0),
+    mark("shift", "shift:0", 7.0, before=170, after=120),
+    mark("stop_rule", "stop:0", 7.0, rule="p95_ms"),
+    Ended(t_s=9.0, reason="plan finished"),
+)
+
+
+def test_the_keys_are_exactly_the_contract() -> None:
+    found = summary(*FULL)
+    assert set(found) == TOP
+    assert found["schema"] == "capexplorer.summary/1"
+    assert set(found["session"]) == SESSION
+    assert set(found["session"]["engine"]) == {"mode", "workers"}
+    assert all(set(each) == {"p50", "p99"} for each in found["session"]["client_floor_ms"].values())
+    (only,) = found["levels"]
+    assert set(only) == LEVEL
+    assert set(only["latency_ms"]) == LATENCY
+    assert only["endpoints"]
+    assert all(set(each) == LEVEL_ENDPOINT and set(each["latency_ms"]) == LATENCY for each in only["endpoints"])
+    assert all(set(each) == ENDPOINT for each in found["endpoints"])
+    assert [set(each) for each in found["knees"]] == [KNEE]
+    assert [set(each) for each in found["causes"]] == [CAUSE]
+    assert [set(each) for each in found["bottlenecks"]] == [BOTTLENECK]
+    assert [set(each) for each in found["notes"]] == [{"t_s", "text"}]
+    assert [set(each) for each in found["recoveries"]] == [{"from_users", "to_users", "recovered", "after_s"}]
+    assert isinstance(found["verdict"], str)
+
+
+def test_everything_that_was_measured_has_a_figure() -> None:
+    (only,) = summary(*FULL)["levels"]
+    assert [key for key, value in only.items() if value is None] == []
+    assert (only["kind"], only["by"], only["users"], only["settled"]) == ("step", "plan", 10, True)
+    assert isinstance(only["ports_used"], int) and isinstance(only["target_rss_bytes"], int)
+
+
+def test_an_empty_session_has_all_its_keys_and_nothing_in_them() -> None:
+    found = summary()
+    assert set(found) == TOP
+    assert {key: found[key] for key in TOP - {"schema", "session", "verdict"}} == {
+        **{key: [] for key in TOP - {"schema", "session", "verdict", "no_knee_up_to_users"}},
+        "no_knee_up_to_users": None,
+    }
+    assert found["session"]["complete"] is False
+    assert found["verdict"] == "No level settled: nothing can be said about capacity."
+
+
+def test_a_figure_that_was_not_measured_is_null_and_never_zero() -> None:
+    (only,) = summary(*level(0, 10, [second(1.0), second(2.0)]))["levels"]
+    measured = {
+        "index", "epoch", "users", "by", "kind", "started_s", "settled_s", "ended_s", "settled", "requests", "failures",
+        "failure_ratio", "failures_while_unsettled", "throughput_rps", "goodput_rps", "latency_ms", "endpoints",
+    }  # fmt: skip
+    assert {key for key, value in only.items() if value is not None} == measured
+    assert set(only["latency_ms"].values()) == {None}
+
+
+def test_a_level_that_never_settled_has_null_rates_and_counts_its_failures_apart() -> None:
+    (only,) = summary(*level(0, 10, [second(1.0, failures=4, settled=False)]))["levels"]
+    assert (only["settled"], only["settled_s"], only["requests"], only["failures"], only["failures_while_unsettled"]) == (
+        False, None, 0, 0, 4,
+    )  # fmt: skip
+    assert (only["failure_ratio"], only["throughput_rps"], only["goodput_rps"], only["goodput_se_rps"]) == (None,) * 4
+
+
+def test_a_level_that_was_never_closed_ends_where_the_log_does() -> None:
+    found = summary(*level(0, 10, [second(1.0), second(2.0)], closed=False), Note(t_s=2.5, text="and then the power went"))
+    assert (found["levels"][0]["requests"], found["levels"][0]["ended_s"]) == (20, 2.5)
+    assert found["session"]["complete"] is False
+
+
+def test_a_ramp_has_an_entry_a_bin() -> None:
+    samples = [second(float(t), users=t, settled=False, requests=t) for t in range(1, 4)]
+    found = summary(*level(0, 3, samples, ramp=True))
+    assert [(each["kind"], each["index"], each["users"], each["throughput_rps"]) for each in found["levels"]] == [
+        ("ramp", 0, 1, 1.0), ("ramp", 0, 2, 2.0), ("ramp", 0, 3, 3.0),
+    ]  # fmt: skip
+    assert all(set(each) == LEVEL for each in found["levels"])
+
+
+def test_endpoints_of_the_session_are_the_sums_of_its_levels_ramps_included() -> None:
+    samples = [second(float(t), index=1, users=t, settled=False, requests=t) for t in range(3, 6)]
+    found = summary(*level(0, 10, [second(1.0, failures=2), second(2.0)]), *level(1, 5, samples, ramp=True))
+    assert found["endpoints"] == [{"name": "/a", "method": "GET", "requests": 32, "failures": 2}]
+    assert sum(each["requests"] for each in found["levels"]) == 32
+
+
+def test_only_current_marks_are_listed_newest_last() -> None:
+    found = summary(
+        mark("cause", "a", 1.0),
+        mark("cause", "b", 2.0),
+        mark("cause", "gone", 3.0),
+        mark("cause", "a", 4.0, "updated", 2, count=9),
+        mark("cause", "gone", 5.0, "retracted", 2),
+    )
+    assert [(each["id"], each["count"]) for each in found["causes"]] == [("b", None), ("a", 9)]
+
+
+def test_what_a_knee_is_made_of_stands_beside_its_evidence() -> None:
+    (knee,) = summary(*FULL)["knees"]
+    assert (knee["kind"], knee["users"], knee["users_low"], knee["users_high"], knee["limit"]) == ("knee", 50, 40, 60, "queueing")
+    assert knee["evidence"] == {"slope": 0.9}
+
+
+@pytest.mark.parametrize("knee", ["knee", "at_or_below", "bend", "latency_knee"])
+def test_every_kind_of_knee_is_listed(knee: str) -> None:
+    assert [each["kind"] for each in summary(mark(knee, "k", 1.0))["knees"]] == [knee]
+
+
+def test_the_same_events_give_the_same_bytes() -> None:
+    assert render(summarise(Timeline([HEADER, *FULL]))) == render(summarise(Timeline(iter([HEADER, *FULL]))))
+
+
+def test_text_of_users_survives_as_it_was_written() -> None:
+    text = 'quotes " \\ [markup] \x1b[31m 🎉 ' + "\u2028"
+    assert summary(Note(t_s=1.0, text=text))["notes"] == [{"t_s": 1.0, "text": text}]

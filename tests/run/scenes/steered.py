@@ -1,0 +1,44 @@
+"""Parts of a run that know the load room."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import msgspec
+
+from capexplorer.load.host import LoadHost, UserError
+from capexplorer.run.header import VERSIONED, versions
+from capexplorer.run.steering import Steering
+from capexplorer.run.user_errors import UserErrors
+
+
+def rates() -> dict[str, list[float]]:
+    """(before, users) to a rate, by the spawn rate given; nobody runs."""
+    steps = [(0, 10), (10, 11), (0, 500), (500, 400), (10, 10), (50, 0), (700, 0), (0, 0)]
+    return {str(given): [Steering(0, given).rate(before, users) for before, users in steps] for given in (None, 5.0)}
+
+
+def shut_and_open() -> list[Any]:
+    steering = Steering(5, None)
+    rates = [steering.step(8), steering.open(), steering.is_open]
+    steering.shut()
+    return [*rates, steering.wanted, steering.is_open]
+
+
+def user_errors() -> list[Any]:
+    host, errors = LoadHost(lambda report: None), UserErrors()
+    error = UserError("KeyError", "'x'", "users.py:7 in buy")
+    seen: list[Any] = []
+    for happened, replaced in ((0, 0), (0, 3), (2, 3), (0, 3), (0, 4), (1, 4)):
+        host.user_errors.extend([error] * happened)
+        host.replaced = replaced
+        mark = errors.mark(host, float(len(seen)), epoch=1, users=10)
+        seen.append(None if mark is None else msgspec.to_builtins(mark))
+    assert host.user_errors == deque([])
+    return seen
+
+
+def known_versions() -> list[Any]:
+    found = versions()
+    return [sorted(found), sorted((*VERSIONED, "python")), all(found.values())]

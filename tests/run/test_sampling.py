@@ -1,0 +1,124 @@
+"""What counts as work in a tick, and the course of levels."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.load.lag import Lag
+from capexplorer.load.recorder import Tick
+from capexplorer.model.events import EndpointTick, Phase, Sample
+from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TcpReading
+from capexplorer.probe.panel import Readings
+from capexplorer.profile import Work
+from capexplorer.run import sampling
+from capexplorer.run.course import Course
+from capexplorer.run.sampling import WorkMeter
+
+FINISHED = Tick(finished=7, finished_warmup=2)
+READINGS = Readings(
+    generator=GeneratorReading(cpu_ratio=0.5), targets=(), host=HostReading(), ports=PortsReading(), tcp=TcpReading(), app=None
+)
+
+
+def test_work_is_the_successful_requests_unless_a_metric_is_named() -> None:
+    assert WorkMeter(Work()).read(FINISHED, {"finished": 99.0}) == (7.0, 2.0)
+
+
+def test_work_of_a_metric_is_its_growth() -> None:
+    meter = WorkMeter(Work(metric="finished"))
+    read = [meter.read(FINISHED, {"finished": value})[0] for value in (100.0, 105.0, 105.0, 112.5)]
+    assert read == [None, 5.0, 0.0, 7.5]
+
+
+@pytest.mark.parametrize("gap", [None, {}, {"other": 1.0}])
+def test_a_metric_that_cannot_be_read_leaves_work_unknown_now_and_in_the_next_tick(gap: dict[str, float] | None) -> None:
+    meter = WorkMeter(Work(metric="finished"))
+    apps: list[dict[str, float] | None] = [{"finished": 1.0}, {"finished": 2.0}, gap, {"finished": 9.0}, {"finished": 10.0}]
+    assert [meter.read(FINISHED, app)[0] for app in apps] == [None, 1.0, None, None, 1.0]
+
+
+def test_a_counter_that_fell_was_restarted_and_counts_from_there() -> None:
+    meter = WorkMeter(Work(metric="finished"))
+    read = [meter.read(FINISHED, {"finished": value})[0] for value in (50.0, 60.0, 3.0, 5.0)]
+    assert read == [None, 10.0, None, 2.0]
+
+
+def build(tick: Tick, **more: object) -> Sample:
+    given: dict[str, object] = {
+        "started_s": 4.0, "ended_s": 5.5, "level": 1, "users": 9, "wanted": 10, "phase": "settled", "settled": True,
+        "work": (7.0, 2.0), "lag": Lag(1.0, 2.0, 3.0), "readings": READINGS,
+    }  # fmt: skip
+    return sampling.build(tick=tick, **(given | more))  # type: ignore[arg-type]
+
+
+def test_a_sample_has_its_length_its_lag_and_its_percentiles() -> None:
+    histogram = LatencyHistogram()
+    histogram.record_us([10_000] * 99 + [500_000])
+    sample = build(Tick(latency=histogram))
+    assert (sample.t_s, sample.duration_s) == (5.5, 1.5)
+    assert sample.generator == GeneratorReading(cpu_ratio=0.5, loop_lag_p50_ms=1.0, loop_lag_p99_ms=2.0, loop_lag_max_ms=3.0)
+    assert sample.p50_ms == pytest.approx(10, rel=0.001)
+    assert sample.max_ms == 500.0
+    assert (sample.work, sample.warmup_work) == (7.0, 2.0)
+
+
+def test_a_second_without_successes_has_no_percentiles() -> None:
+    sample = build(Tick())
+    assert (sample.p50_ms, sample.p95_ms, sample.p99_ms, sample.max_ms) == (None, None, None, None)
+
+
+# -- the course
+
+
+def tick_of(course: Course, t_s: float, users: int, requests: int = 10) -> tuple[Phase, bool]:
+    """One second that ends at `t_s`."""
+    tick = Tick(all_requests=requests, all_latency_sum_ms=10.0 * requests, waits=requests, wait_sum_s=0.1 * requests)
+    phase, settled = course.tick(t_s - 1, t_s, users, tick)
+    endpoints = (EndpointTick(name="/a", method="GET", requests=requests, latency_sum_ms=10.0 * requests),)
+    course.add(
+        Sample(
+            t_s=t_s, duration_s=1.0, level=course.index, users=users, wanted=users, phase=phase, settled=settled,
+            endpoints=endpoints, work=float(requests),
+        )
+    )  # fmt: skip
+    return phase, settled
+
+
+def test_levels_are_numbered_and_closed_with_their_own_seconds_only() -> None:
+    course = Course()
+    assert course.close(0.0) is None
+    opened = course.open(0.0, 10, 10.0, "user")
+    course.spawned(0.5)
+    assert [tick_of(course, t, 10)[1] for t in (1.0, 2.0, 3.0, 4.0)] == [False, False, False, True]
+    closed = course.close(4.2)
+    assert closed is not None
+    assert (opened.index, closed.index, closed.started_s, closed.settled_s) == (0, 0, 0.0, 3.0)
+    assert (closed.figures.requests, closed.figures.settled_seconds) == (10, 1.0)
+    assert course.open(4.2, 20, 10.0, "plan").index == 1
+    assert course.phase == "spawning"
+    assert tick_of(course, 5.0, 10) == ("spawning", False)
+    closed = course.close(6.0)
+    assert closed is not None
+    assert (closed.figures.settled, closed.settled_s, closed.figures.throughput_rps) == (False, None, None)
+    assert course.close(7.0) is None
+
+
+def test_a_ramp_never_settles_and_has_bins() -> None:
+    course = Course()
+    course.open(0.0, 1, 1.0, "plan", ramp=True)
+    course.spawned(0.1)
+    assert {tick_of(course, float(t), t)[1] for t in range(1, 9)} == {False}
+    closed = course.close(9.0)
+    assert closed is not None
+    assert closed.figures.goodput_rps is None
+    assert [each.users for each in closed.bins] == [float(n) for n in range(1, 9)]
+    assert sum(each.figures.requests for each in closed.bins) == 80
+
+
+def test_an_epoch_is_told_by_the_levels_that_open_in_it() -> None:
+    course = Course()
+    epochs = [course.open(0.0, 1, 1.0, "user").epoch]
+    course.epoch = 1
+    epochs.append(course.open(1.0, 1, 1.0, "user").epoch)
+    assert epochs == [0, 1]

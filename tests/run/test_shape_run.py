@@ -1,0 +1,112 @@
+"""A locustfile with a shape, run headless against a server that only answers: a ramp is one level, binned by users."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from load.patched import ROOT
+from load.servers import closed_port
+
+from capexplorer.model.events import Log
+from capexplorer.model.timeline import Timeline
+from capexplorer.session.reader import read
+
+pytestmark = pytest.mark.slow
+
+SHAPED = """
+import itertools
+from locust import FastHttpUser, LoadTestShape, constant, task
+
+numbers = itertools.count()
+
+class Visitor(FastHttpUser):
+    wait_time = constant(0.02)
+
+    @task
+    def visit(self):
+        self.client.get(f"/item/{next(numbers)}")
+
+class Climb(LoadTestShape):
+    def tick(self):
+        at_s = int(self.get_run_time())
+        return (2 * at_s + 1, 100) if at_s < 6 else None
+"""
+
+
+@contextmanager
+def null_responder() -> Iterator[str]:
+    port = closed_port()
+    process = subprocess.Popen([sys.executable, str(ROOT / "capexplorer" / "load" / "null_responder.py"), str(port)])
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("shaped")
+    (folder / "climb.py").write_text(SHAPED)
+    with null_responder() as url:
+        command = [
+            sys.executable,
+            "-m",
+            "capexplorer",
+            "run",
+            "-f",
+            "climb.py",
+            "--host",
+            url,
+            "--headless",
+            "--sessions-dir",
+            ".",
+        ]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return folder / done.stdout.strip()
+
+
+def exported(session: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "capexplorer", "export", str(session)]
+    document: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    return document
+
+
+def test_users_that_change_all_the_time_are_one_ramp_level_with_bins(session: Path) -> None:
+    timeline = Timeline(read(session))
+    ramps = [level for level in timeline.levels if level.opened.ramp]
+    assert len(ramps) == 1
+    assert {level.opened.by for level in timeline.levels} == {"plan"}
+    assert ramps[0].figures.goodput_rps is None
+    users = [each.users for each in ramps[0].bins]
+    assert len(users) >= 3 and users == sorted(users) and users[-1] > 5
+    assert timeline.ended is not None and timeline.ended.reason == "shape finished"
+
+
+def test_bins_are_entries_of_the_export_and_throughput_grows_with_users(session: Path) -> None:
+    entries = [each for each in exported(session)["levels"] if each["kind"] == "ramp"]
+    assert len(entries) >= 3
+    assert entries[0]["throughput_rps"] < entries[-1]["throughput_rps"]
+    assert all(each["failures"] == 0 for each in entries)
+
+
+def test_names_that_explode_are_grouped_and_the_session_says_so(session: Path) -> None:
+    timeline = Timeline(read(session))
+    last = [level for level in timeline.levels if level.opened.ramp][0].bins[-1]
+    assert [each.name for each in last.endpoints] == ["/item/{id}"]
+    said = [log.text for log in read(session) if isinstance(log, Log) and log.source == "capexplorer"]
+    assert any("more than 200 endpoint names" in text for text in said)
+
+
+def test_the_floor_of_the_client_in_use_was_measured(session: Path) -> None:
+    floors = exported(session)["session"]["client_floor_ms"]
+    assert set(floors) == {"FastHttpUser"}
+    assert 0 < floors["FastHttpUser"]["p50"] <= floors["FastHttpUser"]["p99"]

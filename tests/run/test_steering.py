@@ -1,0 +1,46 @@
+"""Steering, user errors and the header's versions."""
+
+from __future__ import annotations
+
+import pytest
+from load.patched import Played, play
+
+
+@pytest.fixture(scope="module")
+def seen() -> Played:
+    return play("run.scenes.steered")
+
+
+def test_without_a_rate_a_step_takes_a_second_at_most_100_users_a_second_and_zero_is_at_once(seen: Played) -> None:
+    assert seen["rates"]["None"] == [10.0, 1.0, 100.0, 100.0, 1.0, 50.0, 700.0, 1.0]
+
+
+def test_a_given_rate_holds_for_all_steps_but_those_to_zero(seen: Played) -> None:
+    assert seen["rates"]["5.0"] == [5.0, 5.0, 5.0, 5.0, 5.0, 50.0, 700.0, 1.0]
+
+
+def test_what_is_wanted_is_kept_while_there_is_no_service(seen: Played) -> None:
+    assert seen["shut_and_open"] == [3.0, 8.0, True, 8, False]
+
+
+def test_user_errors_are_one_mark_with_revisions(seen: Played) -> None:
+    marks = seen["user_errors"]
+    assert [mark and (mark.get("revision", 1), mark["state"]) for mark in marks] == [
+        None, None, (1, "open"), None, (2, "updated"), (3, "updated"),
+    ]  # fmt: skip
+    first = marks[2]
+    assert (first["key"], first["id"], first["kind"], first["severity"], first["epoch"]) == (
+        "cause:user_code_error", "user_code_error", "cause", "error", 1,
+    )  # fmt: skip
+    assert first["evidence"] == {
+        "count": 2, "first_s": 2.0, "last_s": 2.0, "users_replaced": 3, "last": "KeyError: 'x' (users.py:7 in buy)"
+    }  # fmt: skip
+    last = marks[5]["evidence"]
+    assert (last["count"], last["first_s"], last["last_s"], last["users_replaced"]) == (3, 2.0, 5.0, 4)
+    assert first["advice"]
+
+
+def test_the_header_names_the_versions_that_shape_the_figures(seen: Played) -> None:
+    found, expected, all_known = seen["known_versions"]
+    assert found == expected
+    assert all_known

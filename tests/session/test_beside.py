@@ -1,0 +1,147 @@
+"""What is kept beside a log: its title, its digest; and how a session is deleted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from capexplorer.errors import SessionError
+from capexplorer.model.events import Event, LevelClosed, LevelFigures, Mark, Note
+from capexplorer.session import digest, titles
+from capexplorer.session.digest import digest_of
+from capexplorer.session.removal import RECORDED_WITHIN_S, being_recorded, delete
+from capexplorer.session.writer import SessionWriter
+
+from .samples import HEADER, ONE_OF_EACH
+
+
+def save(folder: Path, *events: Event) -> Path:
+    path = folder / "a.jsonl"
+    writer = SessionWriter(path)
+    for event in (HEADER, *events):
+        writer.write(event)
+    writer.close()
+    return path
+
+
+def closed(goodput_rps: float | None, users: int = 10) -> LevelClosed:
+    figures = LevelFigures(settled=goodput_rps is not None, goodput_rps=goodput_rps)
+    return LevelClosed(t_s=1.0, index=0, users=users, started_s=0.0, figures=figures)
+
+
+def mark(key: str, state: str = "open", revision: int = 1) -> Mark:
+    return Mark(t_s=1.0, key=key, revision=revision, state=state, kind="cause", id="refused")  # type: ignore[arg-type]
+
+
+# -- titles
+
+
+def test_a_title_is_kept_beside_the_log_which_stays_as_it_is(tmp_path: Path) -> None:
+    path = save(tmp_path)
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    assert titles.read(path) is None
+    titles.write(path, "  before\nthe fix ✂ ")
+    assert titles.read(path) == "before the fix ✂"
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    titles.write(path, " ")
+    assert titles.read(path) is None
+    assert os.listdir(tmp_path) == ["a.jsonl"]
+
+
+def test_a_title_is_short_and_one_that_cannot_be_read_is_none(tmp_path: Path) -> None:
+    path = save(tmp_path)
+    titles.write(path, "x" * 1000)
+    assert titles.read(path) == "x" * titles.LONGEST
+    titles.path_of(path).write_bytes(b"\xff\xfe\n\n")
+    assert titles.read(path) == "\N{REPLACEMENT CHARACTER}" * 2
+    titles.path_of(path).unlink()
+    titles.path_of(path).mkdir()
+    assert titles.read(path) is None
+    with pytest.raises(SessionError, match="the title cannot be saved"):
+        titles.write(path, "t")
+
+
+# -- digests
+
+
+def test_a_digest_has_the_best_goodput_and_counts_marks_that_stand(tmp_path: Path) -> None:
+    path = save(
+        tmp_path, closed(40.0), mark("a"), mark("b"), closed(90.0), closed(None), closed(900.0, users=0),
+        mark("b", "retracted", 2), mark("a", "updated", 2), Note(t_s=2.0, text='{"type":"mark","key":"c"}'), closed(70.0),
+    )  # fmt: skip
+    found = digest_of(path)
+    assert (found.best_goodput_rps, found.marks) == (90.0, 1)
+
+
+def test_a_session_without_levels_has_no_best_goodput(tmp_path: Path) -> None:
+    assert digest_of(save(tmp_path)).best_goodput_rps is None
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 7, 100, 4096])
+def test_lines_are_found_whatever_the_pieces_that_are_read(
+    piece_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(tmp_path, closed(40.0), *ONE_OF_EACH[1:6], mark("a"), closed(90.0))
+    monkeypatch.setattr(digest, "_PIECE_BYTES", piece_bytes)
+    found = digest_of(path)
+    assert (found.best_goodput_rps, found.marks) == (90.0, 1)
+
+
+def test_a_digest_is_kept_until_the_log_changes(tmp_path: Path) -> None:
+    path = save(tmp_path, closed(40.0))
+    first = digest_of(path)
+    digest.path_of(path).write_bytes(digest.path_of(path).read_bytes().replace(b"40.0", b"41.0"))
+    assert digest_of(path).best_goodput_rps == 41.0
+    with path.open("ab") as file:
+        file.write(b'{"type":"mark","t_s":1,"key":"a","state":"open","kind":"cause","id":"x"}\n{"type":"mark","key":"torn')
+    assert (digest_of(path).best_goodput_rps, digest_of(path).marks) == (40.0, 1)
+    assert first.marks == 0
+
+
+@pytest.mark.parametrize("kept", [b"", b"{", b"[]", b'{"version":99,"size_bytes":1,"changed_ns":1}', b"\xff"])
+def test_a_digest_that_is_damaged_is_made_anew(kept: bytes, tmp_path: Path) -> None:
+    path = save(tmp_path, closed(40.0))
+    digest.path_of(path).write_bytes(kept)
+    assert digest_of(path).best_goodput_rps == 40.0
+
+
+def test_where_nothing_can_be_kept_nothing_is_said(tmp_path: Path) -> None:
+    path = save(tmp_path, closed(40.0))
+    digest.path_of(path).mkdir()
+    assert digest_of(path).best_goodput_rps == 40.0
+    assert sorted(os.listdir(tmp_path))[-2:] == ["a.digest", "a.jsonl"]
+
+
+# -- deleting
+
+
+def test_deleting_takes_the_log_and_what_is_beside_it_and_nothing_else(tmp_path: Path) -> None:
+    path = save(tmp_path, *ONE_OF_EACH[1:])
+    titles.write(path, "t")
+    digest_of(path)
+    for name in ("a.md", "ab.jsonl", "a.b.jsonl"):
+        (tmp_path / name).write_text("kept")
+    delete(path)
+    assert sorted(os.listdir(tmp_path)) == ["a.b.jsonl", "a.md", "ab.jsonl"]
+    with pytest.raises(SessionError, match="no such session"):
+        delete(path)
+
+
+def test_a_session_that_is_being_recorded_is_not_deleted(tmp_path: Path) -> None:
+    path = save(tmp_path, closed(40.0))
+    now_s = path.stat().st_mtime
+    with pytest.raises(SessionError, match="is being recorded"):
+        delete(path, now_s=now_s + RECORDED_WITHIN_S / 2)
+    assert path.exists()
+    assert not being_recorded(path, complete=True, now_s=now_s)
+    delete(path, now_s=now_s + 2 * RECORDED_WITHIN_S)
+    assert not path.exists()
+
+
+def test_what_cannot_be_opened_can_be_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"nonsense")
+    delete(path, now_s=path.stat().st_mtime + 60)
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,122 @@
+"""`--reanalyse` on export and compare: the marks found now stand for those recorded, and what changed is listed everywhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from capexplorer import cli
+from capexplorer.analysis import detectors
+from capexplorer.commands.reanalysing import reanalysed_copy
+from capexplorer.model.events import Ended, LevelClosed, LevelFigures, LevelOpened, Log, Mark, Reanalysed
+from capexplorer.model.timeline import Timeline
+from capexplorer.session.reader import read
+from capexplorer.session.writer import SessionWriter
+
+from .samples import HEADER
+
+
+def knee(users: float) -> Mark:
+    evidence = {"capacity_rps": 213.0, "limit": "queueing", "cause": "<b>cpu</b>"}
+    return Mark(t_s=8.0, key="knee:0", state="open", kind="knee", id="knee", users=users, evidence=evidence)
+
+
+GONE = Mark(t_s=5.0, key="cause:ports", state="open", kind="cause", id="ports_exhausted", evidence={"count": 3})
+WITNESSED = Mark(t_s=6.0, key="cause:user_code_error", state="open", kind="cause", id="user_code_error")
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A log with a knee at 28 users, under detectors that find it at 31."""
+    monkeypatch.setattr(detectors, "DETECTORS", (lambda timeline: [knee(31.0)],))
+    path = tmp_path / "old.jsonl"
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    writer.write(LevelOpened(t_s=1.0, index=0, users=28, spawn_rate=28.0, by="user"))
+    for mark in (GONE, WITNESSED, knee(28.0)):
+        writer.write(mark)
+    figures = LevelFigures(settled=True, settled_seconds=6.0, requests=1200, throughput_rps=200.0, goodput_rps=200.0)
+    writer.write(LevelClosed(t_s=9.0, index=0, users=28, started_s=1.0, settled_s=3.0, figures=figures))
+    writer.write(Ended(t_s=9.0, reason="quit"))
+    writer.close()
+    return path
+
+
+def exported(session: Path, form: str, capfd: pytest.CaptureFixture[str], *options: str) -> tuple[str, str]:
+    capfd.readouterr()
+    assert cli.run(["export", str(session), "--format", form, *options]) == 0
+    return capfd.readouterr()
+
+
+def test_without_it_the_marks_are_those_recorded(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(exported(session, "json", capfd)[0])
+    assert [each["users"] for each in document["knees"]] == [28.0]
+    assert {each["id"] for each in document["causes"]} == {"ports_exhausted", "user_code_error"}
+    assert "reanalysis" not in document
+
+
+def test_with_it_they_are_those_found_and_the_run_s_own_witness(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    before = session.read_bytes()
+    out, err = exported(session, "json", capfd, "--reanalyse")
+    document = json.loads(out)
+    assert [each["users"] for each in document["knees"]] == [31.0]
+    assert [each["id"] for each in document["causes"]] == ["user_code_error"]
+    told = document["reanalysis"]
+    assert (told["recorded"], told["found"]) == (2, 1)
+    assert [(each["kind"], each["key"]) for each in told["changes"]] == [("changed", "knee:0"), ("gone", "cause:ports")]
+    assert told["changes"][0]["figures"] == [{"name": "users", "recorded": 28.0, "found": 31.0}]
+    assert "2 recorded, 1 now; 0 new, 1 gone, 1 changed" in err
+    assert "changed: knee at 31 users: users 28 → 31" in err and "gone: cause: ports exhausted" in err
+    assert session.read_bytes() == before
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_a_report_for_people_says_whose_marks_they_are(session: Path, form: str, capfd: pytest.CaptureFixture[str]) -> None:
+    said = "These are not the marks as recorded"
+    assert said not in exported(session, form, capfd)[0]
+    out = exported(session, form, capfd, "--reanalyse")[0]
+    assert said in out and "28 → 31" in out and "gone: cause: ports exhausted" in out
+    assert "<b>cpu" not in out
+
+
+@pytest.mark.parametrize("form", ["json", "md", "html"])
+def test_the_same_log_the_same_bytes(session: Path, form: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert exported(session, form, capfd, "--reanalyse") == exported(session, form, capfd, "--reanalyse")
+
+
+def test_a_redacted_one_is_redacted_in_what_changed_too(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with session.open("rb") as file:
+        lines = file.read().replace(b'"count":3', b'"count":3,"host":"10.1.2.3"')
+    session.write_bytes(lines)
+    out = exported(session, "json", capfd, "--reanalyse", "--redact")[0]
+    assert "10.1.2.3" not in out and "gone" in out
+
+
+def test_compare_takes_the_marks_found(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for options, users in (((), 28.0), (("--reanalyse",), 31.0)):
+        capfd.readouterr()
+        assert cli.run(["compare", str(session), str(session), "--format", "json", *options]) == 0
+        assert f"{users}" in capfd.readouterr().out
+
+
+def test_a_replay_gets_a_copy_that_is_gone_afterwards(session: Path) -> None:
+    with reanalysed_copy(session) as copy:
+        assert copy.name == session.name and copy != session
+        events = list(read(copy))
+    assert not copy.exists()
+    assert isinstance(events[1], Reanalysed)
+    assert [event.text for event in events if isinstance(event, Log)][1:] == [
+        "changed: knee at 31 users: users 28 → 31",
+        "gone: cause: ports exhausted: count 3",
+    ]
+    assert {mark.key: mark.users for mark in Timeline(events).marks.values()} == {
+        "cause:user_code_error": None,
+        "knee:0": 31.0,
+    }
+
+
+def test_reanalyse_and_follow_exclude_each_other(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["replay", str(session), "--reanalyse", "--follow"]) == 2
+    assert capfd.readouterr().err.count("\n") == 1

@@ -1,0 +1,88 @@
+"""A Shelf of made-up sessions that remembers what was done to it, for the picker's tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from report.compared import Seen, timeline
+
+from capexplorer.errors import SessionError
+from capexplorer.model.stream import SessionEntry
+from capexplorer.report.compare import Comparison, Session, compare
+from capexplorer.tui.screens.session_levels import LevelRow
+from capexplorer.tui.screens.sessions import SessionRow
+
+LEVELS = (LevelRow(index=0, users=10, goodput_rps=26.0), LevelRow(index=1, users=50))
+
+
+def row(name: str, title: str | None = None, **given: object) -> SessionRow:
+    fields: dict[str, object] = {
+        "id": name,
+        "path": Path(f"{name}.jsonl"),
+        "size_bytes": 2048,
+        "started_at": "2026-01-02T12:00:00+01:00",
+        "profile": "mixed",
+        "target": "mixed",
+        "duration_s": 125.0,
+        "levels": 4,
+        "complete": True,
+    }
+    own: dict[str, object] = {"title": title, "marks": 0}
+    for key, value in given.items():
+        (own if key in ("best_goodput_rps", "marks", "recording") else fields)[key] = value
+    return msgspec.convert({"entry": msgspec.convert(fields, SessionEntry), **own}, SessionRow)
+
+
+ROWS = (
+    row("s3", "after fix", started_at="2026-01-03T09:30:00+01:00", best_goodput_rps=141.4, marks=2, duration_s=61.0),
+    row("s2", None, label="abc1234", best_goodput_rps=90.0, levels=7),
+    row("s1", "long", started_at="2025-12-31T23:59:00+01:00", profile="kv", target="kv-go", duration_s=3_725.0, complete=False),
+    row("s0", None, started_at=None, problem="not a session: \x1b[31mline 1"),
+)
+
+
+class FakeShelf:
+    """Of `rows`; refuses what `refusal` says."""
+
+    formats = ("md", "html", "json")
+
+    def __init__(self, rows: Sequence[SessionRow] = ROWS, refusal: str | None = None) -> None:
+        self.kept = list(rows)
+        self.refusal = refusal
+        self.did: list[tuple[str, ...]] = []
+
+    def rows(self) -> Sequence[SessionRow]:
+        return list(self.kept)
+
+    def search(self) -> bool:
+        return False
+
+    def levels(self, entry: SessionEntry) -> Sequence[LevelRow]:
+        self._note("levels", entry.id)
+        return LEVELS
+
+    def rename(self, entry: SessionEntry, title: str) -> None:
+        self._note("rename", entry.id, title)
+        self.kept = [
+            msgspec.structs.replace(each, title=title or None) if each.entry.id == entry.id else each for each in self.kept
+        ]
+
+    def delete(self, entry: SessionEntry) -> None:
+        self._note("delete", entry.id)
+        self.kept = [each for each in self.kept if each.entry.id != entry.id]
+
+    def compare(self, entries: Sequence[SessionEntry]) -> Comparison:
+        self._note("compare", *(entry.id for entry in entries))
+        levels = [Seen(10, 40.0), Seen(50, 90.0)]
+        return compare([Session(timeline(levels, id=entry.id), title=entry.label) for entry in entries])
+
+    def export(self, entry: SessionEntry, form: str) -> str:
+        self._note("export", entry.id, form)
+        return f"/somewhere/{entry.id}.{form}"
+
+    def _note(self, *what: str) -> None:
+        if self.refusal is not None:
+            raise SessionError(self.refusal)
+        self.did.append(what)

@@ -1,0 +1,49 @@
+"""Keys that come in one burst, as over SSH, do what the same keys typed slowly do."""
+
+from __future__ import annotations
+
+import pytest
+from textual import events
+
+from capexplorer.tui.app import ExplorerApp
+
+from .fakes import FakeControls, FakeSource, session
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+
+def burst(app: ExplorerApp, *keys: str) -> None:
+    """All at once, before the first is acted on."""
+    for key in keys:
+        app.post_message(events.Key(key, key if len(key) == 1 else None))
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_a_number_typed_in_one_burst_with_g_is_the_prompts_answer(size: tuple[int, int]) -> None:
+    controls = FakeControls()
+    app = ExplorerApp(FakeSource(session()), controls)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        burst(app, "g", "4", "0", "enter")
+        for _ in range(50):
+            await pilot.pause(0.02)
+        assert ("set_users", 40) in controls.calls
+
+
+async def test_tab_in_a_burst_moves_to_the_next_field_before_what_is_typed_next() -> None:
+    controls = FakeControls()
+    app = ExplorerApp(FakeSource(session()), controls)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        burst(app, "t", "tab", "backspace", "7", "enter")
+        for _ in range(50):
+            await pilot.pause(0.02)
+        restarts = [call for call in controls.calls if call[0] == "restart_target"]
+        assert len(restarts) == 1
+        assert "7" in str(restarts[0])

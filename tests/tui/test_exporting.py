@@ -1,0 +1,152 @@
+"""`e` and `y`: what is known so far goes to a file or to the terminal's clipboard, while the load runs on."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+
+import pytest
+
+from capexplorer.model.events import Ended
+from capexplorer.model.timeline import Timeline
+from capexplorer.report import markdown
+from capexplorer.tui.clipboard import sequences
+from capexplorer.tui.screens.export_form import ExportForm
+
+from .fakes import header, session
+from .test_app import NARROW, WIDE, Stage
+
+pytestmark = pytest.mark.anyio
+ID = header().id
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the app runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def live() -> Stage:
+    return Stage([event for event in session() if not isinstance(event, Ended)])
+
+
+@pytest.mark.parametrize(
+    ("downs", "made"),
+    [(0, [f"{ID}-capacity.svg", f"{ID}.md"]), (1, [f"{ID}.html"]), (2, [f"{ID}-csv"]), (3, [f"{ID}.json"]), (4, [f"{ID}-hgrm"])],
+)
+async def test_arrows_choose_a_format_and_enter_writes_it(downs: int, made: list[str], folder: Path) -> None:
+    stage = live()
+    async with stage.run() as pilot:
+        await pilot.press("e", *["down"] * downs, "enter")
+        await pilot.pause()
+        assert sorted(path.name for path in folder.iterdir()) == made
+        assert not isinstance(stage.app.screen, ExportForm)
+        assert "exported" in stage.screen_text()
+
+
+async def test_a_live_session_is_exported_as_far_as_it_is_known(folder: Path) -> None:
+    stage = live()
+    async with stage.run() as pilot:
+        await pilot.press("e", "down", "down", "down", "enter")
+        await pilot.pause()
+    assert '"complete": false' in (folder / f"{ID}.json").read_text()
+
+
+async def test_what_is_there_takes_a_second_enter(folder: Path) -> None:
+    stage = live()
+    (folder / f"{ID}.md").write_text("mine")
+    async with stage.run() as pilot:
+        await pilot.press("e", "enter")
+        assert "exists already; Enter again overwrites it" in stage.screen_text()
+        assert (folder / f"{ID}.md").read_text() == "mine"
+        await pilot.press("enter")
+        await pilot.pause()
+    assert (folder / f"{ID}.md").read_text().startswith("# Capacity")
+
+
+async def test_what_cannot_be_written_is_told_and_the_form_stays(folder: Path) -> None:
+    stage = live()
+    async with stage.run() as pilot:
+        await pilot.press("e", "home", *"no/", "enter")
+        assert "there is no folder no" in stage.screen_text()
+        assert isinstance(stage.app.screen, ExportForm)
+        await pilot.press("escape")
+        assert not isinstance(stage.app.screen, ExportForm)
+    assert list(folder.iterdir()) == []
+
+
+async def test_a_typed_path_keeps_its_name_and_follows_the_format(folder: Path) -> None:
+    stage = live()
+    async with stage.run() as pilot:
+        await pilot.press("e", "home", "x", "down", "enter")
+        await pilot.pause()
+    assert [path.name for path in folder.iterdir()] == [f"x{ID}.html"]
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_the_form_fits(size: tuple[int, int]) -> None:
+    stage = live()
+    async with stage.run(size) as pilot:
+        await pilot.press("e")
+        text = stage.screen_text()
+        for said in ("▸ md", "hgrm  a folder: a percentile distribution a level", f"{ID}.md", "Enter writes"):
+            assert said in text
+
+
+async def test_keys_before_the_first_event_are_answered() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        for key in ("e", "y"):
+            await pilot.press(key)
+            assert "nothing recorded yet" in stage.screen_text()
+
+
+async def test_copying_says_how_much_was_sent() -> None:
+    stage = live()
+    async with stage.run() as pilot:
+        await pilot.press("y")
+        assert re.search(r"copied [\d.]+ KiB \(", stage.screen_text())
+
+
+async def test_a_saved_session_is_exported_and_copied_too(folder: Path) -> None:
+    stage = Stage(session(), live=False)
+    async with stage.run() as pilot:
+        await pilot.press("e", "enter", "y")
+        await pilot.pause()
+        assert "copied" in stage.screen_text()
+    assert (folder / f"{ID}.md").exists()
+
+
+# -- the clipboard's sequences
+
+
+TEXT = markdown.render(Timeline(session())).decode()
+
+
+def decoded(sequence: str) -> str:
+    found = re.fullmatch(r"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07", sequence)
+    assert found is not None
+    return base64.b64decode(found[1]).decode()
+
+
+def test_a_terminal_gets_one_sequence() -> None:
+    assert decoded(sequences(TEXT, {"TERM": "xterm-256color"})) == TEXT
+
+
+@pytest.mark.parametrize("environment", [{"TMUX": "/tmp/x,1,0", "TERM": "screen"}, {"TERM": "tmux-256color"}])
+def test_tmux_gets_it_plain_and_in_its_envelope(environment: dict[str, str]) -> None:
+    plain, envelope = sequences(TEXT, environment).split("\x1bPtmux;")
+    assert decoded(plain) == TEXT == decoded(envelope.removesuffix("\x1b\\").replace("\x1b\x1b", "\x1b"))
+
+
+def test_screen_gets_envelopes_that_it_takes() -> None:
+    parts = sequences(TEXT, {"STY": "1.x", "TERM": "screen"}).split("\x1b\\")
+    assert all(part.startswith("\x1bP") and len(part) < 768 for part in parts[:-1]) and parts[-1] == ""
+    assert decoded("".join(part.removeprefix("\x1bP") for part in parts)) == TEXT
