@@ -17,8 +17,8 @@ check: lint
 	$(BIN)/pytest -q -m "not slow" tests
 
 lint: setup
-	$(BIN)/ruff format --check capexplorer tests benchmarks targets
-	$(BIN)/ruff check capexplorer tests benchmarks targets
+	$(BIN)/ruff format --check capexplorer tests benchmarks targets docs
+	$(BIN)/ruff check capexplorer tests benchmarks targets docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

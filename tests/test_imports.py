@@ -39,7 +39,8 @@ def sessions(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "args",
     [["--help"], ["run", "--help"], ["export", "last", "--sessions-dir", "HERE"], ["sessions", "--sessions-dir", "HERE"],
-     ["sessions", "--json", "--sessions-dir", "HERE"], ["profiles"], ["targets"]],
+     ["sessions", "--json", "--sessions-dir", "HERE"], ["profiles"], ["targets"],
+     ["compare", "sample", "sample-4-threads", "--format", "md"], ["export", "sample", "--format", "md"], ["import", "--help"]],
     ids=lambda args: "_".join(args),
 )  # fmt: skip
 def test_an_offline_command_loads_no_generator_and_no_screen(args: list[str], sessions: Path) -> None:

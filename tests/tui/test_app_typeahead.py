@@ -17,7 +17,6 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-
 def burst(app: ExplorerApp, *keys: str) -> None:
     """All at once, before the first is acted on."""
     for key in keys:
