@@ -1,0 +1,160 @@
+"""The way down from overload: levels that feed no fit, what they say about recovery, and what confirms a knee.
+
+A level is *recovery* when its users are fewer than the level's before it and that one was beyond the knee or the bend, as known
+then, or was recovery itself: backlogs, retries and cold caches linger (DESIGN section 4). A level lower than any before it still
+counts: nothing else tells about that load, and stepping down is what "at or below" advises.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.verdicts import CapacityVerdict, Recovery
+from .crossing import LINEAR_LIKELY
+from .knee import LADDER_ERROR, judge, overloaded_from
+from .ladder import LadderLevel
+
+SOAK_FROM, SOAK_TO = 0.6, 0.8
+"""Of N*: KNEE.md asks for about 70%."""
+
+SOAK_LEAST_S = 60.0
+"""A level this long is a soak. Short ones see no slow queues, leaks or pauses."""
+
+RETURN_USERS = 0.1
+"""How near the first level's users a return must come."""
+
+GOODPUT_AGREES = 0.05
+LATENCY_AGREES = 0.25
+"""Shares within which a return to the first level agrees, or within two standard errors."""
+
+RECOVERED_S = 5
+"""Seconds over which goodput and latency are averaged to say that they are back."""
+
+RECOVERED_GOODPUT = 0.90
+RECOVERED_LATENCY = 1.25
+"""Of what the same load gave before: one bad second in five is not overload."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Levels that feed the fit, and those on the way down, both in the order they ran."""
+
+    fit: tuple[LadderLevel, ...]
+    recovery: tuple[LadderLevel, ...]
+
+
+def split(levels: Sequence[LadderLevel]) -> Split:
+    """Part levels, given in the order they ran. What is known later changes nothing about earlier levels."""
+    fit: list[LadderLevel] = []
+    down: list[LadderLevel] = []
+    before: LadderLevel | None = None
+    for level in levels:
+        falls = before is not None and not level.ramp and level.users < before.users
+        covered = bool(fit) and level.users >= min(known.users for known in fit)
+        if before is not None and falls and covered and ((down and down[-1] is before) or _overloaded(fit, before)):
+            down.append(level)
+        else:
+            fit.append(level)
+        before = level
+    return Split(tuple(fit), tuple(down))
+
+
+def _overloaded(fit: list[LadderLevel], level: LadderLevel) -> bool:
+    bound = overloaded_from(fit)
+    return bound is not None and level.users > bound
+
+
+def analyse(levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
+    """All that one epoch's levels, in the order they ran, say: recovery set aside, the rest judged, the knee confirmed or not."""
+    parts = split(levels)
+    first = judge(parts.fit, epoch=epoch, structural=structural)
+    if first.curve is None or first.knee is None or first.knee.kind != "knee" or first.knee.users is None:
+        return first
+    soaked, returned = confirmation(levels, first.knee.users, first.curve.low_load_rps_per_user)
+    if soaked is None and returned is None:
+        return first
+    return judge(parts.fit, epoch=epoch, structural=structural, soaked=soaked, returned=returned)
+
+
+def confirmation(levels: Sequence[LadderLevel], knee_users: float, rate: float) -> tuple[bool | None, bool | None]:
+    """(a soak near 70% agrees with the line, a return to the first level agrees with it); None where there was none."""
+    soaks = [
+        level
+        for level in levels
+        if SOAK_FROM * knee_users <= level.users <= SOAK_TO * knee_users and (level.seconds or 0.0) >= SOAK_LEAST_S
+    ]
+    soaked = all(_on_line(level, rate) for level in soaks) if soaks else None
+    top = max(range(len(levels)), key=lambda index: levels[index].users)
+    first = levels[0]
+    back = [level for level in levels[top + 1 :] if abs(level.users - first.users) <= RETURN_USERS * first.users]
+    return soaked, _same(first, back[-1]) if back and top else None
+
+
+def _on_line(level: LadderLevel, rate: float) -> bool:
+    return level.goodput_rps + 2 * level.goodput_error_rps >= LINEAR_LIKELY * rate * level.users
+
+
+def _same(first: LadderLevel, later: LadderLevel) -> bool:
+    expected = first.goodput_rps * later.users / first.users
+    gap = max(GOODPUT_AGREES * expected, 2 * math.hypot(first.goodput_error_rps, later.goodput_error_rps))
+    if abs(later.goodput_rps - expected) > gap:
+        return False
+    if first.latency_ms is None or later.latency_ms is None:
+        return True
+    slower = later.latency_ms - first.latency_ms
+    return slower <= max(
+        LATENCY_AGREES * first.latency_ms, 2 * math.hypot(first.latency_error_ms or 0.0, later.latency_error_ms or 0.0)
+    )
+
+
+def recovery_of(
+    before: Sequence[LadderLevel],
+    from_users: float,
+    to_users: float,
+    goodput: Sequence[float],
+    latency_ms: Sequence[float],
+) -> Recovery:
+    """Whether a level on the way down came back to what its load gave before.
+
+    `before`: the levels that feed the fit. `goodput`, `latency_ms`: one value a second since all the users to stop had stopped
+    (NaN: no success in that second). Recovered from the first second from which every later five seconds are back.
+    """
+    expected = _expected(before, to_users)
+    if expected is None or len(goodput) < RECOVERED_S:
+        return Recovery(from_users=from_users, to_users=to_users, recovered=None)
+    rate, expected_ms = expected
+    window = np.ones(RECOVERED_S) / RECOVERED_S
+    rates = np.convolve(np.asarray(goodput, float), window, "valid")
+    back = rates >= RECOVERED_GOODPUT * rate
+    slow = np.asarray(latency_ms, float)
+    if expected_ms is not None:
+        weights = np.nan_to_num(np.asarray(goodput, float)) + 1e-12
+        means = np.convolve(np.nan_to_num(slow) * weights, window, "valid") / np.convolve(weights, window, "valid")
+        back &= means <= RECOVERED_LATENCY * expected_ms
+    away = np.flatnonzero(~back)
+    after = 0 if not len(away) else int(away[-1]) + 1
+    recovered = after < len(back)
+    last = slow[-RECOVERED_S:]
+    return Recovery(
+        from_users=from_users,
+        to_users=to_users,
+        recovered=recovered,
+        after_s=float(after) if recovered else None,
+        goodput_ratio=float(rates[-1] / rate),
+        latency_ratio=None if expected_ms is None or np.isnan(last).all() else float(np.nanmean(last) / expected_ms),
+    )
+
+
+def _expected(before: Sequence[LadderLevel], users: float) -> tuple[float, float | None] | None:
+    """(goodput, latency) that this load gave on the way up, interpolated; None outside what was seen."""
+    known = sorted(before, key=lambda level: level.users)
+    if not known or users < known[0].users * 0.9 or users > known[-1].users:
+        return None
+    at = [level.users for level in known]
+    timed = [(level.users, level.latency_ms) for level in known if level.latency_ms is not None]
+    latency = float(np.interp(users, [u for u, _ in timed], [ms for _, ms in timed])) if timed else None
+    return float(np.interp(users, at, [level.goodput_rps for level in known])), latency

@@ -1,0 +1,143 @@
+"""What analysis concludes about capacity: frozen values that cross rooms (marks, screens, reports, the autopilot).
+
+Users are N, rates are finished work a second (DESIGN section 4). `None` means "not known", never zero. Nothing here is a
+sentence: verdicts are worded in analysis/wording.py alone.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .readings import Reading
+
+KneeKind = Literal["knee", "at_or_below", "bend", "latency_knee", "no_knee"]
+
+Limit = Literal["generator", "queue_growth", "errors", "queueing", "unknown"]
+
+Confidence = Literal["high", "medium", "low"]
+
+
+class Peak(Reading, frozen=True, kw_only=True):
+    """The greatest goodput, where it falls significantly afterwards."""
+
+    users: float
+    goodput_rps: float
+    shape: Literal["retrograde", "collapse"]
+    """`collapse`: later goodput is less than half of it."""
+    fall_ratio: float
+    """Share of the peak that was lost at the worst later level."""
+
+
+class KneeVerdict(Reading, frozen=True, kw_only=True):
+    """One conclusion about one epoch's levels.
+
+    `knee`: users is N*, with its 90% interval. `at_or_below`: N* is at most `users_high`, the lowest level; `users_low` is None.
+    `bend`: goodput falls behind the low-load line from `users` on, but its ceiling was not seen; the knee, if there is one, is
+    not below `users_low`. `latency_knee`: latency rises for good from `users` on. `no_knee`: none up to `users`.
+    """
+
+    kind: KneeKind
+    epoch: int = 0
+    users: float | None = None
+    users_low: float | None = None
+    users_high: float | None = None
+    capacity_rps: float | None = None
+    peak: Peak | None = None
+    limit: Limit | None = None
+    confidence: Confidence | None = None
+    soft: bool = False
+    """Goodput still creeps up beyond the knee."""
+    provisional: bool = True
+    """A soak near 70% of it and a return to the first level have not both agreed yet."""
+    evidence: dict[str, float | int | str | bool] = {}
+
+
+class UslFit(Reading, frozen=True, kw_only=True):
+    """Gunther's Universal Scalability Law, X = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)). A picture, not a verdict."""
+
+    lambda_rps: float
+    sigma: float
+    kappa: float
+    peak_users: float | None
+    """sqrt((1 - sigma) / kappa): where it is greatest, not a knee. None when it rises for ever."""
+    peak_rps: float | None
+    r_squared: float
+    grey: Literal["few_levels", "no_bend", "poor_fit"] | None = None
+    """Why it must be shown greyed out; None: it may stand."""
+
+
+class CurveFit(Reading, frozen=True, kw_only=True):
+    """Lines of the capacity curve."""
+
+    low_load_rps_per_user: float
+    """lambda0: slope of the low-load line."""
+    low_load_se: float
+    baseline_users: tuple[float, ...]
+    """The levels that carry it."""
+    capacity_rps: float | None = None
+    """Height of the capacity line; None while there is no knee."""
+    capacity_se_rps: float | None = None
+    usl: UslFit | None = None
+
+
+MissingKind = Literal["levels", "lower_levels", "higher_levels", "between_levels", "longer_levels", "soak", "return_to_first"]
+
+
+class Missing(Reading, frozen=True, kw_only=True):
+    """What more would sharpen the verdict: `count` levels of that kind, with these users."""
+
+    kind: MissingKind
+    count: int = 1
+    users_below: float | None = None
+    users_above: float | None = None
+
+
+class CapacityVerdict(Reading, frozen=True, kw_only=True):
+    """All that one epoch's levels say."""
+
+    epoch: int = 0
+    knee: KneeVerdict | None = None
+    """knee, at_or_below, bend or no_knee; None before three levels have settled."""
+    latency_knee: KneeVerdict | None = None
+    curve: CurveFit | None = None
+    missing: tuple[Missing, ...] = ()
+
+
+class SloVerdict(Reading, frozen=True, kw_only=True):
+    """The greatest load that keeps an objective."""
+
+    name: Literal["p95_ms", "p99_ms", "failure_ratio"]
+    limit: float
+    state: Literal["crossed", "kept", "broken"]
+    """`crossed`: kept at the low end, broken at the high end. `kept`: at all levels, so the answer is at least `users`.
+    `broken`: at every level, so it is below `users_high`, and `users` is None."""
+    users: float | None = None
+    users_low: float | None = None
+    users_high: float | None = None
+    goodput_rps: float | None = None
+    goodput_low_rps: float | None = None
+    goodput_high_rps: float | None = None
+    epoch: int = 0
+    thin: bool = False
+    """The percentile at the edge rests on too few values (p99 under 1,000, p95 under 200)."""
+
+
+class Shift(Reading, frozen=True, kw_only=True):
+    """A change for good inside a level: `at` seconds from the series' start, means before and after it."""
+
+    at: int
+    column: Literal["goodput", "latency"]
+    before: float
+    after: float
+
+
+class Recovery(Reading, frozen=True, kw_only=True):
+    """Whether a level on the way down from overload came back to what its load gave before."""
+
+    from_users: float
+    to_users: float
+    recovered: bool | None
+    """None: nothing to compare with."""
+    after_s: float | None = None
+    goodput_ratio: float | None = None
+    latency_ratio: float | None = None

@@ -1,0 +1,183 @@
+"""What the knee detector says of curves whose answer is plain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from capexplorer.analysis.knee import judge
+from capexplorer.analysis.ladder import LadderLevel, pooled
+from capexplorer.model.verdicts import KneeVerdict
+
+from .ladders import ideal, rates
+
+
+def knee_of(levels: list[LadderLevel]) -> KneeVerdict:
+    knee = judge(levels).knee
+    assert knee is not None
+    return knee
+
+
+def test_the_knee_is_where_the_low_load_line_meets_the_capacity_line() -> None:
+    knee = knee_of(ideal([10, 20, 30, 40, 50, 60, 80, 100]))
+    assert knee.kind == "knee"
+    assert knee.users == pytest.approx(50, rel=0.01)
+    assert knee.users_low is not None and knee.users_high is not None and knee.users_low < 50 < knee.users_high
+    assert knee.capacity_rps == pytest.approx(100, rel=0.01)
+    assert (knee.limit, knee.confidence, knee.provisional, knee.soft) == ("queueing", "high", True, False)
+
+
+def test_the_same_levels_give_the_same_verdict_in_any_order() -> None:
+    levels = ideal([10, 20, 30, 40, 60, 80])
+    assert judge(levels) == judge(levels[::-1]) == judge(levels)
+
+
+def test_two_levels_declare_nothing_and_say_what_is_missing() -> None:
+    verdict = judge(ideal([10, 100]))
+    assert verdict.knee is None
+    assert [(missing.kind, missing.count) for missing in verdict.missing] == [("levels", 1)]
+
+
+def test_no_levels_and_dead_services_declare_nothing() -> None:
+    assert judge([]).knee is None
+    assert judge(rates([(10, 0), (20, 0), (30, 0)])).knee is None
+
+
+def test_a_straight_line_has_no_knee_up_to_its_top() -> None:
+    knee = knee_of(ideal([5, 10, 20, 30, 40]))
+    assert (knee.kind, knee.users, knee.confidence) == ("no_knee", 40, "high")
+
+
+def test_lines_seen_over_a_narrow_span_are_told_without_confidence() -> None:
+    assert knee_of(ideal([30, 31, 32])).confidence == "low"
+
+
+def test_a_curve_that_falls_behind_without_a_ceiling_bends_and_tells_how_low_a_knee_could_be() -> None:
+    knee = knee_of(rates([(10, 20), (20, 40), (30, 60), (40, 74), (50, 86), (60, 98)]))
+    assert (knee.kind, knee.users) == ("bend", 40) or (knee.kind, knee.users) == ("bend", 30)
+    assert float(knee.evidence["knee_not_below_users"]) == pytest.approx(49, rel=0.03)
+
+
+def test_levels_that_all_lie_beyond_the_knee_say_at_or_below_and_ask_for_lower_ones() -> None:
+    verdict = judge(ideal([60, 80, 100, 120]))
+    assert verdict.knee is not None
+    assert (verdict.knee.kind, verdict.knee.users, verdict.knee.users_low) == ("at_or_below", 60, None)
+    assert verdict.missing[0].kind == "lower_levels"
+
+
+def test_a_flat_curve_over_a_narrow_span_is_at_or_below_too() -> None:
+    assert knee_of(rates([(50, 100), (55, 100), (60, 100)])).kind == "at_or_below"
+
+
+def test_a_fall_after_the_peak_is_told_apart_from_the_knee() -> None:
+    retrograde = knee_of(rates([(10, 20), (20, 40), (40, 80), (60, 100), (80, 98), (120, 85)]))
+    assert retrograde.peak is not None
+    assert (retrograde.peak.shape, retrograde.peak.users) == ("retrograde", 60)
+    collapsed = knee_of(rates([(10, 20), (20, 40), (40, 80), (60, 100), (80, 98), (120, 5)]))
+    assert collapsed.peak is not None and collapsed.peak.shape == "collapse"
+    assert collapsed.users == pytest.approx(50, rel=0.05)
+    assert knee_of(ideal([10, 20, 30, 60, 90])).peak is None
+
+
+def test_failures_do_not_make_capacity() -> None:
+    levels = [replace(level, throughput_rps=2.0 * level.users, failure_ratio=0.5) for level in ideal([60, 80, 100])]
+    knee = knee_of(ideal([10, 20, 30, 40]) + levels)
+    assert knee.users == pytest.approx(50, rel=0.02)
+
+
+def test_a_single_dip_is_not_a_knee() -> None:
+    levels = ideal([10, 20, 30, 35, 40, 45])
+    levels[2] = replace(levels[2], goodput_rps=30.0, throughput_rps=30.0)
+    assert knee_of(levels).kind == "no_knee"
+
+
+def test_a_first_level_of_few_requests_does_not_bend_the_line() -> None:
+    lucky = replace(ideal([1])[0], goodput_rps=3.0, goodput_se_rps=0.8)
+    assert knee_of([lucky, *ideal([2, 5, 10, 20, 30, 40, 60, 80])]).users == pytest.approx(50, rel=0.05)
+
+
+def test_equal_counts_are_pooled_and_disagreement_widens_their_error() -> None:
+    one, other = rates([(10, 100), (10, 100)], seconds=20)
+    alike = pooled([one, other])[0]
+    assert (alike.users, alike.goodput_rps, alike.seconds) == (10, 100, 40)
+    assert alike.goodput_error_rps == pytest.approx(one.goodput_error_rps / 2**0.5, rel=0.01) or alike.goodput_error_rps >= 2.0
+    apart = pooled([one, replace(other, goodput_rps=130)])[0]
+    assert apart.goodput_error_rps > 3 * one.goodput_error_rps
+
+
+def test_ramps_give_at_most_medium_confidence() -> None:
+    levels = [replace(level, ramp=True) for level in ideal([10, 20, 30, 40, 60, 80, 100])]
+    assert knee_of(levels).confidence == "medium"
+
+
+def test_first_requests_of_a_ramp_do_not_pull_the_knee_down() -> None:
+    plain = ideal([10, 20, 30, 40, 50, 60, 80, 100])
+    biased = [replace(level, ramp=True, arrivals_per_s=10.0, goodput_rps=min(level.goodput_rps + 6, 100)) for level in plain]
+    assert knee_of(biased).users == pytest.approx(50, rel=0.05)
+    assert (knee_of([replace(level, arrivals_per_s=0.0) for level in biased]).users or 0) < 46
+
+
+def test_a_soak_and_a_return_that_agree_make_it_final_and_one_that_does_not_makes_it_doubtful() -> None:
+    levels = ideal([10, 20, 30, 40, 60, 80])
+    agreed = judge(levels, soaked=True, returned=True).knee
+    drifted = judge(levels, soaked=True, returned=False).knee
+    assert agreed is not None and drifted is not None
+    assert (agreed.provisional, agreed.confidence) == (False, "high")
+    assert (drifted.provisional, drifted.confidence) == (True, "low")
+
+
+def test_the_usl_fit_is_grey_while_data_is_thin_or_nothing_bends() -> None:
+    def grey(users: list[float]) -> str | None:
+        curve = judge(ideal(users)).curve
+        assert curve is not None and curve.usl is not None
+        return curve.usl.grey
+
+    assert grey([10, 20, 60, 80]) == "few_levels"
+    assert grey([5, 10, 15, 20, 25, 30]) == "no_bend"
+    assert grey([10, 20, 30, 40, 50, 60, 80]) is None
+
+
+def test_the_usl_fit_finds_its_own_parameters() -> None:
+    law = [(n, 50 * n / (1 + 0.03 * (n - 1) + 0.0004 * n * (n - 1))) for n in (1, 4, 8, 16, 32, 64, 96)]
+    curve = judge(rates(law)).curve
+    assert curve is not None and curve.usl is not None
+    assert (curve.usl.lambda_rps, curve.usl.sigma, curve.usl.kappa) == pytest.approx((50, 0.03, 0.0004), rel=1e-6)
+    assert curve.usl.peak_users == pytest.approx((0.97 / 0.0004) ** 0.5)
+
+
+def test_latency_that_rises_for_good_is_a_mark_of_its_own() -> None:
+    levels = [replace(level, latency_ms=50.0 if level.users < 30 else 120.0) for level in ideal([5, 10, 20, 30, 40])]
+    verdict = judge(levels)
+    assert verdict.knee is not None and verdict.knee.kind == "no_knee"
+    assert verdict.latency_knee is not None
+    assert (verdict.latency_knee.users, verdict.latency_knee.users_low) == (30, 20)
+    levels[2] = replace(levels[2], latency_ms=130.0)
+    levels[3:] = [replace(level, latency_ms=50.0) for level in levels[3:]]
+    assert judge(levels).latency_knee is None
+
+
+def test_advice_says_which_levels_would_help() -> None:
+    kinds = [missing.kind for missing in judge(ideal([30, 60, 90])).missing]
+    assert kinds == ["lower_levels", "between_levels"]
+    assert [missing.kind for missing in judge(ideal([10, 20, 30, 40, 52])).missing][0] in ("higher_levels", "lower_levels")
+    assert [missing.kind for missing in judge(ideal([10, 20, 30, 40, 50, 60, 80])).missing] == ["soak", "return_to_first"]
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.5, 5_000), st.floats(0, 1e6), st.one_of(st.none(), st.floats(0, 1e5)), st.floats(0, 1)), max_size=15
+    )
+)
+@settings(max_examples=150, deadline=None)
+def test_no_levels_whatever_are_too_odd_for_a_verdict(rows: list[tuple[float, float, float | None, float]]) -> None:
+    levels = [
+        LadderLevel(users=users, goodput_rps=rate * (1 - failed), throughput_rps=rate, latency_ms=latency, failure_ratio=failed)
+        for users, rate, latency, failed in rows
+    ]
+    knee = judge(levels).knee
+    if knee is not None and knee.kind == "knee":
+        assert knee.users is not None and knee.users_low is not None and knee.users_high is not None
+        assert 0 < knee.users_low <= knee.users_high

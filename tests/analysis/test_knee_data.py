@@ -1,0 +1,117 @@
+"""Measurements of others: what a careful reading says of each (tests/data/README.md), and what the detector says."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from capexplorer.analysis.knee import judge
+from capexplorer.analysis.ladder import LadderLevel, ladder_of
+from capexplorer.analysis.levels import settling_s
+from capexplorer.analysis.recovery import analyse
+from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
+from capexplorer.session.importers import imported
+
+from .history import levels
+
+DATA = Path(__file__).parent.parent / "data"
+TABLES, HISTORIES = DATA / "tables", DATA / "histories"
+
+
+def table(name: str) -> list[LadderLevel]:
+    with (TABLES / f"{name}.csv").open() as file:
+        rows = [{key: float(value) for key, value in row.items() if value} for row in csv.DictReader(file)]
+    return [
+        LadderLevel(
+            users=row["users"],
+            goodput_rps=row["throughput_rps"] * (1 - row.get("failure_ratio", 0.0)),
+            throughput_rps=row["throughput_rps"],
+            latency_ms=row.get("latency_ms"),
+            failure_ratio=row.get("failure_ratio"),
+        )
+        for row in rows
+    ]
+
+
+def by_reader(name: str) -> CapacityVerdict:
+    """Through the tests' own readers."""
+    if (TABLES / f"{name}.csv").exists():
+        return judge(table(name))
+    return judge([level for path in sorted(HISTORIES.glob(f"{name}*_stats_history.csv")) for level in levels(path)])
+
+
+def by_importer(name: str) -> CapacityVerdict:
+    """Through the importer, a session and its timeline, as `import` does."""
+    paths = [TABLES / f"{name}.csv"]
+    if not paths[0].exists():
+        paths = sorted(HISTORIES.glob(f"{name}*_stats_history.csv"))
+    timeline = Timeline(imported(paths, None, settling_s))
+    return analyse(ladder_of(timeline.levels, first_requests=True))
+
+
+READERS = pytest.mark.parametrize("read", [by_reader, by_importer])
+
+
+def knee_of(verdict: CapacityVerdict) -> KneeVerdict:
+    assert verdict.knee is not None
+    return verdict.knee
+
+
+@READERS
+@pytest.mark.parametrize(
+    ("name", "least", "most", "limit"),
+    [
+        pytest.param("specsdm91", 28, 36, "unknown", id="Gunther's SPEC SDM91"),
+        pytest.param("cisco", 10, 14, "unknown", id="Schwartz's Cisco: bends from 10, N* by its lines 13.5"),
+        pytest.param("myrocks-read-only", 36, 44, "unknown", id="sysbench on 24 cores"),
+        pytest.param("soy-a", 27, 29, "queueing", id="ten holds of Locust, as a table"),
+        pytest.param("soy-a-", 27, 29, "queueing", id="the same, as histories"),
+        pytest.param("fast-failures", 240, 310, "errors", id="a ramp into fast failures"),
+    ],
+)
+def test_knees_of_others(read: object, name: str, least: float, most: float, limit: str) -> None:
+    assert callable(read)
+    knee = knee_of(read(name))
+    assert knee.kind == "knee"
+    assert knee.users is not None and least <= knee.users <= most
+    assert knee.users_low is not None and knee.users_high is not None and knee.users_low < knee.users < knee.users_high
+    assert knee.limit == limit
+
+
+@READERS
+def test_specsdm91_is_mildly_retrograde_beyond_72(read: object) -> None:
+    assert callable(read)
+    peak = knee_of(read("specsdm91")).peak
+    assert peak is not None and (peak.users, peak.shape) == (72, "retrograde")
+
+
+@READERS
+def test_plateaus_are_told_as_such(read: object) -> None:
+    assert callable(read)
+    for name in ("cisco", "myrocks-read-only", "soy-a"):
+        assert knee_of(read(name)).peak is None
+
+
+@READERS
+def test_flask_bends_from_18_and_has_no_knee_by_24_nor_do_its_constant_failures_matter(read: object) -> None:
+    assert callable(read)
+    knee = knee_of(read("flask-constant-errors"))
+    assert (knee.kind, knee.users, knee.limit) == ("bend", 18, None)
+
+
+@READERS
+def test_goodput_collapses_while_fast_failures_push_rps_up(read: object) -> None:
+    assert callable(read)
+    peak = knee_of(read("fast-failures")).peak
+    assert peak is not None and peak.shape == "collapse" and 220 <= peak.users <= 300
+
+
+@READERS
+def test_latency_first_has_no_throughput_knee_up_to_200_but_latency_rises_before(read: object) -> None:
+    assert callable(read)
+    verdict = read("latency-first")
+    assert (knee_of(verdict).kind, knee_of(verdict).users) == ("no_knee", 200)
+    assert verdict.latency_knee is not None and 150 <= verdict.latency_knee.users <= 200

@@ -1,0 +1,76 @@
+"""What limits a knee: the generator is ruled out first, always."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from capexplorer.analysis.knee import judge
+from capexplorer.analysis.ladder import LadderLevel
+
+from .ladders import ideal
+
+USERS = [10, 20, 30, 40, 60, 80, 100]
+
+
+def limit_of(levels: list[LadderLevel]) -> str | None:
+    knee = judge(levels).knee
+    assert knee is not None and knee.kind == "knee"
+    return knee.limit
+
+
+def beyond(levels: list[LadderLevel], **changes: object) -> list[LadderLevel]:
+    return [replace(level, **changes) if level.users > 50 else level for level in levels]  # type: ignore[arg-type]
+
+
+def test_latency_that_grows_with_users_is_queueing() -> None:
+    assert limit_of(ideal(USERS)) == "queueing"
+
+
+def test_time_that_neither_responses_nor_waits_explain_is_the_generators() -> None:
+    assert limit_of(beyond(ideal(USERS), latency_ms=50.0, response_ms=50.0)) == "generator"
+
+
+def test_a_generator_that_was_measured_idle_is_not_blamed_by_littles_law_alone() -> None:
+    assert limit_of(beyond(ideal(USERS), latency_ms=50.0, response_ms=50.0, generator_saturated=False)) == "unknown"
+
+
+def test_a_saturated_generator_comes_before_everything_else() -> None:
+    assert limit_of(beyond(ideal(USERS), generator_saturated=True, failure_ratio=0.4)) == "generator"
+
+
+def test_a_generator_that_saturates_only_far_beyond_did_not_make_the_knee() -> None:
+    levels = [replace(level, generator_saturated=level.users >= 100) for level in ideal(USERS)]
+    assert limit_of(levels) == "queueing"
+
+
+def test_failures_two_points_above_the_baselines_are_errors() -> None:
+    assert limit_of(beyond(ideal(USERS), failure_ratio=0.03)) == "errors"
+    constant = [replace(level, failure_ratio=0.06) for level in ideal(USERS)]
+    assert limit_of(constant) == "queueing"
+
+
+def test_work_that_is_accepted_but_not_finished_is_queue_growth_although_nothing_else_shows() -> None:
+    tasks = [
+        replace(level, work_is_metric=True, throughput_rps=6.0 * level.users, latency_ms=4.0, response_ms=4.0)
+        for level in ideal(USERS)
+    ]
+    assert limit_of(tasks) == "queue_growth"
+    told = [replace(level, work_is_metric=True, accepted_rps=2.0 * level.users) for level in ideal(USERS)]
+    assert limit_of(told) == "queue_growth"
+
+
+def test_without_latency_the_limit_is_unknown() -> None:
+    assert limit_of([replace(level, latency_ms=None, response_ms=None) for level in ideal(USERS)]) == "unknown"
+
+
+def test_one_baseline_level_proves_nothing_against_the_generator_unless_waits_are_known() -> None:
+    users = [20, 60, 80, 100]
+    assert limit_of(beyond(ideal(users), latency_ms=50.0, response_ms=50.0)) == "unknown"
+    waits = [replace(level, wait_s=0.45) for level in ideal(users)]
+    assert limit_of(beyond(waits, latency_ms=50.0, response_ms=50.0)) == "generator"
+
+
+def test_requests_longer_than_the_window_are_not_the_generators_time() -> None:
+    assert (
+        limit_of(beyond(ideal(USERS), latency_ms=30_000.0, response_ms=30_000.0, seconds=20.0, throughput_rps=1.0)) != "generator"
+    )

@@ -1,0 +1,68 @@
+"""Levels on the way down from overload, what they say, and what confirms a knee."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from capexplorer.analysis.ladder import LadderLevel
+from capexplorer.analysis.recovery import analyse, confirmation, recovery_of, split
+
+from .ladders import ideal
+
+
+def users_of(levels: tuple[LadderLevel, ...]) -> list[float]:
+    return [level.users for level in levels]
+
+
+def test_levels_on_the_way_down_from_overload_feed_no_fit() -> None:
+    parts = split(ideal([10, 20, 40, 60, 100, 60, 30, 40, 120]))
+    assert users_of(parts.recovery) == [60, 30]
+    assert users_of(parts.fit) == [10, 20, 40, 60, 100, 40, 120]
+
+
+def test_going_down_without_overload_is_no_recovery() -> None:
+    assert split(ideal([10, 20, 30, 20, 10])).recovery == ()
+
+
+def test_going_lower_than_ever_still_counts_since_nothing_else_tells_about_that_load() -> None:
+    assert users_of(split(ideal([60, 80, 100, 40, 20])).fit) == [60, 80, 100, 40, 20]
+    assert analyse(ideal([60, 80, 100, 40, 20])).knee is not None
+
+
+def test_a_recovery_level_that_stays_broken_does_not_move_the_knee() -> None:
+    levels = ideal([10, 20, 30, 40, 60, 80])
+    broken = replace(levels[1], goodput_rps=2.0, throughput_rps=2.0)
+    knee = analyse([*levels, broken]).knee
+    assert knee is not None and knee.users == pytest.approx(50, rel=0.02)
+
+
+def test_a_soak_and_a_return_that_agree_confirm() -> None:
+    up, soak, back = ideal([10, 20, 30, 40, 60, 80]), replace(ideal([35])[0], seconds=90.0), ideal([10])[0]
+    knee = analyse([*up, soak, back]).knee
+    assert knee is not None and not knee.provisional
+    slow = replace(back, latency_ms=200.0)
+    drifted = analyse([*up, soak, slow]).knee
+    assert drifted is not None and (drifted.provisional, drifted.confidence) == (True, "low")
+    assert confirmation(up, 50.0, 2.0) == (None, None)
+
+
+def test_recovery_takes_until_goodput_and_latency_are_back_for_good() -> None:
+    before = ideal([10, 20, 30, 40, 60, 80])
+    rates = [5.0] * 20 + [40.0] * 20
+    latencies = [900.0] * 25 + [50.0] * 15
+    found = recovery_of(before, 80, 20, rates, latencies)
+    assert found.recovered is True
+    assert found.after_s == pytest.approx(25, abs=5)
+    assert found.goodput_ratio == pytest.approx(1.0)
+
+
+def test_what_does_not_come_back_has_not_recovered() -> None:
+    found = recovery_of(ideal([10, 20, 40, 80]), 80, 20, [30.0] * 40, [50.0] * 40)
+    assert (found.recovered, found.after_s) == (False, None)
+    assert found.goodput_ratio == pytest.approx(0.75)
+
+
+def test_a_load_never_seen_before_cannot_be_compared() -> None:
+    assert recovery_of(ideal([40, 80]), 80, 10, [20.0] * 30, [50.0] * 30).recovered is None

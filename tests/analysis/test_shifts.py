@@ -1,0 +1,83 @@
+"""Levels are split where they change for good, and nowhere else. Series with the collapses of EXPERIMENTS.md."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from capexplorer.analysis.shifts import SEGMENT_LEAST, shifts
+
+STATIONARY = 200
+
+
+def wave(rng: np.random.Generator, count: int, correlation: float, spread: float) -> list[float]:
+    """1 + AR(1) noise."""
+    value, values = 0.0, []
+    for drawn in rng.standard_normal(count + 50):
+        value = correlation * value + (1 - correlation**2) ** 0.5 * drawn
+        values.append(1 + spread * value)
+    return values[50:]
+
+
+def counts(parts: list[tuple[float, int]], seed: int = 1, correlation: float = 0.5, spread: float = 0.08) -> list[float]:
+    """Requests in each second: Poisson about a wandering mean."""
+    rng = np.random.default_rng(seed)
+    return [
+        float(rng.poisson(max(0.0, mean * factor)))
+        for mean, seconds in parts
+        for factor in wave(rng, seconds, correlation, spread)
+    ]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param([(170, 60), (45, 30), (120, 90)], id="ports run out: 170, failures, 120"),
+        pytest.param([(64, 300), (0.1, 300)], id="the queue stands still: 64, then 0.1"),
+        pytest.param([(64, 20), (0.1, 20)], id="the same, told soon"),
+        pytest.param([(60, 60), (90, 60), (0.0, 60), (40, 60)], id="60, 90, 0, 40"),
+        pytest.param([(60, 600), (90, 600), (0.0, 600), (40, 600)], id="60, 90, 0, 40 in ten minutes each"),
+        pytest.param([(170, 40), (120, 40)], id="a third lost"),
+        pytest.param([(0.0, 30), (40, 60)], id="recovery"),
+    ],
+)
+@pytest.mark.parametrize("seed", range(5))
+def test_a_change_that_stays_is_split_where_it_happened_and_nowhere_else(parts: list[tuple[float, int]], seed: int) -> None:
+    found = shifts(counts(parts, seed))
+    expected = np.cumsum([seconds for _, seconds in parts])[:-1]
+    assert [shift.at for shift in found] == pytest.approx(list(expected), abs=2)
+    assert [shift.after for shift in found] == pytest.approx([mean for mean, _ in parts[1:]], rel=0.15, abs=0.5)
+
+
+@pytest.mark.parametrize("worst", [0.5, 0.8])
+def test_stationary_series_are_hardly_ever_split_though_looked_at_again_and_again(worst: float) -> None:
+    split = 0
+    for seed in range(10_000, 10_000 + STATIONARY):
+        rng = np.random.default_rng(seed)
+        seconds, correlation, spread = int(rng.integers(60, 300)), rng.uniform(0, worst), rng.uniform(0.02, 0.20)
+        goodput = counts([(float(np.exp(rng.uniform(1.6, 5.7))), seconds)], seed, correlation, spread)
+        latency = [50 * float(np.exp(factor - 1)) for factor in wave(rng, seconds, correlation, rng.uniform(0.1, 0.3))]
+        split += any(shifts(goodput[:end], latency[:end]) for end in range(2 * SEGMENT_LEAST, seconds + 1, 3))
+    assert split <= 0.02 * STATIONARY
+
+
+def test_a_stall_of_a_few_seconds_does_not_split() -> None:
+    assert shifts(counts([(100, 60), (0, 4), (100, 60)])) == ()
+
+
+def test_latency_alone_splits_where_it_rises_for_good() -> None:
+    rng = np.random.default_rng(3)
+    latency = [20 * factor for factor in wave(rng, 60, 0.3, 0.1)] + [60 * factor for factor in wave(rng, 60, 0.3, 0.1)]
+    found = shifts(counts([(50, 120)]), latency)
+    assert [shift.column for shift in found] == ["latency"]
+    assert found[0].at == pytest.approx(60, abs=2)
+
+
+def test_a_split_that_both_series_show_is_told_once() -> None:
+    latency = [20.0 + index % 3 for index in range(60)] + [float("nan")] * 60
+    found = shifts(counts([(50, 60), (0.0, 60)]), latency)
+    assert [shift.column for shift in found] == ["goodput"]
+
+
+def test_short_and_empty_series_are_left_alone() -> None:
+    assert shifts([]) == () == shifts([5.0] * 12) == shifts([0.0] * 100, [float("nan")] * 100)

@@ -1,0 +1,41 @@
+"""What the simulator saw, as the detector is shown it: means over settled seconds with standard errors by batch means.
+
+The one place where the two meet, and only in a type.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from capexplorer.analysis.ladder import LadderLevel
+from capexplorer.model.levels import batch_error
+
+from .ladders import Ladder, ObservedLevel
+
+
+def shown(ladder: Ladder) -> tuple[LadderLevel, ...]:
+    """All levels in the order they ran."""
+    return tuple(level_of(level, float(index)) for index, level in enumerate(ladder.levels))
+
+
+def level_of(level: ObservedLevel, started_s: float = 0.0) -> LadderLevel:
+    """One level."""
+    seconds = len(level.goodput)
+    successes, failures = int(level.goodput.sum()), int(level.failures.sum())
+    sums_ms = np.bincount(level.latency_second, weights=level.latency_ms, minlength=seconds)
+    return LadderLevel(
+        users=level.users,
+        goodput_rps=successes / seconds,
+        goodput_se_rps=batch_error([(float(count), 1.0) for count in level.goodput]),
+        throughput_rps=(successes + failures) / seconds,
+        response_ms=level.response_ms,
+        latency_ms=float(level.latency_ms.mean()) if successes else None,
+        latency_se_ms=batch_error(list(zip(sums_ms.tolist(), level.goodput.astype(float).tolist(), strict=True))),
+        p95_ms=float(np.percentile(level.latency_ms, 95)) if successes else None,
+        p99_ms=float(np.percentile(level.latency_ms, 99)) if successes else None,
+        failure_ratio=failures / (successes + failures) if successes + failures else None,
+        requests=successes + failures,
+        seconds=float(seconds),
+        wait_s=level.wait_s,
+        started_s=started_s,
+    )
