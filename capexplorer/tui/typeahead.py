@@ -18,6 +18,9 @@ Result = TypeVar("Result")
 PATIENCE = 100
 """Tries, 10 ms apart, for a new screen to take the focus; after that the key goes where it may."""
 
+LOST_S = 0.1
+"""A key that closes its prompt may take the queues with it that we follow it through; then the next key waits this long."""
+
 
 class TypeAhead(App[Result]):
     """An app that acts on keys one after the other."""
@@ -26,6 +29,7 @@ class TypeAhead(App[Result]):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self._typed: deque[events.Key] = deque()
         self._acting = False
+        self._turn = 0
 
     async def on_event(self, event: events.Event) -> None:
         """Keys queue up; all else goes its way."""
@@ -44,14 +48,23 @@ class TypeAhead(App[Result]):
             self.set_timer(0.01, lambda: self._act(patience - 1))
         else:
             await super().on_event(self._typed.popleft())
-            self._follow(self.focused or self.screen)
+            self._turn += 1
+            turn = self._turn
+            self._follow(self.focused or self.screen, turn)
+            self.set_timer(LOST_S, lambda: self._acted(turn))
 
-    def _follow(self, node: MessagePump) -> None:
+    async def _acted(self, turn: int) -> None:
+        """The key of this turn was acted on: the next one's turn, once."""
+        if turn == self._turn:
+            self._turn += 1
+            await self._act(PATIENCE)
+
+    def _follow(self, node: MessagePump, turn: int) -> None:
         """Go behind the key through every queue that it bubbles through, up to ours."""
         if node is self or node._parent is None:
-            self.call_later(self._act, PATIENCE)
+            self.call_later(self._acted, turn)
         else:
-            node.call_later(self._follow, node._parent)
+            node.call_later(self._follow, node._parent, turn)
 
     @property
     def _is_opening(self) -> bool:

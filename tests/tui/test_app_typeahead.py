@@ -46,3 +46,16 @@ async def test_tab_in_a_burst_moves_to_the_next_field_before_what_is_typed_next(
         restarts = [call for call in controls.calls if call[0] == "restart_target"]
         assert len(restarts) == 1
         assert "7" in str(restarts[0])
+
+
+async def test_a_key_that_takes_its_prompt_away_does_not_take_the_next_keys_with_it() -> None:
+    controls = FakeControls(wanted=1)
+    app = ExplorerApp(FakeSource(session()), controls)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        for number in range(8):
+            burst(app, "n", "h", "i", "enter", "plus")
+            for _ in range(20):
+                await pilot.pause(0.02)
+            assert controls.wanted == 2 + number
+        assert [call for call in controls.calls if call[0] == "note"] == [("note", "hi")] * 8
