@@ -72,6 +72,18 @@ def _reading(reader: int, source: str, tell: Tell) -> Callable[[], None]:
     return read
 
 
+class NoLock:
+    """What logging takes for a lock; a real one would be gevent's, which native threads must not share."""
+
+    def __enter__(self) -> None:
+        """Nothing to wait for."""
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to give back."""
+
+    acquire = release = __enter__
+
+
 class LogHandler(logging.Handler):
     """The logging module's records, as log events. Without a lock: threads here are native ones and greenlets together."""
 
@@ -80,8 +92,8 @@ class LogHandler(logging.Handler):
         self._tell = tell
 
     def createLock(self) -> None:  # noqa: N802 - logging's name
-        """None: `tell` is atomic."""
-        self.lock = None
+        """None to speak of: `tell` is atomic."""
+        self.lock = NoLock()  # type: ignore[assignment]
 
     def emit(self, record: logging.LogRecord) -> None:
         """Hand one record over."""
