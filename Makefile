@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test check lint bench setup wheel clean
+.PHONY: run test check lint bench experiments setup wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
@@ -24,6 +24,9 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+experiments: setup
+	cd tests && ../$(BIN)/python -m experiments
 
 setup: $(READY)
 

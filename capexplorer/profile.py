@@ -91,13 +91,27 @@ class Objectives(Table, frozen=True, kw_only=True):
     failure_ratio: float | None = None
 
 
+class MetricLimit(Table, frozen=True, kw_only=True):
+    """A limit of one of the target's own metrics."""
+
+    name: str
+    over: float
+    """Struck when its mean of five seconds is over this."""
+
+
 class StopRules(Table, frozen=True, kw_only=True):
-    """What ends a plan or the autopilot."""
+    """What ends a plan or the autopilot, once a level has been settled for six seconds."""
 
     p95_ms: float | None = None
     p99_ms: float | None = None
     failure_ratio: float | None = None
     load_average: float | None = None
+    """Of one minute, as the machine tells it."""
+    throughput_growth_ratio: float | None = None
+    """Strikes when finished work grew by less than this share of what users did since the nearest level below (0: not at all)."""
+    latency_growth_ratio: float | None = None
+    """Growth of the mean latency since the lowest level: 0.5 strikes when it is surely more than half as much again."""
+    metric: MetricLimit | None = None
 
 
 class Profile(Table, frozen=True, kw_only=True):
@@ -159,6 +173,9 @@ def check(profile: Profile, where: str) -> None:
         raise refuse("users.timeout_s", f"expected more than 0 seconds, got {users.timeout_s:g}")
     if users.start > profile.guards.max_users:
         raise refuse("users.start", f"expected at most guards.max_users ({profile.guards.max_users}), got {users.start}")
+    for key, limit in msgspec.structs.asdict(profile.stop).items():
+        if isinstance(limit, float) and limit < 0:
+            raise refuse(f"stop.{key}", f"expected 0 or more, got {limit:g}")
     if profile.work.endpoints and profile.work.metric:
         raise refuse("work", "expected either `endpoints` or `metric`")
     known = {f"{task.method.upper()} {task.name}" for task in users.task}

@@ -118,7 +118,10 @@ class Replay:
         for kept, following in pairwise([*opened, None]):
             if kept is not None and isinstance(kept.event, LevelOpened):
                 stop = following.ticks if following is not None else len(self._tick_numbers)
-                yield from self._seconds.walk(kept.event, kept.ticks, stop)
+                since_s, first = kept.event.since_s, kept.ticks
+                if since_s is not None:
+                    first = bisect_right(self._columns["t_s"], since_s, 0, kept.ticks)
+                yield from self._seconds.walk(kept.event, first, stop, kept.ticks)
 
     def close(self) -> None:
         """Close the file; may be called twice."""
@@ -207,7 +210,7 @@ class Replay:
         """A log that was tampered with may open an index twice: from then on seconds belong to the later one."""
         later = [each.first_index for each in levels if each.opened.index == level.opened.index and each is not level]
         stop = min((first for first in later if first > level.first_index), default=ticks)
-        return partial(self._seconds.fold, level.opened, level.first_index, stop)
+        return partial(self._seconds.fold, level.opened, level.first_index, stop, level.opened_index)
 
     def _sample(self, tick: int) -> Sample:
         event = self._reader.event_at(self._tick_places[tick])

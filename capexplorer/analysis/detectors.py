@@ -1,19 +1,35 @@
-"""The detectors of this version, and which marks are theirs. Pure: the same timeline gives the same marks.
+"""The detectors of this version, and which marks are theirs. Pure: the same timeline gives the same findings.
 
 Live, import and `--reanalyse` all run these, so what one of them marks, the others mark too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from ..model.events import Mark
+import msgspec
+
+from ..model.events import Mark, Verdict
 from ..model.timeline import Timeline
+from . import marking
 
-Detector = Callable[[Timeline], Sequence[Mark]]
-"""From everything known so far to its marks as they stand, one a key, none retracted. No clock, no I/O."""
+Finding = Mark | Verdict
 
-DETECTORS: tuple[Detector, ...] = ()
+Detector = Callable[[Timeline], Sequence[Finding]]
+"""From everything known so far to its marks as they stand, one a key, none retracted, and its verdicts. No clock, no I/O."""
+
+
+def capacity(timeline: Timeline) -> tuple[Finding, ...]:
+    """Knees and recoveries of each epoch, each mark at the end of the level from which on it stood."""
+    return tuple(finding for epoch in marking.epochs(timeline) for finding in _of_epoch(timeline, epoch))
+
+
+def shifts(timeline: Timeline) -> tuple[Mark, ...]:
+    """Changes for good inside levels."""
+    return tuple(marking.shifts(timeline))
+
+
+DETECTORS: tuple[Detector, ...] = (capacity, shifts)
 """In the order in which their marks are told."""
 
 WITNESSED_KINDS = frozenset(("stop_rule",))
@@ -26,7 +42,33 @@ def is_detected(mark: Mark) -> bool:
     return mark.kind not in WITNESSED_KINDS and mark.id not in WITNESSED_IDS
 
 
-def detect(timeline: Timeline, detectors: Sequence[Detector] | None = None) -> tuple[Mark, ...]:
-    """All marks of `detectors` (this version's, unless given), in time's order."""
-    marks = [mark for detector in (DETECTORS if detectors is None else detectors) for mark in detector(timeline)]
-    return tuple(sorted(marks, key=lambda mark: mark.t_s))
+def detect(timeline: Timeline, detectors: Sequence[Detector] | None = None) -> tuple[Finding, ...]:
+    """All findings of `detectors` (this version's, unless given), in time's order."""
+    found = [each for detector in (DETECTORS if detectors is None else detectors) for each in detector(timeline)]
+    return tuple(sorted(found, key=lambda each: each.t_s))
+
+
+def _of_epoch(timeline: Timeline, epoch: int) -> Iterator[Finding]:
+    levels = [level for level in timeline.levels if level.opened.epoch == epoch]
+    since = _since(timeline, epoch)
+    last = marking.verdict(timeline, epoch)
+    if last is None:
+        return
+    yield msgspec.structs.replace(last, t_s=levels[-1].ended_s or timeline.last_s)
+    for mark in marking.knees(last):
+        yield msgspec.structs.replace(mark, t_s=since.get((mark.key, mark.kind), mark.t_s))
+    yield from marking.recoveries(timeline, last)
+
+
+def _since(timeline: Timeline, epoch: int) -> dict[tuple[str, str], float]:
+    """By key and kind: the end of the level from which on such a mark has stood, level by level."""
+    since: dict[tuple[str, str], float] = {}
+    levels = timeline.levels
+    for count, level in enumerate(levels, 1):
+        if level.opened.epoch != epoch:
+            continue
+        found = marking.verdict(timeline, epoch, levels[:count])
+        standing = {(mark.key, mark.kind) for mark in marking.knees(found)} if found is not None else set()
+        ended_s = level.ended_s or timeline.last_s
+        since = {each: since.get(each, ended_s) for each in standing}
+    return since

@@ -120,7 +120,7 @@ def ladder_of(
     return tuple(
         replace(
             _level(users, figures),
-            started_s=level.opened.t_s,
+            started_s=level.started_s,
             ramp=level.opened.ramp,
             arrivals_per_s=level.opened.spawn_rate if first_requests and level.opened.ramp else 0.0,
             generator_saturated=saturated.get(level.opened.index),

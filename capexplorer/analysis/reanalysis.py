@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from heapq import merge
 from typing import Any
 
-from ..model.events import Ended, Event, FigureChange, Header, Mark, MarkChange, Reanalysed
+from ..model.events import Ended, Event, FigureChange, Header, Mark, MarkChange, Reanalysed, Verdict
 from ..model.timeline import Timeline
-from .detectors import Detector, detect, is_detected
+from .detectors import Detector, Finding, detect, is_detected
 
 _COMPARED = ("kind", "id", "epoch", "users", "severity", "confidence")
 _SAME_TO = 1e-6
@@ -29,6 +29,13 @@ class Reanalysis:
     found: tuple[Mark, ...]
     changes: tuple[MarkChange, ...]
     """In the order of the marks found, then those gone."""
+    verdicts: tuple[Verdict, ...] = ()
+    """Found now, one an epoch."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that was found."""
+        return (*self.verdicts, *self.found)
 
     def told(self, version: str) -> Reanalysed:
         """As an event, for whoever shows the marks found. `version`: of the app."""
@@ -38,8 +45,10 @@ class Reanalysis:
 def reanalyse(timeline: Timeline, detectors: Sequence[Detector] | None = None) -> Reanalysis:
     """Run the detectors (this version's, unless given) over a whole session, and compare with what was recorded."""
     recorded = tuple(mark for mark in timeline.marks.values() if mark.state != "retracted" and is_detected(mark))
-    found = detect(without_detected(timeline), detectors)
-    return Reanalysis(recorded, found, changes(recorded, found))
+    findings = detect(without_detected(timeline), detectors)
+    found = tuple(each for each in findings if isinstance(each, Mark))
+    verdicts = tuple(each for each in findings if isinstance(each, Verdict))
+    return Reanalysis(recorded, found, changes(recorded, found), verdicts)
 
 
 def changes(recorded: Iterable[Mark], found: Iterable[Mark]) -> tuple[MarkChange, ...]:
@@ -59,6 +68,7 @@ def reanalysed(timeline: Timeline, analysis: Reanalysis, version: str) -> Timeli
     """The same session with the marks found for those recorded, and what changed. Shares all else; apply no more events to it."""
     bare = without_detected(timeline)
     bare.marks.update((mark.key, mark) for mark in analysis.found)
+    bare.verdicts = {each.epoch: each for each in analysis.verdicts}
     bare.journal = list(merge(bare.journal, analysis.found, key=lambda entry: entry.t_s))
     bare.reanalysed = analysis.told(version)
     return bare
@@ -66,7 +76,7 @@ def reanalysed(timeline: Timeline, analysis: Reanalysis, version: str) -> Timeli
 
 def reanalysed_events(events: Iterable[Event], analysis: Reanalysis, version: str) -> Iterator[Event]:
     """The same events with the marks found for those recorded, each at its time, and what changed behind the header."""
-    for event in with_marks(events, analysis.found):
+    for event in with_marks(events, analysis.findings):
         yield event
         if isinstance(event, Header):
             yield analysis.told(version)
@@ -76,19 +86,20 @@ def without_detected(timeline: Timeline) -> Timeline:
     """The same session as if no detector had looked at it. Shares all but its marks; apply no more events to it."""
     bare = copy.copy(timeline)
     bare.marks = {key: mark for key, mark in timeline.marks.items() if not is_detected(mark)}
+    bare.verdicts = {}
     bare.journal = [entry for entry in timeline.journal if not (isinstance(entry, Mark) and is_detected(entry))]
     return bare
 
 
-def with_marks(events: Iterable[Event], found: Sequence[Mark]) -> Iterator[Event]:
-    """The same events with these marks for those that detectors made, each at its time, between the header and the end."""
+def with_marks(events: Iterable[Event], found: Sequence[Finding]) -> Iterator[Event]:
+    """The same events with these findings for those that detectors made, each at its time, between the header and the end."""
     waiting = sorted(found, key=lambda mark: mark.t_s)
     begun = False
     for event in events:
         while begun and waiting and (waiting[0].t_s < event.t_s or isinstance(event, Ended)):
             yield waiting.pop(0)
         begun = True  # the header stays first
-        if not (isinstance(event, Mark) and is_detected(event)):
+        if not (isinstance(event, Verdict) or (isinstance(event, Mark) and is_detected(event))):
             yield event
     yield from waiting
 

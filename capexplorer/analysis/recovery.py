@@ -53,9 +53,11 @@ def split(levels: Sequence[LadderLevel]) -> Split:
     down: list[LadderLevel] = []
     before: LadderLevel | None = None
     for level in levels:
-        falls = before is not None and not level.ramp and level.users < before.users
+        recovering = bool(down) and down[-1] is before
+        falls = before is not None and not level.ramp and round(level.users) < round(before.users)
+        stays = before is not None and recovering and round(level.users) == round(before.users)  # split by a shift, or a new one
         covered = bool(fit) and level.users >= min(known.users for known in fit)
-        if before is not None and falls and covered and ((down and down[-1] is before) or _overloaded(fit, before)):
+        if before is not None and covered and (stays or (falls and (recovering or _overloaded(fit, before)))):
             down.append(level)
         else:
             fit.append(level)
@@ -124,7 +126,7 @@ def recovery_of(
     (NaN: no success in that second). Recovered from the first second from which every later five seconds are back.
     """
     expected = _expected(before, to_users)
-    if expected is None or len(goodput) < RECOVERED_S:
+    if expected is None or not expected[0] or len(goodput) < RECOVERED_S:
         return Recovery(from_users=from_users, to_users=to_users, recovered=None)
     rate, expected_ms = expected
     window = np.ones(RECOVERED_S) / RECOVERED_S

@@ -112,11 +112,11 @@ def _failure_point(level: LadderLevel) -> _Point | None:
         return None
     if level.requests is None:
         return _Point(level.users, level.goodput_rps, level.failure_ratio, level.failure_ratio, level.failure_ratio, 1.0, False)
-    low, high = _wilson(level.failure_ratio, level.requests)
+    low, high = wilson(level.failure_ratio, level.requests)
     return _Point(level.users, level.goodput_rps, level.failure_ratio, low, high, float(level.requests or 1), False)
 
 
-def _wilson(share: float, count: int) -> tuple[float, float]:
+def wilson(share: float, count: int) -> tuple[float, float]:
     """90% bounds of a share (Wilson 1927)."""
     if not count:
         return 0.0, 1.0

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from ..model.events import Command, FailureSignature, Mark, MarkChange, Note, Reanalysed, Target
+from ..model.verdicts import CapacityVerdict, KneeVerdict, Missing, SloVerdict
 
 MARK_KINDS = {
     "knee": "knee",
@@ -25,12 +26,136 @@ MARK_KINDS = {
 }
 
 
+LIMITS = {
+    "queueing": "queueing",
+    "queue_growth": "a queue that grows",
+    "errors": "errors",
+    "generator": "the generator, so the service's knee lies beyond",
+    "unknown": "something that no reading shows",
+}
+
+OBJECTIVES = {"p95_ms": "p95 ≤ {:g} ms", "p99_ms": "p99 ≤ {:g} ms", "failure_ratio": "failures ≤ {:g}%"}
+
+
+# -- capacity
+
+
+def knee(verdict: KneeVerdict) -> str:
+    """Short, for a status line: `knee 47 [43–52] at 122/s, queueing`, `no knee up to 60 users`."""
+    users = _users(verdict.users)
+    match verdict.kind:
+        case "knee":
+            said = f"knee {users} {_range(verdict.users_low, verdict.users_high)} at {_number(verdict.capacity_rps)}/s"
+            return f"{said}, {(verdict.limit or 'unknown').replace('_', ' ')}" if verdict.limit != "unknown" else said
+        case "at_or_below":
+            return f"knee at or below {users} users"
+        case "bend":
+            return f"bend from {users} users"
+        case "latency_knee":
+            return f"latency knee {users} users"
+        case "no_knee":
+            return f"no knee up to {users} users"
+
+
+def capacity(verdict: CapacityVerdict) -> str:
+    """One sentence: `Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); provisional: no soak yet.`"""
+    found = verdict.knee
+    if verdict.curve is None:
+        return "Nothing was finished at any level: there is no capacity to tell."
+    if found is None:
+        more = next((each.count for each in verdict.missing if each.kind == "levels"), 1)
+        return f"Not enough levels to tell a knee: {_levels(more)} would."
+    users, sure = _users(found.users), f" ({found.confidence} confidence)" if found.confidence else ""
+    match found.kind:
+        case "knee":
+            limit = LIMITS[found.limit or "unknown"]
+            where = f"Knee at {users} users {_range(found.users_low, found.users_high)} and {_number(found.capacity_rps)}/s"
+            return f"{where}, limited by {limit}{sure}{_fall(found)}{_provisional(found)}."
+        case "at_or_below":
+            return f"The knee is at or below {users} users, the lowest level: step down to find it{_fall(found)}."
+        case "bend":
+            return f"Finished work falls behind from {users} users on{sure}, but its ceiling was not seen: no knee yet."
+        case "latency_knee" | "no_knee":
+            return f"No knee up to {users} users{sure}."
+
+
+def _fall(found: KneeVerdict) -> str:
+    if found.peak is None:
+        return ""
+    how = "collapses" if found.peak.shape == "collapse" else "falls"
+    return f"; beyond {_users(found.peak.users)} users finished work {how} by {found.peak.fall_ratio:.0%}"
+
+
+def _provisional(found: KneeVerdict) -> str:
+    if not found.provisional:
+        return ""
+    soak, back = found.evidence.get("soak_agrees"), found.evidence.get("return_agrees")
+    reasons = {"no soak yet": soak is None, "a soak disagreed": soak is False, "the return to the first level did": back is False}
+    if soak:
+        reasons["no return to the first level yet"] = back is None
+    return "; provisional: " + " and ".join(reason for reason, so in reasons.items() if so)
+
+
+def missing(wanted: Missing) -> str:
+    """What would sharpen the verdict: `2 more levels under 20 users would give a baseline`."""
+    below, above, levels = _users(wanted.users_below), _users(wanted.users_above), _levels(wanted.count)
+    match wanted.kind:
+        case "levels":
+            return f"{levels} would tell a first verdict"
+        case "lower_levels":
+            return f"{levels} under {below} users would give a baseline"
+        case "higher_levels":
+            return f"{levels} over {above} users would show the ceiling"
+        case "between_levels":
+            return f"{levels} between {above} and {below} users would narrow the knee"
+        case "longer_levels":
+            return "longer levels would narrow the interval"
+        case "soak":
+            return f"a soak of a minute or more at {above} to {below} users would confirm the knee"
+        case "return_to_first":
+            return f"a return to {below} user{'s' * (below != '1')} would show drift"
+
+
+def objective(verdict: SloVerdict) -> str:
+    """`p95 ≤ 300 ms up to 41 users [40–45] at 118/s`."""
+    said = OBJECTIVES[verdict.name].format(verdict.limit * (100 if verdict.name == "failure_ratio" else 1))
+    if verdict.state == "broken":
+        return f"{said} is kept at no level, not even at {_users(verdict.users_high)} users"
+    least = "at least " if verdict.state == "kept" else ""
+    interval = f" {_range(verdict.users_low, verdict.users_high)}" if verdict.users_low and verdict.users_high else ""
+    return f"{said} up to {least}{_users(verdict.users)} users{interval} at {_number(verdict.goodput_rps)}/s"
+
+
+def _levels(count: int) -> str:
+    return f"{count} more level{'s' * (count != 1)}"
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return f"[{_users(low)}–{_users(high)}]"
+
+
+def _users(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
+
+
+def _number(value: object) -> str:
+    if not isinstance(value, int | float):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+# -- marks
+
+
 def mark(event: Mark) -> str:
     """`cause: ports exhausted at 120 users (high confidence): used_ratio 0.97. Widen the range.`"""
+    said = _short(event) if event.evidence and event.state != "retracted" else None
+    if said is not None:
+        return f"{said}. {event.advice}" if event.advice else said
     kind, name = MARK_KINDS[event.kind], event.id.replace("_", " ")
     said = kind if name == kind else f"{kind}: {name}"
     if event.users is not None:
-        said += f" at {event.users:g} users"
+        said += f" at {_users(event.users)} users"
     if event.confidence is not None:
         said += f" ({event.confidence} confidence)"
     if event.state == "retracted":
@@ -40,6 +165,43 @@ def mark(event: Mark) -> str:
     if event.evidence:
         said += ": " + ", ".join(f"{key.replace('_', ' ')} {_figure(value)}" for key, value in event.evidence.items())
     return f"{said}. {event.advice}" if event.advice else said
+
+
+def _short(event: Mark) -> str | None:
+    """What is known well enough to be told in fewer words than its readings; None: list them."""
+    told = event.evidence
+    match event.kind:
+        case "knee" if "users_low" in told and "users_high" in told:
+            sure = f" ({event.confidence} confidence)" if event.confidence else ""
+            limit = LIMITS.get(str(told.get("limit")), "something that no reading shows")
+            interval = _range(told["users_low"], told["users_high"])
+            rate = f" and {_number(told.get('capacity_rps'))}/s"
+            return f"knee at {_users(event.users)} users {interval}{rate}, limited by {limit}{sure}"
+        case "shift" if {"column", "before", "after", "at_s"} <= told.keys():
+            unit = "/s" if told["column"] == "goodput" else " ms"
+            moved = "rose" if told["after"] > told["before"] else "fell"
+            change = f"from {_number(told['before'])} to {_number(told['after'])}{unit}"
+            return f"shift: {told['column']} {moved} for good {change} at {told['at_s']:.0f} s and {_users(event.users)} users"
+        case "recovery" if {"from_users", "to_users", "recovered"} <= told.keys():
+            way = f"stepping down from {_users(told['from_users'])} to {_users(told['to_users'])} users"
+            if told["recovered"]:
+                return f"recovery: recovered {_number(told.get('after_s'))} s after {way}"
+            shares = [f"{name} {told[key]:.0%}" for name, key in (("goodput", "goodput_ratio"), ("latency", "latency_ratio"))
+                      if key in told]  # fmt: skip
+            return f"recovery: not recovered after {way}: {' and '.join(shares)} of what it was"
+        case "stop_rule" if {"rule", "limit", "measured"} <= told.keys():
+            return stop_rule(str(told["rule"]), told["measured"], told["limit"], event.users) + _ended(told.get("ended"))
+    return None
+
+
+def _ended(ended: object) -> str:
+    return f", so the {ended} was ended" if isinstance(ended, str) else ""
+
+
+def stop_rule(rule: str, measured: object, limit: object, users: float | None) -> str:
+    """`stop rule: p95 ms 1,240 is over 1,000 at 50 users`."""
+    side = "under" if rule == "throughput_growth_ratio" else "over"
+    return f"stop rule: {rule.replace('_', ' ')} {_number(measured)} is {side} {_number(limit)} at {_users(users)} users"
 
 
 def reanalysed(event: Reanalysed) -> str:
@@ -137,3 +299,45 @@ def failure(signature: FailureSignature) -> str:
     if not signature.text:
         return said or "unknown failure"
     return f"{said}: {signature.text}" if said else signature.text
+
+
+# -- in fewer words
+
+
+def short_knee(verdict: KneeVerdict) -> str:
+    """Without its limit, where there is little room: `knee 47 [43–52] at 122/s`."""
+    return knee(msgspec.structs.replace(verdict, limit="unknown"))
+
+
+def revised(event: Mark) -> str:
+    """Of a knee that was told before and has moved: `knee now 45 [41–49] at 121/s, queueing`."""
+    told, name = event.evidence, MARK_KINDS[event.kind]
+    try:
+        known = {each: told.get(each) for each in ("users_low", "users_high", "capacity_rps", "limit")}
+        found = msgspec.convert({"kind": event.kind, "users": event.users, **known}, KneeVerdict)
+    except msgspec.ValidationError:  # a log of another hand
+        return mark(event)
+    return knee(found).replace(name, f"{name} now", 1)
+
+
+def short_missing(wanted: Missing) -> str:
+    """What to do alone, where there is little room: `2 more levels under 20 users`."""
+    below, above = _users(wanted.users_below), _users(wanted.users_above)
+    match wanted.kind:
+        case "soak":
+            return f"soak a minute at {above}–{below} users"
+        case "return_to_first":
+            return f"then return to {below} users"
+        case "longer_levels":
+            return "longer levels"
+        case _:
+            return missing(wanted).split(" would ")[0]
+
+
+def journal_mark(event: Mark) -> str:
+    """A mark without its readings where its kind and place say enough: `bend from 60 users (medium confidence). 2 more ...`."""
+    if event.kind not in ("at_or_below", "bend", "latency_knee") or event.state == "retracted":
+        return mark(event)
+    sure = f" ({event.confidence} confidence)" if event.confidence else ""
+    said = knee(KneeVerdict(kind=event.kind, users=event.users)) + sure
+    return f"{said}. {event.advice[:1].upper()}{event.advice[1:]}" if event.advice else said

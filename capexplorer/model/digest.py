@@ -30,6 +30,7 @@ def _plain(timeline: Timeline) -> list[Any]:
         (timeline.ticks, timeline.step, timeline.last_s, timeline.phase, timeline.wanted),
         [_level(level) for level in timeline.levels],
         list(timeline.marks.items()),
+        list(timeline.verdicts.items()),
         timeline.journal,
         list(timeline.log),
         failures,
@@ -37,5 +38,5 @@ def _plain(timeline: Timeline) -> list[Any]:
 
 
 def _level(level: Level) -> tuple[Any, ...]:
-    known = (level.opened, level.first_index, level.closed, level.settled_s, level.ended_s)
+    known = (level.opened, level.first_index, level.opened_index, level.closed, level.settled_s, level.ended_s)
     return (*known, level.figures, level.endpoints, level.bins)

@@ -18,6 +18,7 @@ from .readings import (
     TargetReading,
     TcpReading,
 )
+from .verdicts import CapacityVerdict, SloVerdict
 
 SCHEMA = 1
 
@@ -115,6 +116,10 @@ class LevelOpened(Event, frozen=True, kw_only=True, tag="level"):
     epoch: int = 0
     ramp: bool = False
     """Users change all the time (a shape): seconds are binned by user count."""
+    since_s: float | None = None
+    """Of a level that opened by a shift: its seconds began here. Until it was found, ticks named the level before."""
+    shifted: Literal["goodput", "latency"] | None = None
+    """What changed for good, of such a level."""
 
 
 class FailureSignature(Reading, frozen=True, kw_only=True):
@@ -250,6 +255,7 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     host_cpu_ratio: float | None = None
     load_average_1m: float | None = None
     generator_cpu_ratio: float | None = None
+    generator_run_delay_ratio: float | None = None
     loop_lag_p99_ms: float | None = None
     received_bytes_per_s: float | None = None
     sent_bytes_per_s: float | None = None
@@ -274,6 +280,8 @@ class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
     index: int
     users: int
     started_s: float
+    ended_s: float | None = None
+    """Where a shift was found later than it happened: when. None: at `t_s`."""
     settled_s: float | None = None
     """When it settled; None when it never did."""
     figures: LevelFigures
@@ -299,6 +307,16 @@ class Mark(Event, frozen=True, kw_only=True, tag="mark"):
     confidence: Literal["high", "medium", "low"] | None = None
     evidence: dict[str, Any] = {}
     advice: str = ""
+
+
+class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
+    """All that is known of one epoch's capacity from this moment on: what curves are drawn from. Findings are marks."""
+
+    epoch: int = 0
+    capacity: CapacityVerdict = CapacityVerdict()
+    slo: tuple[SloVerdict, ...] = ()
+    recovery_levels: tuple[int, ...] = ()
+    """Indices of levels on the way down from overload, which feed no fit."""
 
 
 class FigureChange(Reading, frozen=True, kw_only=True):

@@ -82,6 +82,16 @@ class LatencyHistogram:
         self.min_us = min(self.min_us, other.min_us)
         self.max_us = max(self.max_us, other.max_us)
 
+    def subtract(self, other: LatencyHistogram) -> None:
+        """Take `other`, which was merged in, out again; bounds become those of the counters that are left."""
+        self._counts -= other._counts
+        self.count -= other.count
+        self.clamped -= other.clamped
+        used = np.flatnonzero(self._counts)
+        self.min_us, self.max_us = HIGHEST_US, 0
+        if used.size:
+            self.min_us, self.max_us = int(_lowest_us(used[:1])[0]), min(int(_highest_us(used[-1:])[0]), HIGHEST_US)
+
     def percentile_ms(self, q: float) -> float | None:
         """The value at quantile `q` (0 to 1); see `percentiles_ms`."""
         return self.percentiles_ms((q,))[0]

@@ -68,6 +68,16 @@ class EndpointFold:
         self._waiting.clear()
         return self._merged
 
+    def without(self, ticks: Iterable[EndpointTick]) -> EndpointFold:
+        """One of its own as it stood before these were added."""
+        given, twin = list(ticks), self.copy()
+        twin.requests -= sum(tick.requests for tick in given)
+        twin.failures -= sum(tick.failures for tick in given)
+        twin.received_bytes -= sum(tick.received_bytes for tick in given)
+        twin.latency_sum_ms -= math.fsum(tick.latency_sum_ms for tick in given)
+        twin.histogram.subtract(merged([tick.latency for tick in given if tick.latency]))
+        return twin
+
     def figures(self, *, with_histogram: bool = False) -> LevelEndpoint:
         """This endpoint's figures so far."""
         histogram = self.histogram
@@ -116,6 +126,20 @@ class LevelFold:
                 fold = self.endpoints[tick.name, tick.method] = EndpointFold(tick.name, tick.method)
             fold.add(tick)
 
+    def without(self, samples: Sequence[Sample]) -> LevelFold:
+        """The level as it stood before its last ticks, `samples`, were added: a shift was found where they begin."""
+        settled = [sample for sample in samples if sample.settled]
+        earlier = LevelFold()
+        earlier.failures_while_unsettled = self.failures_while_unsettled - sum(map(unsettled_failures, samples))
+        left = len(self.columns["duration_s"]) - len(settled)
+        earlier.columns = {name: column[:left] for name, column in self.columns.items()}
+        earlier.settled_s = self.settled_s if left else None
+        for key, fold in self.endpoints.items():
+            rest = fold.without(tick for sample in settled for tick in sample.endpoints if (tick.name, tick.method) == key)
+            if rest.requests:
+                earlier.endpoints[key] = rest
+        return earlier
+
     def figures(self) -> LevelFigures:
         """The level's figures so far; rates are None while nothing has settled."""
         columns, duration_s = self.columns, self.settled_seconds
@@ -141,7 +165,7 @@ class LevelFold:
             latency_se_ms=batch_error(list(zip(columns["latency_sum_ms"], successes, strict=True))),
             response_ms=(latency_sum_ms + sum(columns["failure_latency_sum_ms"])) / requests if requests else None,
             wait_s=sum(columns["wait_sum_s"]) / waits if waits else None,
-            users_mean=sum(users_seconds) / duration_s,
+            users_mean=round(sum(users_seconds) / duration_s, 6),  # 40 users are not 40.000000000000014
             **self._reading_figures(),
         )
 
@@ -242,7 +266,8 @@ def batch_error(pairs: Sequence[tuple[float, float]], batches: int = BATCHES) ->
 
 
 READINGS = (
-    "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m", "generator_cpu_ratio", "loop_lag_p99_ms",
+    "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m",
+    "generator_cpu_ratio", "generator_run_delay_ratio", "loop_lag_p99_ms",
     "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
 )  # fmt: skip
 """Readings that a level averages."""
@@ -274,6 +299,7 @@ def second_values(sample: Sample) -> tuple[float | None, ...]:
         host.cpu_ratio,
         host.load_average_1m,
         generator.cpu_ratio,
+        generator.run_delay_ratio,
         generator.loop_lag_p99_ms,
         host.received_bytes_per_s,
         host.sent_bytes_per_s,

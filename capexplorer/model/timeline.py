@@ -31,6 +31,7 @@ from .events import (
     Sample,
     Target,
     Unknown,
+    Verdict,
 )
 from .levels import LevelFold, RampFold, second_values, total, unsettled_failures
 from .readings import GeneratorReading, HostReading, PortsReading
@@ -47,9 +48,12 @@ COLUMNS = (
 
 FOLD_COLUMNS = (
     "work", "waits", "wait_sum_s", "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
-    "open_sockets", "disk_busy_ratio", "unsettled_failures",
+    "generator_run_delay_ratio", "open_sockets", "disk_busy_ratio", "unsettled_failures",
 )  # fmt: skip
 """What a level's figures need beside those (`levels.SECOND_COLUMNS`): settled traffic, as counts and sums."""
+
+TAIL_S = 320
+"""Ticks of the open level that are kept whole: a shift is found at most so much later than it happened."""
 
 LOG_LINES = 2_000
 """Lines kept for the log pane; the log on disk has all."""
@@ -62,10 +66,12 @@ Folded = tuple[LevelFold, RampFold | None]
 class Level:
     """A level as known so far."""
 
-    def __init__(self, opened: LevelOpened, first_index: int) -> None:
+    def __init__(self, opened: LevelOpened, first_index: int, opened_index: int | None = None) -> None:
         self.opened = opened
         self.first_index = first_index
         """Column index of its first tick."""
+        self.opened_index = first_index if opened_index is None else opened_index
+        """Of the first tick after it opened: later than the first where a shift was found later than it happened."""
         self.closed: LevelClosed | None = None
         self._folded: Folded | None = (LevelFold(), RampFold() if opened.ramp else None)
         self._fold_again: Callable[[], Folded] | None = None
@@ -93,6 +99,11 @@ class Level:
         return self.opened.users
 
     @property
+    def started_s(self) -> float:
+        """When its seconds began: where it opened, or the shift by which it did."""
+        return self.opened.t_s if self.opened.since_s is None else self.opened.since_s
+
+    @property
     def settled_s(self) -> float | None:
         """When it settled, seconds of the session."""
         if self.closed is not None:
@@ -102,7 +113,9 @@ class Level:
     @property
     def ended_s(self) -> float | None:
         """When it ended; None while it is open."""
-        return self.closed.t_s if self.closed is not None else None
+        if self.closed is None:
+            return None
+        return self.closed.t_s if self.closed.ended_s is None else self.closed.ended_s
 
     @property
     def figures(self) -> LevelFigures:
@@ -131,6 +144,23 @@ class Level:
             return self.closed.bins
         folded = self._seconds()
         return folded[1].bins() if folded is not None and folded[1] is not None else ()
+
+    def ending(self, t_s: float, ended_s: float | None = None, later: Sequence[Sample] = ()) -> LevelClosed:
+        """The event of its end. `ended_s` and `later`: by a shift, and the ticks since then, which are another level's."""
+        folded = self._seconds()
+        assert folded is not None  # a level that is open has its fold
+        fold, ramp = (folded[0].without(later) if later else folded[0]), folded[1]
+        return LevelClosed(
+            t_s=t_s,
+            index=self.opened.index,
+            users=self.opened.users,
+            started_s=self.started_s,
+            ended_s=ended_s,
+            settled_s=fold.settled_s,
+            figures=fold.figures(),
+            endpoints=fold.endpoint_figures(with_histogram=True),
+            bins=ramp.bins(with_histogram=True) if ramp is not None else (),
+        )
 
     def add(self, sample: Sample) -> None:
         """Fold one tick; late ticks of a closed level are already in its figures."""
@@ -167,6 +197,8 @@ class Timeline:
         self.levels: list[Level] = []
         self.marks: dict[str, Mark] = {}
         """Current revision of each mark by key, retracted ones included."""
+        self.verdicts: dict[int, Verdict] = {}
+        """What is known of capacity now, by epoch; empty where no detector has looked."""
         self.journal: list[Mark | Note | Target | Command] = []
         self.failures: dict[tuple[str, str, FailureSignature], FailureCount] = {}
         self._lines: deque[Log] = deque(maxlen=LOG_LINES)
@@ -181,6 +213,7 @@ class Timeline:
         """Set when the marks are not those recorded, but found again later."""
         self.last_s = 0.0
         """Time of the latest event."""
+        self._tail: deque[Sample] = deque(maxlen=TAIL_S)
         for event in events:
             self.apply(event)
 
@@ -193,6 +226,11 @@ class Timeline:
         return self.levels[-1] if self.levels else None
 
     @property
+    def verdict(self) -> Verdict | None:
+        """Of the latest epoch that has one."""
+        return self.verdicts[max(self.verdicts)] if self.verdicts else None
+
+    @property
     def wanted(self) -> int:
         """Users wanted now."""
         return self.levels[-1].users if self.levels else 0
@@ -203,7 +241,7 @@ class Timeline:
         if not self.levels:
             return None
         last = self.last
-        if last is None or last.level != self.levels[-1].opened.index:
+        if last is None or (last.level != self.levels[-1].opened.index and self.levels[-1].opened.since_s is None):
             return "spawning"
         return last.phase
 
@@ -220,7 +258,7 @@ class Timeline:
             case Header():
                 self.header = event
             case LevelOpened():
-                self.levels.append(Level(event, len(self)))
+                self._open(event)
             case LevelClosed():
                 level = self._level(event.index)
                 if level is not None:
@@ -229,6 +267,8 @@ class Timeline:
                 if event.key not in self.marks or self.marks[event.key].revision <= event.revision:
                     self.marks[event.key] = event
                 self.journal.append(event)
+            case Verdict():
+                self.verdicts[event.epoch] = event
             case Note() | Command():
                 self.journal.append(event)
                 if isinstance(event, Command) and event.name == "step":
@@ -251,8 +291,38 @@ class Timeline:
         """Levels are numbered from 0 in order, but a log may have lost lines: search from the end."""
         return next((level for level in reversed(self.levels) if level.opened.index == index), None)
 
+    def _open(self, opened: LevelOpened) -> None:
+        if opened.since_s is None:
+            self._tail.clear()
+            self.levels.append(Level(opened, len(self)))
+            return
+        level = Level(opened, self.index_at(opened.since_s) + 1, len(self))
+        for sample in self.since(opened.since_s):
+            level.add(sample)
+        self.levels.append(level)
+
+    def since(self, t_s: float) -> list[Sample]:
+        """Ticks of the open level that ended after `t_s`, as far back as they are kept (TAIL_S); none in a replay."""
+        return [sample for sample in self._tail if sample.t_s > t_s]
+
+    def seconds_of(self, level: Level, *, settled: bool = True) -> list[int]:
+        """Column indices of a level's ticks: those that make its figures, or all."""
+        index, named, counts = level.opened.index, self.columns["level"], self.columns["settled"]
+        ticks = []
+        for tick in range(level.first_index, self._end_of(level)):
+            own = tick < level.opened_index or named[tick] == index
+            if own and (counts[tick] or not settled):
+                ticks.append(tick)
+        return ticks
+
+    def _end_of(self, level: Level) -> int:
+        """Column index at which the next level's ticks begin."""
+        later = (other.first_index for other in self.levels if other.opened.index > level.opened.index)
+        return min((first for first in later if first >= level.first_index), default=self.ticks)
+
     def _sample(self, sample: Sample) -> None:
         self.last = sample
+        self._tail.append(sample)
         level = self._level(sample.level)
         if level is not None:
             level.add(sample)
@@ -274,7 +344,9 @@ def row(sample: Sample) -> tuple[float | None, ...]:
     duration_s = sample.duration_s if sample.duration_s > 0 else math.nan  # a log may be corrupted
     generator, host, ports = sample.generator or _NO_GENERATOR, sample.host or _NO_HOST, sample.ports or _NO_PORTS
     _, _, work, waits, wait_sum_s, requests, failures, latency_sum_ms, failure_latency_sum_ms, *readings = second_values(sample)
-    target_cpu, target_rss, host_cpu, load, generator_cpu, lag, received, sent, sockets, disk_busy, used, capacity = readings
+    target_cpu, target_rss, host_cpu, load, generator_cpu, run_delay, lag, received, sent, sockets, disk_busy, used, capacity = (
+        readings
+    )
     return (
         sample.t_s,
         sample.duration_s,
@@ -313,6 +385,7 @@ def row(sample: Sample) -> tuple[float | None, ...]:
         failures,
         latency_sum_ms,
         failure_latency_sum_ms,
+        run_delay,
         sockets,
         disk_busy,
         unsettled_failures(sample),

@@ -10,18 +10,18 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ..model.events import Mark
 from ..model.timeline import Timeline
-from . import figures
+from . import capacity_verdict, figures
 from .escaping import html
 from .rows import LevelRow, epochs, level_rows
 from .svg import DARK, LIGHT, Panel, Point, circle, line, panel, polyline, rectangle, rules, text
 
-WIDTH, HEIGHT = 760, 500
+WIDTH, HEIGHT = 760, 480
+_LINE = 16
+"""One line at the foot."""
 _LEFT, _RIGHT = 64, 24
 _LABELLED_MOST = 16
 """Points that carry their figure; more would overlap."""
-_MARKED = ("knee", "at_or_below", "bend")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +49,34 @@ def drawing(timeline: Timeline) -> str | None:
     rows = [row for row in level_rows(timeline) if row.figures.goodput_rps is not None and row.users > 0]
     if not rows:
         return None
-    scene = _scene(rows)
-    knees = [mark for mark in timeline.marks.values() if mark.state != "retracted" and mark.kind in _MARKED]
+    scene, verdicts = _scene(rows, timeline), timeline.verdicts
+    knees = capacity_verdict.knees(verdicts, scene.goodput, scene.latency)
+    foot = [*_signs(scene, drawn=bool(verdicts)), *capacity_verdict.told(verdicts)]
+    height = HEIGHT + 8 + _LINE * len(foot)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{_alt(rows)}">',
-        rectangle("paper", 0, 0, WIDTH, HEIGHT),
-        *_knees(knees, scene),
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_alt(rows, foot)}">',
+        rectangle("paper", 0, 0, WIDTH, height),
+        *(knees if verdicts else capacity_verdict.marked(timeline, scene.goodput, scene.latency)),
         *scene.goodput.axes("Finished work a second (goodput), mean with its 95% interval"),
         *scene.latency.axes(scene.latency_title, "users"),
-        *_linear(scene),
+        *(capacity_verdict.lines(verdicts, scene.goodput) if verdicts else _linear(scene)),
         *(part for epoch in epochs(rows) for part in _epoch(epoch, scene)),
         *(part for index, row in enumerate(rows) for part in _point(index, row, scene)),
-        *_legend(scene),
+        *_epochs_told(scene),
+        *(text(_LEFT, HEIGHT + 4 + _LINE * index, said, kind="muted") for index, said in enumerate(foot)),
         "</svg>",
     ]
     return "\n".join(parts)
 
 
-def _scene(rows: list[LevelRow]) -> _Scene:
+def _scene(rows: list[LevelRow], timeline: Timeline) -> _Scene:
     most = 1.03 * max(row.users for row in rows)
-    rps = max(max(row.figures.throughput_rps or 0, (row.figures.goodput_rps or 0) + (row.goodput_error_rps or 0)) for row in rows)
+    curves = [verdict.capacity.curve for verdict in timeline.verdicts.values()]
+    rps = max(
+        *(max(row.figures.throughput_rps or 0, (row.figures.goodput_rps or 0) + (row.goodput_error_rps or 0)) for row in rows),
+        *(curve.capacity_rps or 0 for curve in curves if curve is not None),
+        0,
+    )
     title, solid_ms = _latency(rows)
     ms = max(max(row.figures.latency_ms.p95 or 0, solid_ms(row) or 0) for row in rows)
     width = WIDTH - _LEFT - _RIGHT
@@ -83,10 +91,10 @@ def _latency(rows: list[LevelRow]) -> tuple[str, Callable[[LevelRow], float | No
     return f"Latency of successes: {'mean, ms' if known else 'not measured'}", lambda row: row.figures.latency_ms.mean
 
 
-def _alt(rows: list[LevelRow]) -> str:
+def _alt(rows: list[LevelRow], foot: list[str]) -> str:
     best = max(rows, key=lambda row: row.figures.goodput_rps or 0)
     most = f"{figures.number(best.figures.goodput_rps)}/s at {figures.users(best.users)} users"
-    return html(f"Goodput against users; the most is {most}")
+    return html("; ".join((f"Goodput against users; the most is {most}", *foot)))
 
 
 def _series(epoch: int) -> str:
@@ -94,11 +102,11 @@ def _series(epoch: int) -> str:
 
 
 def _of(rows: list[LevelRow], epoch: int, figure: Callable[[LevelRow], float | None]) -> list[Point]:
-    """(users, mean of the levels at that count), ascending."""
+    """(users, mean of the levels at that count), ascending. Levels on the way down from overload are no part of it."""
     found: dict[float, list[float]] = defaultdict(list)
     for row in rows:
         value = figure(row)
-        if row.opened.epoch == epoch and value is not None:
+        if row.opened.epoch == epoch and row.kind != "recovery" and value is not None:
             found[row.users].append(value)
     return [(users, sum(found[users]) / len(found[users])) for users in sorted(found)]
 
@@ -131,15 +139,22 @@ def _point(index: int, row: LevelRow, scene: _Scene) -> Iterator[str]:
         high, low = scene.goodput.y(goodput_rps + error_rps), scene.goodput.y(max(0.0, goodput_rps - error_rps))
         yield line(name, (x, high), (x, low))
         yield from (line(name, (x - 5, end), (x + 5, end)) for end in (high, low))
-    yield circle(f"{name} {'dot' if row.kind == 'step' else 'hollow'}", (x, y), 3.5)
-    if len(scene.rows) <= _LABELLED_MOST:
+    if row.kind == "recovery":
+        yield rectangle(f"{name} hollow", x - 3, y - 3, 6, 6)
+    else:
+        yield circle(f"{name} {'dot' if row.kind == 'step' else 'hollow'}", (x, y), 3.5)
+    if len(scene.rows) <= _LABELLED_MOST and row.kind != "recovery":
         above = scene.goodput.y(goodput_rps + (error_rps or 0)) - 8
         yield text(x, above, figures.number(goodput_rps), anchor="middle", kind="value")
     for ms, few in ((scene.solid_ms(row), False), (row.figures.latency_ms.p95, row.few_for_p95)):
         if ms is not None:
-            yield circle(f"{name} {'hollow' if few or row.kind == 'ramp' else 'dot'}", (x, scene.latency.y(ms)), 2.5)
+            yield circle(f"{name} {'hollow' if few or row.kind != 'step' else 'dot'}", (x, scene.latency.y(ms)), 2.5)
     yield circle("hit", (x, y), 11)
     yield "</g>"
+
+
+def _few(row: LevelRow) -> bool:
+    return row.few_for_p95 and row.figures.latency_ms.p95 is not None
 
 
 def _told(row: LevelRow) -> str:
@@ -154,37 +169,26 @@ def _linear(scene: _Scene) -> Iterator[str]:
     """What the lowest level would be if it grew in proportion: where the curve leaves it is for the eye to see."""
     least = min(scene.rows, key=lambda row: row.users)
     slope = (least.figures.goodput_rps or 0) / least.users
-    if slope <= 0 or len({row.users for row in scene.rows}) < 2:
-        return
-    end = min(scene.goodput.x_most, scene.goodput.y_ticks[-1] / slope)
-    yield line("linear", (scene.goodput.x(0), scene.goodput.bottom), (scene.goodput.x(end), scene.goodput.y(end * slope)))
+    if slope > 0 and len({row.users for row in scene.rows}) > 1:
+        yield capacity_verdict.proportional(scene.goodput, slope)
 
 
-def _knees(knees: list[Mark], scene: _Scene) -> Iterator[str]:
-    on = scene.goodput
-    for mark in knees:
-        if mark.users is None or mark.users > on.x_most:
-            continue
-        low, high = (mark.evidence.get(name) for name in ("users_low", "users_high"))
-        if isinstance(low, int | float) and isinstance(high, int | float):
-            left, right = on.x(max(0, low)), on.x(min(high, on.x_most))
-            yield rectangle("band", left, on.top, right - left, scene.latency.bottom - on.top)
-        x = on.x(mark.users)
-        yield line("knee", (x, on.top), (x, scene.latency.bottom))
-        yield text(x + 5, on.bottom - 8, f"{mark.kind.replace('_', ' ')} {mark.users:g}", kind="alarm")
-
-
-def _legend(scene: _Scene) -> Iterator[str]:
+def _epochs_told(scene: _Scene) -> Iterator[str]:
     shown = epochs(scene.rows)
-    x = float(_LEFT)
-    for epoch in shown if len(shown) > 1 else ():
-        yield circle(f"{_series(epoch)} dot", (x + 4, HEIGHT - 16), 4)
-        yield text(x + 14, HEIGHT - 12, f"epoch {epoch}")
-        x += 84
+    for place, epoch in enumerate(shown if len(shown) > 1 else ()):
+        yield circle(f"{_series(epoch)} dot", (_LEFT + 4 + 84 * place, scene.latency.bottom + 32), 4)
+        yield text(_LEFT + 14 + 84 * place, scene.latency.bottom + 36, f"epoch {epoch}")
+
+
+def _signs(scene: _Scene, *, drawn: bool) -> list[str]:
+    """One line, if there is anything to explain. `drawn`: the detector's lines are there."""
+    lowest = len({row.users for row in scene.rows}) > 1
     signs = {
         "solid: goodput, dashed: all requests": _failing(scene.rows),
-        "hollow: a ramp's bins, or few values": any(row.few_for_p95 or row.kind == "ramp" for row in scene.rows),
-        "dotted: in proportion to the lowest level": len({row.users for row in scene.rows}) > 1,
+        "hollow: a ramp's bins, or few values": any(_few(row) or row.kind == "ramp" for row in scene.rows),
+        "squares: recovery": any(row.kind == "recovery" for row in scene.rows),
+        "dotted: in proportion to the lowest level": lowest and not drawn,
+        "dotted: in proportion to low load": drawn,
     }
     said = "; ".join(sign for sign, there in signs.items() if there)
-    yield text(WIDTH - _RIGHT, HEIGHT - 12, said, anchor="end", kind="muted")
+    return [said] if said else []

@@ -9,6 +9,7 @@ from ..analysis import wording
 from ..model.events import Mark, Note, Target
 from ..model.timeline import Timeline
 from .escaping import visible
+from .findings import marked_s
 from .rows import level_rows
 from .series import points
 
@@ -103,7 +104,8 @@ def _levels(timeline: Timeline) -> list[dict[str, Any]]:
             "users": row.opened.users,
             "epoch": row.opened.epoch,
             "ramp": row.opened.ramp,
-            "started_s": round(row.opened.t_s, 2),
+            "started_s": round(row.started_s, 2),
+            "shift": row.opened.by == "shift",
             "settled_s": None if row.settled_s is None else round(row.settled_s, 2),
             "ended_s": round(row.ended_s, 2),
         }
@@ -114,17 +116,17 @@ def _levels(timeline: Timeline) -> list[dict[str, Any]]:
 def _marks(timeline: Timeline) -> list[dict[str, Any]]:
     """Current marks, notes, and how the target died or came back."""
     found: list[dict[str, Any]] = []
-    ready = False
+    ready, since_s = False, marked_s(timeline)
     for entry in timeline.journal:
         if isinstance(entry, Note):
             found.append(_mark(entry.t_s, "note", entry.text))
         elif isinstance(entry, Mark) and timeline.marks.get(entry.key) is entry and entry.state != "retracted":
-            found.append(_mark(entry.t_s, entry.severity, wording.mark(entry)))
+            found.append(_mark(since_s[entry.key], entry.severity, wording.mark(entry)))
         elif isinstance(entry, Target):
             if ready and entry.state not in ("stopping", "stopped"):
                 found.append(_mark(entry.t_s, "error" if entry.state in ("died", "failed") else "target", wording.target(entry)))
             ready = ready or entry.state == "ready"
-    return found
+    return sorted(found, key=lambda each: float(each["t_s"]))
 
 
 def _mark(t_s: float, kind: str, said: str) -> dict[str, Any]:

@@ -41,6 +41,24 @@ def _value(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def marked_s(timeline: Timeline) -> dict[str, float]:
+    """By key: the moment that a mark stands at, in seconds of the session: since when it has been of its kind; of a shift, when
+    the service changed, which is known only later.
+    """
+    since: dict[str, tuple[object, float]] = {}
+    for entry in timeline.journal:
+        if isinstance(entry, Mark):
+            what = (entry.kind, entry.id, entry.state == "retracted")
+            if entry.key not in since or since[entry.key][0] != what:
+                since[entry.key] = what, _at_s(entry)
+    return {key: t_s for key, (_, t_s) in since.items()}
+
+
+def _at_s(mark: Mark) -> float:
+    at_s = mark.evidence.get("at_s") if mark.kind == "shift" else None
+    return float(at_s) if isinstance(at_s, int | float) and not isinstance(at_s, bool) else mark.t_s
+
+
 def notes(timeline: Timeline) -> list[Note]:
     """What the user wrote, in order."""
     return [entry for entry in timeline.journal if isinstance(entry, Note)]

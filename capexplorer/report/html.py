@@ -17,7 +17,7 @@ import msgspec
 from ..analysis import wording
 from ..model.events import Reanalysed
 from ..model.timeline import FailureCount, Timeline
-from . import capacity, charts, figures
+from . import capacity, charts, figures, knees
 from .environment import environment
 from .escaping import foreign, html
 from .findings import findings, notes
@@ -99,9 +99,11 @@ def _title(timeline: Timeline) -> Iterator[str]:
 
 def _findings(timeline: Timeline) -> Iterator[str]:
     found = findings(timeline)
-    if not found and timeline.reanalysed is None:
+    if not found and not timeline.verdicts and timeline.reanalysed is None:
         return
-    yield "<section><h2>Marks</h2><ul class=findings>"
+    yield "<section><h2>Marks</h2>"
+    yield from _knees(timeline)
+    yield "<ul class=findings>"
     for each in found:
         evidence = f'<p class="muted">{foreign(each.evidence)}</p>' if each.evidence else ""
         advice = f"<p>{html(each.advice)}</p>" if each.advice else ""
@@ -109,6 +111,14 @@ def _findings(timeline: Timeline) -> Iterator[str]:
     yield "</ul>"
     yield from _reanalysed(timeline.reanalysed)
     yield "</section>"
+
+
+def _knees(timeline: Timeline) -> Iterator[str]:
+    rows = knees.lines(timeline)
+    if rows:
+        titles = tuple((title, "") for title in knees.TITLES)
+        cells = ("".join(f"<td>{html(cell)}</td>" for cell in row) for row in rows)
+        yield from _table("knees", titles, (f"<tr>{each}</tr>" for each in cells), "texts")
 
 
 def _reanalysed(event: Reanalysed | None) -> Iterator[str]:
@@ -131,6 +141,8 @@ def _charts(timeline: Timeline) -> Iterator[str]:
     yield "<noscript><p>These charts are drawn by a script, and scripts are off; all tables are here.</p></noscript></section>"
 
 
+_RECOVERY = " ↓ is on the way down from overload: it tells of recovery, and is no part of the curve."
+
 _LEVEL_TITLES = (
     ("epoch", ""), ("level", ""), ("users", ""), ("settled", "s"),
     ("requests", ""), ("goodput", "/s"), ("±", "/s"), ("throughput", "/s"), ("p50", "ms"),
@@ -148,9 +160,13 @@ def _levels(rows: list[LevelRow], timeline: Timeline) -> Iterator[str]:
         yield f'<figure class="curve">{drawn}</figure>'
     yield from _table("levels", _LEVEL_TITLES, map(_level, rows), "sortable" if len(rows) > 1 else "")
     yield "<p class=muted>± is half of the 95% interval by batch means. Grey: rests on too few values"
-    yield f"(p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,}). – is not measured. Only settled seconds count.</p></section>"
+    yield f"(p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,}). – is not measured. Only settled seconds count."
+    yield f"{_RECOVERY if any(row.kind == 'recovery' for row in rows) else ''}</p></section>"
     if len(epochs(rows)) < 2:
         yield "<style>#levels th:first-child,#levels td:first-child{display:none}</style>"
+
+
+_SIGNS = {"step": "", "ramp": "~", "recovery": "↓"}
 
 
 def _level(row: LevelRow) -> str:
@@ -158,7 +174,7 @@ def _level(row: LevelRow) -> str:
     shown, latency = row.figures, row.figures.latency_ms
     mib = None if shown.target_rss_bytes is None else shown.target_rss_bytes / 2**20
     percent = None if shown.failure_ratio is None else 100 * shown.failure_ratio
-    users = f"{'~' * (row.kind == 'ramp')}{figures.users(row.users)}"
+    users = f"{_SIGNS[row.kind]}{figures.users(row.users)}"
     cells = [
         _cell(row.opened.epoch), _cell(row.opened.index), _cell(row.users, users),
         _cell(row.settled_seconds), _cell(row.requests), _cell(shown.goodput_rps), _cell(row.goodput_error_rps, digits=2),

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from ..analysis import wording
 from ..model.timeline import Timeline
-from . import figures
+from . import figures, knees
 from .capacity import picture
 from .environment import environment
 from .escaping import code, markdown
@@ -19,6 +19,10 @@ from .rows import P95_LEAST, P99_LEAST, LevelRow, epochs, level_rows
 from .summary import summarise
 
 _FEW = f"In parentheses: rests on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
+
+
+_SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ "}
+_RECOVERY = "Rows with an arrow are on the way down from overload: they tell of recovery, and are no part of the curve."
 
 
 def beside(timeline: Timeline, name: str) -> dict[str, bytes]:
@@ -64,13 +68,14 @@ def _levels(rows: list[LevelRow]) -> list[str]:
     said = ["± is half of the 95% interval by batch means."]
     said += [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
     said += ["Rows with a tilde are bins of a ramp."] if any(row.kind == "ramp" for row in rows) else []
+    said += [_RECOVERY] if any(row.kind == "recovery" for row in rows) else []
     return ["## Levels", "\n".join(lines), " ".join(said)]
 
 
 def _cells(row: LevelRow) -> list[str]:
     shown, latency = row.figures, row.figures.latency_ms
     return [
-        ("~ " if row.kind == "ramp" else "") + figures.users(row.users),
+        _SIGNS[row.kind] + figures.users(row.users),
         figures.number(row.settled_seconds) if shown.settled else "not settled",
         figures.number(row.requests),
         figures.beside(shown.goodput_rps, row.goodput_error_rps),
@@ -102,7 +107,17 @@ def _marks(timeline: Timeline) -> list[str]:
         evidence = f": {markdown(each.evidence)}" if each.evidence else ""
         advice = f"\n  Advice: {markdown(each.advice)}" if each.advice else ""
         lines.append(f"- **{markdown(each.said)}**{evidence}{advice}")
-    return [*(["## Marks", "\n".join(lines)] if lines else []), *_reanalysed(timeline)]
+    shown = [*_knees(timeline), *(["\n".join(lines)] if lines else [])]
+    return [*(["## Marks", *shown] if shown else []), *_reanalysed(timeline)]
+
+
+def _knees(timeline: Timeline) -> list[str]:
+    """The table, and what more would tell."""
+    rows = knees.lines(timeline)
+    if not rows:
+        return []
+    head = [_line(knees.TITLES), _line([":--", "--:", "--:", "--:", ":--", ":--"])]
+    return ["\n".join([*head, *(_line(row) for row in rows)])]
 
 
 def _reanalysed(timeline: Timeline) -> list[str]:

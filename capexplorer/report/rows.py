@@ -20,8 +20,9 @@ class LevelRow:
     """A level, or one bin of a ramp. Times are seconds of the session."""
 
     opened: LevelOpened
+    started_s: float
     users: float
-    kind: Literal["step", "ramp"]
+    kind: Literal["step", "ramp", "recovery"]
     settled_s: float | None
     ended_s: float
     """The session's end for a level that is still open."""
@@ -64,16 +65,25 @@ class LevelRow:
 
 def level_rows(timeline: Timeline) -> list[LevelRow]:
     """In the order of the session."""
-    return [row for level in timeline.levels for row in _rows(level, timeline)]
+    recovery = recovery_levels(timeline)
+    return [row for level in timeline.levels for row in _rows(level, timeline, recovery)]
 
 
-def _rows(level: Level, timeline: Timeline) -> list[LevelRow]:
+def recovery_levels(timeline: Timeline) -> frozenset[int]:
+    """Indices of levels on the way down from overload, as the detector told them: they are no part of a curve."""
+    return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.recovery_levels)
+
+
+def _rows(level: Level, timeline: Timeline, recovery: frozenset[int]) -> list[LevelRow]:
     ended_s = level.ended_s if level.ended_s is not None else timeline.last_s
     if not level.opened.ramp:
-        return [LevelRow(level.opened, level.users, "step", level.settled_s, ended_s, level.figures, level.endpoints)]
+        kind: Literal["step", "recovery"] = "recovery" if level.opened.index in recovery else "step"
+        return [
+            LevelRow(level.opened, level.started_s, level.users, kind, level.settled_s, ended_s, level.figures, level.endpoints)
+        ]
     return [
-        LevelRow(level.opened, each.users, "ramp", level.settled_s, ended_s, each.figures, each.endpoints, number)
-        for number, each in enumerate(level.bins)
+        LevelRow(level.opened, level.started_s, part.users, "ramp", level.settled_s, ended_s, part.figures, part.endpoints, n)
+        for n, part in enumerate(level.bins)
     ]
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..analysis import wording
-from ..model.events import Latency, LevelEndpoint, LevelFigures, Mark, Note, Reanalysed
+from ..model.events import Latency, LevelEndpoint, LevelFigures, Mark, Note, Reanalysed, Verdict
 from ..model.timeline import Level, Timeline
+from .rows import recovery_levels
 
 SCHEMA = "capexplorer.summary/1"
 
@@ -18,6 +19,8 @@ _FIGURES = (
     "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m", "generator_cpu_ratio", "loop_lag_p99_ms",
     "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
 )  # fmt: skip
+_RECOVERY = ("from_users", "to_users", "recovered", "after_s")
+_OBJECTIVE = ("name", "limit", "users", "users_low", "users_high", "goodput_rps")
 _COUNTS = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
 """Figures that are whole numbers."""
 
@@ -26,20 +29,23 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
     """The whole document, as plain values."""
     current = (mark for mark in timeline.marks.values() if mark.state != "retracted")
     marks = sorted(current, key=lambda mark: mark.t_s)
-    levels = [entry for level in timeline.levels for entry in _levels(level, timeline)]
+    recovery, latest = recovery_levels(timeline), timeline.verdict
+    levels = [entry for level in timeline.levels for entry in _levels(level, timeline, recovery)]
     return {
         "schema": SCHEMA,
         "session": _session(timeline),
         "levels": levels,
         "endpoints": _endpoints(timeline.levels),
         "knees": [_knee(mark) for mark in marks if mark.kind in ("knee", "at_or_below", "bend", "latency_knee")],
-        "no_knee_up_to_users": None,
+        "no_knee_up_to_users": _no_knee(latest),
         "causes": [_cause(mark) for mark in marks if mark.kind in ("cause", "leak")],
         "bottlenecks": [_bottleneck(mark) for mark in marks if mark.kind == "bottleneck"],
-        "slo": [],
-        "recoveries": [mark.evidence for mark in marks if mark.kind == "recovery"],
-        "shifts": [mark.evidence for mark in marks if mark.kind == "shift"],
-        "stop_rules": [mark.evidence for mark in marks if mark.kind == "stop_rule"],
+        "slo": _objectives(latest),
+        "recoveries": [{name: mark.evidence.get(name) for name in _RECOVERY} for mark in marks if mark.kind == "recovery"],
+        "shifts": [{"users": mark.users, **mark.evidence} for mark in marks if mark.kind == "shift"],
+        "stop_rules": [
+            {"t_s": _rounded(mark.t_s), "users": mark.users, **mark.evidence} for mark in marks if mark.kind == "stop_rule"
+        ],
         "notes": [{"t_s": _rounded(note.t_s), "text": note.text} for note in timeline.journal if isinstance(note, Note)],
         "verdict": verdict(timeline),
         **_reanalysed(timeline.reanalysed),
@@ -63,8 +69,30 @@ def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:
     return {"reanalysis": told}
 
 
+def _no_knee(latest: Verdict | None) -> float | int | None:
+    """Of the latest epoch."""
+    knee = latest.capacity.knee if latest is not None else None
+    return _whole(knee.users) if knee is not None and knee.kind == "no_knee" else None
+
+
+def _objectives(latest: Verdict | None) -> list[dict[str, Any]]:
+    """Of the latest epoch. `users` is null where the objective is kept at no level, and a lower bound where it is at all."""
+    found = latest.slo if latest is not None else ()
+    return [{name: _plain(getattr(each, name)) for name in _OBJECTIVE} for each in found]
+
+
+def _plain(value: Any) -> Any:
+    return _rounded(value, 6) if isinstance(value, float) else value
+
+
+def _whole(users: float | None) -> float | int | None:
+    return int(users) if users is not None and users == int(users) else _rounded(users)
+
+
 def verdict(timeline: Timeline) -> str:
-    """One sentence. No knee and no bottleneck is claimed: what was seen is told."""
+    """One sentence: the latest epoch's capacity, as the detector has it; where none has looked, what was seen is told."""
+    if timeline.verdict is not None:
+        return wording.capacity(timeline.verdict.capacity)
     settled = [level for level in timeline.levels if level.figures.goodput_rps is not None and level.users]
     if not settled:
         return "No level settled: nothing can be said about capacity."
@@ -98,10 +126,11 @@ def _session(timeline: Timeline) -> dict[str, Any]:
     }
 
 
-def _levels(level: Level, timeline: Timeline) -> list[dict[str, Any]]:
+def _levels(level: Level, timeline: Timeline, recovery: frozenset[int]) -> list[dict[str, Any]]:
     """One entry a level; a ramp has one a bin."""
     if not level.opened.ramp:
-        return [_level(level, timeline, level.users, level.figures, level.endpoints, "step")]
+        kind = "recovery" if level.opened.index in recovery else "step"
+        return [_level(level, timeline, level.users, level.figures, level.endpoints, kind)]
     return [_level(level, timeline, each.users, each.figures, each.endpoints, "ramp") for each in level.bins]
 
 
@@ -117,10 +146,10 @@ def _level(
     return {
         "index": opened.index,
         "epoch": opened.epoch,
-        "users": int(users) if users == int(users) else _rounded(users),
+        "users": _whole(users),
         "by": opened.by,
         "kind": kind,
-        "started_s": _rounded(opened.t_s) if counted else None,
+        "started_s": _rounded(level.started_s) if counted else None,
         "settled_s": _rounded(level.settled_s) if counted else None,
         "ended_s": _rounded(level.ended_s if level.ended_s is not None else timeline.last_s) if counted else None,
         "settled": figures.settled,
@@ -169,8 +198,8 @@ def _knee(mark: Mark) -> dict[str, Any]:
     return {
         "kind": mark.kind,
         "epoch": mark.epoch,
-        "users": mark.users,
-        **{name: evidence.pop(name, None) for name in names},
+        "users": _plain(mark.users),
+        **{name: _plain(evidence.pop(name, None)) for name in names},
         "confidence": mark.confidence,
         "evidence": evidence,
     }

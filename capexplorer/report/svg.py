@@ -42,7 +42,8 @@ _RULES = Template(
     ".value{fill:$text;stroke:$background;stroke-width:4px;paint-order:stroke}"
     ".muted{fill:$muted}.title{font-weight:600}.grid{stroke:$grid}.frame{stroke:$muted}"
     ".linear{stroke:$muted;stroke-dasharray:2 4}"
-    ".band{fill:$alarm;opacity:.12}.knee{stroke:$alarm;stroke-width:1.5;stroke-dasharray:6 3}.alarm{fill:$alarm}"
+    ".band{fill:$alarm;opacity:.12}.knee{stroke:$alarm;stroke-width:1.5}.soft{stroke-dasharray:2 3}.alarm{fill:$alarm}"
+    ".capacity{stroke:$alarm;stroke-dasharray:6 3}.usl{stroke:$muted;stroke-width:1.5;opacity:.9}.grey{opacity:.35}"
     "polyline,line{fill:none}polyline{stroke-width:2;stroke-linejoin:round}.thin{stroke-width:1.25;stroke-dasharray:5 3}"
     ".hit{fill:transparent;stroke:none}"
 )

@@ -134,8 +134,9 @@ class LiveRun:
         self._post(lambda: self.recording.restart(resolved))
 
     def quit(self) -> None:
-        """For the record; `close` ends."""
+        """For the record; `close` ends. Whoever quits a screen was told of a stop rule there."""
         self._command("quit")
+        self.outcome.recover("stop_rule")
 
     def _command(self, name: str, **args: Param | None) -> None:
         self._post(lambda: self.recording.command(name, "user", args))

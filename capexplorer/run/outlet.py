@@ -1,4 +1,5 @@
-"""Where events leave the pump: the log first, then those who watch. A failing disk ends the load, never the record."""
+"""Where events leave the pump: folded once, for those who judge here; then the log; then those who watch. A failing disk ends the
+load, never the record."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Callable
 
 from ..errors import LogWriteError
 from ..model.events import Event
+from ..model.timeline import Timeline
 from ..session.canonical import canonical
 from ..session.writer import SessionWriter
 
@@ -17,12 +19,15 @@ class Outlet:
     def __init__(self, on_failure: Callable[[LogWriteError], None], on_recovery: Callable[[], None] = lambda: None) -> None:
         self.writer: SessionWriter | None = None
         self.wake: Callable[[], None] = lambda: None
+        self.timeline = Timeline()
+        """All that was emitted so far: what the log's readers will see."""
         self._taken: deque[Event] = deque()
         self._on_failure, self._on_recovery = on_failure, on_recovery
 
     def emit(self, event: Event) -> None:
         """To the log and to those who watch: the same value, so that what is seen live is what will be replayed."""
         event = canonical(event)
+        self.timeline.apply(event)
         self._guarded(lambda writer: writer.write(event))
         self.show(event)
 

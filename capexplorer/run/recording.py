@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from ..analysis import wording
+from ..analysis.stop_rules import Struck
 from ..errors import LogWriteError
 from ..load.endpoints import NAMES
 from ..load.host import LoadHost, Report, ShapeEnded, ShapeStep, Spawned
@@ -22,12 +25,14 @@ from . import sampling
 from .capture import LogGate
 from .course import RAMP_OVER_S, Course
 from .header import build_header
+from .marking import LiveMarks
 from .options import RunOptions
 from .outcome import Outcome
 from .outlet import Outlet
 from .pump import Pump
 from .service import Service
 from .steering import Steering
+from .stopping import Driver, StopWatch
 from .target_life import TargetLife
 from .user_errors import UserErrors
 
@@ -58,8 +63,12 @@ class Recording:
             now_s=self.pump.now_s,
             on_ready=self._on_ready,
         )
-        self._course = Course()
+        timeline = self.outlet.timeline
+        self._course = Course(timeline)
+        self._marks = LiveMarks(timeline, self.outlet.emit, self.pump.now_s, self._split_level)
+        self._stop_watch = StopWatch(options.profile.stop, timeline)
         self._plan = PlanCursor(options.steps)
+        self._shaped = False
         self._work = sampling.WorkMeter(options.profile.work)
         self._user_errors = UserErrors()
         self._probes: Probes | None = None
@@ -93,6 +102,7 @@ class Recording:
             return
         self.pump.tick()
         self._close_level()
+        self._marks.end()
         self.host.stop(STOP_USERS_S)
         self.target.end(self.pump.drain_until)
         self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
@@ -124,12 +134,18 @@ class Recording:
     def step(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
         """The load was told to go to `users`: a new level. A step by hand ends a plan."""
         if by == "user":
-            self._plan = PlanCursor(())
+            self._plan, self._shaped = PlanCursor(()), False
+            self.outcome.recover("stop_rule")
         if not self.steering.is_open:
             return  # kept as wanted until the service is ready
         self._close_level()
         self._course.epoch = self.target.epoch
         self.outlet.emit(self._course.open(self.pump.now_s(), users, spawn_rate, by, ramp=ramp))
+
+    @property
+    def driver(self) -> Driver | None:
+        """What steps the users now, if it is not a person."""
+        return "plan" if self._shaped or (self._plan.steps and not self._plan.finished) else None
 
     def restart(self, params: Mapping[str, Param]) -> None:
         """Users go to zero, the target restarts; then users come back in a new level."""
@@ -141,10 +157,14 @@ class Recording:
         assert self._probes is not None
         self._probes.watch(self.service.pid, self.service.port, self.service.metrics_url)
         first = self._course.index < 0
+        if first:
+            gc.collect()
+            gc.freeze()  # what start-up made stays: no collection under load walks it again
         if first and self._plan.steps:
             self.steering.is_open = True
             self._advance_plan()
         elif first and self.workload.shape is not None and self.options.follow_shape:
+            self._shaped = True
             self.steering.follow_shape()
         else:
             self.step(self.steering.wanted, "user", self.steering.open())
@@ -195,6 +215,24 @@ class Recording:
         closed = self._course.close(self.pump.now_s())
         if closed is not None:
             self.outlet.emit(closed)
+            self._marks.judge()
+
+    def _split_level(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
+        parts = self._course.split(self.pump.now_s(), since_s, shifted)
+        for event in parts or ():
+            self.outlet.emit(event)
+        return parts is not None
+
+    def _strike(self, found: Sequence[Struck]) -> None:
+        """Stop rules: told, and the end of whatever drives. By hand they only mark."""
+        driver = self.driver
+        for each in found:
+            self.outlet.emit(self._stop_watch.mark(each, self.pump.now_s(), driver))
+        if found and driver is not None:
+            said = wording.stop_rule(found[0].rule, found[0].measured, found[0].limit, float(self.steering.wanted))
+            self._plan, self._shaped = PlanCursor(()), False
+            self.step(0, "guard", self.steering.step(0))
+            self.outcome.fail("stop_rule", said, 3)
 
     # -- every second ------------------------------------------------------------------------------------------------------------
 
@@ -219,7 +257,6 @@ class Recording:
             lag=lag,
             readings=readings,
         )
-        self._course.add(sample)
         self._tell_grouping()
         self._requests += tick.all_requests
         self._failures += sum(failure.count for failure in tick.failures)
@@ -228,6 +265,8 @@ class Recording:
         if mark is not None:
             self.outlet.emit(mark)
         self.outlet.emit(sample)
+        self._marks.ticked()
+        self._strike(self._stop_watch.look())
         self.outlet.flush()
 
     def _end_ramp(self, now_s: float) -> None:

@@ -18,7 +18,7 @@ from . import redact
 
 E = TypeVar("E", bound=Event)
 
-_TIMES = {"t_s": 3, "started_s": 3, "settled_s": 3}
+_TIMES = {"t_s": 3, "started_s": 3, "settled_s": 3, "since_s": 3, "ended_s": 3}
 """Decimals of moments, in every event, so that they compare across events."""
 _DECIMALS = (("_per_s", 1), ("_ms", 3), ("_ratio", 4), ("_s", 6))
 """Decimals by unit, in samples only: 1 us, a ten-thousandth of a core. A level's figures keep all they have."""

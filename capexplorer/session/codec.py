@@ -23,12 +23,13 @@ from ..model.events import (
     Sample,
     Target,
     Unknown,
+    Verdict,
 )
 
 Line = dict[str, Any]
 """A line's fields as plain values."""
 
-Known = Header | LevelOpened | Sample | LevelClosed | Mark | Note | Command | Target | Log | Reanalysed | Ended
+Known = Header | LevelOpened | Sample | LevelClosed | Mark | Note | Command | Target | Log | Reanalysed | Verdict | Ended
 _TYPES = {msgspec.inspect.type_info(kind).tag: kind for kind in Known.__args__}  # type: ignore[attr-defined]
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Known)

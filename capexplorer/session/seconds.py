@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..model.events import LevelOpened, Sample
 from ..model.levels import SECOND_COLUMNS, EndpointFold, LevelFold, RampFold
@@ -31,10 +32,11 @@ class LevelSeconds:
         self._states: dict[int, list[Endpoints]] = {}
         """By a level's first tick: its endpoints after each KEEP_EVERY settled seconds."""
 
-    def fold(self, opened: LevelOpened, first: int, stop: int) -> Folded:
-        """The level's seconds among ticks [first, stop), as if each had been added."""
-        own = np.frombuffer(self._columns["level"][first:stop]) == opened.index
-        ticks = self._settled(opened, first, stop)
+    def fold(self, opened: LevelOpened, first: int, stop: int, named: int) -> Folded:
+        """The level's seconds among ticks [first, stop), as if each had been added. Those before `named` are its own whatever
+        level they name: it opened by a shift that was found later than it happened."""
+        own = self._own(opened, first, stop, named)
+        ticks = self._settled(opened, first, stop, named)
         fold = LevelFold()
         fold.failures_while_unsettled = int(np.frombuffer(self._columns["unsettled_failures"][first:stop])[own].sum())
         fold.columns = {name: self._part(name, ticks) for name in SECOND_COLUMNS}
@@ -43,16 +45,21 @@ class LevelSeconds:
         fold.endpoints = self._endpoints(first, ticks)
         return fold, self._ramp((np.flatnonzero(own) + first).tolist()) if opened.ramp else None
 
-    def walk(self, opened: LevelOpened, first: int, stop: int) -> Iterator[None]:
+    def walk(self, opened: LevelOpened, first: int, stop: int, named: int) -> Iterator[None]:
         """Keep the level's states before they are needed, one a step."""
-        ticks = self._settled(opened, first, stop)
+        ticks = self._settled(opened, first, stop, named)
         for count in range(KEEP_EVERY, len(ticks), KEEP_EVERY):
             self._endpoints(first, ticks[:count])
             yield
 
-    def _settled(self, opened: LevelOpened, first: int, stop: int) -> list[int]:
-        level, settled = (np.frombuffer(self._columns[name][first:stop]) for name in ("level", "settled"))
-        return (np.flatnonzero((level == opened.index) & (settled == 1.0)) + first).tolist()
+    def _own(self, opened: LevelOpened, first: int, stop: int, named: int) -> NDArray[np.bool_]:
+        own: NDArray[np.bool_] = np.frombuffer(self._columns["level"][first:stop]) == opened.index
+        own[: max(0, named - first)] = True
+        return own
+
+    def _settled(self, opened: LevelOpened, first: int, stop: int, named: int) -> list[int]:
+        settled = np.frombuffer(self._columns["settled"][first:stop]) == 1.0
+        return (np.flatnonzero(self._own(opened, first, stop, named) & settled) + first).tolist()
 
     def _part(self, name: str, ticks: Sequence[int]) -> array[float]:
         column = self._columns[name]

@@ -6,9 +6,10 @@ import pytest
 
 from capexplorer.load.lag import Lag
 from capexplorer.load.recorder import Tick
-from capexplorer.model.events import EndpointTick, Phase, Sample
+from capexplorer.model.events import By, EndpointTick, LevelClosed, LevelOpened, Phase, Sample
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TcpReading
+from capexplorer.model.timeline import Timeline
 from capexplorer.probe.panel import Readings
 from capexplorer.profile import Work
 from capexplorer.run import sampling
@@ -71,12 +72,26 @@ def test_a_second_without_successes_has_no_percentiles() -> None:
 # -- the course
 
 
-def tick_of(course: Course, t_s: float, users: int, requests: int = 10) -> tuple[Phase, bool]:
+def opened(course: Course, timeline: Timeline, t_s: float, users: int, by: By, *, ramp: bool = False) -> LevelOpened:
+    """A level, folded as whoever emits events does."""
+    event = course.open(t_s, users, 10.0, by, ramp=ramp)
+    timeline.apply(event)
+    return event
+
+
+def closed(course: Course, timeline: Timeline, t_s: float) -> LevelClosed | None:
+    event = course.close(t_s)
+    if event is not None:
+        timeline.apply(event)
+    return event
+
+
+def tick_of(course: Course, timeline: Timeline, t_s: float, users: int, requests: int = 10) -> tuple[Phase, bool]:
     """One second that ends at `t_s`."""
     tick = Tick(all_requests=requests, all_latency_sum_ms=10.0 * requests, waits=requests, wait_sum_s=0.1 * requests)
     phase, settled = course.tick(t_s - 1, t_s, users, tick)
     endpoints = (EndpointTick(name="/a", method="GET", requests=requests, latency_sum_ms=10.0 * requests),)
-    course.add(
+    timeline.apply(
         Sample(
             t_s=t_s, duration_s=1.0, level=course.index, users=users, wanted=users, phase=phase, settled=settled,
             endpoints=endpoints, work=float(requests),
@@ -86,38 +101,41 @@ def tick_of(course: Course, t_s: float, users: int, requests: int = 10) -> tuple
 
 
 def test_levels_are_numbered_and_closed_with_their_own_seconds_only() -> None:
-    course = Course()
+    timeline = Timeline()
+    course = Course(timeline)
     assert course.close(0.0) is None
-    opened = course.open(0.0, 10, 10.0, "user")
+    first = opened(course, timeline, 0.0, 10, "user")
     course.spawned(0.5)
-    assert [tick_of(course, t, 10)[1] for t in (1.0, 2.0, 3.0, 4.0)] == [False, False, False, True]
-    closed = course.close(4.2)
-    assert closed is not None
-    assert (opened.index, closed.index, closed.started_s, closed.settled_s) == (0, 0, 0.0, 3.0)
-    assert (closed.figures.requests, closed.figures.settled_seconds) == (10, 1.0)
-    assert course.open(4.2, 20, 10.0, "plan").index == 1
+    assert [tick_of(course, timeline, t, 10)[1] for t in (1.0, 2.0, 3.0, 4.0)] == [False, False, False, True]
+    ended = closed(course, timeline, 4.2)
+    assert ended is not None
+    assert (first.index, ended.index, ended.started_s, ended.settled_s) == (0, 0, 0.0, 3.0)
+    assert (ended.figures.requests, ended.figures.settled_seconds) == (10, 1.0)
+    assert opened(course, timeline, 4.2, 20, "plan").index == 1
     assert course.phase == "spawning"
-    assert tick_of(course, 5.0, 10) == ("spawning", False)
-    closed = course.close(6.0)
-    assert closed is not None
-    assert (closed.figures.settled, closed.settled_s, closed.figures.throughput_rps) == (False, None, None)
+    assert tick_of(course, timeline, 5.0, 10) == ("spawning", False)
+    ended = closed(course, timeline, 6.0)
+    assert ended is not None
+    assert (ended.figures.settled, ended.settled_s, ended.figures.throughput_rps) == (False, None, None)
     assert course.close(7.0) is None
 
 
 def test_a_ramp_never_settles_and_has_bins() -> None:
-    course = Course()
-    course.open(0.0, 1, 1.0, "plan", ramp=True)
+    timeline = Timeline()
+    course = Course(timeline)
+    opened(course, timeline, 0.0, 1, "plan", ramp=True)
     course.spawned(0.1)
-    assert {tick_of(course, float(t), t)[1] for t in range(1, 9)} == {False}
-    closed = course.close(9.0)
-    assert closed is not None
-    assert closed.figures.goodput_rps is None
-    assert [each.users for each in closed.bins] == [float(n) for n in range(1, 9)]
-    assert sum(each.figures.requests for each in closed.bins) == 80
+    assert {tick_of(course, timeline, float(t), t)[1] for t in range(1, 9)} == {False}
+    ended = closed(course, timeline, 9.0)
+    assert ended is not None
+    assert ended.figures.goodput_rps is None
+    assert [each.users for each in ended.bins] == [float(n) for n in range(1, 9)]
+    assert sum(each.figures.requests for each in ended.bins) == 80
 
 
 def test_an_epoch_is_told_by_the_levels_that_open_in_it() -> None:
-    course = Course()
+    timeline = Timeline()
+    course = Course(timeline)
     epochs = [course.open(0.0, 1, 1.0, "user").epoch]
     course.epoch = 1
     epochs.append(course.open(1.0, 1, 1.0, "user").epoch)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from textual.app import App, ComposeResult
 
+from capexplorer.analysis import marking
+from capexplorer.analysis.markbook import MarkBook
 from capexplorer.model.events import (
     ClientFloor,
     EndpointTick,
@@ -21,6 +23,7 @@ from capexplorer.model.events import (
     Header,
     HostFacts,
     LevelClosed,
+    LevelFigures,
     LevelOpened,
     Mark,
     Note,
@@ -29,6 +32,7 @@ from capexplorer.model.events import (
     Target,
     TargetFacts,
 )
+from capexplorer.model.levels import RampFold
 from capexplorer.model.readings import GeneratorReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.look import Look
@@ -129,6 +133,58 @@ def explored() -> list[Event]:
     return [*events, note, mark]
 
 
+def judged(events: Sequence[Event]) -> list[Event]:
+    """The same with verdicts and marks as a run tells them: at each end of a level, and now and then while it is open."""
+    timeline, book = Timeline(), MarkBook()
+    told: list[Event] = []
+    for event in events:
+        told.append(event)
+        timeline.apply(event)
+        if isinstance(event, LevelClosed) or (isinstance(event, Sample) and event.settled and event.t_s % 3 == 0):
+            for found in _found(timeline, book, event.t_s):
+                told.append(found)
+                timeline.apply(found)
+    return told
+
+
+def _found(timeline: Timeline, book: MarkBook, t_s: float) -> list[Event]:
+    verdict = marking.verdict(timeline, timeline.levels[-1].opened.epoch)
+    if verdict is None:
+        return []
+    anew = book.verdict(verdict)
+    marks = [*marking.knees(verdict), *marking.recoveries(timeline, verdict)]
+    return [*([anew] if anew is not None else []), *book.update(marks, t_s, about=("knee", "latency_knee", "recovery"))]
+
+
+CLIMB = ((2, 20), (5, 20), (10, 20), (20, 20), (40, 20), (60, 20), (80, 20), (110, 20), (140, 20))
+
+
+def ramped() -> list[Event]:
+    """A shape that climbs for four minutes."""
+    service, fold = Service(), RampFold()
+    events: list[Event] = [header()]
+    opened = LevelOpened(t_s=0.0, index=0, users=120, spawn_rate=0.5, by="plan", ramp=True)
+    events.append(opened)
+    for second in range(240):
+        users = 1 + second // 2
+        tick = sample(second + 1.0, 0, users, users, "settled", *service.tick(users), 0, service.random)
+        fold.add(tick)
+        events.append(tick)
+    figures = Timeline(events).levels[-1].figures
+    return [*events, LevelClosed(t_s=240.0, index=0, users=120, started_s=0.0, figures=figures, bins=fold.bins())]
+
+
+def tabled() -> list[Event]:
+    """A table of levels, as `import` makes it: Gunther's SPEC SDM91 set."""
+    table = ((1, 64.9), (18, 995.9), (36, 1652.4), (72, 1853.2), (108, 1828.9), (144, 1775.0), (216, 1702.2))
+    events: list[Event] = [header()]
+    for index, (users, rps) in enumerate(table):
+        figures = LevelFigures(settled=True, counted=False, throughput_rps=rps, goodput_rps=rps, users_mean=users)
+        events.append(LevelOpened(t_s=float(index), index=index, users=users, spawn_rate=1.0, by="plan"))
+        events.append(LevelClosed(t_s=index + 1.0, index=index, users=users, started_s=float(index), figures=figures))
+    return events
+
+
 SESSIONS: dict[str, list[Event]] = {}
 
 
@@ -141,6 +197,15 @@ def sessions() -> dict[str, list[Event]]:
             restarted=session([(10, 30), (30, 30), (60, 30), (10, 30), (30, 30), (60, 40), (90, 30)], epochs=(3,)),
             calm=[sample(t + 1.0, 0, 5, 5, "settled", 25, 20.0, 0, random.Random(t)) for t in range(50)],
             nothing=[],
+            knee=judged(session(CLIMB)),
+            thin=judged(session(CLIMB[:2])),
+            high=judged(session(((80, 20), (100, 20), (120, 20)))),
+            straight=judged(session(CLIMB[:5])),
+            bend=judged(session(CLIMB[:6])),
+            recovery=judged(session((*CLIMB[:8], (60, 20), (20, 20)), failing_from=100)),
+            two=judged(session((*CLIMB, *CLIMB[:7]), epochs=(9,))),
+            ramp=judged(ramped()),
+            table=judged(tabled()),
         )
     return SESSIONS
 

@@ -12,10 +12,15 @@ from dataclasses import dataclass
 from ...errors import InputError
 from ...model.events import ClientFloor, Mark
 from ...model.timeline import Level, Timeline
+from ...model.verdicts import KneeVerdict
+from ..rows import recovery_levels
 from .difference import Difference, difference, floor_difference
 from .environment import Differing, Made, conditions, subject
 from .estimates import Estimate, level_estimates, pooled
 from .figures import LATENCIES, LEVEL_FIGURES
+
+Z90 = 1.645
+"""Half of a 90% interval, which a knee's is, in standard errors."""
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -56,6 +61,10 @@ class Curve:
     """Counts that were tried and never settled."""
     knee: dict[str, Estimate]
     """`knee` and `capacity` where a knee was marked."""
+    knee_users: tuple[float, float] | None
+    """Its 90% interval."""
+    verdict: KneeVerdict | None
+    """What the detector said, a knee or not; None where it never looked."""
     floors: dict[str, ClientFloor]
     made: Made
 
@@ -153,15 +162,19 @@ def _curve(letter: str, session: Session, epoch: int) -> Curve:
         points=points,
         unsettled=tuple(sorted({level.users for level in levels} - {point.users for point in points})),
         knee=_knee(timeline, epoch),
+        knee_users=_knee_users(timeline, epoch),
+        verdict=timeline.verdicts[epoch].capacity.knee if epoch in timeline.verdicts else None,
         floors=dict(header.client_floor_ms),
         made=Made(header, _params(timeline, epoch)),
     )
 
 
 def _points(levels: Sequence[Level], timeline: Timeline) -> tuple[CurvePoint, ...]:
+    """Levels on the way down from overload are left out: they tell of recovery, not of that load."""
     found: dict[int, list[dict[str, Estimate]]] = {}
+    recovery = recovery_levels(timeline)
     for level in levels:
-        if level.figures.settled and not level.opened.ramp:
+        if level.figures.settled and not level.opened.ramp and level.opened.index not in recovery:
             found.setdefault(level.users, []).append(level_estimates(level, timeline))
     return tuple(
         CurvePoint(
@@ -182,26 +195,26 @@ def _params(timeline: Timeline, epoch: int) -> dict[str, str | int | float | boo
     return found
 
 
-def _knee(timeline: Timeline, epoch: int) -> dict[str, Estimate]:
-    """Of the newest mark of kind knee. Bends and knees at or below are none."""
+def _knee_mark(timeline: Timeline, epoch: int) -> Mark | None:
+    """The newest mark of kind knee. Bends and knees at or below are none."""
     current = [mark for mark in timeline.marks.values() if mark.epoch == epoch and mark.state != "retracted"]
-    marks = [mark for mark in current if mark.kind == "knee"]
-    if not marks or marks[-1].users is None:
+    return next((mark for mark in reversed(current) if mark.kind == "knee" and mark.users is not None), None)
+
+
+def _knee(timeline: Timeline, epoch: int) -> dict[str, Estimate]:
+    mark, interval = _knee_mark(timeline, epoch), _knee_users(timeline, epoch)
+    if mark is None:
         return {}
-    mark = marks[-1]
     return {
-        "knee": Estimate(mark.users, _interval_error(mark, "users_low", "users_high")),
-        "capacity": Estimate(
-            _number(mark, "capacity_rps"),
-            _number(mark, "capacity_se_rps") or _interval_error(mark, "capacity_low_rps", "capacity_high_rps"),
-        ),
+        "knee": Estimate(mark.users, None if interval is None else (interval[1] - interval[0]) / (2 * Z90)),
+        "capacity": Estimate(_number(mark, "capacity_rps"), _number(mark, "capacity_se_rps")),
     }
 
 
-def _interval_error(mark: Mark, low: str, high: str) -> float | None:
-    """Half of a 95% interval is 1.96 standard errors."""
-    least, most = _number(mark, low), _number(mark, high)
-    return None if least is None or most is None else (most - least) / (2 * 1.96)
+def _knee_users(timeline: Timeline, epoch: int) -> tuple[float, float] | None:
+    mark = _knee_mark(timeline, epoch)
+    low, high = (None, None) if mark is None else (_number(mark, "users_low"), _number(mark, "users_high"))
+    return None if low is None or high is None else (low, high)
 
 
 def _number(mark: Mark, name: str) -> float | None:

@@ -34,11 +34,16 @@ def capacity(curves: Sequence[Curve]) -> str:
     points = [_points(curve, "goodput") for curve in curves]
     knees = [(curve, curve.knee["knee"].value) for curve in curves if curve.knee]
     panel = _panel(points, [users for _, users in knees if users is not None])
-    parts = list(panel.axes("goodput, finished work a second", "users"))
+    parts, placed = list(panel.axes("goodput, finished work a second", "users")), list[float]()
     for curve, users in knees:
+        if curve.knee_users is not None:
+            low, high = (panel.x(min(max(each, 0.0), panel.x_most)) for each in curve.knee_users)
+            parts.append(svg.rectangle("band", low, panel.top, max(high - low, 1.0), panel.height))
         if users is not None:
             parts.append(svg.line("knee", (panel.x(users), panel.top), (panel.x(users), panel.bottom)))
-            parts.append(svg.text(panel.x(users) + 4, panel.top + 12, f"knee of {curve.letter}", kind="alarm"))
+            foot = panel.bottom - 8 - 15 * len(placed)
+            parts.append(svg.text(panel.x(users) + 4, foot, f"knee of {curve.letter}", kind="alarm"))
+            placed.append(users)
     return _picture("Goodput against users", [*parts, *_drawn(panel, curves, points)], curves)
 
 

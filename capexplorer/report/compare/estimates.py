@@ -87,14 +87,7 @@ def _histogram(level: Level) -> LatencyHistogram:
 
 def _settled_ticks(level: Level, timeline: Timeline) -> list[int]:
     """Column indices of its settled seconds; none in a session that was imported from a table."""
-    index, levels, settled = level.opened.index, timeline.columns["level"], timeline.columns["settled"]
-    ticks = []
-    for tick in range(level.first_index, len(timeline)):
-        if levels[tick] > index:
-            break
-        if levels[tick] == index and settled[tick]:
-            ticks.append(tick)
-    return ticks
+    return timeline.seconds_of(level)
 
 
 def _batch_error(timeline: Timeline, ticks: Sequence[int], numerator: str, denominator: str) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...analysis import wording as verdicts
 from .comparison import Comparison, Curve, MatchedLevel, Pair
 from .difference import Difference
 from .environment import Differing
@@ -112,11 +113,14 @@ def floors(one: Curve) -> str:
 
 
 def knee(one: Curve) -> str:
-    """`60 users, 118.4/s`, or that none was marked."""
+    """`60 [55–65] users, 118.4 ± 2.4/s` (a 90% interval, a standard error), or what was found instead."""
     if not one.knee:
-        return "none marked"
-    capacity = one.knee["capacity"].value
-    return f"{value('knee', one.knee['knee'].value)} users" + ("" if capacity is None else f", {value('capacity', capacity)}/s")
+        return "none marked" if one.verdict is None else verdicts.knee(one.verdict)
+    interval = "" if one.knee_users is None else " [" + "–".join(f"{users:.0f}" for users in one.knee_users) + "]"
+    capacity = one.knee["capacity"]
+    error = "" if capacity.se is None else f" ± {value('capacity', capacity.se)}"
+    told = "" if capacity.value is None else f", {value('capacity', capacity.value)}{error}/s"
+    return f"{value('knee', one.knee['knee'].value)}{interval} users{told}"
 
 
 def warnings(comparison: Comparison) -> list[str]:
@@ -230,7 +234,13 @@ def _knees(pair: Pair) -> str:
     moved = pair.knee[0]
     if moved.judgement == "not_measured":
         has = [one.letter for one in (pair.before, pair.after) if one.knee]
-        return f"and only {has[0]} has a knee" if has else ""
+        return f"and only {has[0]} has a knee{_instead(pair)}" if has else ""
     return f"and the knee is at {value('knee', moved.after.value)} instead of {value('knee', moved.before.value)} users " + (
         f"({ratio(moved)}, {judgement(moved)})"
     )
+
+
+def _instead(pair: Pair) -> str:
+    """` (B: no knee up to 60 users)`: where the detector looked and found none."""
+    without = next((one for one in (pair.before, pair.after) if not one.knee and one.verdict is not None), None)
+    return "" if without is None or without.verdict is None else f" ({without.letter}: {verdicts.knee(without.verdict)})"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
 from ...analysis import wording
-from ...model.events import Command, Mark, Note, Target
+from ...model.events import Command, Mark, MarkKind, Note, Target
 from ...model.timeline import Timeline
 from ..look import Look, Palette
 from ..render import text
@@ -23,6 +24,9 @@ ENTRIES = 500
 BURST_S = 1.5
 """Steps typed within this become one entry: the last."""
 
+MOVING: tuple[MarkKind, ...] = ("knee", "at_or_below", "bend", "latency_knee")
+"""Kinds whose marks move as evidence grows."""
+
 _TIME_CELLS, _GLYPH_CELLS = 9, 2
 """`23:59:59`, and a space."""
 
@@ -35,25 +39,57 @@ class JournalPane(ScrollingPane):
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """The newest entries at the end, older ones by scrolling."""
-        lines = [strip for entry in told(timeline.journal) for strip in entry_lines(entry, look.palette, size.width)]
+        lines = [strip for each in told(timeline.journal) for strip in entry_lines(each, look.palette, size.width)]
         if not lines:
             return [text.line([("  nothing yet", Style(color=look.palette.muted))], size.width)]
         first, last = self.window(len(lines), size.height)
         return lines[first:last]
 
 
-def told(journal: Sequence[Entry]) -> list[Entry]:
-    """The entries worth a line: a note stands for its command, the last of a burst of steps for all."""
-    kept: list[Entry] = []
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An entry worth a line, and what it says."""
+
+    entry: Entry
+    said: str
+    revises: bool = False
+    """A mark that was told before and has moved since."""
+
+    @property
+    def key(self) -> str | None:
+        """Of a mark."""
+        return self.entry.key if isinstance(self.entry, Mark) else None
+
+
+def told(journal: Sequence[Entry]) -> list[Told]:
+    """A note stands for its command, the last of a burst of steps for all, and of a knee that moves the first and the latest
+    revision for those between.
+    """
+    kept: list[Told] = []
+    latest: dict[str, Mark] = {}
     for entry in journal[-ENTRIES:]:
         if isinstance(entry, Command) and entry.name == "note":
             continue
-        if isinstance(entry, Mark) and entry.state == "updated":
+        if isinstance(entry, Mark):
+            kept = _with_mark(kept, latest.get(entry.key), entry)
+            latest[entry.key] = entry
             continue
-        if kept and _continues(kept[-1], entry):
+        if kept and _continues(kept[-1].entry, entry):
             kept.pop()
-        kept.append(entry)
+        kept.append(Told(entry, wording.journal(entry)))
     return kept
+
+
+def _with_mark(kept: list[Told], before: Mark | None, mark: Mark) -> list[Told]:
+    """What is of another kind, back or gone is told in full; what has moved takes the place of where it moved to before."""
+    if before is None or before.kind != mark.kind or "retracted" in (before.state, mark.state):
+        return [*kept, Told(mark, wording.journal_mark(mark))]
+    if mark.kind not in MOVING:
+        return kept if mark.state == "updated" else [*kept, Told(mark, wording.journal_mark(mark))]
+    rest = [each for each in kept if not (each.revises and each.key == mark.key)]
+    first = next((each.entry for each in reversed(rest) if isinstance(each.entry, Mark) and each.key == mark.key), None)
+    said = wording.revised(mark)
+    return rest if first is not None and wording.revised(first) == said else [*rest, Told(mark, said, revises=True)]
 
 
 def _continues(before: Entry, entry: Entry) -> bool:
@@ -62,11 +98,12 @@ def _continues(before: Entry, entry: Entry) -> bool:
     return before.name == entry.name and entry.name in ("users", "step") and entry.t_s - before.t_s < BURST_S
 
 
-def entry_lines(entry: Entry, palette: Palette, width: int) -> list[Strip]:
+def entry_lines(each: Told, palette: Palette, width: int) -> list[Strip]:
     """One entry, wrapped under its own text."""
+    entry = each.entry
     glyph, style = glyph_of(entry, palette)
     indent = _TIME_CELLS + _GLYPH_CELLS
-    wrapped = text.wrap(text.safe(wording.journal(entry)), width - indent)
+    wrapped = text.wrap(text.safe(each.said), width - indent)
     time = text.pad(text.clock(entry.t_s), _TIME_CELLS - 1, right=True) + " "
     body = Style(color=palette.text) if isinstance(entry, Note) else style
     first = text.line([(time, Style(color=palette.muted)), (f"{glyph} ", style), (wrapped[0], body)], width)

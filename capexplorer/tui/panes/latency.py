@@ -45,7 +45,7 @@ class LatencyPane(Pane):
                 Series(times, shown.column("p50_ms"), palette.primary, gap=shown.gap_s),
                 Series(times, shown.column("p99_ms"), palette.accent, Pattern.DOTTED, gap=shown.gap_s),
             ),
-            boundaries=boundaries(shown),
+            boundaries=boundaries(shown, look.palette),
             tags=tags(shown, palette, words=look.large),
             aside=aside,
             measured=measured,

@@ -26,6 +26,8 @@ from .pane import Pane
 
 PORTS_WARNING_RATIO = 0.8
 PORTS_WARNING_S = 120.0
+PORTS_TOLD_S = 600.0
+"""Beyond this, growth is the last step's connections, not a burn that would go on."""
 BUSY_RATIO = 0.9
 """A core, or the host, this busy has no room left: yellow."""
 
@@ -181,7 +183,7 @@ def port_rows(ports: PortsReading, history: _History, palette: Palette) -> Itera
     soon = ports.exhausted_in_s is not None and ports.exhausted_in_s < PORTS_WARNING_S
     warned = soon or (share is not None and share > PORTS_WARNING_RATIO)
     details = [text.percent(share)]
-    if ports.exhausted_in_s is not None:
+    if ports.exhausted_in_s is not None and ports.exhausted_in_s < PORTS_TOLD_S:
         details.insert(0, f"full in {text.span(ports.exhausted_in_s)}")
     if ports.burn_rate_per_s:
         details.append(f"{_signed(ports.burn_rate_per_s)}/s")

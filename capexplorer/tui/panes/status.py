@@ -83,9 +83,10 @@ class StatusArea(Widget):
 def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
     """All lines, each `width` cells; what matters least is left out where it is narrow, nothing is cut."""
     alarmed = Style(color=palette.background, bgcolor=palette.error, bold=True)
+    right = answers(view, palette, width) or trust(timeline, palette)
     return [
         spread([*what(timeline, palette), *users(timeline, view, palette)], width),
-        spread([*level(timeline, view, palette), *(answers(view, palette, width) or trust(timeline, palette))], width),
+        spread([*level(timeline, view, palette), *knee(timeline, palette), *right], width),
         *(text.line([(text.pad(alarm, width), alarmed)], width) for alarm in alarms(timeline, view)),
     ]
 
@@ -97,13 +98,16 @@ class Group:
     pieces: tuple[Piece, ...]
     rank: int = 0
     right: bool = False
+    shorter: Group | None = None
+    """What stands there instead when they go."""
 
 
 def spread(groups: Sequence[Group], width: int) -> Strip:
     """Groups at the left and at the right edge of a line."""
     kept = list(groups)
     while _cells(kept) > width and (worst := max(kept, key=lambda group: group.rank)).rank > 0:
-        kept.remove(worst)
+        index = kept.index(worst)
+        kept[index : index + 1] = [worst.shorter] if worst.shorter is not None else []
     blank = max(len(_GAP), width - _cells(kept) + len(_GAP))
     left = _joined([group for group in kept if not group.right])
     return text.line([*left, (" " * blank, Style()), *_joined([group for group in kept if group.right])], width)
@@ -170,6 +174,23 @@ def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     return groups
 
 
+def knee(timeline: Timeline, palette: Palette) -> list[Group]:
+    """`knee 47 [43–52] at 122/s, queueing, provisional`; where it is narrow less of it, at last nothing."""
+    current = timeline.level
+    verdict = timeline.verdicts.get(current.opened.epoch) if current is not None else None
+    found = verdict.capacity.knee if verdict is not None else None
+    if found is None:
+        return []
+    marked = found.kind in ("knee", "at_or_below")
+    style = Style(color=palette.text if marked else palette.muted, bold=marked)
+    said = wording.knee(found)
+    forms = [said + (", provisional" if found.kind == "knee" and found.provisional else ""), said, wording.short_knee(found)]
+    group = None
+    for rank, form in enumerate(reversed(list(dict.fromkeys(forms))), start=1):
+        group = Group(((form, style),), rank=min(rank, 2), shorter=group)
+    return [group] if group is not None else []
+
+
 def phase(timeline: Timeline, palette: Palette) -> Piece:
     """`spawning 12 of 50`, `stopping 30 of 50`, `settling 3 s`, `settled 12 s`."""
     current, last = timeline.level, timeline.last
@@ -179,7 +200,7 @@ def phase(timeline: Timeline, palette: Palette) -> Piece:
             return f"stopping {last.users - current.users:,} of {last.users:,}", Style(color=palette.warning)
         return f"spawning{of}", Style(color=palette.warning)
     if timeline.phase == "settling":
-        return f"settling {text.span(last.t_s - current.opened.t_s)}", Style(color=palette.warning)
+        return f"settling {text.span(last.t_s - current.started_s)}", Style(color=palette.warning)
     since_s = current.settled_s
     return f"settled {text.span(last.t_s - since_s) if since_s is not None else ''}".rstrip(), Style(color=palette.success)
 

@@ -40,7 +40,7 @@ class ThroughputPane(Pane):
             right=count_axis(USERS_HEADROOM * max(shown.highest("users"), *steps[1], 0.0), most),
             legend=_legend(shown, look.palette),
             series=_series(shown, steps, look.palette),
-            boundaries=boundaries(shown),
+            boundaries=boundaries(shown, look.palette),
             tags=tags(shown, look.palette, words=look.large),
             aside=aside,
             measured=measured,

@@ -55,6 +55,18 @@ class Boundary:
 
     x: float
     label: str = ""
+    color: str = ""
+    """Faint unless given; a finding's, whose label looks for room further down too."""
+    solid: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A span of x, hatched so that it reads without colour."""
+
+    low: float
+    high: float
+    color: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +87,12 @@ class Chart:
     y: Axis
     right: Axis | None = None
     legend: tuple[Legend, ...] = ()
+    notes: tuple[tuple[Legend, ...], ...] = ()
+    """Further lines under the legend: the first as many as there is room for."""
     series: tuple[Series, ...] = ()
     """Later ones over earlier ones."""
     points: tuple[Point, ...] = ()
+    bands: tuple[Band, ...] = ()
     boundaries: tuple[Boundary, ...] = ()
     tags: tuple[Tag, ...] = ()
     aside: tuple[tuple[float, float], ...] = ()
@@ -101,7 +116,7 @@ class Layout:
 
 def layout(chart: Chart, size: Size) -> Layout:
     """Share out `size`; the plot keeps at least one cell."""
-    legend = 1 if size.height >= 3 and chart.legend else 0
+    legend = (1 if size.height >= 3 and chart.legend else 0) + min(len(chart.notes), note_rows(size.height))
     labels = 1 if size.height >= 5 else 0
     axis_line = 1 if size.height >= MIN_AXIS_LINE_ROWS else 0
     left = right = 0
@@ -110,6 +125,11 @@ def layout(chart: Chart, size: Size) -> Layout:
         right = max((len(label) for _, label in chart.right.ticks), default=0) + 1 if chart.right else 0
     rows = max(size.height - legend - labels - axis_line, 1)
     return Layout(legend, left, right, max(size.width - left - right, 1), rows, axis_line, labels)
+
+
+def note_rows(height: int) -> int:
+    """Most lines of notes: none on 9 lines, 1 on 10, 3 on 16."""
+    return max((height - 7) // 3, 0)
 
 
 def plot_rows(height: int) -> int:

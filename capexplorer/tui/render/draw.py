@@ -29,7 +29,8 @@ def draw_chart(chart: Chart, palette: Palette, size: Size) -> list[Strip]:
         return []
     place = layout(chart, size)
     raster = draw_plot(chart, palette, place.columns, place.rows)
-    strips = [Strip(legend_segments(chart.legend, palette, size.width))] if place.legend else []
+    told = [chart.legend, *chart.notes] if chart.legend else list(chart.notes)
+    strips = [Strip(legend_segments(legend, palette, size.width)) for legend in told[: place.legend]]
     strips += _plot_strips(raster, chart, palette, place)
     if place.axis_line:
         strips.append(Strip(_axis_line(chart, palette, place)))
@@ -92,13 +93,20 @@ def _axis_line(chart: Chart, palette: Palette, place: Layout) -> list[Segment]:
 
 
 def _write_tags(raster: Raster, chart: Chart, columns: int) -> None:
+    """Words stand behind their glyph, or where the next one is in the way, before it."""
     placed = [(column, tag) for tag in chart.tags if (column := _column(chart.x, tag.x, columns)) is not None]
+    free = 0
     for index, (column, tag) in enumerate(placed):
         ink = raster.ink(style(tag.color, bold=True))
         raster.text(column, 0, tag.glyph, ink, over=True)
         following = placed[index + 1][0] if index + 1 < len(placed) else columns
-        if tag.word and column + 1 + len(tag.word) < following:
+        if column + 1 + len(tag.word) < following:
             raster.text(column + 1, 0, tag.word, ink, over=True)
+            free = column + len(tag.word) + 2
+        else:
+            if column - len(tag.word) >= free:
+                raster.text(column - len(tag.word), 0, tag.word, ink, over=True)
+            free = column + 2
 
 
 def _x_labels(chart: Chart, palette: Palette, place: Layout) -> list[Segment]:

@@ -29,6 +29,8 @@ class Legend:
     """Name when there is little room."""
     quiet: bool = False
     """The value rests on too few requests: grey."""
+    strong: bool = False
+    """The name is what matters."""
     width: int = 5
     """Values are right-aligned in as many cells, so that what stands behind them stays where it is."""
 
@@ -53,7 +55,7 @@ def legend_segments(legends: Sequence[Legend], palette: Palette, width: int) -> 
             segments.append(Segment(_BETWEEN))
         segments += [
             Segment(key, Style(color=legend.color, bold=True)),
-            Segment(name, quiet),
+            Segment(name, Style(color=palette.text, bold=True) if legend.strong else quiet),
             Segment(value, quiet if legend.quiet else Style(color=palette.text)),
         ]
     return segments

@@ -6,10 +6,16 @@ import math
 
 from ..look import Palette
 from .axis import Axis
-from .chart import Chart, Point, Series
+from .chart import Band, Boundary, Chart, Point, Series
 from .ink import blend, style
 from .raster import DOTS_X, DOTS_Y, Raster
 from .reduce import pieces
+
+HATCH = 4
+"""Dots from one line of a band to the next."""
+
+LABEL_ROWS = 3
+"""Rows from the top in which a finding's label looks for room."""
 
 
 def draw_plot(chart: Chart, palette: Palette, columns: int, rows: int) -> Raster:
@@ -40,13 +46,26 @@ def _draw_behind(raster: Raster, chart: Chart, palette: Palette) -> None:
         if row is not None:
             for across in range(0, raster.width, 4):
                 raster.span(across, row, row, grid)
-    faint = raster.ink(style(palette.faint))
+    for band in chart.bands:
+        _hatch(raster, chart.x, band, raster.ink(style(blend(band.color, palette.background, 0.45))))
     for boundary in chart.boundaries:
         x = _dot_x(raster, chart.x, boundary.x)
         if x is not None:
-            for dot in range(0, raster.height, 2):
-                raster.span(x, dot, dot, faint)
+            ink = raster.ink(style(boundary.color or palette.faint))
+            for dot in range(0, raster.height, 1 if boundary.solid else 2):
+                raster.span(x, dot, dot, ink)
     raster.lay_behind()
+
+
+def _hatch(raster: Raster, axis: Axis, band: Band, ink: int) -> None:
+    """Slanted, every fourth dot; at least two columns of dots wide."""
+    ends = axis.fraction(band.low), axis.fraction(band.high)
+    if any(map(math.isnan, ends)) or ends[0] > 1 or ends[1] < 0:
+        return
+    first, last = (round(min(max(end, 0.0), 1.0) * (raster.width - 1)) for end in ends)
+    for x in range(first, max(last, first + 1) + 1):
+        for y in range(-x % HATCH, raster.height, HATCH):
+            raster.span(x, y, y, ink)
 
 
 def _draw_series(raster: Raster, chart: Chart, series: Series) -> None:
@@ -96,12 +115,22 @@ def _label_point(raster: Raster, point: Point, column: int, row: int) -> None:
 
 def _draw_boundary_labels(raster: Raster, chart: Chart, palette: Palette) -> None:
     ink = raster.ink(style(palette.muted))
-    dots = [(_dot_x(raster, chart.x, boundary.x), boundary.label) for boundary in chart.boundaries]
-    placed = [(dot // DOTS_X, label) for dot, label in dots if dot is not None]
-    for index, (column, label) in enumerate(placed):
+    dots = [(_dot_x(raster, chart.x, boundary.x), boundary) for boundary in chart.boundaries]
+    placed = [(dot // DOTS_X, boundary) for dot, boundary in dots if dot is not None]
+    for index, (column, boundary) in enumerate(placed):
         following = placed[index + 1][0] if index + 1 < len(placed) else raster.columns
-        if label and column + 1 + len(label) < following:
-            raster.text(column + 1, 0, label, ink)
+        if boundary.color:
+            _label_finding(raster, column, boundary)
+        elif boundary.label and column + 1 + len(boundary.label) < following:
+            raster.text(column + 1, 0, boundary.label, ink)
+
+
+def _label_finding(raster: Raster, column: int, boundary: Boundary) -> None:
+    ink = raster.ink(style(boundary.color, bold=True))
+    for row in range(LABEL_ROWS):
+        for x in (column + 1, column - len(boundary.label)):
+            if raster.text(x, row, boundary.label, ink):
+                return
 
 
 def _dot_x(raster: Raster, axis: Axis, x: float) -> int | None:

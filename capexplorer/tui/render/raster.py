@@ -37,6 +37,8 @@ class Shape(Enum):
     FILLED = ("###", "###", "###")
     HOLLOW = ("###", "# #", "###")
     CROSS = (" # ", "###", " # ")
+    SALTIRE = ("# #", " # ", "# #")
+    RING = (" # ", "# #", " # ")
 
 
 class Raster:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from ...model.events import Command, Mark, MarkKind, Note, Target
 from ...model.timeline import Timeline
+from ...model.verdicts import CapacityVerdict
+from ...report.findings import marked_s
 from ..look import Palette
 from .axis import page
 from .chart import Boundary, Tag
@@ -25,16 +27,19 @@ GAP_TICKS = 2.5
 
 MARK_TAGS: dict[MarkKind, tuple[str, str]] = {
     "knee": ("◆", "knee"),
-    "at_or_below": ("◆", "knee"),
+    "at_or_below": ("◆", "knee ≤"),
     "bend": ("◇", "bend"),
     "latency_knee": ("◆", "latency knee"),
     "cause": ("×", "cause"),
     "bottleneck": ("■", "bottleneck"),
     "leak": ("↗", "leak"),
     "shift": ("↓", "shift"),
-    "recovery": ("↑", "recovery"),
+    "recovery": ("↺", "recovery"),
     "stop_rule": ("■", "stop"),
 }
+
+_AT_USERS = ("knee", "at_or_below", "bend", "latency_knee")
+"""Kinds whose user count is told beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +92,14 @@ def page_at(timeline: Timeline, cursor: int, window_s: float | None) -> TimePage
     return TimePage(timeline, start_s, end_s, max(bisect_left(times, start_s) - 1, 0), cursor + 1)
 
 
-def boundaries(shown: TimePage) -> tuple[Boundary, ...]:
-    """One a level that opened on this page, with its user count."""
+def boundaries(shown: TimePage, palette: Palette) -> tuple[Boundary, ...]:
+    """One a level that began on this page, with its user count; a level that a shift split off has a full line, in colour."""
+    levels = [level for level in shown.timeline.levels if shown.start_s <= level.started_s <= shown.now_s]
     return tuple(
-        Boundary(level.opened.t_s, str(level.users))
-        for level in shown.timeline.levels
-        if shown.start_s <= level.opened.t_s <= shown.now_s
+        Boundary(level.started_s, "", palette.warning, solid=True)
+        if level.opened.by == "shift"
+        else Boundary(level.started_s, str(level.users))
+        for level in levels
     )
 
 
@@ -100,8 +107,8 @@ def staircase(shown: TimePage) -> tuple[array[float], array[float]]:
     """Users wanted as (times, counts), each held until the next, up to now."""
     times, counts = array("d"), array("d")
     for level in shown.timeline.levels:
-        if level.opened.t_s <= shown.now_s:
-            times.append(max(level.opened.t_s, shown.start_s))
+        if level.started_s <= shown.now_s:
+            times.append(max(level.started_s, shown.start_s))
             counts.append(level.users)
     before_page = max(bisect_right(times, shown.start_s) - 1, 0)
     times, counts = times[before_page:], counts[before_page:]
@@ -122,21 +129,37 @@ def phases(shown: TimePage) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
 
 
 def tags(shown: TimePage, palette: Palette, *, words: bool) -> tuple[Tag, ...]:
-    """Marks, notes and the target's life on this page, in order of time."""
-    journal = [entry for entry in shown.timeline.journal if shown.start_s <= entry.t_s <= shown.now_s]
-    found = [tag for entry in journal if (tag := _tag(entry, shown.timeline, palette)) is not None]
-    ordered = sorted(found, key=lambda tag: tag.x)
-    return tuple(tag if words else Tag(tag.x, tag.glyph, tag.color) for tag in ordered)
+    """Marks as they stand now, notes and the target's life on this page, in order of time. Marks keep their words in any case."""
+    found = [_mark_tag(mark, t_s, _users(mark, shown.timeline), palette) for mark, t_s in _marks(shown.timeline)]
+    lives = [tag for entry in shown.timeline.journal if (tag := _tag(entry, palette)) is not None]
+    found += lives if words else [Tag(tag.x, tag.glyph, tag.color) for tag in lives]
+    return tuple(sorted((tag for tag in found if shown.start_s <= tag.x <= shown.now_s), key=lambda tag: tag.x))
 
 
-def _tag(entry: Mark | Note | Target | Command, timeline: Timeline, palette: Palette) -> Tag | None:
+def _marks(timeline: Timeline) -> list[tuple[Mark, float]]:
+    since_s = marked_s(timeline)
+    return [(mark, since_s.get(key, mark.t_s)) for key, mark in timeline.marks.items() if mark.state != "retracted"]
+
+
+def _users(mark: Mark, timeline: Timeline) -> float | None:
+    """Where a knee stands now: its mark is told anew only when it has moved far enough."""
+    verdict = timeline.verdicts.get(mark.epoch)
+    capacity = verdict.capacity if verdict is not None else CapacityVerdict()
+    latest = next((each for each in (capacity.knee, capacity.latency_knee) if each is not None and each.kind == mark.kind), None)
+    return mark.users if latest is None else latest.users
+
+
+def _mark_tag(mark: Mark, t_s: float, users: float | None, palette: Palette) -> Tag:
+    glyph, word = MARK_TAGS.get(mark.kind, ("■", ""))
+    if mark.kind == "shift" and mark.id.endswith("_rose"):
+        glyph = "↑"
+    if mark.kind in _AT_USERS and users is not None:
+        word = f"{word} {users:.0f}"
+    return Tag(t_s, glyph, _severity_color(mark, palette), word)
+
+
+def _tag(entry: Mark | Note | Target | Command, palette: Palette) -> Tag | None:
     match entry:
-        case Mark():
-            current = timeline.marks.get(entry.key)
-            if entry.revision > 1 or (current is not None and current.state == "retracted"):
-                return None
-            glyph, word = MARK_TAGS.get(entry.kind, ("■", ""))
-            return Tag(entry.t_s, glyph, _severity_color(entry, palette), word)
         case Note():
             return Tag(entry.t_s, "▲", palette.text, "note")
         case Target(state="died" | "failed"):

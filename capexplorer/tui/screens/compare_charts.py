@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -12,7 +13,7 @@ from ...report.compare.comparison import Comparison, Curve
 from ...report.compare.estimates import Estimate
 from ..look import Palette
 from ..render.axis import Axis, count_axis, figure, linear_axis, log_axis
-from ..render.chart import Boundary, Chart, Point, Series, y_ticks
+from ..render.chart import Band, Boundary, Chart, Point, Series, y_ticks
 from ..render.draw import draw_chart, message
 from ..render.legend import Legend
 from ..render.raster import Pattern, Shape
@@ -31,16 +32,18 @@ def colors(palette: Palette) -> tuple[str, ...]:
 
 
 def capacity(comparison: Comparison, palette: Palette, size: Size) -> list[Strip]:
-    """Goodput against users with 95% error bars, knees as vertical lines."""
+    """Goodput against users with 95% error bars, knees as vertical lines with their intervals."""
     points = [_points(curve, "goodput") for curve in comparison.curves]
     if not any(points):
         return message("no settled level in any of them", palette, size)
     knees = [(curve.letter, curve.knee["knee"].value) for curve in comparison.curves if curve.knee]
-    marked = tuple(Boundary(users, f"knee {letter}") for letter, users in knees if users is not None)
+    tints = dict(zip((curve.letter for curve in comparison.curves), itertools.cycle(colors(palette)), strict=False))
+    marked = tuple(Boundary(users, f"knee {letter}", tints[letter], solid=True) for letter, users in knees if users is not None)
+    bands = tuple(Band(*curve.knee_users, tints[curve.letter]) for curve in comparison.curves if curve.knee_users is not None)
     highest = max(_top(one) for each in points for _, one in each)
     users = _users_axis(points, [boundary.x for boundary in marked], size)
     axis = linear_axis(highest, y_ticks(size.height))
-    return draw_chart(_chart(comparison, points, users, axis, palette, size, marked), palette, size)
+    return draw_chart(_chart(comparison, points, users, axis, palette, size, marked, bands), palette, size)
 
 
 def latency(comparison: Comparison, palette: Palette, size: Size, *, log: bool = False) -> list[Strip]:
@@ -80,6 +83,7 @@ def _chart(
     palette: Palette,
     size: Size,
     boundaries: tuple[Boundary, ...] = (),
+    bands: tuple[Band, ...] = (),
 ) -> Chart:
     series, drawn, legend = [], [], []
     for index, (curve, each) in enumerate(zip(comparison.curves, points, strict=True)):
@@ -89,7 +93,15 @@ def _chart(
         drawn += [_point(users, one, shape, color) for users, one in each]
         value = figure(max(ys, default=None))
         legend.append(Legend(f"{key} {curve.letter}", "at most", value, color, width=len(value)))
-    return Chart(x=users, y=y, legend=tuple(legend), series=tuple(series), points=tuple(drawn), boundaries=boundaries)
+    return Chart(
+        x=users,
+        y=y,
+        legend=tuple(legend),
+        series=tuple(series),
+        points=tuple(drawn),
+        bands=bands,
+        boundaries=boundaries,
+    )
 
 
 def _point(users: int, one: Estimate, shape: Shape, color: str) -> Point:

@@ -35,6 +35,16 @@ MEANINGS = (
         "is how late a 10 ms timer in the load thread's loop comes: the error bar on every latency shown. "
         "The client's floor is what the client class alone costs.",
     ),
+    (
+        "Knee",
+        "is the user count at which the low-load line (dotted) meets the capacity line (dashed), its 90% interval hatched. "
+        "A bend is not one yet. It is provisional until a minute at about 70% of it and a return to the first level agree.",
+    ),
+    (
+        "USL fit",
+        "is a picture of contention (σ) and coherency (κ), with its peak, which is not the knee. Grey while it may not stand.",
+    ),
+    ("→", "tells which levels would sharpen the verdict."),
     ("CPU", "is in cores: 1.00 is one core busy."),
     ("Goodput", "is finished work: successful requests, unless the profile names what counts."),
 )

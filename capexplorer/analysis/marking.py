@@ -1,0 +1,248 @@
+"""From a timeline to what is marked of capacity: verdicts an epoch, and the marks that they become.
+
+Pure and without memory: the same timeline gives the same marks, live and over a saved session. When a mark was first known, and
+whether a change is worth telling, `markbook` knows. Sentences are in `wording` alone.
+
+`no_knee` is a verdict, never a mark: summary and screen tell it. A bend that becomes a knee is one mark, `knee:epoch0`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, Literal
+
+from ..model.events import Mark, Verdict
+from ..model.timeline import Level, Timeline
+from ..model.verdicts import KneeVerdict, Recovery, SloVerdict
+from . import wording
+from .generator import is_saturated
+from .ladder import LadderLevel, ladder_of
+from .recovery import analyse, recovery_of, split
+from .slo import Name, capacity_at
+from .splitting import missed_shifts, series
+
+OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
+
+SECONDS_LEAST = 5.5
+"""Of a level that is open: before six batches have an error, its figures are guesses."""
+
+
+def epochs(timeline: Timeline) -> list[int]:
+    """Those with levels, ascending."""
+    return sorted({level.opened.epoch for level in timeline.levels})
+
+
+def ladder(timeline: Timeline, epoch: int, levels: Sequence[Level] | None = None) -> tuple[LadderLevel, ...]:
+    """An epoch's settled levels in the order they ran, those of `levels` alone if given."""
+    header, chosen = timeline.header, timeline.levels if levels is None else levels
+    usable = [level for level in chosen if level.opened.epoch == epoch and _tells(level)]
+    saturated = {level.opened.index: is_saturated(level.figures) for level in usable if level.figures.settled}
+    return ladder_of(
+        usable,
+        epoch=epoch,
+        work_is_metric=header is not None and bool(_table(header.profile, "work").get("metric")),
+        saturated={index: told for index, told in saturated.items() if told is not None},
+        first_requests=header is not None and header.source is not None,
+    )
+
+
+def _tells(level: Level) -> bool:
+    return level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST
+
+
+def _table(profile: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = profile.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+# -- verdicts
+
+
+def verdicts(timeline: Timeline) -> tuple[Verdict, ...]:
+    """What the levels say now, one an epoch; each at the time of the latest event."""
+    found = (verdict(timeline, epoch) for epoch in epochs(timeline))
+    return tuple(each for each in found if each is not None)
+
+
+def verdict(timeline: Timeline, epoch: int, levels: Sequence[Level] | None = None) -> Verdict | None:
+    """Of one epoch: its knee, its objectives, and which levels were set aside; None while no level has settled."""
+    found = ladder(timeline, epoch, levels)
+    if not found:
+        return None
+    parts = split(found)
+    aside = {level.started_s for level in parts.recovery}
+    return Verdict(
+        t_s=timeline.last_s,
+        epoch=epoch,
+        capacity=analyse(found, epoch=epoch),
+        slo=_objectives(timeline, parts.fit, epoch),
+        recovery_levels=tuple(
+            level.opened.index for level in timeline.levels if level.opened.epoch == epoch and level.started_s in aside
+        ),
+    )
+
+
+def _objectives(timeline: Timeline, fit: Sequence[LadderLevel], epoch: int) -> tuple[SloVerdict, ...]:
+    wanted = _table(timeline.header.profile, "slo") if timeline.header is not None else {}
+    found = (capacity_at(fit, name, wanted[name], epoch=epoch) for name in OBJECTIVES if _is_number(wanted.get(name)))
+    return tuple(each for each in found if each is not None)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+# -- marks
+
+
+def keys(timeline: Timeline, epoch: int) -> frozenset[str]:
+    """Of all marks that `knees` and `recoveries` may make of an epoch."""
+    own = (level.opened.index for level in timeline.levels if level.opened.epoch == epoch)
+    return frozenset((f"knee:epoch{epoch}", f"latency_knee:epoch{epoch}", *(f"recovery:level{index}" for index in own)))
+
+
+def knees(found: Verdict) -> Iterator[Mark]:
+    """Marks of one epoch's verdict: a knee, an "at or below" or a bend under one key, a latency knee under another."""
+    knee, capacity = found.capacity.knee, found.capacity
+    if knee is not None and knee.kind != "no_knee":
+        yield _knee(found, knee, f"knee:epoch{found.epoch}", "; ".join(map(wording.missing, capacity.missing)))
+    if capacity.latency_knee is not None:
+        yield _knee(found, capacity.latency_knee, f"latency_knee:epoch{found.epoch}", "")
+
+
+def _knee(found: Verdict, knee: KneeVerdict, key: str, advice: str) -> Mark:
+    kind = knee.kind
+    assert kind != "no_knee"
+    curve, peak = found.capacity.curve, knee.peak
+    evidence: dict[str, Any] = {
+        "users_low": knee.users_low,
+        "users_high": knee.users_high,
+        "capacity_rps": knee.capacity_rps,
+        "capacity_se_rps": curve.capacity_se_rps if curve is not None and knee.capacity_rps is not None else None,
+        "limit": knee.limit,
+        "soft": knee.soft if kind == "knee" else None,
+        "provisional": knee.provisional if kind == "knee" else None,
+        "peak_users": peak.users if peak is not None else None,
+        "peak_rps": peak.goodput_rps if peak is not None else None,
+        "peak_shape": peak.shape if peak is not None else None,
+        "peak_fall_ratio": peak.fall_ratio if peak is not None else None,
+        **knee.evidence,
+    }
+    return Mark(
+        t_s=found.t_s,
+        key=key,
+        state="open",
+        kind=kind,
+        id=kind,
+        epoch=found.epoch,
+        users=knee.users,
+        severity="warning" if kind in ("knee", "at_or_below") else "info",
+        confidence=knee.confidence,
+        evidence=known(evidence),
+        advice=advice,
+    )
+
+
+def shifts(timeline: Timeline) -> Iterator[Mark]:
+    """Levels that opened by a shift, and shifts inside levels that were not split (saved before, or imported)."""
+    yield from shifts_split(timeline)
+    for level in timeline.levels:
+        for at_s, found in missed_shifts(timeline, level) if level.closed is not None else ():
+            key = f"shift:level{level.opened.index}@{at_s:.0f}"
+            yield _shift(level, key, at_s, max(at_s, level.opened.t_s), found.column, found.before, found.after)
+
+
+def shifts_split(timeline: Timeline) -> Iterator[Mark]:
+    """Levels that opened by a shift."""
+    for before, level in zip(timeline.levels, timeline.levels[1:], strict=False):
+        if level.opened.since_s is not None:
+            yield _split(timeline, before, level)
+
+
+def _split(timeline: Timeline, before: Level, level: Level) -> Mark:
+    """Means of all the seconds before it, and of those after it up to the moment when it was found."""
+    since = [tick for tick in timeline.seconds_of(level) if tick < level.opened_index]
+    was, now = (series(timeline, ticks) for ticks in (timeline.seconds_of(before), since))
+    goodput, latency_ms = ((_mean(then), _mean(after)) for then, after in zip(was, now, strict=True))
+    shifted: Literal["goodput", "latency"] = level.opened.shifted or "goodput"
+    then, after = goodput if shifted == "goodput" else latency_ms
+    return _shift(level, f"shift:level{level.opened.index}", level.started_s, level.opened.t_s, shifted, then, after)
+
+
+def _shift(level: Level, key: str, at_s: float, found_s: float, column: str, before: float, after: float) -> Mark:
+    risen = after > before
+    worse = risen == (column == "latency")
+    return Mark(
+        t_s=found_s,
+        key=key,
+        state="open",
+        kind="shift",
+        id=f"{column}_{'rose' if risen else 'fell'}",
+        epoch=level.opened.epoch,
+        users=float(level.users),
+        severity="warning" if worse else "info",
+        evidence=known({"at_s": at_s, "level": level.opened.index, "column": column, "before": before, "after": after}),
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    finite = [value for value in values if math.isfinite(value)]
+    return math.fsum(finite) / len(finite) if finite else math.nan
+
+
+def recoveries(timeline: Timeline, found: Verdict) -> Iterator[Mark]:
+    """One a level on the way down from overload, if anything can be said about it."""
+    fit = split(ladder(timeline, found.epoch)).fit
+    levels = [level for level in timeline.levels if level.opened.epoch == found.epoch]
+    for at, level in enumerate(levels):
+        above = [before.users for before in levels[:at] if before.users > level.users]
+        if level.opened.index not in found.recovery_levels or level.opened.by == "shift" or not above:
+            continue
+        parts = [level, *takewhile(lambda part: part.opened.by == "shift", levels[at + 1 :])]
+        earlier = [known for known in fit if known.started_s < level.started_s]
+        told = recovery_of(earlier, float(above[-1]), float(level.users), *_since_stopped(timeline, parts))
+        if told.recovered is not None:
+            ended_s = parts[-1].ended_s
+            yield _recovery(level, told, found.t_s if ended_s is None else ended_s)
+
+
+def _since_stopped(timeline: Timeline, parts: Sequence[Level]) -> tuple[Sequence[float], Sequence[float]]:
+    """Goodput and latency of each second of a level (and of what shifts split off it) since all users to stop had stopped."""
+    users = timeline.columns["users"]
+    ticks = [tick for part in parts for tick in timeline.seconds_of(part, settled=False)]
+    return series(timeline, [tick for tick in ticks if users[tick] <= parts[0].users])
+
+
+def _recovery(level: Level, told: Recovery, t_s: float) -> Mark:
+    return Mark(
+        t_s=t_s,
+        key=f"recovery:level{level.opened.index}",
+        state="open",
+        kind="recovery",
+        id="recovered" if told.recovered else "not_recovered",
+        epoch=level.opened.epoch,
+        users=told.to_users,
+        severity="info" if told.recovered else "error",
+        evidence=known(
+            {
+                "from_users": told.from_users,
+                "to_users": told.to_users,
+                "recovered": told.recovered,
+                "after_s": told.after_s,
+                "goodput_ratio": told.goodput_ratio,
+                "latency_ratio": told.latency_ratio,
+            }
+        ),
+    )
+
+
+def known(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is unknown; numbers as JSON has them, which knows no NaN and no infinity."""
+    plain = {name: value.item() if hasattr(value, "item") else value for name, value in evidence.items()}
+    return {
+        name: value
+        for name, value in plain.items()
+        if value is not None and not (isinstance(value, float) and not math.isfinite(value))
+    }

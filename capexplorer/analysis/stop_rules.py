@@ -1,0 +1,102 @@
+"""Stop rules: which limits of a profile's `[stop]` the current level breaks, for sure. Pure; who ends what, the run decides.
+
+Only settled seconds count, and a limit is broken when the bound of the figure is over it, not when one bad second is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .ladder import LadderLevel
+from .slo import wilson
+
+ERRORS_90 = 1.64
+"""Standard errors of a one-sided 95% bound."""
+
+VALUES_LEAST = {"p95_ms": 20, "p99_ms": 100}
+"""Successes before a percentile may end anything: one of them is expected beyond it."""
+
+REQUESTS_LEAST = 20
+
+USERS_MORE = 1.05
+"""Times the users of the level before, from which growth can be told."""
+
+METRIC = "metric:"
+"""Limits of the target's own metrics are named `metric:NAME`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """A rule whose limit is broken."""
+
+    rule: str
+    limit: float
+    measured: float
+
+
+def struck(
+    limits: Mapping[str, float], levels: Sequence[LadderLevel], readings: Mapping[str, Sequence[float]]
+) -> tuple[Struck, ...]:
+    """Rules that the last of `levels` (one epoch's, in the order they ran, recovery left out) breaks.
+
+    `limits`: by rule, `p95_ms`, `p99_ms`, `failure_ratio`, `load_average`, `throughput_growth_ratio`, `latency_growth_ratio`,
+    `metric:NAME`. `readings`: the last few seconds of `load_average` and of each `metric:NAME`.
+    """
+    found = ((rule, limit, _measured(rule, limit, levels, readings)) for rule, limit in limits.items())
+    return tuple(Struck(rule, limit, measured) for rule, limit, measured in found if measured is not None)
+
+
+def _measured(rule: str, limit: float, levels: Sequence[LadderLevel], readings: Mapping[str, Sequence[float]]) -> float | None:
+    """The figure that breaks the limit; None where it does not, or is not known."""
+    level = levels[-1]
+    match rule:
+        case "p95_ms" | "p99_ms":
+            return _percentile(level, rule, limit)
+        case "failure_ratio":
+            return _failures(level, limit)
+        case "throughput_growth_ratio":
+            return _throughput(level, levels[:-1], limit)
+        case "latency_growth_ratio":
+            return _latency(level, levels[:-1], limit)
+    values = [value for value in readings.get(rule, ()) if math.isfinite(value)]
+    mean = math.fsum(values) / len(values) if values else None
+    return mean if mean is not None and mean > limit else None
+
+
+def _percentile(level: LadderLevel, rule: str, limit: float) -> float | None:
+    value = level.p95_ms if rule == "p95_ms" else level.p99_ms
+    successes = (level.requests or 0) * (1 - (level.failure_ratio or 0.0))
+    return value if value is not None and value > limit and successes >= VALUES_LEAST[rule] else None
+
+
+def _failures(level: LadderLevel, limit: float) -> float | None:
+    if level.failure_ratio is None or (level.requests or 0) < REQUESTS_LEAST:
+        return None
+    return level.failure_ratio if wilson(level.failure_ratio, level.requests or 0)[0] > limit else None
+
+
+def _throughput(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float) -> float | None:
+    """Growth of finished work over that of users, from the nearest level below: 1 is in proportion, 0 is none."""
+    below = [each for each in earlier if each.users * USERS_MORE <= level.users and each.goodput_rps > 0]
+    if not below:
+        return None
+    before = max(below, key=lambda each: each.users)
+    more = level.users / before.users - 1
+    grown = level.goodput_rps / before.goodput_rps
+    own = level.goodput_error_rps / max(level.goodput_rps, level.goodput_error_rps)
+    error = grown * math.hypot(own, before.goodput_error_rps / before.goodput_rps) / more
+    growth = (grown - 1) / more
+    return growth if growth + ERRORS_90 * error < limit else None
+
+
+def _latency(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float) -> float | None:
+    """Growth of the mean latency since the lowest level."""
+    known = [each for each in earlier if each.latency_ms and each.users < level.users]
+    if not known or level.latency_ms is None:
+        return None
+    first = min(known, key=lambda each: each.users)
+    assert first.latency_ms is not None
+    surely = (level.latency_ms - ERRORS_90 * (level.latency_error_ms or 0.0)) / first.latency_ms - 1
+    return level.latency_ms / first.latency_ms - 1 if surely > limit else None

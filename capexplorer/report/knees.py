@@ -1,0 +1,68 @@
+"""Knees and objectives as lines of a table: what each epoch's verdict says, with its intervals. As plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..analysis import wording
+from ..model.events import Verdict
+from ..model.timeline import Timeline
+from ..model.verdicts import KneeVerdict, SloVerdict
+from . import figures
+
+TITLES = ("found", "users", "90% interval", "goodput /s", "limit", "confidence")
+"""The first and the last two are words."""
+
+
+def lines(timeline: Timeline) -> list[tuple[str, ...]]:
+    """One a finding, an epoch after the other; empty where no detector looked."""
+    verdicts = sorted(timeline.verdicts.items())
+    several = len(verdicts) > 1
+    return [
+        (f"{name}, epoch {epoch}" if several else name, *cells) for epoch, verdict in verdicts for name, *cells in _of(verdict)
+    ]
+
+
+def _of(verdict: Verdict) -> Iterator[tuple[str, ...]]:
+    capacity = verdict.capacity
+    if capacity.knee is not None:
+        se_rps = capacity.curve.capacity_se_rps if capacity.curve is not None else None
+        yield _knee(capacity.knee, se_rps)
+        if capacity.knee.peak is not None:
+            peak = capacity.knee.peak
+            fall = f"{peak.shape}: {figures.percent(peak.fall_ratio)} lost later"
+            yield "peak", figures.users(peak.users), figures.MISSING, figures.number(peak.goodput_rps), fall, figures.MISSING
+    if capacity.latency_knee is not None:
+        yield _knee(capacity.latency_knee, None)
+    yield from map(_objective, verdict.slo)
+
+
+def _knee(knee: KneeVerdict, se_rps: float | None) -> tuple[str, ...]:
+    sure = knee.confidence or figures.MISSING
+    interval = _interval(knee.users_low, knee.users_high) if knee.kind == "knee" else figures.MISSING
+    said = {"at_or_below": "at or below ", "no_knee": "none up to "}.get(knee.kind, "")
+    return (
+        "knee" if knee.kind in ("at_or_below", "no_knee") else wording.MARK_KINDS[knee.kind],
+        said + _users(knee.users),
+        interval,
+        figures.MISSING if knee.capacity_rps is None else figures.beside(knee.capacity_rps, se_rps),
+        (knee.limit or figures.MISSING).replace("_", " ") if knee.kind == "knee" else figures.MISSING,
+        f"{sure}, provisional" if knee.kind == "knee" and knee.provisional else sure,
+    )
+
+
+def _objective(slo: SloVerdict) -> tuple[str, ...]:
+    users = {"crossed": "", "kept": "at least ", "broken": "under "}[slo.state]
+    at = slo.users_high if slo.state == "broken" else slo.users
+    name = wording.OBJECTIVES[slo.name].format(slo.limit)
+    goodput = figures.number(slo.goodput_rps)
+    few = "few values at its edge" if slo.thin else figures.MISSING
+    return name, users + _users(at), _interval(slo.users_low, slo.users_high), goodput, figures.MISSING, few
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return figures.MISSING if low is None or high is None else f"{_users(low)}–{_users(high)}"
+
+
+def _users(value: float | None) -> str:
+    return figures.MISSING if value is None else f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"

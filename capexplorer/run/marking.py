@@ -1,0 +1,81 @@
+"""The detectors, live: verdicts and marks as levels settle and grow, and levels split where they change for good.
+
+In the pump's thread, over the same timeline that the log's readers will have. A look at shifts costs 0.2-0.5 ms, a judgement of
+31 levels 2 ms (measured), a dozen times a level: load is not held up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+from ..analysis import marking
+from ..analysis.markbook import MarkBook
+from ..analysis.splitting import latest_shift, missed_shifts
+from ..model.events import Event
+from ..model.timeline import Level, Timeline
+from ..model.verdicts import Shift
+
+LOOKS_AT = (6, 10, 15, 20, 30, 45, 60)
+"""Settled seconds of a level at which it is judged again; from then on at each doubling, and when it closes."""
+
+Split = Callable[[float, Literal["goodput", "latency"]], bool]
+"""Splits the open level at a moment; False if its seconds since then are no longer kept."""
+
+
+class LiveMarks:
+    """`emit` takes events, `split` splits the open level."""
+
+    def __init__(self, timeline: Timeline, emit: Callable[[Event], None], now_s: Callable[[], float], split: Split) -> None:
+        self._timeline, self._emit, self._now_s, self._split = timeline, emit, now_s, split
+        self._book = MarkBook()
+
+    def ticked(self) -> None:
+        """A tick was emitted."""
+        level = self._timeline.level
+        if level is None or level.closed is not None or not self._timeline.columns["settled"][-1]:
+            return
+        self._look_for_shifts(level)
+        if is_due(self._settled_seconds()):
+            self.judge()
+
+    def judge(self) -> None:
+        """What the levels of the latest epoch say now."""
+        if self._timeline.levels:
+            self._judge(self._timeline.levels[-1].opened.epoch, exactly=False)
+
+    def end(self) -> None:
+        """The last word on every epoch, exactly as a reader of the log would find it."""
+        for epoch in marking.epochs(self._timeline):
+            self._judge(epoch, exactly=True)
+
+    def _judge(self, epoch: int, *, exactly: bool) -> None:
+        verdict = marking.verdict(self._timeline, epoch)
+        if verdict is None:
+            return
+        told = self._book.verdict(verdict)
+        if told is not None:
+            self._emit(told)
+        marks = [*marking.knees(verdict), *marking.recoveries(self._timeline, verdict)]
+        self._tell(self._book.update(marks, self._now_s(), about=marking.keys(self._timeline, epoch), exactly=exactly))
+
+    def _look_for_shifts(self, level: Level) -> None:
+        found: tuple[float, Shift] | None = latest_shift(self._timeline, level)
+        while found is not None and self._split(found[0], found[1].column):
+            self._tell(self._book.update(marking.shifts_split(self._timeline), self._now_s(), about=()))
+            self.judge()
+            found = next(missed_shifts(self._timeline, self._timeline.levels[-1]), None)
+
+    def _settled_seconds(self) -> int:
+        level = self._timeline.levels[-1]
+        return len(level.fold.columns["duration_s"]) if level.fold is not None else 0
+
+    def _tell(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._emit(event)
+
+
+def is_due(seconds: int) -> bool:
+    """Whether a level is judged at this many settled seconds."""
+    last = LOOKS_AT[-1]
+    return seconds in LOOKS_AT or (seconds > last and seconds % last == 0 and (seconds // last).bit_count() == 1)

@@ -1,0 +1,75 @@
+"""A profile's stop rules over a run: told once a level as marks of their own, each with what it ended. In the pump's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from ..analysis import marking
+from ..analysis.recovery import split
+from ..analysis.stop_rules import METRIC, Struck, struck
+from ..model.events import Mark
+from ..model.timeline import Timeline
+from ..profile import StopRules
+
+RECENT_S = 5
+"""Seconds over which readings that are no level's figures are averaged."""
+
+Driver = Literal["plan", "autopilot"]
+
+
+def limits_of(rules: StopRules) -> dict[str, float]:
+    """By the rules' names in `analysis.stop_rules`."""
+    told = {name: value for name, value in msgspec.structs.asdict(rules).items() if isinstance(value, int | float)}
+    return {**told, METRIC + rules.metric.name: rules.metric.over} if rules.metric is not None else told
+
+
+class StopWatch:
+    """Looks at the open level each second."""
+
+    def __init__(self, rules: StopRules, timeline: Timeline) -> None:
+        self._limits, self._timeline = limits_of(rules), timeline
+        self._told: set[tuple[str, int]] = set()
+
+    def look(self) -> tuple[Struck, ...]:
+        """Rules that strike now and were not told of this level; empty until it has settled for six seconds."""
+        level = self._timeline.level
+        if not self._limits or level is None or level.closed is not None or level.users == 0:
+            return ()
+        found = split(marking.ladder(self._timeline, level.opened.epoch))
+        if not found.fit or found.fit[-1].started_s != level.started_s:
+            return ()
+        new = [
+            each
+            for each in struck(self._limits, found.fit, self._readings())
+            if (each.rule, level.opened.index) not in self._told
+        ]
+        self._told.update((each.rule, level.opened.index) for each in new)
+        return tuple(new)
+
+    def mark(self, found: Struck, t_s: float, ended: Driver | None) -> Mark:
+        """What struck, and what it ended if anything."""
+        level = self._timeline.levels[-1]
+        evidence = {"rule": found.rule, "limit": found.limit, "measured": found.measured, "level": level.opened.index}
+        return Mark(
+            t_s=t_s,
+            key=f"stop_rule:{found.rule}:level{level.opened.index}",
+            state="open",
+            kind="stop_rule",
+            id=found.rule.partition(":")[0],
+            epoch=level.opened.epoch,
+            users=float(level.users),
+            severity="error" if ended else "warning",
+            evidence={**evidence, "ended": ended} if ended else evidence,
+        )
+
+    def _readings(self) -> Mapping[str, list[float]]:
+        recent = self._timeline.since(self._timeline.columns["t_s"][max(0, len(self._timeline) - RECENT_S - 1)])
+        metrics = {name for sample in recent for name in sample.app}
+        readings = {METRIC + name: [sample.app[name] for sample in recent if name in sample.app] for name in metrics}
+        readings["load_average"] = [
+            sample.host.load_average_1m for sample in recent if sample.host and sample.host.load_average_1m is not None
+        ]
+        return readings

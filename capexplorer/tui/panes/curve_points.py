@@ -1,0 +1,91 @@
+"""What was measured, as points of the capacity curve: one a level, one a bin of a ramp, and the current level so far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ...model.events import LevelFigures
+from ...model.timeline import Level, Timeline
+from ...report.rows import recovery_levels
+
+Z95 = 1.96
+"""Half-width of a 95% interval in standard errors."""
+
+SO_FAR_TICKS = 5
+"""A level that has not settled is drawn, hollow, at the mean of its last few ticks: more would lag behind the spawning."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPoint:
+    """A level on the curve, or one bin of a ramp."""
+
+    epoch: int
+    users: float
+    goodput_rps: float
+    half_rps: float
+    """Half of the 95% interval; NaN when settled seconds are too few for one, or a table tells none."""
+    settled: bool
+    current: bool
+    kind: Literal["step", "ramp", "recovery"] = "step"
+    tabled: bool = False
+    """From a table of rates: measured, as far as it says."""
+
+    @property
+    def certain(self) -> bool:
+        """Settled, and long enough for a standard error; or told by a table."""
+        return self.settled and (self.tabled or not math.isnan(self.half_rps))
+
+    @property
+    def fitted(self) -> bool:
+        """Part of the curve: certain, and not on the way down from overload."""
+        return self.certain and self.kind != "recovery"
+
+    @property
+    def top_rps(self) -> float:
+        """What the scale must hold of it: its error bar; the current one may still move, so of that only the point."""
+        bar = self.certain and not self.current and not math.isnan(self.half_rps)
+        return self.goodput_rps + (self.half_rps if bar else 0.0)
+
+
+def level_points(timeline: Timeline, levels: Sequence[Level], cursor: int) -> list[LevelPoint]:
+    """Those that have a figure, in the order of the session. Levels that ended before they settled have none."""
+    recovery = recovery_levels(timeline)
+    points = []
+    for level in levels:
+        current = level is levels[-1] and level.figures.counted
+        points += [_point(level, part.users, part.figures, "ramp") for part in level.bins]
+        goodput_rps = _so_far(timeline, level, cursor) if current and not level.figures.settled else None
+        kind: Literal["step", "recovery"] = "recovery" if level.opened.index in recovery else "step"
+        if not (level.opened.ramp and level.bins):
+            points.append(_point(level, level.users, level.figures, kind, current, goodput_rps))
+    return [point for point in points if math.isfinite(point.goodput_rps)]
+
+
+def _point(
+    level: Level,
+    users: float,
+    figures: LevelFigures,
+    kind: Literal["step", "ramp", "recovery"],
+    current: bool = False,
+    so_far_rps: float | None = None,
+) -> LevelPoint:
+    settled_rps = figures.goodput_rps if figures.settled else so_far_rps
+    return LevelPoint(
+        epoch=level.opened.epoch,
+        users=users,
+        goodput_rps=math.nan if settled_rps is None else settled_rps,
+        half_rps=math.nan if figures.goodput_se_rps is None else Z95 * figures.goodput_se_rps,
+        settled=figures.settled,
+        current=current,
+        kind=kind,
+        tabled=not figures.counted,
+    )
+
+
+def _so_far(timeline: Timeline, level: Level, cursor: int) -> float | None:
+    first = max(level.first_index, cursor + 1 - SO_FAR_TICKS)
+    values = [value for value in timeline.columns["goodput_rps"][first : cursor + 1] if math.isfinite(value)]
+    return sum(value / len(values) for value in values) if values else None

@@ -1,0 +1,164 @@
+"""A verdict on the capacity curve: its lines, the knee with its interval, what else was found, and what is missing.
+
+Values for the chart, of what the detector concluded; nothing is judged here, and all sentences are `wording`'s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...analysis import wording
+from ...model.events import Verdict
+from ...model.verdicts import CurveFit, KneeVerdict, UslFit
+from ..look import Look, Palette
+from ..render.axis import Axis, figure
+from ..render.chart import Band, Boundary, Series, Tag
+from ..render.legend import DASHED, DOTTED, Legend
+from ..render.raster import Pattern
+
+USL_POINTS = 60
+"""Where the law is drawn; it has no corners."""
+
+ADVICE_KEY, KNEE_KEY, LATENCY_KEY, PEAK_KEY = "→", "┃", "◆", "▵"
+
+GREY = {"few_levels": "too few levels", "no_bend": "nothing bends yet", "poor_fit": "fits poorly"}
+"""Why a fit is grey."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Parts of the chart."""
+
+    legend: tuple[Legend, ...] = ()
+    notes: tuple[tuple[Legend, ...], ...] = ()
+    lines: tuple[Series, ...] = ()
+    bands: tuple[Band, ...] = ()
+    boundaries: tuple[Boundary, ...] = ()
+    tags: tuple[Tag, ...] = ()
+
+
+def drawn(verdict: Verdict, users: Axis, look: Look) -> Drawn:
+    """All of it, over this axis."""
+    palette, knee = look.palette, verdict.capacity.knee
+    beyond = knee is not None and knee.kind == "at_or_below"
+    curve = None if beyond else verdict.capacity.curve  # where all levels lie beyond the knee no line is that of low load
+    notes = (_advice(verdict, palette), _lines_told(verdict, curve, palette), *_more(verdict, curve, palette))
+    return Drawn(
+        legend=_legend(knee, palette),
+        notes=tuple(line for line in notes if line),
+        lines=_lines(curve, users, palette) if curve is not None else (),
+        bands=tuple(_bands(knee, palette)) if knee is not None else (),
+        boundaries=_boundaries(verdict, palette),
+        tags=tuple(sorted(_tags(verdict, palette), key=lambda tag: tag.x)),
+    )
+
+
+def _legend(knee: KneeVerdict | None, palette: Palette) -> tuple[Legend, ...]:
+    if knee is None:
+        return ()
+    if knee.kind == "no_knee":
+        return (Legend("", wording.knee(knee), "", palette.muted),)
+    return (Legend(KNEE_KEY, wording.knee(knee), "", color_of(knee, palette), short=wording.short_knee(knee), strong=True),)
+
+
+def color_of(knee: KneeVerdict, palette: Palette) -> str:
+    """A bend is a warning only."""
+    return palette.warning if knee.kind == "bend" else palette.error
+
+
+# -- on the plot
+
+
+def _lines(curve: CurveFit, users: Axis, palette: Palette) -> tuple[Series, ...]:
+    """Where they share cells the later one's colour stays: the law's, unless it is grey."""
+    law = [_law(curve.usl, users, palette)] if curve.usl is not None else []
+    top = curve.low_load_rps_per_user * users.high
+    lines = [Series((0.0, users.high), (0.0, top), palette.muted, Pattern.DOTTED)]
+    if curve.capacity_rps is not None:
+        lines.append(Series((0.0, users.high), (curve.capacity_rps,) * 2, palette.error, Pattern.DASHED))
+    return (*law, *lines) if curve.usl is not None and curve.usl.grey is not None else (*lines, *law)
+
+
+def _law(usl: UslFit, users: Axis, palette: Palette) -> Series:
+    counts = [users.high * step / USL_POINTS for step in range(USL_POINTS + 1)]
+    rates = [usl.lambda_rps * n / max(1 + usl.sigma * (n - 1) + usl.kappa * n * (n - 1), 1e-9) for n in counts]
+    return Series(counts, rates, palette.primary if usl.grey is None else palette.faint, Pattern.DOTTED)
+
+
+def _bands(knee: KneeVerdict, palette: Palette) -> list[Band]:
+    """The 90% interval; of a knee at or below the lowest level all that lies under it."""
+    if knee.kind == "knee" and knee.users_low is not None and knee.users_high is not None:
+        return [Band(knee.users_low, knee.users_high, palette.error)]
+    if knee.kind == "at_or_below" and knee.users is not None:
+        return [Band(0.0, knee.users, palette.error)]
+    return []
+
+
+def _boundaries(verdict: Verdict, palette: Palette) -> tuple[Boundary, ...]:
+    knee, latency_knee = verdict.capacity.knee, verdict.capacity.latency_knee
+    found = []
+    if knee is not None and knee.kind != "no_knee" and knee.users is not None:
+        word = "knee at or below" if knee.kind == "at_or_below" else knee.kind
+        found.append(Boundary(knee.users, word, color_of(knee, palette), solid=knee.kind == "knee"))
+    if latency_knee is not None and latency_knee.users is not None:
+        found.append(Boundary(latency_knee.users, "", palette.accent))
+    return tuple(found)
+
+
+def _tags(verdict: Verdict, palette: Palette) -> list[Tag]:
+    """On the axis line: the latency knee, and the peak where it lies apart."""
+    knee, latency_knee = verdict.capacity.knee, verdict.capacity.latency_knee
+    found = []
+    if latency_knee is not None and latency_knee.users is not None:
+        found.append(Tag(latency_knee.users, LATENCY_KEY, palette.accent, "latency knee"))
+    if knee is not None and knee.peak is not None:
+        found.append(Tag(knee.peak.users, PEAK_KEY, palette.text, "peak"))
+    return found
+
+
+# -- in words
+
+
+def _advice(verdict: Verdict, palette: Palette) -> tuple[Legend, ...]:
+    """What more would help, and why; where it is narrow what alone, what helps most first."""
+    wanted = verdict.capacity.missing
+    return tuple(
+        Legend(ADVICE_KEY if not index else "", wording.missing(each), "", palette.text, short=wording.short_missing(each))
+        for index, each in enumerate(wanted)
+    )
+
+
+def _lines_told(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> tuple[Legend, ...]:
+    latency_knee = verdict.capacity.latency_knee
+    told = []
+    if curve is not None:
+        said = f"low load {figure(curve.low_load_rps_per_user)}/s a user"
+        told.append(Legend(DOTTED, said, "", palette.muted, short="low load"))
+    if curve is not None and curve.capacity_rps is not None:
+        told.append(Legend(DASHED, f"capacity {figure(curve.capacity_rps)}/s", "", palette.error, short="capacity"))
+    if latency_knee is not None and latency_knee.users is not None:
+        told.append(Legend(LATENCY_KEY, f"latency knee {latency_knee.users:.0f}", "", palette.accent))
+    peak = verdict.capacity.knee.peak if verdict.capacity.knee is not None else None
+    if peak is not None:
+        said = f"peak {figure(peak.goodput_rps)}/s at {peak.users:.0f}, then {peak.shape}"
+        told.append(Legend(PEAK_KEY, said, "", palette.text))
+    return tuple(told)
+
+
+def _more(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> list[tuple[Legend, ...]]:
+    """The law's figures, then the objectives."""
+    lines: list[tuple[Legend, ...]] = []
+    usl = curve.usl if curve is not None else None
+    if usl is not None:
+        lines.append((_law_told(usl, palette),))
+    if verdict.slo:
+        lines.append(tuple(Legend("", wording.objective(each), "", palette.muted) for each in verdict.slo))
+    return lines
+
+
+def _law_told(usl: UslFit, palette: Palette) -> Legend:
+    peak = "no peak" if usl.peak_users is None else f"peak {usl.peak_users:.0f} users"
+    why = "" if usl.grey is None else f" (grey: {GREY[usl.grey]})"
+    said = f"λ {usl.lambda_rps:.3g}/s  σ {usl.sigma:.3g}  κ {usl.kappa:.2g}  {peak}"
+    color = palette.primary if usl.grey is None else palette.faint
+    return Legend(DOTTED, f"USL fit  {said}{why}", "", color, short=f"USL {said}")

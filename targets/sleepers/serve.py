@@ -1,0 +1,109 @@
+"""A service whose capacity is known: k workers that each sleep s a request, so k/s requests a second and not one more.
+
+Workers are threads that take requests in the order they came; one more thread accepts any number of connections and reads them.
+Standard library only, and next to no CPU: what limits this service is the sleeping, and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import selectors
+import socket
+import threading
+import time
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import NamedTuple
+
+HEAD_MOST_BYTES = 65_536
+
+
+class Request(NamedTuple):
+    """One GET, waiting for its reply."""
+
+    connection: socket.socket
+    last: bool
+    """The client wants the connection closed after it."""
+
+
+Waiting = SimpleQueue[Request]
+
+
+def main() -> None:
+    options = _options()
+    waiting: Waiting = SimpleQueue()
+    for _ in range(options.workers):
+        threading.Thread(target=work, args=(waiting, options.sleep_ms / 1000), daemon=True).start()
+    serve(options.port, waiting)
+
+
+def work(waiting: Waiting, sleep_s: float) -> None:
+    """One worker: the oldest request, a sleep, a reply, for ever. A client that hung up costs its sleep all the same."""
+    while True:
+        request = waiting.get()
+        time.sleep(sleep_s)
+        _reply(request, {"slept_ms": sleep_s * 1000})
+
+
+def serve(port: int, waiting: Waiting) -> None:
+    """Accept and read on 127.0.0.1:port until a signal ends the process."""
+    listener = socket.create_server(("127.0.0.1", port), backlog=1024)
+    selector = selectors.DefaultSelector()
+    selector.register(listener, selectors.EVENT_READ)
+    heads: dict[socket.socket, bytes] = {}
+    while True:
+        for key, _ in selector.select():
+            if key.fileobj is listener:
+                connection, _ = listener.accept()
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                selector.register(connection, selectors.EVENT_READ)
+                heads[connection] = b""
+            elif not _read(key.fileobj, heads, waiting):
+                selector.unregister(key.fileobj)
+                heads.pop(key.fileobj)
+                key.fileobj.close()
+
+
+def _read(connection: socket.socket, heads: dict[socket.socket, bytes], waiting: Waiting) -> bool:
+    """What came on a connection; a whole request joins the queue. False when the client has hung up or sends nonsense."""
+    try:
+        data = connection.recv(HEAD_MOST_BYTES)
+    except OSError:
+        return False
+    head = heads[connection] + data
+    if not data or len(head) > HEAD_MOST_BYTES:
+        return False
+    if not head.endswith(b"\r\n\r\n"):
+        heads[connection] = head
+        return True
+    heads[connection] = b""
+    request = Request(connection, b" HTTP/1.0\r\n" in head or b"\r\nconnection: close\r\n" in head.lower())
+    if head.startswith(b"GET /work "):
+        waiting.put(request)
+    elif head.startswith((b"GET /health ", b"GET /metrics ")):
+        _reply(request, {"waiting": waiting.qsize()})
+    else:
+        _reply(request, {"endpoints": ["/work", "/health", "/metrics"]}, "404 Not Found")
+    return True
+
+
+def _reply(request: Request, body: dict[str, object], status: str = "200 OK") -> None:
+    text = json.dumps(body)
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n"
+    with suppress(OSError):  # it hung up
+        request.connection.sendall((head + text).encode())
+        if request.last:
+            request.connection.shutdown(socket.SHUT_WR)  # the reader closes it once the client has hung up
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--sleep-ms", type=float, default=100.0, help="how long a worker sleeps for each request")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

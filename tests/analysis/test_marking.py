@@ -1,0 +1,240 @@
+"""From verdicts to marks: what is told, when it is told again, and what imported sessions say."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from capexplorer.analysis import wording
+from capexplorer.analysis.detectors import detect
+from capexplorer.analysis.generator import is_saturated
+from capexplorer.analysis.levels import settling_s
+from capexplorer.analysis.markbook import MarkBook
+from capexplorer.analysis.marking import known, verdicts
+from capexplorer.model.events import LevelFigures, Mark, Verdict
+from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Missing, Peak, SloVerdict
+from capexplorer.session.importers import imported
+
+DATA = Path(__file__).parent.parent / "data"
+
+KNEE = Mark(
+    t_s=10.0, key="knee:epoch0", state="open", kind="knee", id="knee", users=47.0, confidence="high",
+    evidence={"users_low": 43.0, "users_high": 52.0, "capacity_rps": 122.0, "limit": "queueing", "top_slope": 0.1},
+)  # fmt: skip
+
+
+def moved(**changes: Any) -> Mark:
+    evidence = {**KNEE.evidence, **changes.pop("evidence", {})}
+    return msgspec.structs.replace(KNEE, evidence=evidence, **changes)
+
+
+ABOUT = ("knee:epoch0",)
+
+
+@pytest.mark.parametrize(
+    ("why", "now", "told"),
+    [
+        ("the same", KNEE, False),
+        ("a hair's breadth", moved(users=47.4, evidence={"capacity_rps": 122.9}), False),
+        ("an interval that wobbles", moved(evidence={"users_low": 42.0, "users_high": 54.0}), False),
+        ("a reading that only comes along", moved(evidence={"top_slope": 0.2}), False),
+        ("another advice", moved(advice="more"), False),
+        ("other users", moved(users=49.0), True),
+        ("another capacity", moved(evidence={"capacity_rps": 126.0}), True),
+        ("a narrower interval", moved(evidence={"users_high": 48.0}), True),
+        ("another limit", moved(evidence={"limit": "errors"}), True),
+        ("another confidence", moved(confidence="medium"), True),
+        ("another kind", moved(kind="bend", id="bend"), True),
+        ("no longer provisional", moved(evidence={"provisional": False}), True),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_mark_is_superseded_when_it_changed_materially(why: str, now: Mark, told: bool) -> None:
+    book = MarkBook()
+    assert [mark.revision for mark in book.update([KNEE], 10.0, about=ABOUT)] == [1]
+    again = book.update([now], 20.0, about=ABOUT)
+    assert [(mark.revision, mark.state, mark.t_s) for mark in again] == ([(2, "updated", 20.0)] if told else [])
+
+
+def test_small_moves_add_up() -> None:
+    book = MarkBook()
+    told = [len(book.update([moved(users=47.0 + 0.2 * step)], float(step), about=ABOUT)) for step in range(12)]
+    assert sum(told) == 3 and told[0] == 1
+
+
+def test_the_last_word_is_exact_and_not_told_twice() -> None:
+    book = MarkBook()
+    book.update([KNEE], 10.0, about=ABOUT)
+    last = moved(users=47.1)
+    assert [mark.users for mark in book.update([last], 20.0, about=ABOUT, exactly=True)] == [47.1]
+    assert book.update([last], 30.0, about=ABOUT, exactly=True) == ()
+
+
+def test_a_mark_that_stands_no_more_is_retracted_and_opens_again() -> None:
+    book = MarkBook()
+    book.update([KNEE], 10.0, about=ABOUT)
+    assert [(mark.state, mark.revision) for mark in book.update([], 20.0, about=ABOUT)] == [("retracted", 2)]
+    assert book.update([], 21.0, about=ABOUT) == ()
+    assert [(mark.state, mark.revision) for mark in book.update([KNEE], 30.0, about=ABOUT)] == [("open", 3)]
+
+
+def test_marks_of_another_epoch_are_left_alone() -> None:
+    book = MarkBook()
+    book.update([KNEE], 10.0, about=ABOUT)
+    assert book.update([], 20.0, about=("knee:epoch1", "knee:epoch00")) == ()
+
+
+def test_a_verdict_is_told_when_it_says_anything_else() -> None:
+    book, verdict = MarkBook(), Verdict(t_s=1.0)
+    assert book.verdict(verdict) == verdict
+    assert book.verdict(msgspec.structs.replace(verdict, t_s=2.0)) is None
+    assert book.verdict(Verdict(t_s=3.0, recovery_levels=(1,))) is not None
+    assert book.verdict(Verdict(t_s=3.0, epoch=1)) is not None
+
+
+def test_evidence_holds_only_what_is_known_and_json_can_say() -> None:
+    assert known({"a": None, "b": math.nan, "c": math.inf, "d": 0.0, "e": False, "f": "errors"}) == {
+        "d": 0.0,
+        "e": False,
+        "f": "errors",
+    }
+
+
+# -- the generator
+
+
+@pytest.mark.parametrize(
+    ("why", "figures", "expected"),
+    [
+        ("nothing measured", {}, None),
+        ("idle", {"generator_cpu_ratio": 0.4, "loop_lag_p99_ms": 3.0}, False),
+        ("busy alone", {"generator_cpu_ratio": 0.97, "loop_lag_p99_ms": 3.0}, False),
+        ("late alone", {"generator_cpu_ratio": 0.4, "loop_lag_p99_ms": 50.0}, False),
+        ("busy and late", {"generator_cpu_ratio": 0.97, "loop_lag_p99_ms": 50.0}, True),
+        ("waits for a core, and late",
+         {"generator_cpu_ratio": 0.64, "generator_run_delay_ratio": 0.36, "loop_lag_p99_ms": 50.0}, True),
+        ("waits for a core, and users missing from Little's law",
+         {"generator_cpu_ratio": 0.64, "generator_run_delay_ratio": 0.36, "users_mean": 100.0, "throughput_rps": 50.0,
+          "response_ms": 500.0, "wait_s": 1.0}, True),
+        ("Little's law alone", {"generator_cpu_ratio": 0.4, "users_mean": 100.0, "throughput_rps": 50.0, "response_ms": 500.0,
+                                "wait_s": 1.0}, False),
+        ("Little's law kept", {"generator_cpu_ratio": 0.97, "users_mean": 75.0, "throughput_rps": 50.0, "response_ms": 500.0,
+                               "wait_s": 1.0}, False),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_the_generator_is_saturated_on_two_grounds_of_three(why: str, figures: dict[str, float], expected: bool | None) -> None:
+    assert is_saturated(LevelFigures(settled=True, **figures)) is expected  # type: ignore[arg-type]
+
+
+# -- imported
+
+
+def found_in(*names: str) -> tuple[Timeline, dict[str, Mark]]:
+    timeline = Timeline(imported([DATA / name for name in names], None, settling_s))
+    return timeline, {each.key: each for each in detect(timeline) if isinstance(each, Mark)}
+
+
+def test_a_table_has_its_knee_marked_at_the_level_that_told() -> None:
+    timeline, marks = found_in("tables/soy-a.csv")
+    knee = marks["knee:epoch0"]
+    assert knee.users == pytest.approx(28, abs=1) and knee.evidence["capacity_rps"] == pytest.approx(213, rel=0.02)
+    ends = {level.ended_s: level.users for level in timeline.levels}
+    assert ends[knee.t_s] == 43 and "provisional" in knee.evidence
+
+
+def test_ten_histories_say_what_their_table_says() -> None:
+    _, marks = found_in(
+        *(f"histories/soy-a-{users}-users_stats_history.csv" for users in (1, 8, 15, 22, 29, 36, 43, 50, 57, 64)[1:])
+    )
+    assert marks["knee:epoch0"].users == pytest.approx(28, abs=1.5)
+
+
+def test_a_history_without_a_knee_has_none_but_its_latency_s() -> None:
+    timeline, marks = found_in("histories/latency-first_stats_history.csv")
+    assert set(marks) == {"latency_knee:epoch0"}
+    (verdict,) = verdicts(timeline)
+    assert verdict.capacity.knee is not None and verdict.capacity.knee.kind == "no_knee"
+
+
+# -- words
+
+
+AT_47 = "Knee at 47 users [43–52] and 122/s, limited by queueing"
+
+
+def knee(kind: str = "knee", **more: Any) -> CapacityVerdict:
+    fields: dict[str, Any] = {
+        "users": 47.0, "users_low": 43.0, "users_high": 52.0, "capacity_rps": 122.0, "limit": "queueing", "confidence": "high",
+        **more,
+    }  # fmt: skip
+    curve = CurveFit(low_load_rps_per_user=2.6, low_load_se=0.1, baseline_users=(1.0,))
+    return CapacityVerdict(curve=curve, knee=KneeVerdict(kind=kind, **fields))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (knee(), f"{AT_47} (high confidence); provisional: no soak yet."),
+        (knee(provisional=False), f"{AT_47} (high confidence)."),
+        (knee(evidence={"soak_agrees": False}),
+         f"{AT_47} (high confidence); provisional: a soak disagreed."),
+        (knee(evidence={"soak_agrees": True}),
+         f"{AT_47} (high confidence); provisional: no return to the first level yet."),
+        (knee(limit="generator", confidence="medium", provisional=False, users=4321.0, capacity_rps=12345.0),
+         "Knee at 4,321 users [43–52] and 12,345/s, limited by the generator, so the service's knee lies beyond"
+         " (medium confidence)."),
+        (knee(provisional=False, peak=Peak(users=60, goodput_rps=125, shape="collapse", fall_ratio=0.75)),
+         f"{AT_47} (high confidence); beyond 60 users finished work collapses by 75%."),
+        (knee("no_knee", users=60.0), "No knee up to 60 users (high confidence)."),
+        (knee("at_or_below", users=10.0), "The knee is at or below 10 users, the lowest level: step down to find it."),
+        (knee("bend", confidence="low"),
+         "Finished work falls behind from 47 users on (low confidence), but its ceiling was not seen: no knee yet."),
+        (CapacityVerdict(curve=knee().curve, missing=(Missing(kind="levels", count=2),)),
+         "Not enough levels to tell a knee: 2 more levels would."),
+        (CapacityVerdict(missing=(Missing(kind="levels", count=3),)),
+         "Nothing was finished at any level: there is no capacity to tell."),
+    ],
+)  # fmt: skip
+def test_capacity_is_one_sentence(verdict: CapacityVerdict, said: str) -> None:
+    assert wording.capacity(verdict) == said
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        (KNEE, "knee at 47 users [43–52] and 122/s, limited by queueing (high confidence)"),
+        (moved(state="retracted"), "knee at 47 users (high confidence): retracted"),
+        (Mark(t_s=1.0, key="s", state="open", kind="shift", id="goodput_fell", users=100.0,
+              evidence={"at_s": 34.6, "level": 2, "column": "goodput", "before": 170.2, "after": 119.7}),
+         "shift: goodput fell for good from 170 to 120/s at 35 s and 100 users"),
+        (Mark(t_s=1.0, key="r", state="open", kind="recovery", id="recovered", users=60.0,
+              evidence={"from_users": 200.0, "to_users": 60.0, "recovered": True, "after_s": 12.0}),
+         "recovery: recovered 12 s after stepping down from 200 to 60 users"),
+        (Mark(t_s=1.0, key="r", state="open", kind="recovery", id="not_recovered", users=60.0,
+              evidence={"from_users": 200.0, "to_users": 60.0, "recovered": False, "goodput_ratio": 0.4, "latency_ratio": 3.0}),
+         "recovery: not recovered after stepping down from 200 to 60 users: goodput 40% and latency 300% of what it was"),
+    ],
+)  # fmt: skip
+def test_a_mark_is_one_line(mark: Mark, said: str) -> None:
+    assert wording.mark(mark) == said
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (SloVerdict(name="p95_ms", limit=300.0, state="crossed", users=41.2, users_low=40.0, users_high=45.0, goodput_rps=118.0),
+         "p95 ≤ 300 ms up to 41 users [40–45] at 118/s"),
+        (SloVerdict(name="failure_ratio", limit=0.01, state="kept", users=60.0, users_low=50.0, goodput_rps=118.0),
+         "failures ≤ 1% up to at least 60 users at 118/s"),
+        (SloVerdict(name="p99_ms", limit=300.0, state="broken", users_high=5.0),
+         "p99 ≤ 300 ms is kept at no level, not even at 5 users"),
+    ],
+)  # fmt: skip
+def test_an_objective_is_one_line(verdict: SloVerdict, said: str) -> None:
+    assert wording.objective(verdict) == said

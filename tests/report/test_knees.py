@@ -1,0 +1,221 @@
+"""Knees in reports: the picture with its lines and bands, the table of knees, rows of recovery, comparisons with intervals."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+from msgspec.structs import replace
+
+from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
+from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Peak, SloVerdict, UslFit
+from capexplorer.report import capacity, charts, html, markdown
+from capexplorer.report.compare import wording
+from capexplorer.report.compare.comparison import Comparison, Session, compare
+from capexplorer.report.compare.page import render as page
+from capexplorer.report.csv import levels as csv_levels
+from capexplorer.report.findings import marked_s
+from capexplorer.report.knees import lines
+
+from .compared import Seen, timeline
+from .compared import knee as knee_mark
+from .material import ramp, session
+
+KNEE = KneeVerdict(
+    kind="knee",
+    users=30,
+    users_low=26,
+    users_high=35,
+    capacity_rps=122.0,
+    limit="queueing",
+    confidence="medium",
+    provisional=True,
+)
+USL = UslFit(lambda_rps=4.2, sigma=0.031, kappa=0.0004, peak_users=49.2, peak_rps=120.0, r_squared=0.99)
+CURVE = CurveFit(
+    low_load_rps_per_user=4.0, low_load_se=0.03, baseline_users=(5, 20), capacity_rps=122.0, capacity_se_rps=2.0, usl=USL
+)
+VERDICT = CapacityVerdict(knee=KNEE, curve=CURVE)
+
+
+def judged(verdict: CapacityVerdict = VERDICT, *, recovery: tuple[int, ...] = (), slo: tuple[SloVerdict, ...] = ()) -> Timeline:
+    return Timeline([*session((5, 20, 50)), Verdict(t_s=38.0, capacity=verdict, slo=slo, recovery_levels=recovery)])
+
+
+def drawing(shown: Timeline) -> str:
+    found = capacity.drawing(shown)
+    assert found is not None
+    ElementTree.fromstring(found)
+    return found
+
+
+# -- the picture
+
+
+def test_the_picture_has_knee_band_lines_and_their_figures() -> None:
+    found = drawing(judged())
+    assert found.count('class="band"') == found.count('class="capacity"') == found.count('class="linear"') == 1
+    assert ">knee 30 [26–35] at 122/s<" in found and ">capacity 122/s<" in found
+    assert "low load 4/s a user" in found and "USL fit (thin): λ 4.2/s, σ 0.031, κ 0.0004, peak at 49 users" in found
+
+
+def test_the_band_lies_where_the_interval_does() -> None:
+    found = drawing(judged())
+    band = re.search(r'class="band" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', found)
+    line = re.search(r'<line class="knee" x1="([\d.]+)"', found)
+    assert band and line
+    left, width, x = float(band[1]), float(band[2]), float(line[1])
+    assert left < x < left + width
+    assert (x - left) / width == pytest.approx((30 - 26) / (35 - 26), abs=0.01)
+
+
+def test_a_law_that_may_not_stand_is_pale_and_says_why() -> None:
+    found = drawing(judged(replace(VERDICT, curve=replace(CURVE, usl=replace(USL, grey="few_levels")))))
+    assert 'class="usl grey"' in found and "too few levels" in found
+
+
+def test_a_bend_has_no_band_and_no_knee_has_no_line() -> None:
+    bend = drawing(judged(replace(VERDICT, knee=KneeVerdict(kind="bend", users=30, users_low=20))))
+    assert 'class="band"' not in bend and 'class="knee soft"' in bend and "bend from 30 users" in bend
+    none = drawing(judged(replace(VERDICT, knee=KneeVerdict(kind="no_knee", users=50))))
+    assert 'class="knee' not in none and "no knee up to 50 users" in none
+
+
+def test_a_knee_at_or_below_the_lowest_level_draws_no_line_of_low_load() -> None:
+    found = drawing(judged(replace(VERDICT, knee=KneeVerdict(kind="at_or_below", users=5, users_high=6))))
+    assert "knee at or below 5 users" in found and 'class="band"' in found and 'class="linear"' not in found
+
+
+def test_the_latency_knee_stands_in_the_latency_panel() -> None:
+    found = drawing(judged(replace(VERDICT, latency_knee=KneeVerdict(kind="latency_knee", users=20))))
+    assert "latency knee 20" in found
+
+
+def test_levels_of_recovery_are_squares_and_on_no_line() -> None:
+    plain, apart = drawing(judged()), drawing(judged(recovery=(2,)))
+    curve = re.compile(r'<polyline class="e0" points="([^"]*)"')
+    assert len(curve.findall(plain)[0].split()) == 3 and len(curve.findall(apart)[0].split()) == 2
+    assert "squares: recovery" in apart and "squares" not in plain
+    assert re.search(r'<rect class="e0 hollow"', apart)
+
+
+def test_every_epoch_has_its_lines() -> None:
+    other = replace(KNEE, users=10, users_low=8, users_high=12, epoch=1)
+    events = session((5, 20, 50, 5, 20, 40))
+    verdicts = [Verdict(t_s=75.0, capacity=VERDICT), Verdict(t_s=75.0, epoch=1, capacity=replace(VERDICT, knee=other))]
+    found = drawing(Timeline([*events, *verdicts]))
+    assert "epoch 0: knee 30" in found and "epoch 1: knee 10" in found and found.count('class="band"') == 2
+
+
+def test_a_log_without_verdicts_has_its_marks_and_the_proportional_line() -> None:
+    mark = Mark(
+        t_s=30.0, key="knee:0", state="open", kind="knee", id="knee", users=30, evidence={"users_low": 26, "users_high": 35}
+    )
+    found = drawing(Timeline([*session((5, 20, 50)), mark]))
+    assert ">knee 30<" in found and 'class="band"' in found and "in proportion to the lowest level" in found
+
+
+def test_a_ramp_and_its_verdict_are_one_picture() -> None:
+    verdict = Verdict(t_s=31.0, capacity=replace(VERDICT, knee=replace(KNEE, users=20, users_low=18, users_high=23)))
+    found = drawing(Timeline([*ramp(), verdict]))
+    assert "knee 20" in found and "hollow: a ramp" in found
+
+
+def test_the_picture_is_the_same_every_time() -> None:
+    assert capacity.picture(judged()) == capacity.picture(judged())
+
+
+# -- tables
+
+
+def test_the_table_of_knees_tells_interval_capacity_limit_and_confidence() -> None:
+    assert lines(judged()) == [("knee", "30", "26–35", "122.0 ± 2.0", "queueing", "medium, provisional")]
+    text = markdown.render(judged()).decode()
+    assert "| knee | 30 | 26–35 | 122.0 ± 2.0 | queueing | medium, provisional |" in text
+    assert "<td>26–35</td>" in html.render(judged()).decode()
+
+
+def test_peak_latency_knee_and_objectives_are_lines_of_their_own() -> None:
+    peak = Peak(users=40, goodput_rps=125.0, shape="retrograde", fall_ratio=0.2)
+    latency = KneeVerdict(kind="latency_knee", users=20, users_low=10, users_high=30, confidence="high")
+    slo = (
+        SloVerdict(name="p95_ms", limit=300, state="crossed", users=22, users_low=20, users_high=25, goodput_rps=80.0, thin=True),
+        SloVerdict(name="failure_ratio", limit=0.01, state="broken", users_high=5.0),
+    )
+    found = lines(judged(replace(VERDICT, knee=replace(KNEE, peak=peak), latency_knee=latency), slo=slo))
+    assert [line[0] for line in found[:4]] == ["knee", "peak", "latency knee", "p95 ≤ 300 ms"]
+    assert found[1][1:5] == ("40", "–", "125", "retrograde: 20% lost later")
+    assert found[2][1:3] == ("20", "–")  # its neighbours are no 90% interval
+    assert found[3][1:] == ("22", "20–25", "80", "–", "few values at its edge")
+    assert found[4][1] == "under 5"
+
+
+def test_no_knee_is_a_line_too() -> None:
+    found = lines(judged(CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=50), curve=replace(CURVE, capacity_rps=None))))
+    assert found == [("knee", "none up to 50", "–", "–", "–", "–")]
+
+
+def test_rows_of_recovery_are_told_apart_and_the_table_of_levels_keeps_them() -> None:
+    text = markdown.render(judged(recovery=(2,))).decode()
+    assert "| ↓ 50 |" in text and "way down from overload" in text
+    assert "way down" not in markdown.render(judged()).decode()
+    assert ">↓50<" in html.render(judged(recovery=(2,))).decode()
+    assert len(csv_levels(judged(recovery=(2,))).splitlines()) == 4
+
+
+# -- over time
+
+
+def test_marks_stand_since_when_they_were_what_they_are() -> None:
+    def mark(t_s: float, revision: int, kind: str, **evidence: object) -> Mark:
+        return Mark(t_s=t_s, key="knee:epoch0", revision=revision, state="updated", kind=kind, id=kind, evidence=evidence)  # type: ignore[arg-type]
+
+    moved: list[Event] = [mark(5.0, 1, "bend"), mark(9.0, 2, "knee"), mark(20.0, 3, "knee")]
+    shift = Mark(t_s=30.0, key="shift:level3", state="open", kind="shift", id="goodput_fell", evidence={"at_s": 22.0})
+    found = Timeline([*session((5, 20, 50)), *moved, shift])
+    assert marked_s(found)["knee:epoch0"] == 9.0 and marked_s(found)["shift:level3"] == 22.0
+    times = [each["t_s"] for each in charts.data(found)["marks"]]
+    assert times == sorted(times) and 9.0 in times and 22.0 in times and 20.0 not in times
+
+
+def test_a_level_that_a_shift_split_off_begins_where_the_service_changed() -> None:
+    opened = LevelOpened(t_s=38.0, index=3, users=50, spawn_rate=1, by="shift", since_s=33.0)
+    levels = charts.data(Timeline([*session((5, 20, 50)), opened]))["levels"]
+    assert (levels[-1]["started_s"], levels[-1]["shift"]) == (33.0, True)
+
+
+# -- comparisons
+
+
+def compared(*shown: Timeline) -> Comparison:
+    return compare([Session(each) for each in shown])
+
+
+def test_knees_are_compared_with_their_intervals() -> None:
+    marks = [
+        knee_mark(60, 120.0, users_low=55, users_high=65, capacity_se_rps=2.0),
+        knee_mark(45, 90.0, users_low=42, users_high=48, capacity_se_rps=1.0),
+    ]
+    found = compared(*(timeline([Seen(10)], more=[mark]) for mark in marks))
+    knee, capacity_ = found.pairs[0].knee
+    assert knee.before.se == pytest.approx(10 / 2 / 1.645)
+    assert (knee.judgement, capacity_.judgement) == ("beyond", "beyond")
+    assert wording.knee(found.curves[0]) == "60.0 [55–65] users, 120.0 ± 2.00/s"
+    assert page(found).decode().count('class="band"') == 2
+
+
+def test_a_side_without_a_knee_says_up_to_where_there_was_none() -> None:
+    without = Verdict(t_s=9.0, capacity=CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=80)))
+    found = compared(timeline([Seen(10)], more=[knee_mark(45, 90.0)]), timeline([Seen(10)], more=[without]))
+    assert "only A has a knee (B: no knee up to 80 users)" in wording.verdict(found)
+    assert wording.knee(found.curves[1]) == "no knee up to 80 users"
+
+
+def test_recovery_is_no_part_of_what_is_compared() -> None:
+    aside = Verdict(t_s=29.0, capacity=CapacityVerdict(), recovery_levels=(2,))
+    climbed = [Seen(10, 100.0), Seen(50, 120.0), Seen(10, 60.0)]
+    found = compared(timeline(climbed, more=[aside]), timeline(climbed))
+    means = [curve.points[0].figures["goodput"].value for curve in found.curves]
+    assert means[0] == 100.0 and means[1] != 100.0

@@ -1,0 +1,113 @@
+"""A run without load: seconds are told, and go the way that a real run's go, to the log and to those who watch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from session.samples import HEADER
+
+from capexplorer.load.recorder import Tick
+from capexplorer.model.events import By, EndpointTick, Event, Mark, Sample
+from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.readings import HostReading
+from capexplorer.model.timeline import Timeline
+from capexplorer.profile import StopRules
+from capexplorer.run.course import Course
+from capexplorer.run.marking import LiveMarks
+from capexplorer.run.outlet import Outlet
+from capexplorer.run.stopping import StopWatch
+from capexplorer.session.writer import SessionWriter
+
+
+class Driven:
+    """Steps and seconds in, events out; the log is at `path`."""
+
+    def __init__(self, path: Path, header: Event = HEADER, rules: StopRules | None = None) -> None:
+        self.path, self.now_s = path, 0.0
+        self.outlet = Outlet(self._fail)
+        self.outlet.writer = SessionWriter(path)
+        self.course = Course(self.timeline)
+        self.marks = LiveMarks(self.timeline, self.outlet.emit, lambda: self.now_s + 0.004, self._split)
+        self.rules = StopWatch(rules or StopRules(), self.timeline)
+        self.shown: list[Event] = []
+        self.watched = Timeline()
+        """What a screen folds."""
+        self.outlet.emit(header)
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.outlet.timeline
+
+    def step(self, users: int, by: By = "user") -> None:
+        """A new level, all its users there at once."""
+        self.close_level()
+        self.outlet.emit(self.course.open(self.now_s, users, 10.0, by))
+        self.course.spawned(self.now_s)
+
+    def close_level(self) -> None:
+        closed = self.course.close(self.now_s)
+        if closed is not None:
+            self.outlet.emit(closed)
+            self.marks.judge()
+
+    def second(
+        self, goodput: int, latency_ms: float = 20.0, failures: int = 0, *, load: float = 0.5, app: dict[str, float] | None = None
+    ) -> None:
+        """One second of users: so many successes at this latency, so many failures at 1 ms."""
+        began_s, self.now_s = self.now_s, self.now_s + 1.0
+        opened = self.course.opened
+        assert opened is not None
+        there = opened.users
+        histogram = LatencyHistogram()
+        histogram.record_us([latency_ms * 1000] * goodput)
+        tick = EndpointTick(
+            name="/a", requests=goodput + failures, failures=failures, latency_sum_ms=goodput * latency_ms,
+            failure_latency_sum_ms=1.0 * failures, latency=histogram.encode() if goodput else None,
+        )  # fmt: skip
+        counts = Tick(all_requests=goodput + failures, all_latency_sum_ms=goodput * latency_ms + failures)
+        phase, settled = self.course.tick(began_s, self.now_s, there, counts)
+        self.outlet.emit(
+            Sample(
+                t_s=self.now_s, duration_s=1.0, level=self.course.index, users=there, wanted=opened.users, phase=phase,
+                settled=settled, endpoints=(tick,), work=float(goodput), host=HostReading(load_average_1m=load),
+                app=app or {},
+            )
+        )  # fmt: skip
+        self.marks.ticked()
+        for found in self.rules.look():
+            self.outlet.emit(self.rules.mark(found, self.now_s, None))
+
+    def seconds(self, goodputs: Iterable[int], latency_ms: float = 20.0) -> None:
+        for goodput in goodputs:
+            self.second(goodput, latency_ms)
+
+    def take(self) -> list[Event]:
+        """What a screen would get since the last call."""
+        events = self.outlet.take()
+        for event in events:
+            self.watched.apply(event)
+        self.shown += events
+        return events
+
+    def end(self) -> None:
+        """The last words, and the log closed."""
+        self.close_level()
+        self.marks.end()
+        self.take()
+        self.outlet.close()
+
+    def marked(self, *kinds: str) -> list[Mark]:
+        """Revisions so far, in order."""
+        self.take()
+        return [event for event in self.shown if isinstance(event, Mark) and event.kind in kinds]
+
+    def _split(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
+        parts = self.course.split(self.now_s, since_s, shifted)
+        for event in parts or ():
+            self.outlet.emit(event)
+        return parts is not None
+
+    def _fail(self, error: Exception) -> None:
+        raise error

@@ -1,0 +1,193 @@
+"""Knees, objectives and recoveries as a run goes on: marked once known, superseded when they change, silent otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from session.samples import HEADER
+
+from capexplorer.analysis.reanalysis import reanalyse
+from capexplorer.model.digest import digest
+from capexplorer.model.events import Event, Mark, Verdict
+from capexplorer.model.timeline import Timeline
+from capexplorer.report.summary import summarise
+from capexplorer.run.marking import LOOKS_AT, is_due
+from capexplorer.session.reader import read
+
+from .driven import Driven
+
+CAPACITY = 40.0
+"""A second; each user makes one request a second alone, so the knee is at 40 users."""
+
+OBJECTIVES = msgspec.structs.replace(HEADER, profile={"name": "p", "slo": {"p95_ms": 300.0, "failure_ratio": 0.01}})
+
+
+def hold(run: Driven, users: int, seconds: int = 10, capacity: float = CAPACITY, seed: int = 1) -> None:
+    """A level of a closed system: users think for a second, latency is what Little's law leaves."""
+    rng = np.random.default_rng(users + seed)
+    run.step(users)
+    rate = min(float(users), capacity)
+    latency_ms = max(20.0, 1000 * (users / rate - 1))
+    for _ in range(seconds):
+        run.second(int(rng.binomial(round(2 * rate), 0.5)), latency_ms)
+
+
+def ladder(path: Path, *levels: int, header: Event = OBJECTIVES, capacity: float = CAPACITY) -> Driven:
+    run = Driven(path, header)
+    for users in levels:
+        hold(run, users, capacity=capacity)
+    return run
+
+
+UP = (5, 10, 15, 20, 30, 40, 50, 60)
+
+
+def test_a_knee_is_marked_within_one_level_of_passing_it(tmp_path: Path) -> None:
+    run = ladder(tmp_path / "a.jsonl", 5, 10, 20, 30)
+    assert run.marked("knee", "bend", "at_or_below") == []
+    hold(run, 50)
+    hold(run, 60, seconds=9)
+    (*_, knee) = run.marked("knee")
+    assert knee.key == "knee:epoch0" and knee.users == pytest.approx(40, rel=0.1)
+    run.end()
+
+
+def test_a_knee_s_mark_carries_what_a_screen_draws(tmp_path: Path) -> None:
+    run = ladder(tmp_path / "a.jsonl", *UP)
+    run.end()
+    knee = run.timeline.marks["knee:epoch0"]
+    assert knee.evidence["users_low"] < 40 < knee.evidence["users_high"]
+    assert knee.evidence["capacity_rps"] == pytest.approx(40, rel=0.05) and knee.evidence["limit"] == "queueing"
+    assert knee.evidence["provisional"] is True and knee.confidence == "high" and "soak" in knee.advice
+    verdict = run.watched.verdict
+    assert verdict is not None and verdict.capacity.knee is not None and verdict.capacity.curve is not None
+    assert verdict.capacity.knee.users == knee.users
+    assert verdict.capacity.curve.capacity_rps == knee.evidence["capacity_rps"]
+
+
+def test_what_is_found_again_in_the_log_is_what_was_marked(tmp_path: Path) -> None:
+    run = ladder(tmp_path / "a.jsonl", *UP, 10)
+    run.end()
+    saved = Timeline(read(run.path))
+    again = reanalyse(saved)
+    assert again.recorded and again.changes == ()
+    assert {each.epoch: each.capacity for each in again.verdicts} == {
+        epoch: each.capacity for epoch, each in saved.verdicts.items()
+    }
+    assert digest(saved) == digest(run.watched) == digest(run.timeline)
+
+
+def test_a_mark_is_told_again_only_when_it_says_something_else(tmp_path: Path) -> None:
+    run = ladder(tmp_path / "a.jsonl", *UP)
+    before = len(run.marked("knee"))
+    for _ in range(200):
+        run.second(40, 500)
+    assert len(run.marked("knee")) - before <= 2
+    run.end()
+    marks = run.marked("knee")
+    assert [mark.revision for mark in marks] == list(range(1, len(marks) + 1)) and len(marks) <= 6
+    assert [mark.state for mark in marks] == ["open", *["updated"] * (len(marks) - 1)]
+
+
+def test_a_bend_that_becomes_a_knee_is_one_mark(tmp_path: Path) -> None:
+    run = Driven(tmp_path / "a.jsonl")
+    for users, rate in ((10, 10), (20, 20), (30, 29), (40, 33), (50, 38), (70, 42), (120, 43), (200, 43)):
+        run.step(users)
+        run.seconds([rate, rate + 1, rate, rate - 1] * 3, 1000 * (users / rate - 1) + 1)
+    run.end()
+    told = [(mark.key, mark.kind) for mark in run.marked("bend", "knee", "at_or_below")]
+    assert {key for key, _ in told} == {"knee:epoch0"}
+    assert [kind for index, (_, kind) in enumerate(told) if not index or told[index - 1][1] != kind] == ["bend", "knee"]
+
+
+def test_a_line_that_never_bends_has_no_mark_but_says_how_far_it_went(tmp_path: Path) -> None:
+    run = ladder(tmp_path / "a.jsonl", 5, 10, 20, 30, 60, capacity=1000)
+    run.end()
+    assert run.marked("knee", "bend", "at_or_below", "latency_knee") == []
+    document = summarise(run.watched)
+    assert document["no_knee_up_to_users"] == 60 and document["verdict"].startswith("No knee up to 60 users")
+
+
+def test_a_session_tells_its_knee_in_one_sentence(tmp_path: Path) -> None:
+    run = ladder(tmp_path / "a.jsonl", *UP)
+    run.end()
+    document = summarise(run.watched)
+    said = document["verdict"]
+    assert said.startswith("Knee at ") and said.endswith("; provisional: no soak yet.") and "limited by queueing" in said
+    assert document["no_knee_up_to_users"] is None
+    (knee,) = [each for each in document["knees"] if each["kind"] == "knee"]
+    assert knee["users_low"] < knee["users"] < knee["users_high"] and "soft" in knee["evidence"]
+
+
+def test_objectives_are_told_with_their_load(tmp_path: Path) -> None:
+    run = ladder(tmp_path / "a.jsonl", *UP)
+    run.end()
+    found = {each["name"]: each for each in summarise(run.watched)["slo"]}
+    assert set(found) == {"p95_ms", "failure_ratio"}
+    assert set(found["p95_ms"]) == {"name", "limit", "users", "users_low", "users_high", "goodput_rps"}
+    assert 40 <= found["p95_ms"]["users"] <= 60 and found["p95_ms"]["goodput_rps"] == pytest.approx(40, rel=0.1)
+    assert found["failure_ratio"]["users"] == 60 and found["failure_ratio"]["users_high"] is None
+
+
+def test_recovery_is_told_with_how_long_it_took(tmp_path: Path) -> None:
+    run = ladder(tmp_path / "a.jsonl", *UP, 80)
+    run.step(20)
+    run.seconds([20] * 6, 900.0)
+    run.seconds([20] * 14, 20.0)
+    run.end()
+    told = run.marked("recovery")
+    assert [mark.id for mark in told][0] == "not_recovered" and told[-1].id == "recovered"
+    (recovery,) = summarise(run.watched)["recoveries"]
+    assert recovery == {"from_users": 80.0, "to_users": 20.0, "recovered": True, "after_s": pytest.approx(5, abs=2)}
+    assert [each["kind"] for each in summarise(run.watched)["levels"]][-1] == "recovery"
+
+
+def test_epochs_are_judged_apart(tmp_path: Path) -> None:
+    run = ladder(tmp_path / "a.jsonl", *UP)
+    run.close_level()
+    run.course.epoch = 1
+    for users in UP:
+        hold(run, users, capacity=20)
+    run.end()
+    knees = {mark.key: mark.users for mark in run.watched.marks.values() if mark.kind == "knee"}
+    assert knees == {"knee:epoch0": pytest.approx(40, rel=0.1), "knee:epoch1": pytest.approx(20, rel=0.1)}
+    assert reanalyse(Timeline(read(run.path))).changes == ()
+
+
+def test_verdicts_are_known_at_the_moment_that_is_replayed(tmp_path: Path) -> None:
+    run = ladder(tmp_path / "a.jsonl", *UP)
+    run.end()
+    times = [event.t_s for event in run.shown if isinstance(event, Verdict)]
+    assert times == sorted(times) and len(times) > len(UP)
+    half = Timeline(event for event in run.shown if event.t_s < 30)
+    assert half.verdict is not None and half.verdict.t_s < 30
+
+
+def test_levels_are_judged_as_they_settle_and_at_each_doubling() -> None:
+    assert [seconds for seconds in range(1, 1000) if is_due(seconds)] == [*LOOKS_AT, 120, 240, 480, 960]
+
+
+def test_detectors_never_fail_however_odd_the_seconds(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    for seed in range(30):
+        run = Driven(tmp_path / f"{seed}.jsonl", OBJECTIVES)
+        for _ in range(int(rng.integers(1, 8))):
+            run.step(int(rng.choice([0, 1, 1, 2, 50, 1000])))
+            mean, slow_ms, bad = rng.choice([0, 0.2, 3, 500]), rng.choice([0.001, 5, 60_000]), rng.choice([0, 0, 3, 400])
+            for _ in range(int(rng.integers(0, 40))):
+                run.second(int(rng.poisson(mean)), float(slow_ms), int(rng.poisson(bad)))
+        run.end()
+        saved = Timeline(read(run.path))
+        assert digest(saved) == digest(run.watched)
+        assert reanalyse(saved).changes == ()
+        summarise(saved)
+
+
+def test_marks_are_stamped_with_when_they_were_known_not_when_they_began(tmp_path: Path) -> None:
+    run = ladder(tmp_path / "a.jsonl", *UP)
+    events = [event for event in run.shown + run.take() if isinstance(event, Mark)]
+    run.end()
+    assert all(mark.t_s <= run.now_s + 0.01 for mark in events)

@@ -1,0 +1,112 @@
+"""Stop rules over a run: they end plans (and headless runs, with exit code 3), and by hand only mark."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from capexplorer.analysis import wording
+from capexplorer.analysis.reanalysis import reanalyse
+from capexplorer.model.events import Ended, LevelOpened, Mark
+from capexplorer.model.timeline import Timeline
+from capexplorer.profile import MetricLimit, StopRules
+from capexplorer.report.summary import summarise
+from capexplorer.run.stopping import limits_of
+from capexplorer.session.reader import read
+
+from .driven import Driven
+
+PROFILE = """
+title = "Twice as slow as allowed"
+target = "sleepers"
+params = { workers = 2, sleep_ms = 50 }
+[users]
+wait_s = { constant = 0.2 }
+[[users.task]]
+name = "/work"
+[stop]
+p95_ms = 200
+"""
+
+
+def test_a_profile_s_rules_have_names() -> None:
+    rules = StopRules(p95_ms=100.0, load_average=3.0, metric=MetricLimit(name="queued", over=5.0))
+    assert limits_of(rules) == {"p95_ms": 100.0, "load_average": 3.0, "metric:queued": 5.0}
+    assert limits_of(StopRules()) == {}
+
+
+def test_a_rule_strikes_once_a_level_and_only_when_it_has_settled(tmp_path: Path) -> None:
+    run = Driven(tmp_path / "a.jsonl", rules=StopRules(p95_ms=100.0))
+    run.step(10)
+    run.seconds([20] * 4, 500.0)
+    assert run.marked("stop_rule") == []
+    run.seconds([20] * 10, 500.0)
+    run.step(20)
+    run.seconds([20] * 10, 500.0)
+    run.end()
+    assert [mark.key for mark in run.marked("stop_rule")] == ["stop_rule:p95_ms:level0", "stop_rule:p95_ms:level1"]
+
+
+def test_a_mark_says_what_was_measured_and_what_it_ended(tmp_path: Path) -> None:
+    run = Driven(tmp_path / "a.jsonl", rules=StopRules(failure_ratio=0.02))
+    run.step(10)
+    for _ in range(10):
+        run.second(18, failures=2)
+    run.end()
+    (mark,) = run.marked("stop_rule")
+    assert (mark.id, mark.users, mark.evidence["limit"]) == ("failure_ratio", 10, 0.02)
+    assert mark.evidence["measured"] == pytest.approx(0.1) and "ended" not in mark.evidence
+    assert wording.mark(mark) == "stop rule: failure ratio 0.1 is over 0.02 at 10 users"
+    (told,) = summarise(run.watched)["stop_rules"]
+    assert (told["rule"], told["users"], told["level"]) == ("failure_ratio", 10, 0)
+
+
+@pytest.mark.parametrize(
+    ("rules", "load", "app"),
+    [
+        (StopRules(load_average=3.0), 3.5, {}),
+        (StopRules(metric=MetricLimit(name="queued", over=100.0)), 0.5, {"queued": 150.0}),
+    ],
+)
+def test_readings_of_the_last_seconds_strike_too(rules: StopRules, load: float, app: dict[str, float], tmp_path: Path) -> None:
+    run = Driven(tmp_path / "a.jsonl", rules=rules)
+    run.step(10)
+    for _ in range(12):
+        run.second(20)
+    assert run.marked("stop_rule") == []
+    for _ in range(5):
+        run.second(20, load=load, app=app)
+    assert len(run.marked("stop_rule")) == 1
+    run.end()
+
+
+def test_detectors_neither_find_nor_lose_them(tmp_path: Path) -> None:
+    run = Driven(tmp_path / "a.jsonl", rules=StopRules(p95_ms=100.0))
+    run.step(10)
+    run.seconds([20] * 10, 500.0)
+    run.end()
+    assert run.marked("stop_rule") and reanalyse(Timeline(read(run.path))).changes == ()
+
+
+@pytest.mark.slow
+def test_a_headless_run_that_a_rule_ends_exits_with_3_and_says_which(tmp_path: Path) -> None:
+    profile = tmp_path / "slow.toml"
+    profile.write_text(PROFILE)
+    command = [sys.executable, "-m", "capexplorer", "run", str(profile), "--headless", "--sessions-dir", str(tmp_path / "s")]
+    run = subprocess.run([*command, "--plan", "3:9s,30:15s,60:30s"], capture_output=True, text=True, timeout=120, check=False)
+    assert run.returncode == 3, run.stderr
+    assert "stop rule: p95 ms" in run.stderr.splitlines()[-1] and "Traceback" not in run.stderr
+    (path,) = run.stdout.split()
+    events = list(read(Path(path)))
+    (mark,) = [event for event in events if isinstance(event, Mark) and event.kind == "stop_rule"]
+    assert (mark.evidence["rule"], mark.evidence["ended"], mark.users) == ("p95_ms", "plan", 30)
+    ended = events[-1]
+    assert isinstance(ended, Ended) and ended.exit_code == 3 and "p95" in ended.reason
+    assert [event.users for event in events if isinstance(event, LevelOpened)] == [3, 30, 0]
+    assert reanalyse(Timeline(events)).changes == ()
+    document = json.dumps(summarise(Timeline(events)))
+    assert "p95_ms" in document
