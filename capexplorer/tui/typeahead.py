@@ -49,8 +49,8 @@ class TypeAhead(App[Result]):
         else:
             await super().on_event(self._typed.popleft())
             self._turn += 1
-            turn = self._turn
-            self._follow(self.focused or self.screen, turn)
+            turn, node = self._turn, self.focused or self.screen
+            self._follow(node, turn, again=node)
             self.set_timer(LOST_S, lambda: self._acted(turn))
 
     async def _acted(self, turn: int) -> None:
@@ -59,12 +59,17 @@ class TypeAhead(App[Result]):
             self._turn += 1
             await self._act(PATIENCE)
 
-    def _follow(self, node: MessagePump, turn: int) -> None:
-        """Go behind the key through every queue that it bubbles through, up to ours."""
-        if node is self or node._parent is None:
-            self.call_later(self._acted, turn)
+    def _follow(self, node: MessagePump, turn: int, again: MessagePump | None = None) -> None:
+        """Go behind the key through every queue that it bubbles through, up to ours.
+
+        And again: what the key made its widget say (an Input that was submitted) takes the same way, after the key.
+        """
+        if node is not self and node._parent is not None:
+            node.call_later(self._follow, node._parent, turn, again)
+        elif again is not None:
+            again.call_later(self._follow, again, turn)
         else:
-            node.call_later(self._follow, node._parent, turn)
+            self.call_later(self._acted, turn)
 
     @property
     def _is_opening(self) -> bool:

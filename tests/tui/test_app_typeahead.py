@@ -59,3 +59,18 @@ async def test_a_key_that_takes_its_prompt_away_does_not_take_the_next_keys_with
                 await pilot.pause(0.02)
             assert controls.wanted == 2 + number
         assert [call for call in controls.calls if call[0] == "note"] == [("note", "hi")] * 8
+
+
+async def test_a_second_prompt_may_be_typed_right_behind_the_first() -> None:
+    controls = FakeControls(wanted=10)
+    app = ExplorerApp(FakeSource(session()), controls)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        burst(app, "n", "h", "i", "enter", "g", "1", "2", "enter", "plus")
+        for _ in range(60):
+            await pilot.pause(0.02)
+        assert [call for call in controls.calls if call[0] in ("note", "set_users")] == [
+            ("note", "hi"),
+            ("set_users", 12),
+            ("set_users", 13),
+        ]
