@@ -6,6 +6,7 @@ The screen is the real one, fed with the events of a real, saved session.
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +17,9 @@ from capexplorer.tui.app import ExplorerApp
 
 SIZES = {"wide": (120, 40), "narrow": (80, 24)}
 THEMES = {"dark": "capexplorer-dark", "light": "capexplorer-light"}
+
+FONT_FACE = re.compile(r"@font-face\s*\{.*?\}\s*", re.DOTALL)
+"""Textual names web fonts; a picture in a repository must fetch nothing."""
 
 
 class Saved:
@@ -45,7 +49,7 @@ async def picture(session: Path, size: tuple[int, int], theme: str) -> str:
     async with app.run_test(size=size) as pilot:
         app.theme = theme
         await pilot.pause(0.5)
-        return app.export_screenshot(title="capexplorer")
+        return FONT_FACE.sub("", app.export_screenshot(title="capexplorer"))
 
 
 def main() -> None:

@@ -47,5 +47,5 @@ def test_no_sample_names_a_machine_or_its_folders(path: Path) -> None:
 def test_the_first_sample_has_a_note_and_comes_back_to_a_low_level() -> None:
     with open_session(SAMPLES["sample"]) as session:
         timeline = Timeline(session)
-    assert [level.users for level in timeline.levels] == [5, 10, 20, 40, 60, 80, 100, 20]
+    assert [level.users for level in timeline.levels] == [5, 10, 20, 40, 60, 100, 20]
     assert [entry.text for entry in timeline.journal if isinstance(entry, Note)] == ["from about here on throughput hardly grows"]
