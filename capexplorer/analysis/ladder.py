@@ -71,6 +71,8 @@ class LadderLevel:
     arrivals_per_s: float = 0.0
     """New users a second whose first requests are in these figures."""
     generator_saturated: bool | None = None
+    loop_lag_ms: float | None = None
+    """How late the generator's own timers were (p99)."""
     work_is_metric: bool = False
     """Goodput is the target's own count, not successful requests."""
     accepted_rps: float | None = None
@@ -124,6 +126,7 @@ def ladder_of(
             ramp=level.opened.ramp,
             arrivals_per_s=level.opened.spawn_rate if first_requests and level.opened.ramp else 0.0,
             generator_saturated=saturated.get(level.opened.index),
+            loop_lag_ms=level.figures.loop_lag_p99_ms,
             work_is_metric=work_is_metric,
         )
         for level in levels
@@ -190,6 +193,7 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
         wait_s=_mean_known([level.wait_s for level in same], same),
         ramp=all(level.ramp for level in same),
         generator_saturated=any(flags) if flags else None,
+        loop_lag_ms=_mean_known([level.loop_lag_ms for level in same], same),
         accepted_rps=_mean_known([level.accepted_rps for level in same], same),
     )
 

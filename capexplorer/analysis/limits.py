@@ -6,7 +6,7 @@ The generator is ruled out first, always. Which resource or which failure it is,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..model.verdicts import Limit
 from .crossing import Crossing
@@ -29,6 +29,9 @@ CYCLES_LEAST = 3.0
 
 WAITS_AGREE = 0.10
 """Declared waits count for Z0 where the baseline has one level, if they agree this well: a task may make several requests."""
+
+TIMERS_LATE_MS = 20.0
+"""Loop lag p99 beyond which a generator is not idle (CAUSES.md, `generator_cpu_saturated`)."""
 
 LAG_LEAST = 0.10
 """Share by which finished work must fall behind accepted work."""
@@ -59,17 +62,29 @@ def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, Evi
     slower = _slower(beyond, baseline)
     if slower is not None:
         evidence["response_ratio"] = slower
-    return _judged(beyond, little, lag, more, slower), evidence
+    timers_late_ms = _median([level.loop_lag_ms for level in beyond])
+    if timers_late_ms is not None:
+        evidence["loop_lag_ms"] = timers_late_ms
+    return _judged(beyond, baseline, little, lag, more, slower, timers_late_ms or 0.0), evidence
 
 
 def _judged(
-    beyond: list[LadderLevel], little: tuple[float, float] | None, lag: float | None, more: float | None, slower: float | None
+    beyond: list[LadderLevel],
+    baseline: list[LadderLevel],
+    little: tuple[float, float] | None,
+    lag: float | None,
+    more: float | None,
+    slower: float | None,
+    timers_late_ms: float,
 ) -> Limit:
     flags = [level.generator_saturated for level in beyond if level.generator_saturated is not None]
     if flags and flags[0]:  # the first level past the knee: one that saturates it far beyond did not make this knee
         return "generator"
     late = little is not None and little[0] > LITTLE_MOST and little[0] - ERRORS_90 * little[1] > LITTLE_SURE
-    if late and not flags:  # measured and found idle, the generator is not blamed
+    strained = timers_late_ms > TIMERS_LATE_MS
+    if late and (strained or not flags):  # measured and found idle, the generator is not blamed
+        return "generator"
+    if strained and _grew_ms(beyond, baseline) <= timers_late_ms:  # a starved generator sees its own lateness as the service's
         return "generator"
     if lag is not None and lag > LAG_LEAST:
         return "queue_growth"
@@ -165,10 +180,20 @@ def _failures(levels: list[LadderLevel]) -> float | None:
     return math.fsum(f * w for f, w in known) / math.fsum(w for _, w in known) if known else None
 
 
+def _grew_ms(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float:
+    """By how much responses beyond the knee take longer than the baseline's; infinite when that is not known."""
+    before = _median([level.response_s for level in baseline])
+    after = _median([level.response_s for level in beyond])
+    return math.inf if before is None or after is None else (after - before) * 1000
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = sorted(value for value in values if value is not None)
+    return known[len(known) // 2] if known else None
+
+
 def _slower(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float | None:
     """Response beyond the knee over that of the baseline; medians, so that one odd level does not decide."""
-    before = sorted(level.response_s for level in baseline if level.response_s is not None)
-    after = sorted(level.response_s for level in beyond if level.response_s is not None)
-    if not before or not after or not before[len(before) // 2]:
-        return None
-    return after[len(after) // 2] / before[len(before) // 2]
+    before = _median([level.response_s for level in baseline])
+    after = _median([level.response_s for level in beyond])
+    return None if not before or after is None else after / before

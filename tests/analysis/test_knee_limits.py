@@ -34,6 +34,40 @@ def test_a_generator_that_was_measured_idle_is_not_blamed_by_littles_law_alone()
     assert limit_of(beyond(ideal(USERS), latency_ms=50.0, response_ms=50.0, generator_saturated=False)) == "unknown"
 
 
+def test_a_strained_generator_is_blamed_by_littles_law() -> None:
+    levels = beyond(ideal(USERS), latency_ms=50.0, response_ms=50.0, generator_saturated=False, loop_lag_ms=40.0)
+    assert limit_of(levels) == "generator"
+
+
+STARVED = {  # users: (requests/s, response ms, loop lag p99 ms) of a generator held to a third of a core beside busy processes
+    4: (77, 1.6, 4.2), 8: (150, 1.9, 7.7), 16: (305, 1.4, 6.2), 24: (461, 1.2, 5.9), 32: (586, 2.2, 13.2), 40: (761, 1.4, 6.7),
+    48: (913, 1.4, 7.0), 64: (1119, 4.3, 23.1), 80: (1386, 4.7, 26.4), 96: (1755, 2.3, 16.6), 128: (1655, 19.6, 64.4),
+}  # fmt: skip
+
+
+def test_responses_that_grow_no_more_than_the_generators_own_timers_are_late_are_not_the_services() -> None:
+    levels = [
+        LadderLevel(
+            users=users,
+            goodput_rps=rate,
+            goodput_se_rps=0.02 * rate,
+            throughput_rps=rate,
+            response_ms=response_ms,
+            latency_ms=response_ms,
+            seconds=7.0,
+            wait_s=0.05,
+            generator_saturated=False,
+            loop_lag_ms=lag_ms,
+        )
+        for users, (rate, response_ms, lag_ms) in STARVED.items()
+    ]
+    assert limit_of(levels) == "generator"
+
+
+def test_a_busy_neighbour_does_not_make_queueing_the_generators() -> None:
+    assert limit_of(beyond(ideal(USERS), generator_saturated=False, loop_lag_ms=30.0)) == "queueing"
+
+
 def test_a_saturated_generator_comes_before_everything_else() -> None:
     assert limit_of(beyond(ideal(USERS), generator_saturated=True, failure_ratio=0.4)) == "generator"
 
