@@ -18,6 +18,7 @@ from ..model.timeline import Level, Timeline
 from ..model.verdicts import KneeVerdict, Recovery, SloVerdict
 from . import wording
 from .generator import is_saturated
+from .knee import AUTOPILOT_ERROR, LADDER_ERROR
 from .ladder import LadderLevel, ladder_of
 from .recovery import analyse, recovery_of, split
 from .slo import Name, capacity_at
@@ -76,12 +77,18 @@ def verdict(timeline: Timeline, epoch: int, levels: Sequence[Level] | None = Non
     return Verdict(
         t_s=timeline.last_s,
         epoch=epoch,
-        capacity=analyse(found, epoch=epoch),
+        capacity=analyse(found, epoch=epoch, structural=_structural_error(timeline, epoch)),
         slo=_objectives(timeline, parts.fit, epoch),
         recovery_levels=tuple(
             level.opened.index for level in timeline.levels if level.opened.epoch == epoch and level.started_s in aside
         ),
     )
+
+
+def _structural_error(timeline: Timeline, epoch: int) -> float:
+    """Of a ladder, or of the few short levels that the autopilot chose."""
+    piloted = any(level.opened.by == "autopilot" for level in timeline.levels if level.opened.epoch == epoch)
+    return AUTOPILOT_ERROR if piloted else LADDER_ERROR
 
 
 def _objectives(timeline: Timeline, fit: Sequence[LadderLevel], epoch: int) -> tuple[SloVerdict, ...]:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 def explore(options: RunOptions, *, headless: bool) -> int:
     """Run until the user, the plan, a signal or a failure ends it. Returns the exit code of DESIGN section 6."""
-    if headless and not options.steps and not (options.locustfile and options.follow_shape):
-        raise InputError("--headless: needs --plan (or a locustfile with a shape)")
+    driven = options.steps or options.autopilot
+    if headless and not driven and not (options.locustfile and options.follow_shape):
+        raise InputError("--headless: needs --plan or --autopilot (or a locustfile with a shape)")
     if not headless and not (os.isatty(0) and os.isatty(2)):
         raise InputError("the live screen needs a terminal on stdin and stderr; without one use `run --headless --plan ...`")
     return _headless(options) if headless else _on_screen(options)
@@ -33,8 +34,9 @@ def _headless(options: RunOptions) -> int:
     with live_run(options) as (run, capture):
         from .headless import watch
 
-        if not options.steps and run.recording.workload.shape is None:
-            raise InputError(f"--headless: needs --plan: {options.locustfile} has no shape that would end the run")
+        driven = options.steps or options.autopilot
+        if not driven and run.recording.workload.shape is None:
+            raise InputError(f"--headless: needs --plan or --autopilot: {options.locustfile} has no shape that would end the run")
         run.recording.on_path = lambda path: click.echo(path, file=capture.stdout)
         with signals_to(run.outcome.interrupt):
             watch(run, run.outcome, capture.stderr)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..analysis import wording
-from ..model.events import Event, LevelClosed, Log, Mark, Target
+from ..model.events import Command, Event, LevelClosed, Log, Mark, Target
 from ..model.stream import EventSource
 from ..model.timeline import Level, Timeline
 from .telling import printable
@@ -55,6 +55,8 @@ def _tell(events: Sequence[Event], console: Console) -> None:
     """What stays on stderr: levels as they close, the target's life, what is found. What ends the run is told at its end."""
     for event in events:
         match event:
+            case Command(by="autopilot"):
+                console.print(Text(wording.command(event)))
             case LevelClosed():
                 console.print(Text(level_line(event)))
             case Target(state="ready" | "died" | "failed"):

@@ -33,6 +33,7 @@ class Asked:
     sessions_dir: Path | None = None
     allow_hosts: tuple[str, ...] = ()
     plan: str | None = None
+    autopilot: bool = False
 
 
 def resolve(asked: Asked) -> RunOptions:
@@ -49,7 +50,9 @@ def resolve(asked: Asked) -> RunOptions:
         _check_url(url, allow_hosts)
     if asked.spawn_rate is not None and not math.isfinite(asked.spawn_rate):
         raise InputError(f"--spawn-rate: expected a finite number, got {asked.spawn_rate:g}")
-    users = found.users.start if asked.users is None else asked.users
+    if asked.autopilot and asked.plan is not None:
+        raise InputError("--autopilot: not beside --plan: either steps the users")
+    users = _first_users(asked, found)
     if users > found.guards.max_users:
         raise InputError(f"--users: expected at most guards.max_users ({found.guards.max_users}), got {users}")
     params = {}
@@ -68,7 +71,8 @@ def resolve(asked: Asked) -> RunOptions:
         sessions_dir=asked.sessions_dir or paths.sessions(),
         steps=_steps(asked.plan, found, where),
         allow_hosts=allow_hosts,
-        follow_shape=asked.plan is None and asked.users is None,
+        autopilot=asked.autopilot,
+        follow_shape=asked.plan is None and asked.users is None and not asked.autopilot,
     )
 
 
@@ -80,6 +84,13 @@ def _profile(asked: Asked) -> tuple[str, Profile, str]:
         return asked.locustfile.stem, Profile(title=title, users=placeholder), str(asked.locustfile)
     path = paths.profile(asked.profile or DEFAULT_PROFILE)
     return path.stem, profile.load(path), str(path)
+
+
+def _first_users(asked: Asked, found: Profile) -> int:
+    """The autopilot begins at one user whatever the profile's `start`: low levels give it the low-load line."""
+    if asked.users is not None:
+        return asked.users
+    return 1 if asked.autopilot else found.users.start
 
 
 def _settings(settings: tuple[str, ...]) -> dict[str, str]:

@@ -22,8 +22,13 @@ from ..commands.resolving import Asked, resolve
 @click.option("--label", help="Told in the session; without it the git commit of the target's folder.")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), help="Where the session is saved.")
 @click.option("--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="A host beside loopback that load may go to.")
-@click.option("--headless", is_flag=True, help="No screen: needs --plan or a locustfile with a shape; prints the session's path.")
+@click.option(
+    "--headless",
+    is_flag=True,
+    help="No screen: needs --plan, --autopilot or a locustfile with a shape; prints the session's path.",
+)
 @click.option("--plan", metavar="PLAN", help='A plan of the profile, or one outright: "10:30s,50:30s,100:30s".')
+@click.option("--autopilot", is_flag=True, help="Let the autopilot look for the knee, from the start.")
 def command(
     profile: str | None,
     locustfile: Path | None,
@@ -36,8 +41,9 @@ def command(
     allow_hosts: tuple[str, ...],
     headless: bool,
     plan: str | None,
+    autopilot: bool,
 ) -> int:
-    """Explore a service live, or by a plan without a screen.
+    """Explore a service live, or by a plan or the autopilot without a screen.
 
     PROFILE is a name (see `capexplorer profiles`) or a path; `mixed` when neither it nor a locustfile is given.
     """
@@ -52,5 +58,6 @@ def command(
         sessions_dir=sessions_dir,
         allow_hosts=allow_hosts,
         plan=plan,
+        autopilot=autopilot,
     )
     return explore(resolve(asked), headless=headless)

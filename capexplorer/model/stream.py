@@ -63,6 +63,13 @@ class Controls(Protocol):
     def can_restart(self) -> bool:
         """Whether we started the target."""
 
+    @property
+    def autopilot(self) -> bool:
+        """Whether the autopilot steps the users. Any call that steps them ends it at once."""
+
+    def set_autopilot(self, on: bool) -> None:
+        """Let the autopilot go on from here, or end it; users stay as they are then."""
+
     def set_users(self, users: int) -> int:
         """Step to `users` (clamped to 0..max_users); opens a level. Returns the count that is wanted now."""
 

@@ -31,7 +31,7 @@ class LiveRun:
         self.service = service
         self.outcome = Outcome()
         self._max_users = options.profile.guards.max_users
-        first = 0 if options.steps else options.start_users  # a plan steps up from nobody
+        first = 0 if options.steps or options.autopilot else options.start_users  # a plan steps up from nobody
         self._steering = Steering(first, options.spawn_rate)
         self.recording = Recording(options, service, self._steering, self.outcome)
         self._post = self.recording.pump.post
@@ -93,6 +93,17 @@ class LiveRun:
         """Whether we started the target."""
         return self.service.spec is not None
 
+    @property
+    def autopilot(self) -> bool:
+        """Whether the autopilot steps."""
+        return self._steering.piloted
+
+    def set_autopilot(self, on: bool) -> None:
+        """From what is known now on, or off at once."""
+        self._steering.piloted = on
+        self._command("autopilot", on=on)
+        self._post(lambda: self.recording.switch_autopilot(on))
+
     def set_users(self, users: int) -> int:
         """Step by hand; ends a plan or a shape."""
         users = max(0, min(users, self.max_users))
@@ -112,6 +123,7 @@ class LiveRun:
     def new_level(self) -> None:
         """A new level at the same count."""
         users = self.wanted
+        self._steering.piloted = False
         self._command("new_level", users=users)
         self._post(lambda: self.recording.step(users, "user", self._steering.rate(users, users)))
 
@@ -130,6 +142,7 @@ class LiveRun:
         if self.service.spec is None:
             raise InputError("the target was not started by capexplorer, so it cannot be restarted here")
         resolved = self.service.spec.resolve({**self.service.params, **params}, "restart")
+        self._steering.piloted = False
         self._command("restart", **resolved)
         self._post(lambda: self.recording.restart(resolved))
 

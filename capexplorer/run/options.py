@@ -32,6 +32,8 @@ class RunOptions:
     sessions_dir: Path
     steps: tuple[Step, ...] = ()
     """A plan; empty: by hand."""
+    autopilot: bool = False
+    """Let the autopilot drive from the start; its end is the end of a run without a screen."""
     allow_hosts: tuple[str, ...] = ()
     follow_shape: bool = True
     """Let the locustfile's shape drive from the start (headless plans override it)."""

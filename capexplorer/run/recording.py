@@ -22,6 +22,7 @@ from ..probe.panel import Probes
 from ..target.reports import Output
 from ..target.reports import Report as TargetReport
 from . import sampling
+from .autopilot import Pilot
 from .capture import LogGate
 from .course import RAMP_OVER_S, Course
 from .header import build_header
@@ -69,6 +70,14 @@ class Recording:
         self._stop_watch = StopWatch(options.profile.stop, timeline)
         self._plan = PlanCursor(options.steps)
         self._shaped = False
+        self.pilot = Pilot(
+            timeline,
+            steering,
+            max_users=options.profile.guards.max_users,
+            tell=lambda name, args: self.command(name, "autopilot", args),
+            open_level=lambda users, rate: self.step(users, "autopilot", rate),
+            finish=self._autopilot_finished,
+        )
         self._work = sampling.WorkMeter(options.profile.work)
         self._user_errors = UserErrors()
         self._probes: Probes | None = None
@@ -136,6 +145,8 @@ class Recording:
         if by == "user":
             self._plan, self._shaped = PlanCursor(()), False
             self.outcome.recover("stop_rule")
+        if by != "autopilot":
+            self.pilot.taken_over(by)
         if not self.steering.is_open:
             return  # kept as wanted until the service is ready
         self._close_level()
@@ -145,7 +156,21 @@ class Recording:
     @property
     def driver(self) -> Driver | None:
         """What steps the users now, if it is not a person."""
+        if self.pilot.is_on:
+            return "autopilot"
         return "plan" if self._shaped or (self._plan.steps and not self._plan.finished) else None
+
+    def switch_autopilot(self, on: bool) -> None:
+        """From what is known now on; it ends a plan or a shape."""
+        if on:
+            self._plan, self._shaped = PlanCursor(()), False
+            self.pilot.begin(self.options.start_users)
+        else:
+            self.pilot.end()
+
+    def _autopilot_finished(self, reason: str) -> None:
+        if self.options.autopilot:
+            self.outcome.finish(reason)
 
     def restart(self, params: Mapping[str, Param]) -> None:
         """Users go to zero, the target restarts; then users come back in a new level."""
@@ -163,11 +188,15 @@ class Recording:
         if first and self._plan.steps:
             self.steering.is_open = True
             self._advance_plan()
+        elif first and self.options.autopilot:
+            self.steering.is_open = True
+            self.pilot.begin(self.options.start_users)
+            self.pilot.ticked()
         elif first and self.workload.shape is not None and self.options.follow_shape:
             self._shaped = True
             self.steering.follow_shape()
         else:
-            self.step(self.steering.wanted, "user", self.steering.open())
+            self.step(self.steering.wanted, "autopilot" if self.pilot.is_on else "user", self.steering.open())
 
     # -- what load and target tell -----------------------------------------------------------------------------------------------
 
@@ -267,6 +296,7 @@ class Recording:
         self.outlet.emit(sample)
         self._marks.ticked()
         self._strike(self._stop_watch.look())
+        self.pilot.ticked()
         self.outlet.flush()
 
     def _end_ramp(self, now_s: float) -> None:

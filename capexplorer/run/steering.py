@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from _queue import SimpleQueue
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..load.host import LoadHost
 
 SPAWN_RATE_MOST = 100.0
@@ -15,15 +19,37 @@ class Steering:
         self.wanted = wanted
         self.spawn_rate = spawn_rate
         self.is_open = False
+        self.piloted = False
+        """The autopilot steps; whoever else steps takes over."""
         self.host: LoadHost | None = None
+        self._turn: SimpleQueue[None] = SimpleQueue()  # a lock that gevent does not patch
+        self._turn.put(None)
 
     def step(self, users: int) -> float:
-        """To `users`; returns the spawn rate in users a second."""
+        """To `users`; returns the spawn rate in users a second. Ends the autopilot."""
+        with self._alone():
+            self.piloted = False
+            return self._step(users)
+
+    def pilot(self, users: int) -> float | None:
+        """The same by the autopilot; None, and nothing happens, where someone has taken over meanwhile."""
+        with self._alone():
+            return self._step(users) if self.piloted else None
+
+    def _step(self, users: int) -> float:
         rate = self.rate(self.wanted, users)
         self.wanted = users
         if self.is_open and self.host is not None:
             self.host.set_users(users, rate)
         return rate
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        self._turn.get()
+        try:
+            yield
+        finally:
+            self._turn.put(None)
 
     def open(self) -> float:
         """Let users run: as many as are wanted."""

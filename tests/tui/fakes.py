@@ -69,10 +69,16 @@ class FakeControls:
     def __init__(self, wanted: int = 1, max_users: int = 2_000, *, can_restart: bool = True) -> None:
         self.wanted, self.max_users, self.can_restart = wanted, max_users, can_restart
         self.spawn_rate: float | None = None
+        self.autopilot = False
         self.target_params: Mapping[str, Param] = {"server": "waitress", "threads": 8, "keep_alive": True}
         self.calls: list[tuple[object, ...]] = []
 
+    def set_autopilot(self, on: bool) -> None:
+        self.autopilot = on
+        self.calls.append(("set_autopilot", on))
+
     def set_users(self, users: int) -> int:
+        self.autopilot = False
         self.wanted = min(max(users, 0), self.max_users)
         self.calls.append(("set_users", users))
         return self.wanted
@@ -85,10 +91,11 @@ class FakeControls:
         self.calls.append(("set_spawn_rate", rate))
 
     def new_level(self) -> None:
+        self.autopilot = False
         self.calls.append(("new_level",))
 
     def zero(self) -> None:
-        self.wanted = 0
+        self.wanted, self.autopilot = 0, False
         self.calls.append(("zero",))
 
     def note(self, text: str) -> None:

@@ -14,7 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ...analysis import wording
-from ...model.events import TargetState
+from ...model.events import Command, TargetState
 from ...model.timeline import Timeline
 from ..look import Palette
 from ..render import text
@@ -25,6 +25,9 @@ _GAP = "   "
 
 OUTPUT_LINES = 2
 """The last output lines of a dead target that stand in the status area; the log pane has all."""
+
+JOURNAL_BACK = 200
+"""Entries in which the autopilot's last word is looked for; it steps at least once in a minute or two."""
 
 LAG_WARNING_MS = 10.0
 """From here on latencies are visibly late: the lag meter's own period (DESIGN section 3)."""
@@ -45,10 +48,12 @@ class View:
     alarm: bool = False
     """`said` is a refusal."""
     can_restart: bool = False
+    autopilot: bool = False
+    """The autopilot steps."""
 
 
 class StatusArea(Widget):
-    """Two lines, and one more for each thing that is wrong."""
+    """Two lines, one more while the autopilot steps, and one for each thing that is wrong."""
 
     DEFAULT_CSS = "StatusArea { height: 2; dock: top; background: $panel; color: $foreground; padding: 0 1; }"
 
@@ -87,6 +92,7 @@ def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list
     return [
         spread([*what(timeline, palette), *users(timeline, view, palette)], width),
         spread([*level(timeline, view, palette), *knee(timeline, palette), *right], width),
+        *autopilot(timeline, view, palette, width),
         *(text.line([(text.pad(alarm, width), alarmed)], width) for alarm in alarms(timeline, view)),
     ]
 
@@ -189,6 +195,30 @@ def knee(timeline: Timeline, palette: Palette) -> list[Group]:
     for rank, form in enumerate(reversed(list(dict.fromkeys(forms))), start=1):
         group = Group(((form, style),), rank=min(rank, 2), shorter=group)
     return [group] if group is not None else []
+
+
+def piloted(timeline: Timeline) -> bool:
+    """Whether the autopilot stepped at this moment, as the session tells."""
+    last = _last_of_autopilot(timeline)
+    return timeline.ended is None and last is not None and (last.name == "users" or bool(last.args.get("on")))
+
+
+def _last_of_autopilot(timeline: Timeline) -> Command | None:
+    for entry in reversed(timeline.journal[-JOURNAL_BACK:]):
+        if isinstance(entry, Command) and (entry.name == "autopilot" or entry.by == "autopilot"):
+            return entry
+    return None
+
+
+def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
+    """While it steps, one line: that it does, and why it last did."""
+    if not view.autopilot:
+        return []
+    badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
+    last = _last_of_autopilot(timeline)
+    said = wording.command(last).replace(", autopilot", "", 1) if last is not None and last.name == "users" else "looks around"
+    shown = text.shorten(text.safe(said), width - 12)
+    return [text.line([(" AUTOPILOT ", badge), (f" {shown}", Style(color=palette.text))], width)]
 
 
 def phase(timeline: Timeline, palette: Palette) -> Piece:

@@ -30,7 +30,7 @@ from ..panes.latency import LatencyPane
 from ..panes.log import LogPane
 from ..panes.pane import Pane
 from ..panes.resources import ResourcesPane
-from ..panes.status import StatusArea, View
+from ..panes.status import StatusArea, View, piloted
 from ..panes.throughput import ThroughputPane
 from ..render.text import line
 from ..themes import palette_of
@@ -168,6 +168,7 @@ class LiveScreen(Exporting):
             said=self.said,
             alarm=self.alarm,
             can_restart=controls is not None and controls.can_restart,
+            autopilot=controls.autopilot if controls else piloted(self.timeline),
         )
 
     # -- view actions

@@ -58,6 +58,8 @@ class Steering(Screen[None]):
 
     def _set_users(self, controls: Controls, users: int) -> None:
         before = controls.wanted
+        if controls.autopilot and min(users, controls.max_users) == before:
+            controls.set_autopilot(False)  # a step that changes nothing takes over as well
         if users == before:
             return self.say("no users left" if users == 0 else f"already at {users:,} users")
         if before >= controls.max_users and users > before:
@@ -94,6 +96,13 @@ class Steering(Screen[None]):
         question = f"{users:,} users is over twice the highest so far ({max(highest, controls.wanted):,})."
         confirm = Confirm("Sure?", question, f"go to {users:,}")
         self.app.push_screen(confirm, lambda sure: self._set_users(controls, users) if sure else None)
+
+    def action_autopilot(self) -> None:
+        """Let the autopilot look for the knee from here on, or end it."""
+        controls = self._steered()
+        if controls is not None:
+            controls.set_autopilot(not controls.autopilot)
+            self.say("autopilot: looks for the knee; any step takes over" if controls.autopilot else "autopilot off")
 
     def action_spawn_rate(self) -> None:
         """Ask for the spawn rate."""

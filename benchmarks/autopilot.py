@@ -1,0 +1,112 @@
+"""The autopilot against ground truth, beside two plain policies of KNEE.md on the same simulated systems.
+
+Closed queues of six kinds, explored from one user on, second by second; levels settle by the product's own clock and are judged
+by its own detector. Policies were tuned on seeds 0-399, linear systems on 600,000-600,059 as well; these are 650,000 and up. Time
+is simulated: to the end of the way up (a knee confirmed on its plateau, or given up), and to the end of all, recovery included.
+
+    python -m benchmarks autopilot    or: python benchmarks/autopilot.py [--systems 240] [--first-seed 600000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from capexplorer.model.verdicts import KneeVerdict
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+from simulation.ladders import KINDS, Kind  # noqa: E402
+from simulation.piloted import Flight, Policy, fixed, fly, linear_system, system_of  # noqa: E402
+
+FIRST_SEED = 650_000
+
+COLUMNS = ("systems", "knee", "in 25%", "in 15%", "median", "covered", "limit", "to knee s", "to end s", "most/N*", "levels")
+
+
+def row(name: str, flights: Sequence[Flight]) -> None:
+    knees = [_knee(flight) for flight in flights]
+    errors = np.array(
+        [
+            abs((knee.users or 0.0) / (flight.truth.knee_users or 1.0) - 1) if knee is not None else np.inf
+            for flight, knee in zip(flights, knees, strict=True)
+        ]
+    )
+    found = [(flight, knee) for flight, knee in zip(flights, knees, strict=True) if knee is not None]
+    cells = (
+        str(len(flights)),
+        share(knee is not None for knee in knees),
+        share(errors <= 0.25),
+        share(errors <= 0.15),
+        f"{np.median(errors):.1%}",
+        share((v.users_low or 0.0) <= (f.truth.knee_users or 0.0) <= (v.users_high or np.inf) for f, v in found),
+        share(v.limit == f.truth.limit for f, v in found),
+        spread([flight.found_s for flight in flights], "{:.0f}"),
+        spread([flight.ended_s for flight in flights], "{:.0f}"),
+        spread([flight.most_users / (flight.truth.knee_users or 1.0) for flight in flights], "{:.2f}"),
+        f"{np.median([len(flight.steps) for flight in flights]):.0f}",
+    )
+    print(f"  {name:26}" + "".join(f"{cell:>11}" for cell in cells), flush=True)
+
+
+def share(hits: Iterable[bool]) -> str:
+    known = list(hits)
+    return f"{sum(known) / len(known):.1%}" if known else "-"
+
+
+def spread(values: Sequence[float], form: str) -> str:
+    """Median / 90th percentile."""
+    return f"{form.format(np.median(values))}/{form.format(np.quantile(values, 0.9))}"
+
+
+def _knee(flight: Flight) -> KneeVerdict | None:
+    knee = flight.verdict.knee
+    return knee if knee is not None and knee.kind == "knee" else None
+
+
+def explored(policy: Policy, chosen: Sequence[tuple[Kind, int]]) -> list[Flight]:
+    return [policy(*system_of(kind, seed)) for kind, seed in chosen]
+
+
+def main(argv: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--systems", type=int, default=240, help="over six kinds")
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
+    asked = parser.parse_args(list(argv))
+    seeds = range(asked.first_seed, asked.first_seed + asked.systems // len(KINDS))
+    chosen = [(kind, seed) for seed in seeds for kind in KINDS]
+    print(f"  {len(chosen)} systems of {len(KINDS)} kinds, seeds {seeds.start}-{seeds.stop - 1}; median/90th percentile\n")
+    print(f"  {'':26}" + "".join(f"{name:>11}" for name in COLUMNS))
+    began = time.perf_counter()
+    ours = explored(fly, chosen)
+    spent_s = time.perf_counter() - began
+    row("autopilot", ours)
+    policies: tuple[tuple[str, Callable[[], Policy]], ...] = (
+        ("+5 users, 20 s", lambda: fixed(add=5, times=1.0, level_s=20)),
+        ("double, 8 s", lambda: fixed(add=0, times=2.0, level_s=8)),
+    )
+    for name, policy in policies:
+        row(name, explored(policy(), chosen))
+    print()
+    for wanted in KINDS:
+        row(f"autopilot, {wanted}", [flight for (kind, _), flight in zip(chosen, ours, strict=True) if kind == wanted])
+    linear(range(asked.first_seed, asked.first_seed + asked.systems // 4))
+    print(f"  an exploration is simulated in {spent_s / len(chosen) * 1000:.0f} ms")
+
+
+def linear(seeds: range) -> None:
+    """Systems that never saturate, up to a guard of 400 users."""
+    flights = [fly(*linear_system(seed), max_users=400) for seed in seeds]
+    kinds = Counter(flight.verdict.knee.kind if flight.verdict.knee is not None else "none" for flight in flights)
+    endings = Counter(flight.ending.why if flight.ending is not None else "none" for flight in flights)
+    times = spread([flight.ended_s for flight in flights], "{:.0f}")
+    print(f"\n  linear, to 400 users: {len(flights)} systems, verdicts {dict(kinds)}, endings {dict(endings)}, {times} s")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,152 @@
+"""What the autopilot sees at a moment, and what it reads in it: how straight, how sure, how strained. Decides nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..model.events import LevelFigures
+from ..model.verdicts import CapacityVerdict
+
+GOODPUT_ERROR = 0.04
+LATENCY_ERROR = 0.08
+"""Relative standard errors at which a level may end before its time."""
+
+ON_LINE = 0.9
+PLATEAU_LEAST = 0.92
+"""Where the greatest goodput has this efficiency and all levels above make less than this of it, a plateau was jumped over."""
+
+FAILURES_MORE = 0.02
+"""Points of failures above those of the lowest level: they have appeared."""
+
+FAILURES_LEAST = 4
+"""Fewer are luck."""
+
+PORTS_USED_LEAST = 0.5
+"""Share of all ports under which their budget is nobody's concern."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A level as the autopilot needs it."""
+
+    users: int
+    figures: LevelFigures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """All that is known at a moment."""
+
+    levels: Sequence[Rung]
+    """Of this epoch in the order they ran; the last one is open."""
+    open_s: float
+    """Seconds since all users of the last one were there."""
+    verdict: CapacityVerdict
+    """What those levels say, the open one included."""
+    max_users: int
+    latest_requests: int = 0
+    latest_failures: int = 0
+    """Of the latest seconds of the open level, settled or not."""
+    ports_used_ratio: float = 0.0
+    """Of all ephemeral ports."""
+    exhausted_in_s: float | None = None
+    """To the last of them, at the present rate."""
+    generator_saturated: bool = False
+
+    @property
+    def open(self) -> Rung:
+        """The level that is open."""
+        return self.levels[-1]
+
+    @property
+    def measured(self) -> list[Rung]:
+        """Levels with users that tell their finished work."""
+        return [level for level in self.levels if level.users and level.figures.goodput_rps is not None]
+
+    @property
+    def lowest(self) -> int:
+        """Users of the lowest level; 1 before there is any."""
+        return min((level.users for level in self.levels if level.users), default=1)
+
+
+def precise(figures: LevelFigures) -> bool:
+    """Whether goodput and latency are known well enough for a level to end (KNEE.md)."""
+    goodput, latency = figures.goodput_rps, figures.latency_ms.mean
+    if not goodput or figures.goodput_se_rps is None or not latency or figures.latency_se_ms is None:
+        return False
+    return figures.goodput_se_rps <= GOODPUT_ERROR * goodput and figures.latency_se_ms <= LATENCY_ERROR * latency
+
+
+def line(sight: Sight) -> tuple[float, float]:
+    """(users at which the low-load line reaches the greatest goodput so far, efficiency of the top level)."""
+    levels = sorted(sight.measured, key=lambda level: level.users)
+    rates = [(level.figures.goodput_rps or 0.0) / level.users for level in levels]
+    curve = sight.verdict.curve
+    if curve is None or (len(curve.baseline_users) < 2 and len(levels) > 2):  # a line of one level is a line of few requests
+        rate = rates[max(len(rates) - 2, 0)]
+    else:
+        rate = curve.low_load_rps_per_user
+    greatest = max(level.figures.goodput_rps or 0.0 for level in levels)
+    return greatest / max(rate, 1e-12), rates[-1] / max(rate, 1e-12)
+
+
+def line_error(sight: Sight) -> float:
+    """Relative standard error of the open level's goodput, or of the low-load line where that is known better."""
+    curve, figures = sight.verdict.curve, sight.open.figures
+    own = figures.goodput_se_rps / figures.goodput_rps if figures.goodput_se_rps is not None and figures.goodput_rps else 1.0
+    return min(own, curve.low_load_se / curve.low_load_rps_per_user) if curve is not None else own
+
+
+def baseline_requests(sight: Sight) -> int:
+    """How many requests the low-load line rests on."""
+    users = {round(each) for each in sight.verdict.curve.baseline_users} if sight.verdict.curve is not None else set()
+    return sum(level.figures.requests for level in sight.measured if level.users in users)
+
+
+def collapsed_above(sight: Sight) -> int | None:
+    """Users of the level next above the greatest goodput, where that still lay on the line and nothing above it is a plateau."""
+    levels = sorted(sight.measured, key=lambda level: level.users)
+    best = max(levels, key=lambda level: level.figures.goodput_rps or 0.0)
+    above = [level for level in levels if level.users > best.users]
+    crossing, _ = line(sight)
+    if not above or crossing < ON_LINE * best.users:
+        return None
+    fallen = all(_surely_less(level.figures, best.figures) for level in above)
+    return above[0].users if fallen else None
+
+
+def _surely_less(figures: LevelFigures, than: LevelFigures) -> bool:
+    goodput, most = figures.goodput_rps or 0.0, than.goodput_rps or 0.0
+    error = math.hypot(figures.goodput_se_rps or 0.0, than.goodput_se_rps or 0.0)
+    return goodput < PLATEAU_LEAST * most and goodput + 2 * error < most
+
+
+def fails(sight: Sight, more: float = FAILURES_MORE) -> bool:
+    """Whether the latest seconds fail so much more than the lowest level did."""
+    return _more_failures(sight, sight.latest_failures, sight.latest_requests) >= more
+
+
+def _more_failures(sight: Sight, failures: int, requests: int) -> float:
+    """Their share above that of the lowest level; 0 where they are too few to mean anything."""
+    if failures < FAILURES_LEAST or len(sight.levels) < 2:
+        return 0.0
+    lowest = min(sight.measured, key=lambda level: level.users, default=sight.levels[0])
+    return failures / requests - (lowest.figures.failure_ratio or 0.0)
+
+
+def strain(sight: Sight) -> Literal["generator", "failures"] | None:
+    """What calls for care on the open level."""
+    if sight.generator_saturated:
+        return "generator"
+    figures = sight.open.figures
+    return "failures" if _more_failures(sight, figures.failures, figures.requests) >= FAILURES_MORE else None
+
+
+def ports_last_s(sight: Sight) -> float:
+    """Seconds to the last port; infinite while most are free: what is in TIME_WAIT comes back within a minute."""
+    if sight.exhausted_in_s is None or sight.ports_used_ratio < PORTS_USED_LEAST:
+        return math.inf
+    return sight.exhausted_in_s

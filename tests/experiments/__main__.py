@@ -1,0 +1,94 @@
+"""`make experiments`: all, or `python -m experiments [NAME...] [--parallel N] [--keep FOLDER]` in tests/. About 40 minutes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from . import knees, others, page, records
+from .capacity import measured
+from .systems import SYSTEMS
+
+PARALLEL = 3
+"""Runs at a time: a run takes under 0.1 core, its service under 0.02, so three leave two cores idle enough."""
+
+
+def main() -> int:
+    options = _options()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.keep or Path(temporary)
+        passed = [ALL[name](folder / name, options.parallel) for name in options.names or ALL]
+    return 0 if all(passed) else 1
+
+
+def capacity(_: Path, parallel: int) -> bool:
+    """What the services really finish a second."""
+    errors = []
+    for each in SYSTEMS:
+        rate, cores = measured(each.workers, each.sleep_s * 1000)
+        errors.append(rate / each.capacity_rps - 1)
+        said = f"k/s = {each.capacity_rps:g}, measured {rate:.2f} ({errors[-1]:+.1%}), {cores:.3f} cores"
+        _tell(f"capacity of {each.name}", abs(errors[-1]) < 0.02, said)
+    return all(abs(error) < 0.02 for error in errors)
+
+
+def thirty(folder: Path, parallel: int) -> bool:
+    """Three services, ten autopilot runs each."""
+    runs: list[records.KneeRun] = []
+    for record in knees.thirty(folder, parallel):
+        print(f"{len(runs) + 1:3}  {knees.line(record)}", flush=True)
+        records.append("knees", record)
+        page.write()
+        runs.append(record)
+    print(knees.totals(runs), flush=True)
+    first = [record for record in runs if not record.repeat]
+    return min(sum(each.within(knees.WITHIN) for each in first), sum(each.holds for each in first)) >= knees.WANTED
+
+
+def thinking(folder: Path, parallel: int) -> bool:
+    """Ten minutes of steps, never a knee."""
+    found = others.thinking(folder)
+    return all([_tell(f"only thinking: {name}", *said) for name, said in found.items()])
+
+
+def held(folder: Path, parallel: int) -> bool:
+    """A generator that has a fifth of a core."""
+    return _tell("a generator held to a fifth of a core", *others.held(folder))
+
+
+def ladder(folder: Path, parallel: int) -> bool:
+    """The mark comes within one level of passing the knee."""
+    return _tell("a ladder by plan", *others.ladder(folder))
+
+
+Experiment = Callable[[Path, int], bool]
+
+ALL: dict[str, Experiment] = {"capacity": capacity, "ladder": ladder, "held": held, "knees": thirty, "thinking": thinking}
+
+
+def _tell(name: str, passed: bool, said: str) -> bool:
+    print(f"{'ok  ' if passed else 'FAIL'} {name}: {said}", flush=True)
+    at = datetime.now().astimezone().isoformat(timespec="seconds")
+    records.append("others", records.Finding(at=at, commit=knees.commit(), experiment=name, passed=passed, said=said))
+    page.write()
+    return passed
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ALL)}")
+    parser.add_argument("--parallel", type=int, default=PARALLEL, help="autopilot runs at a time")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions are kept")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in ALL]
+    if unknown:
+        parser.error(f"no experiment {', '.join(unknown)}")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

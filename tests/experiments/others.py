@@ -1,0 +1,117 @@
+"""(b) users that only think, (c) a generator held to a fraction of a core, (d) a ladder: is the mark there in time?"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from capexplorer import profile
+
+from .capacity import sleepers
+from .headless import KNEE_KINDS, ROOT, Ran, run
+from .systems import PROFILES
+
+Said = tuple[bool, str]
+"""(as it must be, what was seen)."""
+
+THINKING_USERS = (10, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200, 240)
+THINKING_HOLD_S = 25
+"""Up and down again: 24 levels, 10 minutes."""
+
+HELD_USERS = (10, 20, 30, 40, 60, 80, 100, 130, 160, 200, 250, 300)
+HELD_HOLD_S = 10
+BUSY_PROCESSES = 4
+"""They and the generator share a core, so that it gets about a fifth."""
+
+SLEEPERS_KNEE = 40
+
+
+def thinking(folder: Path, hold_s: float = THINKING_HOLD_S) -> dict[str, Said]:
+    """Never a knee, a bend or a knee at or below, not even one that was taken back. Both profiles at a time."""
+    users = (*THINKING_USERS, *reversed(THINKING_USERS))
+    plan = ",".join(f"{count}:{hold_s}s" for count in users)
+    names = ("thinkers", "silent")
+
+    def one(name: str) -> Said:
+        ran = run(folder / name, str(PROFILES / f"{name}.toml"), "--plan", plan, timeout_s=len(users) * (hold_s + 10) + 60)
+        kinds = [mark.kind for mark in ran.marks]
+        said = f"{len(ran.timeline.levels)} levels in {ran.timeline.last_s:.0f} s, up to {max(users)} users, {_best(ran):.4g}/s;"
+        said += f" marks: {', '.join(kinds) or 'none'}; no_knee_up_to_users {ran.summary['no_knee_up_to_users']}"
+        return not any(kind in KNEE_KINDS for kind in kinds) and ran.exit_code == 0, said
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        return dict(zip(names, pool.map(one, names), strict=True))
+
+
+def held(folder: Path) -> Said:
+    """All of capexplorer on one core beside busy processes, the service on the other: the generator, and never the target."""
+    plan = ",".join(f"{count}:{HELD_HOLD_S}s" for count in HELD_USERS)
+    limit_s = len(HELD_USERS) * (HELD_HOLD_S + 10) + 60.0
+    with sleepers(4, 100.0, before=("taskset", "-c", "1")) as (port, _), busy(core=0, count=BUSY_PROCESSES, most_s=limit_s):
+        ran = run(
+            folder, str(PROFILES / "held.toml"), "--host", f"http://127.0.0.1:{port}", "--plan", plan,
+            timeout_s=limit_s, before=("taskset", "-c", "0"),
+        )  # fmt: skip
+    limits = [str(mark.evidence["limit"]) for mark in ran.marks if mark.kind == "knee" and "limit" in mark.evidence]
+    blamed = [f"{mark.kind}:{mark.id}" for mark in ran.marks if mark.kind in ("bottleneck", "cause")]
+    said = f"{_knee(ran)} (limit in all revisions: {', '.join(limits) or 'no knee'}),"
+    said += f" {_best(ran):.4g}/s at most, loop lag p99 {ran.median('loop_lag_p99_ms') or 0:.0f} ms,"
+    said += (
+        f" generator {ran.median('generator_cpu_ratio') or 0:.2f} cores; causes and bottlenecks: {', '.join(blamed) or 'none'}"
+    )
+    return bool(limits) and (ran.knee or {}).get("limit") == "generator" and set(limits) <= {"generator", "unknown"}, said
+
+
+def ladder(folder: Path) -> Said:
+    """The plan `ladder` of the profile `sleepers`: when was the first knee marked?"""
+    ran = run(folder, "sleepers", "--plan", "ladder", timeout_s=_plan_s("sleepers", "ladder") + 60)
+    return in_time(ran, SLEEPERS_KNEE)
+
+
+def in_time(ran: Ran, knee_users: float) -> Said:
+    """Whether the first knee was marked while the first level beyond N*, or the one after it, ran."""
+    beyond = [level for level in ran.timeline.levels if level.users > knee_users]
+    first = next((mark for mark in ran.marks if mark.kind == "knee"), None)
+    if first is None or len(beyond) < 2:
+        return False, f"no knee was marked; levels {[level.users for level in ran.timeline.levels]}"
+    at = next(level for level in reversed(ran.timeline.levels) if level.opened.t_s <= first.t_s)
+    until_s = beyond[1].ended_s or ran.timeline.last_s
+    said = (
+        f"first marked at {first.t_s:.1f} s, {first.t_s - at.opened.t_s:.1f} s into the level of {at.users}: {first.users:.1f};"
+    )
+    said += f" levels beyond N* = {knee_users:g} began at {beyond[0].opened.t_s:.1f} and {beyond[1].opened.t_s:.1f} s;"
+    said += f" at the end {_knee(ran)}"
+    return beyond[0].opened.t_s <= first.t_s <= until_s, said
+
+
+@contextmanager
+def busy(core: int, count: int, most_s: float) -> Iterator[None]:
+    """Processes that keep one core busy; they end by themselves after `most_s` at the latest."""
+    spin = f"import time; end = time.monotonic() + {most_s}\nwhile time.monotonic() < end: pass"
+    processes = [subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", spin]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def _knee(ran: Ran) -> str:
+    knee = ran.knee
+    return f"{knee['users']:.1f} [{knee['users_low']:.1f}-{knee['users_high']:.1f}], {knee['limit']}" if knee else "no knee"
+
+
+def _best(ran: Ran) -> float:
+    return max((level.figures.goodput_rps or 0.0 for level in ran.timeline.levels), default=0.0)
+
+
+def _plan_s(name: str, plan: str) -> float:
+    from capexplorer.load.plan import parse
+
+    found = profile.load(ROOT / "profiles" / f"{name}.toml")
+    return sum(step.hold_s + 10 for step in parse(found.plans[plan], plan, found.guards.max_users))

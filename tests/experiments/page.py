@@ -1,0 +1,102 @@
+"""docs/experiments-knees.md, from the results: every run of the last thirty, totals of all earlier ones."""
+
+from __future__ import annotations
+
+from . import knees
+from .headless import ROOT
+from .records import Finding, KneeRun, load
+from .systems import SYSTEMS
+
+PAGE = ROOT / "docs" / "experiments-knees.md"
+
+
+def write() -> None:
+    """Write the page anew; it has nothing that the results do not have."""
+    records = load("knees", KneeRun)
+    batches = list(dict.fromkeys(record.batch for record in records))
+    parts = [_INTRODUCTION, _systems()]
+    if batches:
+        last = [record for record in records if record.batch == batches[-1]]
+        parts += [f"## The last thirty: {batches[-1]}, {last[0].commit}\n\n{knees.totals(last)}.", _runs(last)]
+        earlier = [[record for record in records if record.batch == batch] for batch in batches[:-1]]
+        lines = [f"- {each[0].batch}, {each[0].commit}: {knees.totals(each)}" for each in reversed(earlier)]
+        parts += ["## Earlier ones", "\n".join(lines)] if lines else []
+    parts += _findings(load("others", Finding))
+    PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+_INTRODUCTION = """\
+# Knees, live
+
+Written by `make experiments` from `tests/experiments/results/`; not by hand. Services with a known capacity, k workers that each
+sleep s (`targets/sleepers`), are explored by the autopilot, headless and in real time. Users think for Z, so the knee is at
+N* = k/s × (s + Z). All runs are here as they came, misses included.
+
+A run whose median loop lag p99 was over 20 ms was disturbed by the machine. It is marked, counts all the same, and is repeated
+once; the repetition is listed apart and counts nowhere. This rule was stated before the first run."""
+
+
+def _systems() -> str:
+    rows = ["| service | k | s | Z | k/s | N* |", "| --- | --- | --- | --- | --- | --- |"]
+    rows += [
+        f"| {each.name} | {each.workers} | {each.sleep_s:g} s | {each.think_s:g} s, {each.waits} | {each.capacity_rps:g}/s |"
+        f" {each.knee_users:g} |"
+        for each in SYSTEMS
+    ]
+    return "\n".join(rows)
+
+
+_COLUMNS = (
+    "service", "run", "knee", "90% interval", "error", "holds N*", "capacity", "limit", "confidence", "s", "most users",
+    "load average", "lag p99 ms", "",
+)  # fmt: skip
+
+
+def _runs(records: list[KneeRun]) -> str:
+    rows = [f"| {' | '.join(_COLUMNS)} |", "|" + " --- |" * len(_COLUMNS)]
+    return "\n".join(
+        rows + [_row(record) for record in sorted(records, key=lambda each: (each.repeat, each.system, each.number))]
+    )
+
+
+def _row(record: KneeRun) -> str:
+    if record.users is None:
+        found = ["none", ", ".join(record.found) or "–", "–", "**no**", "–", "–", "–"]
+    else:
+        near = record.within(knees.WITHIN)
+        found = [
+            f"{record.users:.1f}",
+            f"{record.users_low:.1f}–{record.users_high:.1f}",
+            f"{record.error:+.1%}" if near else f"**{record.error:+.1%}**",
+            "yes" if record.holds else "**no**",
+            f"{record.capacity_rps:.4g}/s",
+            record.limit or "–",
+            record.confidence or "–",
+        ]
+    lag = "–" if record.loop_lag_p99_ms is None else f"{record.loop_lag_p99_ms:.1f}"
+    load_average = "–" if record.load_average is None else f"{record.load_average:.2f}"
+    remark = "repeated" if record.repeat else "disturbed" if record.disturbed else ""
+    cells = [
+        record.system,
+        str(record.number),
+        *found,
+        f"{record.seconds:.0f}",
+        str(record.most_users),
+        load_average,
+        lag,
+        remark,
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _findings(findings: list[Finding]) -> list[str]:
+    """The latest of each experiment."""
+    latest = {finding.experiment: finding for finding in findings}
+    if not latest:
+        return []
+    return ["## The others, each as last run", "\n".join(map(_finding, latest.values()))]
+
+
+def _finding(finding: Finding) -> str:
+    verdict = "as it must be" if finding.passed else "NOT as it must be"
+    return f"- **{finding.experiment}** ({verdict}; {finding.at}, {finding.commit}): {finding.said}"

@@ -1,0 +1,84 @@
+"""What runs gave, as lines of JSON: appended as each run ends, never edited, so that misses stay too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+RESULTS = Path(__file__).resolve().parent / "results"
+
+
+class KneeRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One autopilot run against a service with a known knee."""
+
+    batch: str
+    """When its thirty began."""
+    commit: str
+    system: str
+    number: int
+    repeat: bool = False
+    """Done again since the first was disturbed."""
+    true_users: float
+    true_rps: float
+    users: float | None
+    users_low: float | None
+    users_high: float | None
+    capacity_rps: float | None
+    limit: str | None
+    confidence: str | None
+    found: list[str]
+    """Kinds of all knee marks that stood at the end."""
+    seconds: float
+    first_knee_s: float | None
+    levels: int
+    most_users: int
+    exit_code: int | None
+    load_average: float | None
+    loop_lag_p99_ms: float | None
+    generator_cpu_ratio: float | None
+    target_cpu_ratio: float | None
+    """Medians over settled seconds."""
+    disturbed: bool
+    session: str
+
+    @property
+    def error(self) -> float:
+        """Of the knee, relative to N*; nan without one."""
+        return float("nan") if self.users is None else self.users / self.true_users - 1
+
+    @property
+    def holds(self) -> bool:
+        """Whether the interval holds N*."""
+        low, high = self.users_low, self.users_high
+        return low is not None and high is not None and low <= self.true_users <= high
+
+    def within(self, share: float) -> bool:
+        return abs(self.error) <= share
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """What another experiment gave, in words."""
+
+    at: str
+    commit: str
+    experiment: str
+    passed: bool
+    said: str
+
+
+R = TypeVar("R", KneeRun, Finding)
+
+
+def append(name: str, record: KneeRun | Finding) -> None:
+    """One line more in `results/NAME.jsonl`."""
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / f"{name}.jsonl").open("ab") as file:
+        file.write(msgspec.json.encode(record) + b"\n")
+
+
+def load(name: str, kind: type[R]) -> list[R]:
+    """All lines so far."""
+    path = RESULTS / f"{name}.jsonl"
+    return [msgspec.json.decode(line, type=kind) for line in path.read_bytes().splitlines()] if path.exists() else []

@@ -1,0 +1,46 @@
+"""The one experiment that every test run makes: half a minute against a service with a known capacity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .headless import Ran, run
+from .systems import SYSTEMS, system
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    folder: Path = tmp_path_factory.mktemp("short")
+    return run(folder, str(system("two-workers").path), "--plan", "short", timeout_s=90.0)
+
+
+def test_systems_have_the_knees_that_their_titles_say() -> None:
+    assert [each.knee_users for each in SYSTEMS] == pytest.approx([24, 56, 30])
+
+
+def test_a_knee_is_marked_where_it_is(ran: Ran) -> None:
+    knee = ran.knee
+    assert knee is not None, ran.stderr
+    assert knee["users"] == pytest.approx(system("two-workers").knee_users, rel=0.25)
+    assert knee["users_low"] < knee["users"] < knee["users_high"]
+    assert knee["capacity_rps"] == pytest.approx(system("two-workers").capacity_rps, rel=0.15)
+
+
+def test_its_limit_is_queueing(ran: Ran) -> None:
+    assert ran.knee is not None
+    assert ran.knee["limit"] == "queueing"
+
+
+def test_it_is_marked_while_the_run_goes_on(ran: Ran) -> None:
+    first = next(mark for mark in ran.marks if mark.kind == "knee")
+    assert first.t_s < ran.timeline.levels[-1].opened.t_s
+
+
+def test_no_knee_was_marked_while_no_level_was_beyond_it(ran: Ran) -> None:
+    first = next(mark for mark in ran.marks if mark.kind in ("knee", "bend", "at_or_below"))
+    beyond = next(level for level in ran.timeline.levels if level.users > system("two-workers").knee_users)
+    assert first.t_s > beyond.opened.t_s

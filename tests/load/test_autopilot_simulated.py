@@ -1,0 +1,69 @@
+"""Whole explorations of simulated systems whose knee is known. `python -m benchmarks autopilot` has 240 of them.
+
+Seeds 250,000 and up: the policy was tuned on others (benchmarks/autopilot.py).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from simulation.ladders import KINDS
+from simulation.piloted import Flight, fly, linear_system, system_of
+
+SEEDS = range(250_000, 250_005)
+
+
+@cache
+def flights() -> tuple[Flight, ...]:
+    return tuple(fly(*system_of(kind, seed)) for kind in KINDS for seed in SEEDS)
+
+
+def errors() -> list[float]:
+    return [
+        abs((knee.users or 0.0) / (flight.truth.knee_users or 1.0) - 1)
+        if (knee := flight.verdict.knee) is not None and knee.kind == "knee"
+        else np.inf
+        for flight in flights()
+    ]
+
+
+def test_the_knee_is_found_near_the_truth() -> None:
+    assert np.mean(np.array(errors()) <= 0.15) >= 0.75  # 30 systems: 85% less a standard error and a half
+    assert np.mean(np.array(errors()) <= 0.25) >= 0.85
+
+
+def test_it_takes_a_minute_or_two_of_the_systems_time() -> None:
+    found_s = [flight.found_s for flight in flights()]
+    assert np.median(found_s) <= 100
+    assert np.quantile(found_s, 0.9) <= 170
+
+
+def test_it_does_not_go_far_beyond_the_knee() -> None:
+    assert np.median([flight.most_users / (flight.truth.knee_users or 1.0) for flight in flights()]) <= 2.0
+
+
+def test_its_intervals_hold_the_truth() -> None:
+    held = [
+        (knee.users_low or 0.0) <= (flight.truth.knee_users or 0.0) <= (knee.users_high or 0.0)
+        for flight in flights()
+        if (knee := flight.verdict.knee) is not None and knee.kind == "knee"
+    ]
+    assert np.mean(held) >= 0.8
+
+
+def test_every_exploration_comes_to_an_end_at_low_users() -> None:
+    for flight in flights():
+        assert flight.ending is not None
+        assert flight.steps[-1].users <= max(1, flight.steps[0].users) or flight.ending.why != "knee"
+
+
+@pytest.mark.parametrize("seed", range(250_000, 250_006))
+def test_a_system_that_never_saturates_is_climbed_to_the_guard_and_given_no_knee(seed: int) -> None:
+    flight = fly(*linear_system(seed), max_users=200)
+    assert flight.verdict.knee is not None
+    assert flight.verdict.knee.kind == "no_knee"
+    assert flight.ending is not None
+    assert flight.ending.why == "max_users"
+    assert flight.most_users == 200
