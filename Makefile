@@ -23,6 +23,7 @@ lint: setup
 	$(BIN)/lint-imports
 
 bench: setup
+	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.lock
 	$(BIN)/python -m benchmarks
 
 experiments: setup
