@@ -56,8 +56,8 @@ def thinking(folder: Path, parallel: int) -> bool:
 
 
 def held(folder: Path, parallel: int) -> bool:
-    """A generator that has a fifth of a core."""
-    return _tell("a generator held to a fifth of a core", *others.held(folder))
+    """A generator that shares a core with four busy processes."""
+    return _tell("a generator held to a fraction of a core", *others.held(folder))
 
 
 def ladder(folder: Path, parallel: int) -> bool:
