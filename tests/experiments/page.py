@@ -1,4 +1,4 @@
-"""docs/experiments-knees.md, from the results: every run of the last thirty, totals of all earlier ones."""
+"""docs/experiments-knees.md, from the results: every run of the last thirty, totals and misses of all others."""
 
 from __future__ import annotations
 
@@ -13,16 +13,26 @@ PAGE = ROOT / "docs" / "experiments-knees.md"
 def write() -> None:
     """Write the page anew; it has nothing that the results do not have."""
     records = load("knees", KneeRun)
-    batches = list(dict.fromkeys(record.batch for record in records))
+    batches = [[record for record in records if record.batch == batch] for batch in dict.fromkeys(each.batch for each in records)]
+    whole = [batch for batch in batches if _is_whole(batch)]
     parts = [_INTRODUCTION, _systems()]
-    if batches:
-        last = [record for record in records if record.batch == batches[-1]]
-        parts += [f"## The last thirty: {batches[-1]}, {last[0].commit}\n\n{knees.totals(last)}.", _runs(last)]
-        earlier = [[record for record in records if record.batch == batch] for batch in batches[:-1]]
-        lines = [f"- {each[0].batch}, {each[0].commit}: {knees.totals(each)}" for each in reversed(earlier)]
-        parts += ["## Earlier ones", "\n".join(lines)] if lines else []
+    if whole:
+        parts += [f"## The last thirty: {_told(whole[-1])}", _runs(whole[-1])]
+    for batch in reversed([batch for batch in batches if batch not in whole[-1:]]):
+        parts += [f"## {'Earlier' if _is_whole(batch) else 'Cut short'}: {_told(batch)}"]
+        misses = [record for record in batch if not (record.within(knees.WITHIN) and record.holds)]
+        parts += ["Its misses:", _runs(misses)] if misses else []
     parts += _findings(load("others", Finding))
     PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _is_whole(batch: list[KneeRun]) -> bool:
+    """False where someone ended it before all its runs had come."""
+    return sum(not record.repeat for record in batch) == knees.RUNS * len(SYSTEMS)
+
+
+def _told(batch: list[KneeRun]) -> str:
+    return f"{batch[0].batch}, {batch[0].commit}\n\n{knees.totals(batch)}."
 
 
 _INTRODUCTION = """\
