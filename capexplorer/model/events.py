@@ -56,8 +56,12 @@ class HostFacts(Reading, frozen=True, kw_only=True):
     ports_capacity: int | None = None
     tcp_tw_reuse: int | None = None
     somaxconn: int | None = None
+    tcp_max_syn_backlog: int | None = None
+    conntrack_max: int | None = None
     cgroup_cpus: float | None = None
     """Cores that the cgroup's quota allows; None without a quota."""
+    cgroup_memory_bytes: int | None = None
+    """Memory that the cgroup allows; None without a limit."""
 
 
 class ClientFloor(Reading, frozen=True, kw_only=True):
@@ -131,6 +135,8 @@ class FailureSignature(Reading, frozen=True, kw_only=True):
     status: int | None = None
     text: str = ""
     """At most 200 characters, numbers and addresses folded. Data from a target: escape before display."""
+    reused: bool | None = None
+    """Whether the connection had carried a request before; None: not known."""
 
 
 class EndpointTick(Reading, frozen=True, kw_only=True):
@@ -180,6 +186,8 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     """True when this tick makes its level's figures."""
     endpoints: tuple[EndpointTick, ...] = ()
     failures: tuple[FailureTick, ...] = ()
+    retried: tuple[FailureTick, ...] = ()
+    """Errors of attempts that the client repeated by itself: each request is counted by what came of it in the end."""
     work: float | None = None
     """Finished work in this tick (DESIGN section 4); None when it could not be measured."""
     warmup_work: float = 0.0
@@ -264,6 +272,9 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     ports_used: float | None = None
     """The greatest of the level."""
     ports_capacity: float | None = None
+    readings: dict[str, float] = {}
+    """Every number that was read in settled ticks, `part.field` (`target.listen_queue`, `tcp.listen_overflows`, `app.queued`): its
+    mean over the ticks in which it was measured."""
 
 
 class LevelBin(Reading, frozen=True, kw_only=True):
@@ -372,6 +383,8 @@ class Target(Event, frozen=True, kw_only=True, tag="target"):
     state: TargetState
     epoch: int = 0
     pid: int | None = None
+    program: str | None = None
+    """File name of the executable that runs as `pid`, e.g. python3.11."""
     exit_code: int | None = None
     signal: str | None = None
     """Name of the signal that ended it, e.g. SIGKILL."""

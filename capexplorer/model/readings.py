@@ -49,8 +49,25 @@ class TargetReading(Reading, frozen=True, kw_only=True):
     """Runnable without a core, summed over the tree's main threads, in cores."""
     rss_bytes: int | None = None
     fds: int | None = None
+    """Of the whole tree."""
+    fds_fullest: int | None = None
+    """Of the process that is nearest to its limit."""
     fds_limit: int | None = None
-    """RLIMIT_NOFILE (soft) of the root process."""
+    """RLIMIT_NOFILE (soft) of that process."""
+    cpus_allowed: int | None = None
+    """Cores that the root process may run on (affinity)."""
+    processes_started: int | None = None
+    """Members of the tree that were not there a tick ago."""
+    processes_ended: int | None = None
+    major_faults_per_s: float | None = None
+    throttled_ratio: float | None = None
+    """Share of the tick in which its cgroup's quota held it back; None without a quota."""
+    oom_kills: int | None = None
+    """Growth, in this tick, of its cgroup's count (of the machine's where there is no cgroup to read)."""
+    memory_limit_bytes: int | None = None
+    """Of its cgroup; None without one."""
+    disk_free_bytes: int | None = None
+    """Of the file system of its working folder."""
     read_bytes_per_s: float | None = None
     written_bytes_per_s: float | None = None
     listen_queue: int | None = None
@@ -81,6 +98,10 @@ class HostReading(Reading, frozen=True, kw_only=True):
     sent_bytes_per_s: float | None = None
     fds: int | None = None
     """System-wide open files (`file-nr`)."""
+    swapped_in_per_s: float | None = None
+    """Pages read back from swap."""
+    conntrack: int | None = None
+    """Tracked connections; None where the kernel tracks none."""
 
 
 class PortsReading(Reading, frozen=True, kw_only=True):
@@ -114,6 +135,8 @@ class TcpReading(Reading, frozen=True, kw_only=True):
     passive_opens: int = 0
     attempt_fails: int = 0
     resets_sent: int = 0
+    resets_of_established: int = 0
+    segments_sent: int = 0
     segments_retransmitted: int = 0
     listen_overflows: int = 0
     listen_drops: int = 0
