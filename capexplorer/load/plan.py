@@ -1,14 +1,42 @@
-"""Plans: `10:30s,50:30s` as steps. Pure: durations count from the end of spawning and are never stretched."""
+"""The plan language: `20:1m, ramp to 200 5m, loop 3 (spike 400 30s), find knee, hold 60% knee 24h`. Pure: time is handed in.
+
+Parts, separated by commas or lines; a duration is a number with ms, s (the default), m or h:
+
+    50:30s  hold 50 30s      50 users for 30 s, counted from when they are all there, never stretched
+    steps 20..120 by 20 10m  20, 40, ... 120 users for 10 minutes each
+    ramp to 200 5m           from as many as there are to 200, evenly, over 5 minutes
+    spike 200 30s            to 200 at once for 30 s, at once back to as many as before, and there as long again
+    loop 3 (...)             the parts in brackets, three times
+    find knee                the autopilot, until it has the knee
+    60% knee                 anywhere in place of users: that share of the knee known when its turn comes
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from ..errors import InputError
 
-_STEP = re.compile(r"^(?P<users>\d+):(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h)?$", re.ASCII)
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
+_USERS = r"(?:(?P<users>\d+)|(?P<percent>\d+(?:\.\d+)?)\s*%\s*(?:of\s+)?(?:the\s+)?knee)"
+_DURATION = r"(?:(?:for|over)\s+)?(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h)?"
+_FORMS = {
+    kind: re.compile(pattern, re.ASCII | re.DOTALL)
+    for kind, pattern in (
+        ("hold", rf"(?:hold\s+)?{_USERS}\s*[:\s]\s*{_DURATION}"),
+        ("ramp", rf"ramp\s+(?:to\s+)?{_USERS}\s*[:\s]\s*{_DURATION}"),
+        ("spike", rf"spike\s+(?:to\s+)?{_USERS}\s*[:\s]\s*{_DURATION}"),
+        ("steps", rf"steps\s+(?P<first>\d+)\s*\.\.\s*(?P<last>\d+)\s+by\s+(?P<by>\d+)\s*[:\s]\s*(?:each\s+)?{_DURATION}"),
+        ("find", r"find\s+(?:the\s+)?knee"),
+        ("loop", r"loop\s+(?P<times>\d+)\s*\((?P<parts>.*)\)"),
+    )
+}
+
+STEPS_MOST = 10_000
+"""Of a whole plan: a loop of loops must not fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,22 +45,108 @@ class Step:
 
     users: int
     hold_s: float
+    share: float | None = None
+    """Of the knee, in place of `users`."""
+    kind: Literal["hold", "ramp", "spike", "back", "find"] = "hold"
+    """`ramp`: evenly over `hold_s`. `spike`: at once. `back`: at once to the users before the spike. `find`: the autopilot."""
 
 
 def parse(text: str, where: str, max_users: int) -> tuple[Step, ...]:
-    """`USERS:DURATION[,...]`, durations in ms, s (the default), m, h. `where` names the option or key in messages."""
-    steps = []
-    for part in text.split(","):
-        found = _STEP.match(part.strip())
-        if found is None:
-            raise InputError(f"{where}: expected USERS:DURATION like 10:30s, got {part.strip()!r}")
-        step = Step(int(found["users"]), float(found["number"]) * _UNIT_S[found["unit"]])
-        if step.hold_s <= 0:
-            raise InputError(f"{where}: expected a duration above 0, got {part.strip()!r}")
+    """Loops unrolled. `where` names the option or key in messages. Raises InputError: one line with what was expected."""
+    steps = tuple(_unrolled(text, where))
+    for step in steps:
         if step.users > max_users:
             raise InputError(f"{where}: {step.users} users are over guards.max_users ({max_users})")
-        steps.append(step)
-    return tuple(steps)
+    return steps
+
+
+def is_text(plan: str) -> bool:
+    """Whether this is a plan outright, not the name of one."""
+    return re.search(r"[\s:,(]", plan) is not None
+
+
+def _unrolled(text: str, where: str) -> list[Step]:
+    steps: list[Step] = []
+    for part in _parts(text, where):
+        steps += _part(part, where)
+        if len(steps) > STEPS_MOST:
+            raise InputError(f"{where}: expected at most {STEPS_MOST} steps, loops unrolled")
+    return steps
+
+
+def _parts(text: str, where: str) -> Iterator[str]:
+    """Cut at commas and line ends outside of brackets."""
+    depth, part = 0, ""
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and character in ",\n":
+            if part.strip() or character == ",":
+                yield part.strip()
+            part = ""
+        else:
+            part += character
+        if depth < 0:
+            break
+    if depth:
+        raise InputError(f"{where}: expected as many `(` as `)`, got {text.strip()!r}")
+    if part.strip() or "\n" not in text:
+        yield part.strip()
+
+
+def _part(part: str, where: str) -> list[Step]:
+    for kind, form in _FORMS.items():
+        found = form.fullmatch(part)
+        if found is not None:
+            return _MEANING[kind](found, where)
+    raise InputError(f"{where}: expected USERS:DURATION like 10:30s, got {part!r} (there are also {', '.join(_FORMS)})")
+
+
+def _held(kind: Literal["hold", "ramp", "spike", "back"], found: re.Match[str], where: str) -> Step:
+    if found["percent"] is None:
+        return Step(int(found["users"]), _duration_s(found, where), kind=kind)
+    if float(found["percent"]) > 1000:
+        raise InputError(f"{where}: expected at most 1000% of the knee, got {found[0]!r}")
+    return Step(0, _duration_s(found, where), float(found["percent"]) / 100, kind)
+
+
+def _duration_s(found: re.Match[str], where: str) -> float:
+    seconds = float(found["number"]) * _UNIT_S[found["unit"]]
+    if seconds <= 0:
+        raise InputError(f"{where}: expected a duration above 0, got {found[0]!r}")
+    return seconds
+
+
+def _spike(found: re.Match[str], where: str) -> list[Step]:
+    up = _held("spike", found, where)
+    return [up, Step(0, up.hold_s, kind="back")]
+
+
+def _steps(found: re.Match[str], where: str) -> list[Step]:
+    first, last, by = (int(found[name]) for name in ("first", "last", "by"))
+    if by == 0:
+        raise InputError(f"{where}: expected steps by 1 or more, got {found[0]!r}")
+    hold_s = _duration_s(found, where)
+    counts = range(first, last + 1, by) if last >= first else range(first, last - 1, -by)
+    if len(counts) > STEPS_MOST:
+        raise InputError(f"{where}: expected at most {STEPS_MOST} steps, got {found[0]!r}")
+    return [Step(users, hold_s) for users in counts]
+
+
+def _loop(found: re.Match[str], where: str) -> list[Step]:
+    inner, times = _unrolled(found["parts"], where), int(found["times"])
+    if times < 1 or times * len(inner) > STEPS_MOST:
+        raise InputError(f"{where}: expected a loop of 1 to {STEPS_MOST} steps in all, got {found[0][:60]!r}")
+    return inner * times
+
+
+_MEANING: dict[str, Callable[[re.Match[str], str], list[Step]]] = {
+    "hold": lambda found, where: [_held("hold", found, where)],
+    "ramp": lambda found, where: [_held("ramp", found, where)],
+    "spike": _spike,
+    "steps": _steps,
+    "find": lambda found, where: [Step(0, 0.0, kind="find")],
+    "loop": _loop,
+}
 
 
 class PlanCursor:
@@ -42,17 +156,33 @@ class PlanCursor:
         self.steps = steps
         self.index = -1
         self._ends_s: float | None = None
-        """When the step's hold is over; None while its users are spawning."""
+        """When the step's hold is over; None while its users are spawning, or the knee is looked for."""
 
     @property
     def finished(self) -> bool:
         """All steps held."""
         return self.index >= len(self.steps)
 
+    @property
+    def current(self) -> Step | None:
+        """The step that is held now."""
+        return self.steps[self.index] if 0 <= self.index < len(self.steps) else None
+
     def spawned(self, at_s: float) -> None:
-        """All users of the current step are there since `at_s`."""
-        if 0 <= self.index < len(self.steps) and self._ends_s is None:
-            self._ends_s = at_s + self.steps[self.index].hold_s
+        """All users of the current step are there since `at_s`; of a ramp: it begins then."""
+        step = self.current
+        if step is not None and step.kind != "find" and self._ends_s is None:
+            self._ends_s = at_s + step.hold_s
+
+    def found(self, at_s: float) -> None:
+        """The autopilot has ended: go on at `at_s`."""
+        if self.is_finding:
+            self._ends_s = at_s
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether the autopilot is to look for the knee now."""
+        return self.current is not None and self.current.kind == "find" and self._ends_s is None
 
     def due(self, now_s: float) -> Step | None:
         """The next step when it is time for it; None otherwise (also when the last one is over: see `finished`)."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-What = Literal["target", "log", "defect", "stop_rule"]
+What = Literal["target", "log", "defect", "stop_rule", "plan"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from ..analysis.stop_rules import Struck
 from ..errors import LogWriteError
 from ..load.endpoints import NAMES
 from ..load.host import LoadHost, Report, ShapeEnded, ShapeStep, Spawned
-from ..load.plan import PlanCursor
+from ..load.plan import Step
 from ..load.users import Workload
 from ..model.events import By, Command, Ended, Log, Mark, Note
 from ..model.stream import Param
@@ -30,6 +30,7 @@ from .marking import LiveMarks
 from .options import RunOptions
 from .outcome import Outcome
 from .outlet import Outlet
+from .planned import FindKnee, Go, Lost, Planned
 from .pump import Pump
 from .service import Service
 from .steering import Steering
@@ -68,7 +69,7 @@ class Recording:
         self._course = Course(timeline)
         self._marks = LiveMarks(timeline, self.outlet.emit, self.pump.now_s, self._split_level)
         self._stop_watch = StopWatch(options.profile.stop, timeline)
-        self._plan = PlanCursor(options.steps)
+        self._plan = Planned(options.steps, timeline, options.profile.guards.max_users)
         self._shaped = False
         self.pilot = Pilot(
             timeline,
@@ -143,7 +144,7 @@ class Recording:
     def step(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
         """The load was told to go to `users`: a new level. A step by hand ends a plan."""
         if by == "user":
-            self._plan, self._shaped = PlanCursor(()), False
+            self._undrive()
             self.outcome.recover("stop_rule")
         if by != "autopilot":
             self.pilot.taken_over(by)
@@ -158,17 +159,31 @@ class Recording:
         """What steps the users now, if it is not a person."""
         if self.pilot.is_on:
             return "autopilot"
-        return "plan" if self._shaped or (self._plan.steps and not self._plan.finished) else None
+        return "plan" if self._shaped or self._plan.is_on else None
+
+    def _undrive(self) -> None:
+        """Whoever stepped the users steps no more; the autopilot ends by itself."""
+        self._plan.end()
+        self._shaped = False
+
+    def begin_plan(self, steps: tuple[Step, ...]) -> None:
+        """From its first step, in place of whatever drove."""
+        self._undrive()
+        self.pilot.taken_over("plan")
+        self._plan.begin(steps)
+        if self.steering.is_open:
+            self._advance_plan()
 
     def switch_autopilot(self, on: bool) -> None:
         """From what is known now on; it ends a plan or a shape."""
         if on:
-            self._plan, self._shaped = PlanCursor(()), False
+            self._undrive()
             self.pilot.begin(self.options.start_users)
         else:
             self.pilot.end()
 
     def _autopilot_finished(self, reason: str) -> None:
+        self._plan.found(self.pump.now_s())
         if self.options.autopilot:
             self.outcome.finish(reason)
 
@@ -185,7 +200,7 @@ class Recording:
         if first:
             gc.collect()
             gc.freeze()  # what start-up made stays: no collection under load walks it again
-        if first and self._plan.steps:
+        if self._plan.is_on and (first or not self._plan.has_begun):
             self.steering.is_open = True
             self._advance_plan()
         elif first and self.options.autopilot:
@@ -233,12 +248,22 @@ class Recording:
             self.step(users, "plan", spawn_rate, ramp=moving)
 
     def _advance_plan(self) -> None:
-        step = self._plan.due(self.pump.now_s())
-        if step is not None:
-            self.step(step.users, "plan", self.steering.step(step.users))
-        elif self._plan.finished and self._plan.steps:
-            self._close_level()
-            self.outcome.finish("plan finished")
+        match self._plan.due(self.pump.now_s(), self.steering.wanted):
+            case Go(users, None, at_once):
+                self.step(users, "plan", self.steering.step(users, at_once=at_once))
+            case Go(users, over_s):
+                change = abs(users - self.steering.wanted)
+                self.steering.begin_ramp()
+                self.step(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
+            case FindKnee():
+                self.pilot.begin(max(1, self.steering.wanted))
+                self.pilot.ticked()
+            case Lost(why):
+                self.step(0, "guard", self.steering.step(0))
+                self.outcome.fail("plan", why, 3)
+            case None if self._plan.is_over:
+                self._close_level()
+                self.outcome.finish("plan finished")
 
     def _close_level(self) -> None:
         closed = self._course.close(self.pump.now_s())
@@ -259,7 +284,7 @@ class Recording:
             self.outlet.emit(self._stop_watch.mark(each, self.pump.now_s(), driver))
         if found and driver is not None:
             said = wording.stop_rule(found[0].rule, found[0].measured, found[0].limit, float(self.steering.wanted))
-            self._plan, self._shaped = PlanCursor(()), False
+            self._undrive()
             self.step(0, "guard", self.steering.step(0))
             self.outcome.fail("stop_rule", said, 3)
 
@@ -300,6 +325,11 @@ class Recording:
         self.outlet.flush()
 
     def _end_ramp(self, now_s: float) -> None:
+        """Of a shape that stands still; a plan knows when its ramps end."""
+        ramping = self._plan.ramping(now_s)
+        if ramping is not None:
+            self.steering.ramp(ramping)
+            return
         opened = self._course.opened
         if opened is not None and opened.ramp and now_s - self._shape_changed_s >= RAMP_OVER_S:
             self.step(self.steering.wanted, "plan", opened.spawn_rate)

@@ -21,23 +21,37 @@ class Steering:
         self.is_open = False
         self.piloted = False
         """The autopilot steps; whoever else steps takes over."""
+        self._ramping = False
+        """A plan moves the users evenly; whoever else steps ends that."""
         self.host: LoadHost | None = None
         self._turn: SimpleQueue[None] = SimpleQueue()  # a lock that gevent does not patch
         self._turn.put(None)
 
-    def step(self, users: int) -> float:
-        """To `users`; returns the spawn rate in users a second. Ends the autopilot."""
+    def step(self, users: int, *, at_once: bool = False) -> float:
+        """To `users`; returns the spawn rate in users a second, however high with `at_once`. Ends the autopilot and a ramp."""
         with self._alone():
-            self.piloted = False
-            return self._step(users)
+            self.piloted = self._ramping = False
+            return self._step(users, at_once)
+
+    def begin_ramp(self) -> None:
+        """A plan moves the users from now on, with `ramp`."""
+        with self._alone():
+            self.piloted, self._ramping = False, True
+
+    def ramp(self, users: int) -> None:
+        """A little further; nothing happens where someone has taken over meanwhile."""
+        with self._alone():
+            if self._ramping and users != self.wanted:
+                self._step(users)
 
     def pilot(self, users: int) -> float | None:
         """The same by the autopilot; None, and nothing happens, where someone has taken over meanwhile."""
         with self._alone():
+            self._ramping = self._ramping and not self.piloted
             return self._step(users) if self.piloted else None
 
-    def _step(self, users: int) -> float:
-        rate = self.rate(self.wanted, users)
+    def _step(self, users: int, at_once: bool = False) -> float:
+        rate = float(max(1, abs(users - self.wanted))) if at_once else self.rate(self.wanted, users)
         self.wanted = users
         if self.is_open and self.host is not None:
             self.host.set_users(users, rate)

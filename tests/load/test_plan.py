@@ -26,8 +26,42 @@ def test_a_plan_is_users_and_durations(text: str, steps: list[tuple[int, float]]
 
 
 @pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("hold 50 30s", [Step(50, 30.0)]),
+        ("hold 50 for 30s", [Step(50, 30.0)]),
+        ("hold 60% knee 24h", [Step(0, 86_400.0, 0.6)]),
+        ("60% of the knee: 24h", [Step(0, 86_400.0, 0.6)]),
+        ("ramp to 200 5m", [Step(200, 300.0, kind="ramp")]),
+        ("ramp 110% knee over 5m", [Step(0, 300.0, 1.1, "ramp")]),
+        ("spike 200 30s", [Step(200, 30.0, kind="spike"), Step(0, 30.0, kind="back")]),
+        ("steps 20..60 by 20 10m", [Step(20, 600.0), Step(40, 600.0), Step(60, 600.0)]),
+        ("steps 60..20 by 20 each 1s", [Step(60, 1.0), Step(40, 1.0), Step(20, 1.0)]),
+        ("steps 1..4 by 2 1s", [Step(1, 1.0), Step(3, 1.0)]),
+        ("find knee, 60% knee:1s", [Step(0, 0.0, kind="find"), Step(0, 1.0, 0.6)]),
+        ("loop 2 (5:1s, loop 2 (6:2s))", [Step(5, 1.0), Step(6, 2.0), Step(6, 2.0)] * 2),
+        ("\n  5:1s\n  loop 2 (\n 6:2s\n 7:1s\n)\n", [Step(5, 1.0), *[Step(6, 2.0), Step(7, 1.0)] * 2]),
+    ],
+)
+def test_a_plan_says_steps_ramps_spikes_holds_and_loops(text: str, steps: list[Step]) -> None:
+    assert parse(text, "--plan", 2000) == tuple(steps)
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("hold 50", "got 'hold 50'"),
+        ("ramp to 2001 5m", "2001 users are over guards.max_users"),
+        ("spike 2001 5m", "2001 users are over guards.max_users"),
+        ("steps 20..60 by 0 10m", "expected steps by 1 or more"),
+        ("steps 1..99999 by 1 1s", "expected at most 10000 steps"),
+        ("loop 0 (5:1s)", "expected a loop of 1 to 10000 steps"),
+        ("loop 999 (loop 999 (5:1s))", "expected a loop of 1 to 10000 steps"),
+        ("loop 2 (5:1s", "expected as many `(` as `)`"),
+        ("loop 2 5:1s)", "expected as many `(` as `)`"),
+        ("loop 2 ()", "got ''"),
+        ("2000% knee:1s", "expected at most 1000% of the knee"),
+        ("ramp to 10 0s", "expected a duration above 0"),
         ("", "expected USERS:DURATION like 10:30s, got ''"),
         ("10", "got '10'"),
         ("10:", "got '10:'"),
