@@ -17,8 +17,8 @@ check: lint
 	$(BIN)/pytest -q -m "not slow" tests
 
 lint: setup
-	$(BIN)/ruff format --check capexplorer tests benchmarks targets docs
-	$(BIN)/ruff check capexplorer tests benchmarks targets docs
+	$(BIN)/ruff format --check capexplorer tests benchmarks targets profiles docs
+	$(BIN)/ruff check capexplorer tests benchmarks targets profiles docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from ..model.stream import Param
 from ..toml import load, nearest
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-_OURS = ("python", "port", "folder")
+_OURS = ("python", "port", "folder", "scratch")
 
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _KIND = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
@@ -75,7 +76,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
 class _File(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     command: tuple[str, ...]
-    """Run in the target's folder. Placeholders: {python}, {port}, {folder}, and each parameter's name."""
+    """Run in the target's folder. Placeholders: {python}, {port}, {folder}, {scratch}, and each parameter's name."""
     environment: dict[str, str] = {}
     """Added to the app's; the same placeholders."""
     ready: Ready = Ready()
@@ -87,6 +88,13 @@ class TargetSpec(_File, frozen=True, kw_only=True):
     """A target: its folder and what its target.toml says."""
 
     folder: Path
+    scratch: Path = Path(tempfile.gettempdir()) / "capexplorer"
+    """Where the program may write: the session's own folder, kept when the target restarts and removed when the session ends."""
+
+    @property
+    def uses_scratch(self) -> bool:
+        """Whether it asks for such a folder."""
+        return any("{scratch}" in text for text in (*self.command, *self.environment.values()))
 
     @property
     def name(self) -> str:
@@ -126,7 +134,7 @@ class TargetSpec(_File, frozen=True, kw_only=True):
         return {name: _fill(text, values) for name, text in self.environment.items()}
 
     def _values(self, params: Mapping[str, Param], port: int) -> dict[str, str]:
-        ours = {"python": sys.executable, "port": str(port), "folder": str(self.folder)}
+        ours = {"python": sys.executable, "port": str(port), "folder": str(self.folder), "scratch": str(self.scratch)}
         return {name: _as_text(value) for name, value in params.items()} | ours
 
 

@@ -1,0 +1,46 @@
+"""A folder where a target may write, beside the sessions: kept through restarts, removed at the end of the session.
+
+Its name holds the app's process id, so that what a crash left behind is known, and cleared when the next one is made.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from ..errors import TargetError
+
+_NAME = re.compile(r"\.scratch-(?P<pid>\d+)")
+
+
+def folder_in(sessions_dir: Path) -> Path:
+    """This process's own; nothing is made."""
+    return sessions_dir.resolve() / f".scratch-{os.getpid()}"
+
+
+def make(folder: Path) -> None:
+    """Make it, and clear those of processes that are gone. Raises TargetError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for other in folder.parent.iterdir():
+            if (found := _NAME.fullmatch(other.name)) and not _alive(int(found["pid"])):
+                remove(other)
+    except OSError as error:
+        raise TargetError(f"{folder}: {error.strerror}: the target needs a folder to write in") from None
+
+
+def remove(folder: Path) -> None:
+    """All of it; what cannot be removed stays."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

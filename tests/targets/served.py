@@ -1,0 +1,54 @@
+"""A target of targets/ as the app starts it: its target.toml, real processes, a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+
+import httpx
+import msgspec
+
+from capexplorer.model.stream import Param
+from capexplorer.target.ports import free_port
+from capexplorer.target.spec import load_spec
+
+TARGETS = Path(__file__).resolve().parents[2] / "targets"
+PATIENCE_S = 60.0
+
+
+@contextmanager
+def served(name: str, scratch: Path, **params: Param) -> Iterator[httpx.Client]:
+    """A client of the running target; afterwards it has ended at SIGTERM."""
+    spec = msgspec.structs.replace(load_spec(TARGETS / name), scratch=scratch)
+    resolved, port = spec.resolve(params), free_port()
+    environment = os.environ | spec.environment_for(resolved, port)
+    process = subprocess.Popen(spec.command_line(resolved, port), cwd=spec.folder, env=environment, start_new_session=True)
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
+            _wait_until_ready(client, spec.ready.path, process)
+            yield client
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+
+
+def _wait_until_ready(client: httpx.Client, path: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = monotonic() + PATIENCE_S
+    while monotonic() < deadline:
+        assert process.poll() is None, f"ended with {process.returncode} before it was ready"
+        try:
+            if client.get(path).is_success:
+                return
+        except httpx.TransportError:
+            sleep(0.05)
+    raise AssertionError("never ready")

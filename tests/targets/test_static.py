@@ -1,0 +1,56 @@
+"""The target `static`: nginx by a configuration of its own, unprivileged, and a clear line where it is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .served import TARGETS, served
+
+PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
+with_nginx = pytest.mark.skipif(shutil.which("nginx", path=PATH) is None, reason="nginx is not installed")
+
+
+@with_nginx
+def test_it_answers_with_a_file_of_the_size_asked_for(tmp_path: Path) -> None:
+    with served("static", tmp_path, file_bytes=5_000) as client:
+        answer = client.get("/")
+        assert (answer.status_code, len(answer.content), answer.headers.get("connection")) == (200, 5_000, "keep-alive")
+        assert client.get("/metrics").json()["connections"] >= 1
+        assert client.get("/nothing").status_code == 404
+
+
+@with_nginx
+def test_without_keep_alive_it_closes_after_each_reply(tmp_path: Path) -> None:
+    with served("static", tmp_path, keep_alive=False) as client:
+        assert client.get("/").headers["connection"] == "close"
+
+
+@with_nginx
+def test_all_it_writes_lies_in_its_own_folder(tmp_path: Path) -> None:
+    with served("static", tmp_path) as client:
+        client.get("/")
+        assert (tmp_path / "nginx.conf").is_file() and (tmp_path / "nginx.pid").is_file()
+
+
+def test_where_nginx_is_missing_it_says_so_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "serve.py").write_text(
+        (TARGETS / "static" / "serve.py")
+        .read_text(encoding="utf-8")
+        .replace("/usr/sbin", "/nowhere")
+        .replace("/usr/local/sbin", "/nowhere"),
+        encoding="utf-8",
+    )  # as on a machine where only these folders could have it
+    ran = subprocess.run(
+        [sys.executable, tmp_path / "serve.py", "--port", "9999", "--folder", tmp_path],
+        env={"PATH": "/nowhere"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert (ran.returncode, ran.stderr) == (1, "nginx is not installed (Debian: apt-get install nginx-light)\n")
