@@ -34,6 +34,9 @@ LATENCY_AGREES = 0.25
 RECOVERED_S = 5
 """Seconds over which goodput and latency are averaged to say that they are back."""
 
+RECOVERED_WORK = 300
+"""Finished requests that such an average needs: of 55, a steady service gives under 90% of its mean now and then (seen live)."""
+
 RECOVERED_GOODPUT = 0.90
 RECOVERED_LATENCY = 1.25
 """Of what the same load gave before: one bad second in five is not overload."""
@@ -123,13 +126,15 @@ def recovery_of(
     """Whether a level on the way down came back to what its load gave before.
 
     `before`: the levels that feed the fit. `goodput`, `latency_ms`: one value a second since all the users to stop had stopped
-    (NaN: no success in that second). Recovered from the first second from which every later five seconds are back.
+    (NaN: no success in that second). Recovered from the first second from which every later five seconds (more, where few
+    requests come) are back.
     """
     expected = _expected(before, to_users)
-    if expected is None or not expected[0] or len(goodput) < RECOVERED_S:
+    seconds = max(RECOVERED_S, math.ceil(RECOVERED_WORK / expected[0])) if expected is not None and expected[0] else math.inf
+    if expected is None or len(goodput) < seconds:
         return Recovery(from_users=from_users, to_users=to_users, recovered=None)
     rate, expected_ms = expected
-    window = np.ones(RECOVERED_S) / RECOVERED_S
+    window = np.ones(int(seconds)) / seconds
     rates = np.convolve(np.asarray(goodput, float), window, "valid")
     back = rates >= RECOVERED_GOODPUT * rate
     slow = np.asarray(latency_ms, float)
@@ -140,7 +145,7 @@ def recovery_of(
     away = np.flatnonzero(~back)
     after = 0 if not len(away) else int(away[-1]) + 1
     recovered = after < len(back)
-    last = slow[-RECOVERED_S:]
+    last = slow[-int(seconds) :]
     return Recovery(
         from_users=from_users,
         to_users=to_users,

@@ -29,7 +29,7 @@ def latest_shift(timeline: Timeline, level: Level) -> tuple[float, Shift] | None
     if level.opened.ramp or not _is_look(len(ticks)):
         return None
     window = ticks[-WINDOW_S:]
-    found = _first(*series(timeline, window))
+    found = _first(*series(timeline, window), lag_ms(timeline, window))
     return None if found is None else (started_s(timeline, window[found.at]), found)
 
 
@@ -37,11 +37,12 @@ def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, Shi
     """Changes inside a level that was not split, each with its moment: what `latest_shift` would have found as it grew."""
     ticks = [] if level.opened.ramp else timeline.seconds_of(level)
     goodput, latency_ms = series(timeline, ticks)
+    lags_ms = lag_ms(timeline, ticks)
     begin, look = 0, 0
     while begin + look < len(ticks):
         look += 1
         end, first = begin + look, max(begin, begin + look - WINDOW_S)
-        found = _first(goodput[first:end], latency_ms[first:end]) if _is_look(look) else None
+        found = _first(goodput[first:end], latency_ms[first:end], lags_ms[first:end]) if _is_look(look) else None
         if found is None:
             continue
         yield started_s(timeline, ticks[first + found.at]), found
@@ -71,12 +72,25 @@ def started_s(timeline: Timeline, tick: int) -> float:
     return times[tick - 1] if tick else times[tick] - timeline.columns["duration_s"][tick]
 
 
-def _first(goodput: Sequence[float], latency_ms: Sequence[float]) -> Shift | None:
+def lag_ms(timeline: Timeline, ticks: Sequence[int]) -> Sequence[float]:
+    """Loop lag p99 of these seconds; NaN: not measured."""
+    return [timeline.columns["loop_lag_p99_ms"][tick] for tick in ticks]
+
+
+def _first(goodput: Sequence[float], latency_ms: Sequence[float], lags_ms: Sequence[float]) -> Shift | None:
     if any(value != value for value in goodput):
         return None  # work was not measured at all
     found = shifts(goodput, latency_ms if any(value == value for value in latency_ms) else ())
+    if not found or (found[0].column == "latency" and _within_lag(found[0], lags_ms)):
+        return None
     # a cut at the latest place allowed stands for a change that came later still: the next look will see where
-    return found[0] if found and found[0].at < len(goodput) - SEGMENT_LEAST else None
+    return found[0] if found[0].at < len(goodput) - SEGMENT_LEAST else None
+
+
+def _within_lag(found: Shift, lags_ms: Sequence[float]) -> bool:
+    """Whether the generator's own lateness is as large as the change: that is the error bar on every latency, so nothing is told."""
+    known = [lag for lag in lags_ms[found.at :] if lag == lag]
+    return bool(known) and abs(found.after - found.before) <= sum(known) / len(known)
 
 
 def _filled(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

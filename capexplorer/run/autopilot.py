@@ -131,10 +131,11 @@ class Pilot:
         )
 
     def _there_s(self, level: Level | None) -> float:
-        """Seconds since the level's users were all there, to a second."""
+        """Seconds since the level's users were all there, to a second; spawning may be over before a tick has seen it."""
         if level is None or self._timeline.phase == "spawning":
             self._spawning_s = self._timeline.last_s
-        return self._timeline.last_s - self._spawning_s
+        opened_s = level.opened.t_s if level is not None else 0.0
+        return self._timeline.last_s - max(self._spawning_s, opened_s)
 
     def _latest(self, level: Level | None) -> tuple[int, int]:
         """(requests, failures) of the latest seconds of the open level, warm-up included."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from capexplorer.analysis.ladder import LadderLevel
@@ -46,6 +47,15 @@ def test_a_soak_and_a_return_that_agree_confirm() -> None:
     drifted = analyse([*up, soak, slow]).knee
     assert drifted is not None and (drifted.provisional, drifted.confidence) == (True, "low")
     assert confirmation(up, 50.0, 2.0) == (None, None)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_few_requests_a_second_are_averaged_for_longer_before_anything_is_said(seed: int) -> None:
+    """11 a second, steady: five seconds of them are below 90% of their mean now and then, and once were marked `not recovered`."""
+    rates = np.random.default_rng(seed).binomial(22, 0.5, 60).astype(float).tolist()  # 0.7 of Poisson, as measured live
+    before = ideal([5.5, 10, 20, 40])
+    assert recovery_of(before, 40, 5.5, rates, [50.0] * 60).recovered is True
+    assert recovery_of(before, 40, 5.5, rates[:8], [50.0] * 8).recovered is None
 
 
 def test_recovery_takes_until_goodput_and_latency_are_back_for_good() -> None:

@@ -131,6 +131,16 @@ def test_failures_are_backed_off_from_and_the_knee_is_found_all_the_same(tmp_pat
     flown.run.end()
 
 
+def test_what_a_session_did_before_is_no_reason_to_give_up(flown: Flown) -> None:
+    """It once took the age of the session for that of the level, and gave up on whatever had not settled after 90 s."""
+    flown.run.step(5, "user")
+    for _ in range(120):
+        flown.run.second(10, 100.0, 0)
+    flown.wheel.wanted = 5
+    flown.fly()
+    assert flown.finished and flown.finished[0].startswith("autopilot finished: knee 50 [")
+
+
 def test_at_the_guard_it_gives_up_and_rests(tmp_path: Path) -> None:
     flown = Flown(tmp_path / "guard.jsonl", max_users=20)
     flown.fly()
