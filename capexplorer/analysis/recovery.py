@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..model.verdicts import CapacityVerdict, Recovery
 from .crossing import LINEAR_LIKELY
@@ -130,22 +131,23 @@ def recovery_of(
     requests come) are back.
     """
     expected = _expected(before, to_users)
-    seconds = max(RECOVERED_S, math.ceil(RECOVERED_WORK / expected[0])) if expected is not None and expected[0] else math.inf
-    if expected is None or len(goodput) < seconds:
+    if expected is None or not expected[0] or len(goodput) < RECOVERED_S:
         return Recovery(from_users=from_users, to_users=to_users, recovered=None)
     rate, expected_ms = expected
-    window = np.ones(int(seconds)) / seconds
-    rates = np.convolve(np.asarray(goodput, float), window, "valid")
-    back = rates >= RECOVERED_GOODPUT * rate
-    slow = np.asarray(latency_ms, float)
+    rates, slow = np.asarray(goodput, float), np.asarray(latency_ms, float)
+    fast_from: int | None = 0
     if expected_ms is not None:
-        weights = np.nan_to_num(np.asarray(goodput, float)) + 1e-12
-        means = np.convolve(np.nan_to_num(slow) * weights, window, "valid") / np.convolve(weights, window, "valid")
-        back &= means <= RECOVERED_LATENCY * expected_ms
-    away = np.flatnonzero(~back)
-    after = 0 if not len(away) else int(away[-1]) + 1
-    recovered = after < len(back)
-    last = slow[-int(seconds) :]
+        weights = np.nan_to_num(rates) + 1e-12
+        means = _means(np.nan_to_num(slow) * weights, RECOVERED_S) / _means(weights, RECOVERED_S)
+        fast_from = _back_from(means <= RECOVERED_LATENCY * expected_ms)
+    seconds = max(RECOVERED_S, math.ceil(RECOVERED_WORK / rate))
+    if fast_from is not None and len(rates) < seconds:
+        return Recovery(from_users=from_users, to_users=to_users, recovered=None)  # too early to say of its goodput
+    rates = _means(rates, min(seconds, len(rates)))
+    works_from = _back_from(rates >= RECOVERED_GOODPUT * rate)
+    recovered = fast_from is not None and works_from is not None
+    after = max(fast_from or 0, works_from or 0)
+    last = slow[-RECOVERED_S:]
     return Recovery(
         from_users=from_users,
         to_users=to_users,
@@ -154,6 +156,18 @@ def recovery_of(
         goodput_ratio=float(rates[-1] / rate),
         latency_ratio=None if expected_ms is None or np.isnan(last).all() else float(np.nanmean(last) / expected_ms),
     )
+
+
+def _means(values: NDArray[np.float64], seconds: int) -> NDArray[np.float64]:
+    """Over so many seconds, from each second on."""
+    return np.convolve(values, np.ones(seconds) / seconds, "valid")
+
+
+def _back_from(back: NDArray[np.bool_]) -> int | None:
+    """The first second from which all are back; None: the last are not."""
+    away = np.flatnonzero(~back)
+    after = 0 if not len(away) else int(away[-1]) + 1
+    return after if after < len(back) else None
 
 
 def _expected(before: Sequence[LadderLevel], users: float) -> tuple[float, float | None] | None:
