@@ -202,11 +202,13 @@ def _sample(t_s: float, index: int, users: int, phase: Phase, second: Sample, ch
                 run_delay_ratio=jitter() / 20,
                 rss_bytes=(48 << 20) + int(jitter() * 1e6),
                 fds=users + 12,
+                fds_fullest=users + 8,
                 fds_limit=1_048_576,
                 read_bytes_per_s=0.0,
                 written_bytes_per_s=jitter() * 1e4,
                 listen_queue=int(3 * load * jitter()),
                 listen_backlog=1_024,
+                disk_free_bytes=(40 << 30) + int(jitter() * 1e8) if int(t_s) % 5 == 0 else None,
             ),
         ),
         host=HostReading(
@@ -227,11 +229,16 @@ def _sample(t_s: float, index: int, users: int, phase: Phase, second: Sample, ch
             used=(used := users + int(40 * jitter())),
             time_wait=used - users,
             established=users,
-            by_state={"TIME_WAIT": used - users, "ESTABLISHED": users},
             destination="127.0.0.1:18080",
             burn_rate_per_s=jitter(),
         ),
         tcp=TcpReading(
-            active_opens=int(9 * jitter()), passive_opens=int(9 * jitter()), sockets_in_use=2 * users + 40, memory_pages=12
+            active_opens=int(9 * jitter()),
+            passive_opens=int(9 * jitter()),
+            segments_sent=int(1_200 * load * (1 + jitter() / 10)),
+            sockets_in_use=2 * users + 40,
+            sockets_time_wait=used - users,
+            sockets_orphaned=0,
+            memory_pages=12,
         ),
     )

@@ -24,11 +24,14 @@ from contextlib import ExitStack, contextmanager
 import psutil
 
 from capexplorer.probe.app import AppProbe
+from capexplorer.probe.cgroup import cgroup_of
+from capexplorer.probe.generator import GeneratorProbe
 from capexplorer.probe.host import HostProbe
 from capexplorer.probe.panel import Probes
 from capexplorer.probe.ports import PortsProbe
-from capexplorer.probe.process import GeneratorProbe, TargetProbe
-from capexplorer.probe.tcp import TcpProbe
+from capexplorer.probe.syscalls import disk_free_bytes
+from capexplorer.probe.target import TargetProbe
+from capexplorer.probe.tcp import ListenersThere, TcpProbe
 
 _HELD = 200
 _INSIDE = "CAPEXPLORER_BENCH_NAMESPACE"
@@ -122,10 +125,14 @@ def measure(pid: int, port: int, seconds: int) -> None:
     panel.watch(pid, port, url)
     generator, watched, host = GeneratorProbe(tid, tid, tid), TargetProbe(pid, port), HostProbe()
     tcp, ports, app = TcpProbe(), PortsProbe(), AppProbe(url)
+    cgroup, there = cgroup_of(pid), ListenersThere(pid)
     alone: dict[str, Callable[[], object]] = {
         "  generator": lambda: generator.read(1.0),
         "  target": lambda: watched.read(1.0),
+        "    its control groups": lambda: (cgroup.throttled_ratio(1.0), cgroup.oom_kills(), cgroup.memory_limit_bytes()),
+        "    its disk, every 5 s": lambda: disk_free_bytes(pid),
         "  accept queue": lambda: tcp.listen_queue(port),
+        "    in another namespace": lambda: there.queue(port),
         "  host": lambda: host.read(1.0),
         "  tcp": lambda: tcp.read(),
         "  ports": lambda: ports.read(1.0),
@@ -145,7 +152,7 @@ def measure(pid: int, port: int, seconds: int) -> None:
     for name, values in costs.items():
         mean = sum(values) / len(values)
         print(f"{name:28}{time_wait!s:>12}{mean:>10.3f}{max(values):>10.3f}{mean / 10:>21.2f}%")
-    for each in (panel, generator, watched, host, tcp, ports, app):
+    for each in (panel, generator, watched, host, tcp, ports, app, cgroup, there):
         each.close()
 
 

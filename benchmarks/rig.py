@@ -36,7 +36,7 @@ wait_s = {wait_s}
 start = {users}
 client = "{client}"
 [[users.task]]
-name = "/"
+name = "{path}"
 """
 
 LOCUSTFILE = """\
@@ -155,7 +155,7 @@ def app(url: str, *, users: int, wait_s: float, seconds: float, client: str = "f
     """The app with its screen for so long at one level."""
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "bench.toml"
-        profile.write_text(PROFILE.format(url=url, users=users, wait_s=wait_s, client=client))
+        profile.write_text(PROFILE.format(url=url, users=users, wait_s=wait_s, client=client, path="/"))
         sessions = Path(folder) / "sessions"
         run = OnTerminal([str(BIN / "capexplorer"), "run", str(profile), "--sessions-dir", str(sessions)])
         run.seen(b"settl", 30)
@@ -188,6 +188,11 @@ def percentile(values: list[float], q: float) -> float:
     return sorted(values)[max(0, round(q * len(values)) - 1)]
 
 
+def mean(values: list[float | None]) -> float:
+    """Of those that were measured."""
+    return statistics.fmean(value for value in values if value is not None)
+
+
 def median(values: list[float]) -> float:
     return statistics.median(values)
 
@@ -210,7 +215,7 @@ def fast_server() -> Iterator[tuple[str, str]]:
                 f"daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;\n"
                 f"events {{ worker_connections 1024; }}\n"
                 f"http {{ access_log off; server {{ listen 127.0.0.1:{port} backlog=1024;"
-                f" location / {{ return 200 'ok'; }} }} keepalive_requests 1000000; }}\n"
+                f" location / {{ return 200 'ok'; }} location /fails {{ return 503 'no'; }} }} keepalive_requests 1000000; }}\n"
             )
             argv = [nginx, "-p", folder, "-c", str(config), "-e", f"{folder}/error.log"]
         else:

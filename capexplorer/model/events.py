@@ -156,7 +156,7 @@ class EndpointTick(Reading, frozen=True, kw_only=True):
     p95_ms: float | None = None
     p99_ms: float | None = None
     max_ms: float | None = None
-    """Of `latency`. A log leaves them out, being a tenth of a day's bytes: `levels.tick_latency` has them back."""
+    """Of `latency`. A log leaves them out, being a tenth of a day's bytes: `merged.tick_latency` has them back."""
     clamped: int = 0
     """Values outside 1 us to 1 h, recorded at the bound."""
     warmup_requests: int = 0
@@ -165,7 +165,7 @@ class EndpointTick(Reading, frozen=True, kw_only=True):
 
 
 class FailureTick(Reading, frozen=True, kw_only=True):
-    """Failures of one endpoint with one signature in one tick, warm-up included."""
+    """Failures of one endpoint with one signature, warm-up included: of this tick, or of earlier ones that had no room."""
 
     name: str
     method: str
@@ -273,8 +273,8 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     """The greatest of the level."""
     ports_capacity: float | None = None
     readings: dict[str, float] = {}
-    """Every number that was read in settled ticks, `part.field` (`target.listen_queue`, `tcp.listen_overflows`, `app.queued`): its
-    mean over the ticks in which it was measured."""
+    """Every number that was read in settled ticks, `part.field` (`target.listen_queue`, `tcp.listen_overflows`, `app.queued`; see
+    `reading_means`): its mean over the ticks in which it was measured."""
 
 
 class LevelBin(Reading, frozen=True, kw_only=True):
@@ -372,7 +372,7 @@ class Note(Event, frozen=True, kw_only=True, tag="note"):
 class Command(Event, frozen=True, kw_only=True, tag="command"):
     """What was asked, and by whom."""
 
-    name: Literal["users", "step", "spawn_rate", "new_level", "zero", "note", "restart", "quit", "autopilot"]
+    name: Literal["users", "step", "spawn_rate", "new_level", "zero", "note", "restart", "quit", "autopilot", "plan"]
     by: By = "user"
     args: dict[str, str | int | float | bool | None] = {}
 

@@ -12,91 +12,20 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .events import EndpointTick, Latency, LevelBin, LevelEndpoint, LevelFigures, Sample
-from .histogram import LatencyHistogram, merged
+from .events import EndpointTick, LevelBin, LevelEndpoint, LevelFigures, Sample
+from .histogram import LatencyHistogram
+from .merged import EndpointFold, Merged, latency_of
+from .reading_means import ReadingSums
 from .readings import GeneratorReading, HostReading, PortsReading, TcpReading
 
 BATCHES = 6
 
-_QUANTILES = (0.50, 0.90, 0.95, 0.99, 0.999)
-
-
-MOST_WAITING = 512
-"""Encoded histograms kept until figures are asked for: about 80 KB, and 1 ms to merge."""
-
-
-class EndpointFold:
-    """One endpoint's settled seconds. Histograms are decoded many at once, when figures are asked for."""
-
-    def __init__(self, name: str, method: str) -> None:
-        self.name, self.method = name, method
-        self.requests = self.failures = self.received_bytes = 0
-        self.latency_sum_ms = 0.0
-        self._merged: LatencyHistogram | None = None
-        self._waiting: list[str] = []
-
-    def copy(self) -> EndpointFold:
-        """One of its own that stands where this one does; small, until its figures are asked for."""
-        twin = EndpointFold(self.name, self.method)
-        twin.requests, twin.failures, twin.received_bytes = self.requests, self.failures, self.received_bytes
-        twin.latency_sum_ms = self.latency_sum_ms
-        if self.histogram.count:
-            twin._waiting.append(self.histogram.encode())
-        return twin
-
-    def add(self, tick: EndpointTick) -> None:
-        """Fold one settled second."""
-        self.requests += tick.requests
-        self.failures += tick.failures
-        self.received_bytes += tick.received_bytes
-        self.latency_sum_ms += tick.latency_sum_ms
-        if tick.latency:
-            self._waiting.append(tick.latency)
-            if len(self._waiting) >= MOST_WAITING:
-                self._merge()
-
-    @property
-    def histogram(self) -> LatencyHistogram:
-        """Latencies of successes so far."""
-        return self._merge()
-
-    def _merge(self) -> LatencyHistogram:
-        if self._merged is None:
-            self._merged = merged(self._waiting)
-        elif self._waiting:
-            self._merged.add(merged(self._waiting))
-        self._waiting.clear()
-        return self._merged
-
-    def without(self, ticks: Iterable[EndpointTick]) -> EndpointFold:
-        """One of its own as it stood before these were added."""
-        given, twin = list(ticks), self.copy()
-        twin.requests -= sum(tick.requests for tick in given)
-        twin.failures -= sum(tick.failures for tick in given)
-        twin.received_bytes -= sum(tick.received_bytes for tick in given)
-        twin.latency_sum_ms -= math.fsum(tick.latency_sum_ms for tick in given)
-        twin.histogram.subtract(merged([tick.latency for tick in given if tick.latency]))
-        return twin
-
-    def figures(self, *, with_histogram: bool = False) -> LevelEndpoint:
-        """This endpoint's figures so far."""
-        histogram = self.histogram
-        return LevelEndpoint(
-            name=self.name,
-            method=self.method,
-            requests=self.requests,
-            failures=self.failures,
-            mean_bytes=self.received_bytes / self.requests if self.requests else None,
-            latency_ms=latency_of(histogram, self.latency_sum_ms),
-            latency=histogram.encode() if with_histogram and histogram.count else None,
-        )
-
 
 class LevelFold:
-    """A level's seconds as they come; `figures` at any time. Its settled seconds are columns: a level may last for days."""
+    """A level's seconds as they come; `figures` at any time. Figures that want each settled second have them as columns."""
 
     def __init__(self) -> None:
-        self.endpoints: dict[tuple[str, str], EndpointFold] = {}
+        self.merged = Merged()
         self.failures_while_unsettled = 0
         self.settled_s: float | None = None
         self.columns: dict[str, array[float]] = {name: array("d") for name in SECOND_COLUMNS}
@@ -116,15 +45,12 @@ class LevelFold:
             self.settled_s = sample.t_s - sample.duration_s
         for column, value in zip(self.columns.values(), second_values(sample), strict=True):
             column.append(math.nan if value is None else value)
-        self.add_endpoints(sample.endpoints)
+        self.merged.add(sample)
 
-    def add_endpoints(self, ticks: Iterable[EndpointTick]) -> None:
-        """Fold the endpoints of one settled second."""
-        for tick in ticks:
-            fold = self.endpoints.get((tick.name, tick.method))
-            if fold is None:
-                fold = self.endpoints[tick.name, tick.method] = EndpointFold(tick.name, tick.method)
-            fold.add(tick)
+    @property
+    def endpoints(self) -> dict[tuple[str, str], EndpointFold]:
+        """By name and method, in the order first seen."""
+        return self.merged.endpoints
 
     def without(self, samples: Sequence[Sample]) -> LevelFold:
         """The level as it stood before its last ticks, `samples`, were added: a shift was found where they begin."""
@@ -134,10 +60,7 @@ class LevelFold:
         left = len(self.columns["duration_s"]) - len(settled)
         earlier.columns = {name: column[:left] for name, column in self.columns.items()}
         earlier.settled_s = self.settled_s if left else None
-        for key, fold in self.endpoints.items():
-            rest = fold.without(tick for sample in settled for tick in sample.endpoints if (tick.name, tick.method) == key)
-            if rest.requests:
-                earlier.endpoints[key] = rest
+        earlier.merged = self.merged.without(settled)
         return earlier
 
     def figures(self) -> LevelFigures:
@@ -167,6 +90,7 @@ class LevelFold:
             wait_s=sum(columns["wait_sum_s"]) / waits if waits else None,
             users_mean=round(sum(users_seconds) / duration_s, 6),  # 40 users are not 40.000000000000014
             **self._reading_figures(),
+            readings=self.merged.readings.means(),
         )
 
     def histogram(self) -> LatencyHistogram:
@@ -200,6 +124,8 @@ class RampFold:
         self._columns: dict[str, array[float]] = {name: array("d") for name in SECOND_COLUMNS}
         self._endpoints: list[tuple[EndpointTick, ...]] = []
         self._warmup_failures: list[int] = []
+        self._readings: dict[int, ReadingSums] = {}
+        """By user count: a bin holds whole counts."""
 
     def add(self, sample: Sample) -> None:
         """Keep one tick."""
@@ -207,6 +133,7 @@ class RampFold:
             column.append(math.nan if value is None else value)
         self._endpoints.append(sample.endpoints)
         self._warmup_failures.append(sum(tick.warmup_failures for tick in sample.endpoints))
+        self._readings.setdefault(sample.users, ReadingSums()).add(sample)
 
     def bins(self, *, with_histogram: bool = False) -> tuple[LevelBin, ...]:
         """At most RAMP_BINS bins of equal width in users, empty ones left out."""
@@ -225,7 +152,9 @@ class RampFold:
         fold.columns = {name: array("d", [column[tick] for tick in ticks]) for name, column in self._columns.items()}
         fold.failures_while_unsettled = sum(self._warmup_failures[tick] for tick in ticks)
         for tick in ticks:
-            fold.add_endpoints(self._endpoints[tick])
+            fold.merged.add_endpoints(self._endpoints[tick])
+        for users in {int(count) for count in fold.columns["users"]}:
+            fold.merged.readings.merge(self._readings[users])
         return fold
 
 
@@ -233,21 +162,6 @@ def _bin(fold: LevelFold, with_histogram: bool) -> LevelBin:
     figures = fold.figures()
     endpoints = fold.endpoint_figures(with_histogram=with_histogram)
     return LevelBin(users=figures.users_mean or 0.0, figures=figures, endpoints=endpoints)
-
-
-def tick_latency(tick: EndpointTick) -> Latency:
-    """Percentiles of one endpoint's second."""
-    return latency_of(merged([tick.latency] if tick.latency else []), tick.latency_sum_ms)
-
-
-def latency_of(histogram: LatencyHistogram, sum_ms: float) -> Latency:
-    """Percentiles of a histogram beside the exact mean."""
-    if not histogram.count:
-        return Latency()
-    p50, p90, p95, p99, p999 = histogram.percentiles_ms(_QUANTILES)
-    return Latency(
-        min=histogram.min_ms, mean=sum_ms / histogram.count, p50=p50, p90=p90, p95=p95, p99=p99, p999=p999, max=histogram.max_ms
-    )
 
 
 def batch_error(pairs: Sequence[tuple[float, float]], batches: int = BATCHES) -> float | None:

@@ -13,6 +13,19 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of all readings: frozen, and silent in the log where nothing was measured."""
 
 
+class CountingReading(Reading, frozen=True, kw_only=True):
+    """A reading with counters, told as growth in this tick. Those that did not grow are 0 and so not written: most never do,
+    and a day's log has 86,400 of each."""
+
+    unread: tuple[str, ...] = ()
+    """Counters that could not be read: their 0 means nothing. Nearly all of them in the first tick."""
+
+    def grown(self, counter: str) -> float | None:
+        """Growth of a counter; None when it could not be read."""
+        grown: float = getattr(self, counter)
+        return None if counter in self.unread else grown
+
+
 class GeneratorReading(Reading, frozen=True, kw_only=True):
     """This process as a load generator; each thread accounted on its own."""
 
@@ -35,7 +48,7 @@ class GeneratorReading(Reading, frozen=True, kw_only=True):
     loop_lag_max_ms: float | None = None
 
 
-class TargetReading(Reading, frozen=True, kw_only=True):
+class TargetReading(CountingReading, frozen=True, kw_only=True):
     """The target's whole process tree (its own readings, not the host's)."""
 
     pid: int
@@ -43,40 +56,45 @@ class TargetReading(Reading, frozen=True, kw_only=True):
     processes: int | None = None
     threads: int | None = None
     cpu_ratio: float | None = None
+    cpus_allowed: int | None = None
+    """Cores that the root process may run on (affinity); None where those are all."""
     busiest_thread_ratio: float | None = None
     """On-CPU share of the busiest single thread of the tree, in cores."""
     run_delay_ratio: float | None = None
-    """Runnable without a core, summed over the tree's main threads, in cores."""
+    """Runnable without a core, summed over the tree's threads, in cores."""
+    throttled_ratio: float | None = None
+    """Share of the tick in which its cgroup's quota held it back; None without a quota."""
     rss_bytes: int | None = None
+    memory_limit_bytes: int | None = None
+    """Of its cgroup; None without one, and in four of five ticks: it is read every 5 s."""
+    major_faults_per_s: float = 0.0
+    """Counted of processes that run."""
+    oom_kills: int = 0
+    """Of its cgroup (of the machine where there is no cgroup to read), also when the target is gone."""
     fds: int | None = None
     """Of the whole tree."""
     fds_fullest: int | None = None
     """Of the process that is nearest to its limit."""
     fds_limit: int | None = None
     """RLIMIT_NOFILE (soft) of that process."""
-    cpus_allowed: int | None = None
-    """Cores that the root process may run on (affinity)."""
-    processes_started: int | None = None
+    processes_started: int = 0
     """Members of the tree that were not there a tick ago."""
-    processes_ended: int | None = None
-    major_faults_per_s: float | None = None
-    throttled_ratio: float | None = None
-    """Share of the tick in which its cgroup's quota held it back; None without a quota."""
-    oom_kills: int | None = None
-    """Growth, in this tick, of its cgroup's count (of the machine's where there is no cgroup to read)."""
-    memory_limit_bytes: int | None = None
-    """Of its cgroup; None without one."""
-    disk_free_bytes: int | None = None
-    """Of the file system of its working folder."""
+    processes_ended: int = 0
+    """Members that ended in this tick, whether they were waited for or not."""
+    ended_by: dict[str, int] = {}
+    """Of those: how many by which signal (`SIGKILL`) or with which exit code (`exit 1`). Of who is not in it nothing is known:
+    the kernel tells others than the parent since Linux 6.15, and before that only until the parent has waited."""
     read_bytes_per_s: float | None = None
     written_bytes_per_s: float | None = None
+    disk_free_bytes: int | None = None
+    """Of the file system of its working folder; None in four of five ticks: it is read every 5 s."""
     listen_queue: int | None = None
     """Connections that wait in the accept queues of the target's port (Recv-Q of LISTEN)."""
     listen_backlog: int | None = None
-    """The accept queue's limit (Send-Q of LISTEN)."""
+    """The accept queue's limit (Send-Q of LISTEN); None where the target is in another network namespace."""
 
 
-class HostReading(Reading, frozen=True, kw_only=True):
+class HostReading(CountingReading, frozen=True, kw_only=True):
     """The machine that both may share. What never changes of it stands once, in the header's HostFacts."""
 
     cpu_ratio: float | None = None
@@ -98,10 +116,10 @@ class HostReading(Reading, frozen=True, kw_only=True):
     sent_bytes_per_s: float | None = None
     fds: int | None = None
     """System-wide open files (`file-nr`)."""
-    swapped_in_per_s: float | None = None
+    swapped_in_per_s: float = 0.0
     """Pages read back from swap."""
     conntrack: int | None = None
-    """Tracked connections; None where the kernel tracks none."""
+    """Tracked connections; None where there are none, or the kernel tracks none."""
 
 
 class PortsReading(Reading, frozen=True, kw_only=True):
@@ -114,7 +132,7 @@ class PortsReading(Reading, frozen=True, kw_only=True):
     time_wait: int | None = None
     established: int | None = None
     by_state: dict[str, int] = {}
-    """State name to sockets, for `destination`; empty when no dump was made this tick."""
+    """Sockets of `destination` in other states than those two, by name."""
     destination: str | None = None
     """`address:port` of the fullest destination; None when `used` is the total of all."""
     burn_rate_per_s: float | None = None
@@ -123,14 +141,9 @@ class PortsReading(Reading, frozen=True, kw_only=True):
     """Seconds to `capacity` at that rate; None when it does not grow."""
 
 
-class TcpReading(Reading, frozen=True, kw_only=True):
-    """Kernel counters as growth in this tick (per network namespace), and socket totals.
+class TcpReading(CountingReading, frozen=True, kw_only=True):
+    """Kernel counters (per network namespace), and socket totals."""
 
-    Counters that did not grow are 0 and so not written: most never do, and a day's log has 86,400 of each.
-    """
-
-    unread: tuple[str, ...] = ()
-    """Counters that could not be read: their 0 means nothing. All of them in the first tick."""
     active_opens: int = 0
     passive_opens: int = 0
     attempt_fails: int = 0
@@ -148,7 +161,3 @@ class TcpReading(Reading, frozen=True, kw_only=True):
     sockets_time_wait: int | None = None
     sockets_orphaned: int | None = None
     memory_pages: int | None = None
-
-    def grown(self, counter: str) -> int | None:
-        """Growth of a counter; None when it could not be read."""
-        return None if counter in self.unread else int(getattr(self, counter))

@@ -70,6 +70,16 @@ class Controls(Protocol):
     def set_autopilot(self, on: bool) -> None:
         """Let the autopilot go on from here, or end it; users stay as they are then."""
 
+    @property
+    def plans(self) -> Mapping[str, str]:
+        """Plans of the profile by name."""
+
+    def plan_wrong(self, plan: str) -> str | None:
+        """What is wrong with a plan (a name, or one outright), as a sentence; None when it will do."""
+
+    def start_plan(self, plan: str) -> None:
+        """Let a plan that `plan_wrong` finds right step from now on, in place of whatever does. Any step by hand ends it."""
+
     def set_users(self, users: int) -> int:
         """Step to `users` (clamped to 0..max_users); opens a level. Returns the count that is wanted now."""
 

@@ -10,7 +10,7 @@ import math
 from array import array
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .events import (
     Command,
@@ -34,23 +34,26 @@ from .events import (
     Verdict,
 )
 from .levels import LevelFold, RampFold, second_values, total, unsettled_failures
-from .readings import GeneratorReading, HostReading, PortsReading
+from .readings import GeneratorReading, HostReading, PortsReading, TargetReading
 
 COLUMNS = (
     "t_s", "duration_s", "level", "users", "wanted", "settled",
     "throughput_rps", "goodput_rps", "failures_rps",
     "p50_ms", "p95_ms", "p99_ms", "max_ms",
-    "target_cpu_ratio", "target_rss_bytes", "target_fds",
+    "target_cpu_ratio", "target_rss_bytes", "target_fds", "target_fds_fullest", "target_fds_limit",
     "host_cpu_ratio", "host_memory_bytes", "load_average_1m", "received_bytes_per_s", "sent_bytes_per_s",
     "generator_cpu_ratio", "screen_cpu_ratio", "recorder_cpu_ratio", "loop_lag_p99_ms",
+    "generator_rss_bytes", "generator_fds",
     "ports_used", "ports_capacity", "ports_time_wait", "ports_burn_rate_per_s", "ports_exhausted_in_s",
 )  # fmt: skip
 
 FOLD_COLUMNS = (
     "work", "waits", "wait_sum_s", "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
     "generator_run_delay_ratio", "open_sockets", "disk_busy_ratio", "unsettled_failures",
+    "app_backlog",
 )  # fmt: skip
-"""What a level's figures need beside those (`levels.SECOND_COLUMNS`): settled traffic, as counts and sums."""
+"""What a level's figures need beside those (`levels.SECOND_COLUMNS`): settled traffic, as counts and sums; and what only
+detectors look at."""
 
 TAIL_S = 320
 """Ticks of the open level that are kept whole: a shift is found at most so much later than it happened."""
@@ -364,6 +367,7 @@ def row(sample: Sample) -> tuple[float | None, ...]:
         target_cpu,
         target_rss,
         total([target.fds for target in targets]),
+        *_fullest(targets),
         host_cpu,
         host.memory_used_bytes,
         load,
@@ -373,6 +377,8 @@ def row(sample: Sample) -> tuple[float | None, ...]:
         generator.screen_cpu_ratio,
         generator.recorder_cpu_ratio,
         lag,
+        generator.rss_bytes,
+        generator.fds,
         used,
         capacity,
         ports.time_wait,
@@ -389,7 +395,26 @@ def row(sample: Sample) -> tuple[float | None, ...]:
         sockets,
         disk_busy,
         unsettled_failures(sample),
+        backlog(sample.app),
     )
+
+
+def backlog(app: Mapping[str, float]) -> float | None:
+    """Work that the target took and has not finished, by its own metrics: what it queues and runs, or accepted less finished."""
+    if "queued" in app:
+        return app["queued"] + app.get("running", 0.0)
+    if "accepted" in app and "finished" in app:
+        return app["accepted"] - app["finished"] - app.get("failed", 0.0)
+    return None
+
+
+def _fullest(targets: Sequence[TargetReading]) -> tuple[float | None, float | None]:
+    """Open files and their limit of the process that is nearest to it."""
+    known = [(each.fds_fullest, each.fds_limit) for each in targets]
+    if len(known) == 1:
+        return known[0]
+    both = [(fds, limit) for fds, limit in known if fds is not None and limit]
+    return max(both, key=lambda each: each[0] / each[1], default=(None, None))
 
 
 def column_values(sample: Sample) -> dict[str, float | None]:

@@ -45,6 +45,7 @@ class AppProbe:
         try:
             connection.settimeout(_TIMEOUT_S)
             connection.connect(address)
+            connection.settimeout(max(ends_at - time.monotonic(), 0.001))
             connection.sendall(request.encode())
             return _read_to_end(connection, ends_at)
         finally:

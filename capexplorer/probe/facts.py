@@ -12,6 +12,9 @@ from . import parse
 from .ports import ephemeral_range
 from .procfs import numbers, read_once
 
+_NO_LIMIT_BYTES = 1 << 60
+"""Beyond any machine: version 1 of cgroups says "none" by a number near 2**63."""
+
 
 def host_facts() -> HostFacts:
     """This machine, as this process sees it: its network namespace, its cgroup, its limits."""
@@ -31,7 +34,10 @@ def host_facts() -> HostFacts:
         ports_capacity=ports.capacity if ports else None,
         tcp_tw_reuse=next(iter(numbers("/proc/sys/net/ipv4/tcp_tw_reuse")), None),
         somaxconn=next(iter(numbers("/proc/sys/net/core/somaxconn")), None),
+        tcp_max_syn_backlog=next(iter(numbers("/proc/sys/net/ipv4/tcp_max_syn_backlog")), None),
+        conntrack_max=next(iter(numbers("/proc/sys/net/netfilter/nf_conntrack_max")), None),
         cgroup_cpus=_cgroup_cpus(),
+        cgroup_memory_bytes=_cgroup_memory_bytes(),
     )
 
 
@@ -47,14 +53,14 @@ def cpus_of_quota(cpu_max: str | None) -> float | None:
     return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else None
 
 
-def cgroup_folders(proc_cgroup: str | None) -> list[str]:
-    """Folders of this process's cgroup for the CPU, itself and all above it, from /proc/self/cgroup."""
+def cgroup_folders(proc_cgroup: str | None, controller: str = "cpu") -> list[str]:
+    """Folders of this process's cgroup for a controller, itself and all above it, from /proc/self/cgroup."""
     folders = []
     for line in (proc_cgroup or "").splitlines():
         _, controllers, path = line.split(":", 2)
         roots = {"": ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]}.get(controllers, [])
-        if "cpu" in controllers.split(","):
-            roots = [f"/sys/fs/cgroup/{controllers}", "/sys/fs/cgroup/cpu"]
+        if controller in controllers.split(","):
+            roots = [f"/sys/fs/cgroup/{controllers}", f"/sys/fs/cgroup/{controller}"]
         parts = [part for part in path.split("/") if part]
         folders += ["/".join([root, *parts[:depth]]) for root in roots for depth in range(len(parts), -1, -1)]
     return folders
@@ -68,6 +74,14 @@ def _cgroup_cpus() -> float | None:
         period = read_once(f"{folder}/cpu.cfs_period_us")
         quotas.append(cpus_of_quota(f"{read_once(f'{folder}/cpu.cfs_quota_us')} {period}") if period else None)
     return min((quota for quota in quotas if quota is not None), default=None)
+
+
+def _cgroup_memory_bytes() -> int | None:
+    """The tightest limit of all levels above this process."""
+    limits = []
+    for folder in cgroup_folders(read_once("/proc/self/cgroup"), "memory"):
+        limits += numbers(f"{folder}/memory.max") + numbers(f"{folder}/memory.limit_in_bytes")
+    return min((limit for limit in limits if limit < _NO_LIMIT_BYTES), default=None)
 
 
 def _memory_bytes() -> int | None:

@@ -21,6 +21,8 @@ _FILES = {
     "diskstats": "/proc/diskstats",
     "net": "/proc/net/dev",
     "file-nr": "/proc/sys/fs/file-nr",
+    "vmstat": "/proc/vmstat",
+    "conntrack": "/proc/sys/net/netfilter/nf_conntrack_count",
 }
 _PRESSURES = {"cpu": "some", "memory": "full", "io": "full"}
 _NO_DISK = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
@@ -43,6 +45,7 @@ class HostProbe:
         total, available = memory.get("MemTotal"), memory.get("MemAvailable")
         received, sent = parse.interface_bytes(text["net"]) or (None, None)
         fds, _ = parse.file_nr(text["file-nr"]) or (None, None)
+        swapped_in = per_second(self._growth("swapped in", parse.spaced_table(text["vmstat"]).get("pswpin")), elapsed_s)
         pressure = {name: self._pressure(name, text[name], elapsed_s) for name in _PRESSURES}
         return HostReading(
             cpu_ratio=busy,
@@ -56,6 +59,9 @@ class HostProbe:
             received_bytes_per_s=per_second(self._growth("received", received), elapsed_s),
             sent_bytes_per_s=per_second(self._growth("sent", sent), elapsed_s),
             fds=fds,
+            swapped_in_per_s=swapped_in or 0.0,
+            conntrack=int(text["conntrack"] or 0) or None,
+            unread=() if swapped_in is not None else ("swapped_in_per_s",),
         )
 
     def _cores(self, now: parse.CpuTime | None) -> tuple[float | None, float | None]:

@@ -10,9 +10,10 @@ from ..model.readings import GeneratorReading, HostReading, PortsReading, Target
 from .app import AppProbe
 
 if sys.platform == "linux":
+    from .generator import GeneratorProbe
     from .host import HostProbe
     from .ports import PortsProbe
-    from .process import GeneratorProbe, TargetProbe
+    from .target import TargetProbe
     from .tcp import TcpProbe
 else:
     from .portable import GeneratorProbe, HostProbe, PortsProbe, TargetProbe, TcpProbe

@@ -13,11 +13,15 @@ class Stat(NamedTuple):
 
     state: str
     parent: int
+    major_faults: int
+    """Pages that had to be read from disk, of this process."""
     reaped_ticks: int
     """CPU time of children that were waited for, and of theirs."""
     threads: int
     started_ticks: int
     rss_pages: int
+    wait_status: int
+    """Of one that ended and was not waited for; 0 also where that is not ours to know."""
 
 
 class Schedule(NamedTuple):
@@ -47,10 +51,12 @@ def stat(text: str | None) -> Stat | None:
     return Stat(
         state=fields[0],
         parent=int(fields[1]),
+        major_faults=int(fields[9]),
         reaped_ticks=int(fields[13]) + int(fields[14]),
         threads=int(fields[17]),
         started_ticks=int(fields[19]),
         rss_pages=int(fields[21]),
+        wait_status=int(fields[49]) if len(fields) > 49 else 0,
     )
 
 
@@ -77,6 +83,20 @@ def colon_table(text: str | None) -> dict[str, int]:
         if value and value[0].isdigit():
             table[name] = int(value[0])
     return table
+
+
+def spaced_table(text: str | None) -> dict[str, int]:
+    """`name number` lines, such as vmstat, and cpu.stat, memory.events and memory.oom_control of control groups."""
+    words = (line.split() for line in (text or "").splitlines())
+    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}
+
+
+def listening(line: str) -> tuple[int, int] | None:
+    """Of a line of /proc/net/tcp: port and connections that wait, if that is a listener."""
+    fields = line.split(None, 5)
+    if len(fields) < 5 or fields[3] != "0A":
+        return None
+    return int(fields[1].rpartition(":")[2], 16), int(fields[4].rpartition(":")[2], 16)
 
 
 def soft_limit_of_open_files(text: str | None) -> int | None:

@@ -6,12 +6,20 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import msgspec
 import psutil
 
 from ..model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 from .procfs import Growth, per_second
 
 T = TypeVar("T")
+
+_TARGET_COUNTERS = ("major_faults_per_s", "oom_kills", "processes_ended", "processes_started")
+"""The first two are not measured here at all."""
+
+_TCP_COUNTERS = tuple(field.name for field in msgspec.structs.fields(TcpReading) if field.type is int)
+_PAGE_BYTES = 4096
+"""psutil tells bytes where the kernel has pages."""
 
 
 def _or_none(read: Callable[[], T]) -> T | None:
@@ -65,19 +73,26 @@ class TargetProbe:
         self.port = port
         self._root = _or_none(lambda: psutil.Process(pid))
         self._growth = Growth()
+        self._before: set[Any] | None = None
 
-    def read(self, elapsed_s: float, accept_queue: tuple[int, int] | None = None) -> TargetReading:
+    def read(self, elapsed_s: float, accept_queue: tuple[int, int | None] | None = None) -> TargetReading:
         """The tree over the last `elapsed_s`."""
         root = self._root
         if root is None or not root.is_running() or _or_none(root.status) == psutil.STATUS_ZOMBIE:
-            return TargetReading(pid=self.pid, alive=False)
+            return TargetReading(pid=self.pid, alive=False, unread=_TARGET_COUNTERS)
         tree = [root, *(_or_none(lambda: root.children(recursive=True)) or [])]
         grown = [self._growth(process, _cpu_ns(process)) for process in tree]
         measured = [growth for growth in grown if growth is not None]
         memory = [info.rss for info in map(_or_none, [process.memory_info for process in tree]) if info is not None]
         fds = [_open_files(process) for process in tree]
+        before, self._before = self._before, set(tree)
+        cwd = _or_none(root.cwd)
         return TargetReading(
             pid=self.pid,
+            unread=_TARGET_COUNTERS if before is None else _TARGET_COUNTERS[:2],
+            processes_started=len(self._before - before) if before is not None else 0,
+            processes_ended=len(before - self._before) if before is not None else 0,
+            disk_free_bytes=_or_none(lambda: int(psutil.disk_usage(cwd).free)) if cwd else None,
             processes=len(tree),
             threads=_or_none(lambda: sum(process.num_threads() for process in tree)),
             cpu_ratio=per_second(sum(measured), elapsed_s, 1e9) if measured else None,
@@ -99,7 +114,11 @@ class HostProbe:
         """The host over the last `elapsed_s`."""
         memory = psutil.virtual_memory()
         net = _or_none(psutil.net_io_counters)
+        swapped = _or_none(lambda: int(psutil.swap_memory().sin))
+        swapped_in = per_second(self._growth("swapped in", swapped), elapsed_s, _PAGE_BYTES)
         return HostReading(
+            swapped_in_per_s=swapped_in or 0.0,
+            unread=() if swapped_in is not None else ("swapped_in_per_s",),
             cpu_ratio=self._cores(psutil.cpu_count()),
             load_average_1m=_or_none(lambda: float(psutil.getloadavg()[0])),
             memory_used_bytes=memory.total - memory.available,
@@ -136,9 +155,9 @@ class TcpProbe:
 
     def read(self) -> TcpReading:
         """Nothing."""
-        return TcpReading()
+        return TcpReading(unread=_TCP_COUNTERS)
 
-    def listen_queue(self, port: int) -> tuple[int, int] | None:
+    def listen_queue(self, port: int) -> tuple[int, int | None] | None:
         """Nothing."""
         return None
 

@@ -7,7 +7,7 @@ range and nobody listens on it; that filter runs in the kernel. One (source, des
 
 Cost: all states but TIME_WAIT are counted at every tick (0.15 ms; 1.5 ms while 25,000 TIME_WAIT lie between). TIME_WAIT rows are
 counted at most `_COUNTED_PER_S`; between two counts they are the kernel's TIME_WAIT total of now times each pair's share of it
-at the last count, and `by_state` is empty.
+at the last count.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ _COUNTED_PER_S = 8000
 
 _SHARES_HOLD_WITHIN = 0.25
 """Shares of the last count speak for a total that has changed by less than this; else it is counted at once."""
+
+_OTHERS = HOLDING - {ESTABLISHED}
+"""States that have no field of their own in the reading."""
 
 _SMOOTHED_OVER_S = 10.0
 _TIME_WAIT_LASTS_S = 60.0
@@ -104,7 +107,7 @@ class PortsProbe:
             used=used,
             time_wait=states[TIME_WAIT],
             established=states[ESTABLISHED],
-            by_state={STATES[state]: count for state, count in sorted(states.items()) if count} if exact else {},
+            by_state={STATES[state]: count for state, count in sorted(states.items()) if count and state in _OTHERS},
             destination=pair.destination if pair else None,
             burn_rate_per_s=burn,
             exhausted_in_s=exhausted_in_s(self._range.capacity, used, states[TIME_WAIT], burn),

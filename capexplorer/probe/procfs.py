@@ -5,42 +5,67 @@ A kept file of a process belongs to that process alone: when it is gone the read
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 
 _CHUNK_BYTES = 32768
 
+OUT_OF_FDS = frozenset((errno.EMFILE, errno.ENFILE))
+"""Why something could not be opened that is there."""
+
 
 class KeptFile:
-    """One file, opened once and read whole at every call."""
+    """One file, opened once and read at every call. If there was no descriptor left to open it, that is tried again."""
 
-    __slots__ = ("_fd", "error")
+    __slots__ = ("_fd", "_path", "error")
 
     def __init__(self, path: str) -> None:
         self.error: int | None = None
         """Why it could not be opened (errno), or None."""
+        self._path = path
         self._fd: int | None = None
+        self._open()
+
+    def _open(self) -> None:
         try:
-            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            self.error = None
         except OSError as error:
             self.error = error.errno
 
+    @property
+    def waits_for_fd(self) -> bool:
+        """Nothing is known of it but that no descriptor was left."""
+        return self.error in OUT_OF_FDS
+
     def read(self) -> str | None:
         """Its text now; None when it could not be opened, or what it told of is gone or denied."""
-        if self._fd is None:
-            return None
-        parts = []
-        offset = 0
         try:
-            while part := os.pread(self._fd, _CHUNK_BYTES, offset):  # /proc gives some files a page at a time
-                parts.append(part)
-                offset += len(part)
+            return b"".join(self._pieces()).decode("utf-8", "replace")
         except OSError:
             return None
-        return b"".join(parts).decode("utf-8", "replace")
+
+    def lines(self) -> Iterator[str]:
+        """Its lines, read as they are asked for: of a long file its first ones are cheap. OSError where `read` gives None."""
+        rest = b""
+        for piece in self._pieces():
+            *whole, rest = (rest + piece).split(b"\n")
+            yield from (line.decode("utf-8", "replace") for line in whole)
+
+    def _pieces(self) -> Iterator[bytes]:
+        if self.waits_for_fd:
+            self._open()
+        if self._fd is None:
+            raise OSError(self.error or errno.EBADF, "not open")
+        offset = 0
+        while piece := os.pread(self._fd, _CHUNK_BYTES, offset):  # /proc gives some files a page at a time
+            yield piece
+            offset += len(piece)
 
     def close(self) -> None:
         """Give the descriptor back. May be called twice."""
+        self.error = None
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None

@@ -1,12 +1,14 @@
 """The kernel's TCP counters and socket totals, and the accept queue of the target's port.
 
 Counters are per network namespace. Where the target lives in another one, what happens at its end (accepts, overflows) is read
-there through /proc/PID/net; its accept queue cannot be, and is None.
+there through /proc/PID/net. So is its accept queue: sock_diag would want us in there. /proc/net/tcp gives how many wait, not how
+many may; listeners stand first in it, so it costs 0.05 ms however many connections follow.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from ..model.readings import TcpReading
 from . import parse
@@ -17,6 +19,8 @@ _OURS = {
     "active_opens": "Tcp.ActiveOpens",
     "attempt_fails": "Tcp.AttemptFails",
     "resets_sent": "Tcp.OutRsts",
+    "resets_of_established": "Tcp.EstabResets",
+    "segments_sent": "Tcp.OutSegs",
     "segments_retransmitted": "Tcp.RetransSegs",
     "aborts_on_memory": "TcpExt.TCPAbortOnMemory",
     "time_wait_overflows": "TcpExt.TCPTimeWaitOverflow",
@@ -50,6 +54,43 @@ class NetCounters:
             file.close()
 
 
+class ListenersThere:
+    """The listeners of the network namespace of `pid`."""
+
+    def __init__(self, pid: int) -> None:
+        self._files = [KeptFile(f"/proc/{pid}/net/{name}") for name in ("tcp", "tcp6")]
+
+    def queue(self, port: int) -> int | None:
+        """Connections that wait on `port`; None when nothing listens there.
+
+        tcp6 only where nothing listens by IPv4: to find an IPv6 socket among 25,000 others takes the kernel 3 ms.
+        """
+        for file in self._files:
+            queues = [queue for there, queue in _listening(file) if there == port]
+            if queues:
+                return sum(queues)
+        return None
+
+    def close(self) -> None:
+        """Give the files back."""
+        for file in self._files:
+            file.close()
+
+
+def _listening(file: KeptFile) -> Iterator[tuple[int, int]]:
+    """Port and queue of each listener: up to the first row of another state."""
+    try:
+        rows = file.lines()
+        next(rows, None)  # titles
+        for row in rows:
+            listener = parse.listening(row)
+            if listener is None:
+                return
+            yield listener
+    except OSError:
+        return
+
+
 class SocketTotals:
     """sockstat: how many TCP sockets there are, of both ends and both families. 2 us a file."""
 
@@ -72,14 +113,18 @@ class TcpProbe:
     def __init__(self) -> None:
         self._ours = NetCounters()
         self._theirs: NetCounters | None = None
+        self._there: ListenersThere | None = None
         self._totals = SocketTotals()
         self._diag = SockDiag()
 
     def watch(self, pid: int | None) -> None:
         """The target's process: its network namespace may be another one."""
-        if self._theirs is not None:
-            self._theirs.close()
-        self._theirs = None if pid is None or _same_namespace(pid) else NetCounters(f"/proc/{pid}/net")
+        for each in (self._theirs, self._there):
+            if each is not None:
+                each.close()
+        self._theirs = self._there = None
+        if pid is not None and not _same_namespace(pid):
+            self._theirs, self._there = NetCounters(f"/proc/{pid}/net"), ListenersThere(pid)
 
     def read(self) -> TcpReading:
         """Counters grown since the last call; all unread the first time."""
@@ -97,14 +142,17 @@ class TcpProbe:
             memory_pages=totals.get("TCP.mem"),
         )
 
-    def listen_queue(self, port: int) -> tuple[int, int] | None:
-        """Connections that wait on `port`, and how many may, over all its listeners; None when nothing listens here."""
-        rows = self._diag.listeners(port) if self._theirs is None else None
+    def listen_queue(self, port: int) -> tuple[int, int | None] | None:
+        """Connections that wait on `port`, and how many may, over all its listeners; None when nothing listens."""
+        if self._there is not None:
+            queue = self._there.queue(port)
+            return None if queue is None else (queue, None)
+        rows = self._diag.listeners(port)
         return (sum(row.queue for row in rows), sum(row.backlog for row in rows)) if rows else None
 
     def close(self) -> None:
         """Give files and socket back."""
-        for each in (self._ours, self._theirs, self._totals, self._diag):
+        for each in (self._ours, self._theirs, self._there, self._totals, self._diag):
             if each is not None:
                 each.close()
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from . import parse
-from .procfs import Growth, KeptFile, per_second
+from .procfs import OUT_OF_FDS, Growth, KeptFile, per_second
 
 _KEPT = 512
 """Threads of a target that are held open, if an eighth of our own descriptors allows for it."""
@@ -23,6 +23,11 @@ class Thread:
         self._file = KeptFile(path)
         self._growth = Growth()
         self.gone = False
+
+    @property
+    def waits_for_fd(self) -> bool:
+        """It could not be opened, for want of a descriptor."""
+        return self._file.waits_for_fd
 
     def read(self) -> parse.Schedule | None:
         """Growth since the last call; None the first time, and when it is gone or stale."""
@@ -46,12 +51,17 @@ class Threads:
         self._kept: dict[tuple[int, int], Thread] = {}
         self._most = min(_KEPT, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 8)
 
-    def read(self, pids: Iterable[int]) -> list[parse.Schedule] | None:
-        """Growth of each thread that was there at the last call too. None: too many to hold, or they cannot be listed."""
-        try:
-            there = {(pid, int(tid)) for pid in pids for tid in os.listdir(f"/proc/{pid}/task")}
-        except OSError:
-            return None
+    def read(self, counts: Mapping[int, int]) -> list[parse.Schedule] | None:
+        """Growth of each thread that was there at the last call too; `counts`: how many threads each process has, by pid.
+
+        None: too many to hold, or they cannot be listed or opened.
+        """
+        there: set[tuple[int, int]] = set()
+        for pid, count in counts.items():
+            listed = self._listed(pid, count)
+            if listed is None:
+                return None
+            there |= listed
         for key in self._kept.keys() - there:
             self._kept.pop(key).close()
         if len(there) > self._most:
@@ -59,9 +69,19 @@ class Threads:
         for pid, tid in there - self._kept.keys():
             self._kept[pid, tid] = Thread(f"/proc/{pid}/task/{tid}/schedstat")
         grown = {key: thread.read() for key, thread in self._kept.items()}
+        if any(thread.waits_for_fd for thread in self._kept.values()):
+            return None
         for key in [key for key, thread in self._kept.items() if thread.gone]:  # ended since, or its id is another's now
             self._kept.pop(key).close()
         return [each for each in grown.values() if each is not None]
+
+    def _listed(self, pid: int, count: int) -> set[tuple[int, int]] | None:
+        """A process's threads. Where no descriptor is left to list them, those that are held will do, if they are as many."""
+        try:
+            return {(pid, int(tid)) for tid in os.listdir(f"/proc/{pid}/task")}
+        except OSError as error:
+            held = {key for key in self._kept if key[0] == pid}
+            return held if error.errno in OUT_OF_FDS and len(held) == count else None
 
     def close(self) -> None:
         """Give all files back."""

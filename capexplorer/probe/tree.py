@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from . import parse
+from . import ending, parse
 from .procfs import KeptFile, numbers, read_once
 
 _SCANNED_EVERY_S = 3.0
@@ -36,8 +36,8 @@ class Process:
         self.pid = pid
         self._stat = KeptFile(f"/proc/{pid}/stat")
         self._children = KeptFile(f"/proc/{pid}/task/{pid}/children")
-        self.schedstat = KeptFile(f"/proc/{pid}/schedstat")
         self.io = KeptFile(f"/proc/{pid}/io")
+        self._ending = ending.Ending(pid)
         self.stat: parse.Stat | None = None
         self.refresh()
 
@@ -49,6 +49,18 @@ class Process:
     def running(self) -> bool:
         """Not ended, waited for or not."""
         return self.stat is not None and self.stat.state not in "ZX"
+
+    @property
+    def waits_for_fd(self) -> bool:
+        """Nothing is known of it: it could not be opened, for want of a descriptor."""
+        return self._stat.waits_for_fd
+
+    def ended_by(self) -> str | None:
+        """`SIGKILL` or `exit 1`, of one that has ended; None where that is not to be known."""
+        status = self._ending.wait_status()
+        if status is None and self.stat is not None:
+            status = self.stat.wait_status or None  # 0 is also what is told to those who must not know
+        return None if status is None else ending.said(status)
 
     @property
     def children(self) -> list[int] | None:
@@ -69,8 +81,8 @@ class Process:
 
     def close(self) -> None:
         """Give the files back."""
-        for file in (self._stat, self._children, self.schedstat, self.io):
-            file.close()
+        for each in (self._stat, self._children, self.io, self._ending):
+            each.close()
 
 
 class Tree:
@@ -80,20 +92,27 @@ class Tree:
         self.root = Process(pid)
         self.members = {pid: self.root}
         self.lost = 0
-        """How many ended since the last refresh."""
+        """How many are gone (ended, and were waited for) since the last refresh."""
+        self.started: int | None = None
+        """How many came since the last refresh; None at the first, and where one could not be opened."""
+        self.ended: list[str | None] = []
+        """How those ended that did so since the last refresh, waited for or not: see `Process.ended_by`."""
         self.complete = True
         """False when a process is known to be there and could not be opened (EMFILE): sums would lack it."""
         self._since_scan_s = _SCANNED_EVERY_S
+        self._refreshed = False
 
     def refresh(self, elapsed_s: float) -> None:
         """Drop who ended, add who came. Parents are read before their children: `Cpu` relies on it."""
+        ran = [process for process in self.members.values() if process.running]
         for process in self.members.values():
             process.refresh()
-        ended = [process for process in self.members.values() if process.stat is None and process is not self.root]
-        for process in ended:
+        self.ended = [process.ended_by() for process in ran if not process.running]
+        gone = [process for process in self.members.values() if process.stat is None and process is not self.root]
+        for process in gone:
             self.members.pop(process.pid).close()
-        self.lost = len(ended)
-        self.complete = True
+        self.lost, there = len(gone), len(self.members)
+        self.complete = not self.root.waits_for_fd
         self._since_scan_s += elapsed_s
         if self._since_scan_s >= _SCANNED_EVERY_S:
             self._since_scan_s = 0.0
@@ -101,6 +120,8 @@ class Tree:
         queue = list(self.members.values())
         for process in queue:
             queue += self._adopt(process.children or [])
+        self.started = len(self.members) - there if self._refreshed and self.complete else None
+        self._refreshed = not self.root.waits_for_fd
 
     def _adopt_all(self) -> None:
         """Children of all threads, or by a walk over all processes where the kernel lists no children."""

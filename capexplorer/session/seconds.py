@@ -1,7 +1,7 @@
-"""A level's seconds up to a moment, folded from columns and, for its endpoints, from the log's own lines.
+"""A level's seconds up to a moment, folded from columns and, for endpoints and means of readings, from the log's own lines.
 
-The endpoints' histograms are the one thing that columns do not hold. A level of 1,440 s costs 15 ms to fold from its begin; what
-was folded last is gone on from, and every so often the state is kept, so that any moment is near one.
+The endpoints' histograms and most readings are what columns do not hold. A level of 1,440 s costs 20 ms to fold from its begin;
+what was folded last is gone on from, and every so often the state is kept, so that any moment is near one.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.events import LevelOpened, Sample
-from ..model.levels import SECOND_COLUMNS, EndpointFold, LevelFold, RampFold
+from ..model.levels import SECOND_COLUMNS, LevelFold, RampFold
+from ..model.merged import Merged
 from ..model.timeline import Folded
 
 KEEP_EVERY = 256
 """Settled seconds between states that are kept, each of about 8 KB: what is folded again takes 3 ms."""
-
-Endpoints = dict[tuple[str, str], EndpointFold]
 
 
 class LevelSeconds:
@@ -27,10 +26,10 @@ class LevelSeconds:
 
     def __init__(self, columns: Mapping[str, array[float]], sample: Callable[[int], Sample]) -> None:
         self._columns, self._sample = columns, sample
-        self._latest: tuple[int, int, Endpoints] = (-1, 0, {})
-        """First tick of the level, settled seconds of it that are in, endpoints."""
-        self._states: dict[int, list[Endpoints]] = {}
-        """By a level's first tick: its endpoints after each KEEP_EVERY settled seconds."""
+        self._latest: tuple[int, int, Merged] = (-1, 0, Merged())
+        """First tick of the level, settled seconds of it that are in, what they come to."""
+        self._states: dict[int, list[Merged]] = {}
+        """By a level's first tick: what it comes to after each KEEP_EVERY settled seconds."""
 
     def fold(self, opened: LevelOpened, first: int, stop: int, named: int) -> Folded:
         """The level's seconds among ticks [first, stop), as if each had been added. Those before `named` are its own whatever
@@ -42,14 +41,14 @@ class LevelSeconds:
         fold.columns = {name: self._part(name, ticks) for name in SECOND_COLUMNS}
         if ticks:
             fold.settled_s = self._columns["t_s"][ticks[0]] - self._columns["duration_s"][ticks[0]]
-        fold.endpoints = self._endpoints(first, ticks)
+        fold.merged = self._merged(first, ticks)
         return fold, self._ramp((np.flatnonzero(own) + first).tolist()) if opened.ramp else None
 
     def walk(self, opened: LevelOpened, first: int, stop: int, named: int) -> Iterator[None]:
         """Keep the level's states before they are needed, one a step."""
         ticks = self._settled(opened, first, stop, named)
         for count in range(KEEP_EVERY, len(ticks), KEEP_EVERY):
-            self._endpoints(first, ticks[:count])
+            self._merged(first, ticks[:count])
             yield
 
     def _own(self, opened: LevelOpened, first: int, stop: int, named: int) -> NDArray[np.bool_]:
@@ -71,25 +70,20 @@ class LevelSeconds:
             ramp.add(self._sample(tick))
         return ramp
 
-    def _endpoints(self, first: int, ticks: Sequence[int]) -> Endpoints:
+    def _merged(self, first: int, ticks: Sequence[int]) -> Merged:
         states = self._states.setdefault(first, [])
-        done, fold = self._nearest(first, len(ticks), states), LevelFold()
-        fold.endpoints = done[1]
-        for count in range(done[0], len(ticks)):
+        done, merged = self._nearest(first, len(ticks), states)
+        for count in range(done, len(ticks)):
             if count and count % KEEP_EVERY == 0 and count // KEEP_EVERY > len(states):
-                states.append(_copied(fold.endpoints))
-            fold.add_endpoints(self._sample(ticks[count]).endpoints)
-        self._latest = first, len(ticks), fold.endpoints
-        return _copied(fold.endpoints)
+                states.append(merged.copy())
+            merged.add(self._sample(ticks[count]))
+        self._latest = first, len(ticks), merged
+        return merged.copy()
 
-    def _nearest(self, first: int, wanted: int, states: Sequence[Endpoints]) -> tuple[int, Endpoints]:
-        """The longest state that is not beyond `wanted` settled seconds: how many are in, and endpoints to go on with."""
+    def _nearest(self, first: int, wanted: int, states: Sequence[Merged]) -> tuple[int, Merged]:
+        """The longest state that is not beyond `wanted` settled seconds: how many are in, and what to go on with."""
         kept = min(wanted // KEEP_EVERY, len(states))
-        level, latest, endpoints = self._latest
+        level, latest, merged = self._latest
         if level == first and kept * KEEP_EVERY <= latest <= wanted:
-            return latest, endpoints
-        return (kept * KEEP_EVERY, _copied(states[kept - 1])) if kept else (0, {})
-
-
-def _copied(endpoints: Endpoints) -> Endpoints:
-    return {key: fold.copy() for key, fold in endpoints.items()}
+            return latest, merged
+        return (kept * KEEP_EVERY, states[kept - 1].copy()) if kept else (0, Merged())

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from capexplorer.model.events import EndpointTick, Latency, LevelFigures, Sample
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.levels import RAMP_BINS, LevelFold, RampFold, batch_error, total
+from capexplorer.model.reading_means import KEYS
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 
 
@@ -213,6 +214,67 @@ def test_figures_may_be_asked_at_any_time_and_go_on_growing() -> None:
         fold.add(second(t, endpoint([t, 200.0])))
         seen.append((fold.figures().requests, fold.figures().latency_ms.p50))
     assert seen == [(2, 1.0), (4, 2.0), (6, pytest.approx(3, rel=0.001))]
+
+
+# -- means of readings
+
+
+def reading(
+    t_s: float, *, settled: bool = True, users: int = 10, queue: int | None = None, queued: float | None = None
+) -> Sample:
+    return second(
+        t_s,
+        settled=settled,
+        users=users,
+        targets=(TargetReading(pid=1, listen_queue=queue, processes_ended=2),),
+        tcp=TcpReading(listen_overflows=int(t_s)),
+        app={} if queued is None else {"queued": queued},
+    )
+
+
+def test_each_reading_is_its_mean_over_the_settled_seconds_in_which_it_was_measured() -> None:
+    samples = [reading(1, settled=False, queue=99), reading(2, queue=4, queued=1.0), reading(3), reading(7, queue=1, queued=4.0)]
+    readings = folded(*samples).figures().readings
+    assert (readings["target.listen_queue"], readings["app.queued"]) == (2.5, 2.5)
+    assert (readings["tcp.listen_overflows"], readings["target.processes_ended"]) == (4.0, 2.0), "counters: growth a second"
+    assert "target.fds" not in readings and "host.cpu_ratio" not in readings, "what was not measured is absent"
+    assert "target.pid" not in readings
+
+
+def test_a_counter_that_could_not_be_read_is_not_zero() -> None:
+    unread = TargetReading(pid=1, rss_bytes=7, unread=("oom_kills", "processes_ended"))
+    readings = folded(second(1, targets=(unread,)), second(2, tcp=TcpReading(unread=("listen_drops",)))).figures().readings
+    assert readings["target.rss_bytes"] == 7.0
+    assert not {"target.oom_kills", "target.processes_ended", "tcp.listen_drops"} & readings.keys()
+    assert (readings["target.processes_started"], readings["tcp.listen_overflows"]) == (0.0, 0.0)
+
+
+def test_of_several_targets_readings_are_summed_unless_that_makes_no_sense() -> None:
+    one = TargetReading(pid=1, rss_bytes=5, busiest_thread_ratio=0.5, disk_free_bytes=9, threads=3)
+    other = TargetReading(pid=2, rss_bytes=7, busiest_thread_ratio=0.25, disk_free_bytes=4)
+    readings = folded(second(1, targets=(one, other))).figures().readings
+    assert (readings["target.rss_bytes"], readings["target.busiest_thread_ratio"]) == (12.0, 0.5)
+    assert readings["target.disk_free_bytes"] == 4.0
+    assert "target.threads" not in readings, "a part was not measured"
+
+
+def test_a_level_without_its_last_seconds_has_the_readings_that_it_had_before_them() -> None:
+    early = [reading(t, queue=t % 3, queued=0.1 * t) for t in range(1, 40)]
+    late = [reading(t, queue=500, queued=7.7) for t in range(40, 60)]
+    assert folded(*early, *late).without(late).figures() == folded(*early).figures()
+    assert folded(*early, *late).without([*early, *late]).figures().readings == {}
+
+
+def test_each_bin_of_a_ramp_has_the_readings_of_its_own_seconds() -> None:
+    fold = RampFold()
+    for t, users in enumerate([1, 1, 2, 60, 60], start=1):
+        fold.add(reading(t, settled=False, users=users, queue=t))
+    assert [each.figures.readings["target.listen_queue"] for each in fold.bins()] == [2.0, 4.5]
+
+
+def test_every_number_of_a_reading_has_a_key() -> None:
+    assert {"generator.loop_lag_p99_ms", "host.conntrack", "ports.used", "tcp.memory_pages", "target.oom_kills"} <= set(KEYS)
+    assert not {"ports.destination", "ports.by_state", "target.alive", "target.pid", "tcp.unread"} & set(KEYS)
 
 
 # -- ramps

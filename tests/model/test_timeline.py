@@ -96,10 +96,11 @@ def test_every_column_grows_by_one_a_tick() -> None:
 
 
 READINGS = {
-    "goodput_rps", "p50_ms", "p95_ms", "p99_ms", "max_ms", "target_cpu_ratio", "target_rss_bytes", "target_fds", "host_cpu_ratio",
-    "host_memory_bytes", "load_average_1m", "received_bytes_per_s", "sent_bytes_per_s", "generator_cpu_ratio",
-    "screen_cpu_ratio", "recorder_cpu_ratio", "loop_lag_p99_ms", "ports_used", "ports_capacity", "ports_time_wait",
-    "ports_burn_rate_per_s", "ports_exhausted_in_s",
+    "goodput_rps", "p50_ms", "p95_ms", "p99_ms", "max_ms", "target_cpu_ratio", "target_rss_bytes", "target_fds",
+    "target_fds_fullest", "target_fds_limit", "generator_rss_bytes", "generator_fds", "host_cpu_ratio", "host_memory_bytes",
+    "load_average_1m", "received_bytes_per_s", "sent_bytes_per_s", "generator_cpu_ratio", "screen_cpu_ratio",
+    "recorder_cpu_ratio", "loop_lag_p99_ms", "ports_used", "ports_capacity", "ports_time_wait", "ports_burn_rate_per_s",
+    "ports_exhausted_in_s",
 }  # fmt: skip
 """Columns that need something to be measured; the others are counts and times, which every tick has."""
 
@@ -117,6 +118,14 @@ def test_a_target_of_which_a_part_cannot_be_read_is_not_summed() -> None:
     assert math.isnan(columns["target_cpu_ratio"][0])
     assert columns["target_rss_bytes"][0] == 11
     assert columns["host_cpu_ratio"][0] == 0.0
+
+
+def test_of_several_targets_the_one_nearest_to_its_limit_of_open_files_is_told() -> None:
+    targets = (TargetReading(pid=1, fds_fullest=90, fds_limit=100), TargetReading(pid=2, fds_fullest=500, fds_limit=1_000))
+    columns = Timeline([tick(1.0, targets=targets), tick(2.0, targets=targets[1:]), tick(3.0)]).columns
+    assert columns["target_fds_fullest"][:2].tolist() == [90, 500]
+    assert columns["target_fds_limit"][:2].tolist() == [100, 1_000]
+    assert math.isnan(columns["target_fds_fullest"][2])
 
 
 def test_rates_of_a_tick_count_what_was_on_the_wire_warm_up_included() -> None:

@@ -31,6 +31,7 @@ def two_reads() -> tuple[HostReading, HostReading]:
 def test_growth_is_not_measured_at_the_first_read() -> None:
     first, _ = two_reads()
     assert (first.cpu_ratio, first.steal_ratio, first.disk_busy_ratio, first.received_bytes_per_s) == (None,) * 4
+    assert first.grown("swapped_in_per_s") is None
     assert (first.cpu_pressure_ratio, first.memory_pressure_ratio, first.io_pressure_ratio) == (None,) * 3
 
 
@@ -43,6 +44,7 @@ def test_figures_lie_where_they_can() -> None:
     assert reading.load_average_1m is not None
     limit = host_facts().fds_limit_of_system
     assert reading.fds is not None and limit is not None and 0 < reading.fds < limit
+    assert reading.grown("swapped_in_per_s") is not None
     for share in (reading.cpu_pressure_ratio, reading.memory_pressure_ratio, reading.io_pressure_ratio, reading.disk_busy_ratio):
         assert share is None or 0 <= share <= 1
 
@@ -50,7 +52,7 @@ def test_figures_lie_where_they_can() -> None:
 def test_a_closed_probe_measures_nothing() -> None:
     probe = HostProbe()
     probe.close()
-    assert probe.read(1.0) == HostReading()
+    assert probe.read(1.0) == HostReading(unread=("swapped_in_per_s",))
 
 
 def test_facts_are_those_of_this_machine() -> None:

@@ -29,20 +29,30 @@ probes.watch(child.pid, listener.getsockname()[1], f"http://127.0.0.1:{listener.
 resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
 probes.read(1.0)
 held = []
-try:
-    while True:
-        held.append(os.open("/dev/null", os.O_RDONLY))
-except OSError as error:
-    exhausted = error.errno
+another = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+def exhaust():
+    try:
+        while True:
+            held.append(os.open("/dev/null", os.O_RDONLY))
+    except OSError as error:
+        return error.errno
+exhausted = exhaust()
 readings = probes.read(1.0)
-told = {name: {field: getattr(reading, field) for field in reading.__struct_fields__} for name, reading in
-        (("generator", readings.generator), ("target", readings.targets[0]), ("host", readings.host),
-         ("ports", readings.ports), ("tcp", readings.tcp))}
+probes.watch(None)
+probes.read(1.0)
+exhaust()
+probes.watch(another.pid)
+unopened = probes.read(1.0).targets[0]
 for fd in held:
     os.close(fd)
+opened = probes.read(1.0).targets[0]
+told = {name: {field: getattr(reading, field) for field in reading.__struct_fields__} for name, reading in
+        (("generator", readings.generator), ("target", readings.targets[0]), ("host", readings.host),
+         ("ports", readings.ports), ("tcp", readings.tcp), ("unopened", unopened), ("opened", opened))}
 probes.close()
-child.kill()
-child.wait()
+for process in (child, another):
+    process.kill()
+    process.wait()
 print(json.dumps([exhausted, told, readings.app]))
 """
 
@@ -89,11 +99,23 @@ def test_when_descriptors_run_out_everything_opened_before_is_still_read() -> No
     assert (target["alive"], target["processes"]) == (True, 1)
     assert target["cpu_ratio"] is not None
     assert target["rss_bytes"] > 0 and target["fds"] > 0 and target["listen_queue"] is not None
-    assert target["busiest_thread_ratio"] is None, "threads must be listed anew, and that takes a descriptor"
-    assert host["cpu_ratio"] is not None and host["memory_used_bytes"] > 0
+    assert target["fds_fullest"] == target["fds"] and target["fds_limit"] > 0
+    assert target["busiest_thread_ratio"] is not None, "its threads are as many as are held, so they need not be listed"
+    assert target["unread"] == []
+    assert host["cpu_ratio"] is not None and host["memory_used_bytes"] > 0 and host["unread"] == []
     assert ports["used"] is not None and ports["capacity"] > 0
-    assert tcp["active_opens"] is not None
+    assert tcp["unread"] == []
     assert app is None
+
+
+@linux
+def test_a_target_that_comes_while_descriptors_are_out_is_unknown_and_not_dead_and_is_read_later() -> None:
+    _, told, _ = run(_EMFILE)
+    unopened, opened = told["unopened"], told["opened"]
+    assert (unopened["alive"], unopened["processes"], unopened["rss_bytes"]) == (True, None, None)
+    assert {"processes_ended", "processes_started", "major_faults_per_s"} <= set(unopened["unread"])
+    assert (opened["alive"], opened["processes"]) == (True, 1)
+    assert opened["rss_bytes"] > 0
 
 
 @linux
@@ -127,6 +149,9 @@ def test_the_panel_turns_to_another_target_and_gives_all_descriptors_back() -> N
         first.kill()
         second.kill()
         second.wait()
+        reading = probes.read(1.0).targets[0]
+        assert (reading.alive, reading.processes, reading.processes_ended) == (False, 0, 1)
+        assert reading.ended_by in ({"SIGKILL": 1}, {}), "none on a kernel that tells its parent only"
         assert probes.read(1.0).targets == (TargetReading(pid=second.pid, alive=False, processes=0),)
     probes.watch(None)
     assert probes.read(1.0).targets == ()
@@ -153,4 +178,8 @@ def test_where_there_is_no_proc_psutil_tells_what_it_can() -> None:
     assert machine.memory_used_bytes is not None
     assert tree.alive and tree.processes is not None and tree.cpu_ratio is not None and tree.rss_bytes is not None
     assert portable.PortsProbe().read(1.0) == PortsReading()
-    assert portable.TargetProbe(2**22 + 1).read(1.0) == TargetReading(pid=2**22 + 1, alive=False)
+    assert (tree.processes_started, tree.processes_ended) == (0, 0)
+    assert tree.grown("oom_kills") is None and tree.disk_free_bytes is not None
+    nobody = portable.TargetProbe(2**22 + 1).read(1.0)
+    assert not nobody.alive and nobody.processes is None
+    assert portable.TcpProbe().read().grown("listen_overflows") is None

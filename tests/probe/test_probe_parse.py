@@ -10,8 +10,8 @@ import pytest
 from capexplorer.probe import facts, parse
 
 STAT = (
-    "4242 (py (3) thon) S 17 4242 4242 0 -1 4194304 1200 34 0 0 150 50 30 12 20 0 7 0 987654 24211456 2222 "
-    "18446744073709551615 1 1 0 0 0 0 0 16781312 134301698 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+    "4242 (py (3) thon) S 17 4242 4242 0 -1 4194304 1200 34 2 0 150 50 30 12 20 0 7 0 987654 24211456 2222 "
+    "18446744073709551615 1 1 0 0 0 0 0 16781312 134301698 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 9\n"
 )
 PROC_STAT = """cpu  100 5 40 1000 60 3 7 20 9 0
 cpu0 50 2 20 500 30 1 3 10 4 0
@@ -47,7 +47,7 @@ Max open files            1024                 524288               files
 IO = "rchar: 2012\nwchar: 0\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n"
 
 CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
-    (parse.stat, (STAT,), parse.Stat("S", 17, 42, 7, 987654, 2222)),
+    (parse.stat, (STAT,), parse.Stat("S", 17, 2, 42, 7, 987654, 2222, 9)),
     (parse.stat, (STAT[:60],), None),
     (parse.stat, ("",), None),
     (parse.schedstat, ("123456 789 42\n",), parse.Schedule(123456, 789, 42)),
@@ -56,6 +56,12 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
     (parse.statm_rss_pages, ("5911 2222 1500 700 0 1600 0\n",), 2222),
     (parse.colon_table, (IO,), {"rchar": 2012, "wchar": 0, "read_bytes": 4096, "write_bytes": 8192, "cancelled_write_bytes": 0}),
     (parse.colon_table, ("MemTotal:       25276510 kB\nHugePages_Total:   0\n",), {"MemTotal": 25276510, "HugePages_Total": 0}),
+    (parse.spaced_table, ("pswpin 12\noom_kill 3\n",), {"pswpin": 12, "oom_kill": 3}),
+    (parse.spaced_table, ("max 100000\n-1\n",), {"max": 100000}),
+    (parse.listening, ("   0: 0100007F:22D6 00000000:0000 0A 00000000:0000000C 00:00000000 00000000 0 0 1",), (8918, 12)),
+    (parse.listening, ("   1: " + "0" * 31 + "1:1F90 " + "0" * 32 + ":0000 0A 00000000:00000000 00:00000000",), (8080, 0)),
+    (parse.listening, ("   7: 0100007F:22D6 0100007F:9C40 01 00000000:00000000 00:00000000 00000000 0 0 1",), None),
+    (parse.listening, ("",), None),
     (parse.soft_limit_of_open_files, (LIMITS,), 1024),
     (parse.soft_limit_of_open_files, (LIMITS.replace("1024 ", "unlimited "),), None),
     (parse.cpu_time, (PROC_STAT,), parse.CpuTime(busy=155, steal=20, total=1235, cpus=2)),
@@ -99,7 +105,15 @@ def test_what_could_not_be_read_is_none(parser: Callable[..., Any], nothing: str
 
 @pytest.mark.parametrize(
     "parser",
-    [parse.colon_table, parse.disk_busy_ms, parse.named_counters, parse.sockstat, parse.port_ranges, facts.cgroup_folders],
+    [
+        parse.colon_table,
+        parse.disk_busy_ms,
+        parse.named_counters,
+        parse.sockstat,
+        parse.spaced_table,
+        parse.port_ranges,
+        facts.cgroup_folders,
+    ],
 )
 def test_a_table_that_could_not_be_read_is_empty(parser: Callable[..., Any]) -> None:
     assert not parser(None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import threading
@@ -18,8 +19,11 @@ if sys.platform != "linux":
     pytest.skip("/proc is Linux", allow_module_level=True)
 
 from capexplorer.model.readings import TargetReading
+from capexplorer.probe.generator import GeneratorProbe
 from capexplorer.probe.parse import Schedule
-from capexplorer.probe.process import GeneratorProbe, TargetProbe, open_files
+from capexplorer.probe.program import program_of
+from capexplorer.probe.syscalls import open_files
+from capexplorer.probe.target import TargetProbe
 from capexplorer.probe.threads import Thread
 
 START = """
@@ -46,6 +50,10 @@ def python(code: str) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             os.killpg(process.pid, 9)
+
+
+def all_cores() -> bool:
+    return len(os.sched_getaffinity(0)) == os.cpu_count()
 
 
 def read_twice(probe: TargetProbe, between_s: float) -> TargetReading:
@@ -150,7 +158,8 @@ def test_a_zombie_is_not_alive() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         probe = TargetProbe(process.pid)
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert probe.read(1.0) == TargetReading(pid=process.pid, alive=False, processes=0)
+        reading = probe.read(1.0)
+        assert (reading.alive, reading.processes) == (False, 0)
         process.wait()
         assert probe.read(1.0) == TargetReading(pid=process.pid, alive=False, processes=0)
         probe.close()
@@ -158,7 +167,7 @@ def test_a_zombie_is_not_alive() -> None:
 
 def test_a_process_that_never_was_is_not_alive() -> None:
     probe = TargetProbe(2**22 + 1)
-    assert probe.read(1.0) == TargetReading(pid=2**22 + 1, alive=False, processes=0)
+    assert probe.read(1.0) == TargetReading(pid=2**22 + 1, alive=False, processes=0, unread=("processes_started",))
     probe.close()
 
 
@@ -172,9 +181,95 @@ def test_open_files_limit_and_threads_are_those_of_the_target() -> None:
         probe = TargetProbe(process.pid)
         reading = probe.read(1.0, accept_queue=(3, 5))
         probe.close()
-        assert reading.fds == len(os.listdir(f"/proc/{process.pid}/fd")) == 43
+        assert reading.fds == reading.fds_fullest == len(os.listdir(f"/proc/{process.pid}/fd")) == 43
     assert (reading.fds_limit, reading.threads) == (123, 6)
     assert (reading.listen_queue, reading.listen_backlog) == (3, 5)
+
+
+def test_the_fullest_process_is_the_one_nearest_to_its_own_limit() -> None:
+    code = """
+if not os.fork():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (50, 200))
+    held = [open('/dev/null') for _ in range(30)]
+    say(); time.sleep(60)
+held = [open('/dev/null') for _ in range(60)]
+time.sleep(60)
+"""
+    with python(code) as process:
+        probe = TargetProbe(process.pid)
+        reading = probe.read(1.0)
+        probe.close()
+    assert reading.fds_limit == 50
+    assert reading.fds_fullest is not None and reading.fds is not None
+    assert 33 <= reading.fds_fullest < 50 < reading.fds
+
+
+def test_cores_are_told_where_it_may_not_run_on_all_of_them() -> None:
+    with python("say(); input(); os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); say(); input()") as process:
+        probe = TargetProbe(process.pid)
+        assert probe.read(1.0).cpus_allowed == (None if all_cores() else len(os.sched_getaffinity(0)))
+        go_on(process)
+        assert probe.read(1.0).cpus_allowed == (1 if (os.cpu_count() or 1) > 1 else None)
+        probe.close()
+
+
+def test_room_on_its_disk_is_read_every_fifth_second(tmp_path: Path) -> None:
+    with python(f"os.chdir({str(tmp_path)!r}); say(); input()") as process:
+        probe = TargetProbe(process.pid)
+        told = [probe.read(1.0).disk_free_bytes for _ in range(7)]
+        probe.close()
+    assert [room is None for room in told] == [False, True, True, True, True, False, True]
+    assert told[0] is not None and abs(told[0] - shutil.disk_usage(tmp_path).free) < 1 << 30
+
+
+def test_workers_that_come_and_go_are_counted_with_how_they_ended() -> None:
+    code = """
+def worker():
+    pid = os.fork()
+    if not pid: time.sleep(60); os._exit(0)
+    return pid
+killed, failing = worker(), worker()
+say(); input()
+os.kill(killed, 9); os.waitpid(killed, 0)
+worker()
+say(); input()
+"""
+    with python(code) as process:
+        probe = TargetProbe(process.pid)
+        first = probe.read(1.0)
+        go_on(process)
+        second, third = probe.read(1.0), probe.read(1.0)
+        probe.close()
+    assert (first.processes, first.grown("processes_started"), first.processes_ended) == (3, None, 0)
+    assert (second.processes, second.grown("processes_started"), second.processes_ended) == (3, 1, 1)
+    assert second.ended_by in ({"SIGKILL": 1}, {}), "none on a kernel that tells its parent only"
+    assert (third.processes_started, third.processes_ended, third.ended_by) == (0, 0, {})
+
+
+def test_a_worker_that_nobody_waited_for_has_ended_once() -> None:
+    with python("pid = os.fork()\nif not pid: time.sleep(60)\nsay(); input(); os.kill(pid, 15); say(); input()") as process:
+        probe = TargetProbe(process.pid)
+        probe.read(1.0)
+        go_on(process)
+        while (reading := probe.read(1.0)).processes == 2:  # a signal takes its time
+            pass
+        after = probe.read(1.0)
+        probe.close()
+    assert (reading.processes, reading.processes_ended, reading.ended_by) == (1, 1, {"SIGTERM": 1})
+    assert (after.processes, after.processes_ended, after.ended_by) == (1, 0, {})
+
+
+def test_pages_that_had_to_come_from_disk_are_not_measured_at_first() -> None:
+    with python(IDLE) as process:
+        probe = TargetProbe(process.pid)
+        told = [probe.read(1.0).grown("major_faults_per_s") for _ in range(2)]
+        probe.close()
+    assert told == [None, 0.0]
+
+
+def test_what_runs_is_told_by_its_file_name() -> None:
+    assert program_of(os.getpid()) == os.path.basename(os.path.realpath(sys.executable))
+    assert program_of(2**22 + 1) is None
 
 
 def test_bytes_written_to_disk_are_a_rate(tmp_path: Path) -> None:

@@ -1,0 +1,104 @@
+"""Limits under which a session explores ("where would ports run out with 2,000?"): a profile's `[limits]`, or `--limit`.
+
+Values and what they may be, on any machine. What this machine allows is `commands/limiting.py`; nothing is applied here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+LEAST_GENERATOR_OPEN_FILES = 64
+"""The app itself holds some 50: the log, files of /proc, pipes, hubs (measured); with fewer it could not tell what happens."""
+
+LEAST_TARGET_OPEN_FILES = 8
+"""Standard streams, a listener, and what a runtime opens to find its modules."""
+
+LOWEST_PORT = 1024
+"""Below it a range would hand out privileged ports, and the kernel refuses that."""
+
+LOWEST_TARGET_PORT = 8000
+"""Ports for targets are looked for from here on (`target/ports.py`)."""
+
+HIGHEST_PORT = 65_535
+
+
+class LimitTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of the tables. None: as it is."""
+
+
+class ProcessLimits(LimitTable, frozen=True, kw_only=True):
+    """Of one side, the target or the generator."""
+
+    open_files: int | None = None
+    """RLIMIT_NOFILE, soft and hard alike: some runtimes (Go) raise the soft one to the hard one by themselves."""
+    cpus: tuple[int, ...] | None = None
+    """Cores it may run on, by number (affinity). Linux."""
+
+
+AS_IT_IS = ProcessLimits()
+
+
+class NetworkLimits(LimitTable, frozen=True, kw_only=True):
+    """Of the session's own network namespace, which there is as soon as one of them is set. Linux."""
+
+    ip_local_port_range: tuple[int, int] | None = None
+    """First and last ephemeral port."""
+    tcp_tw_reuse: int | None = None
+    """0: never, 1: always, 2: on loopback."""
+    somaxconn: int | None = None
+    """The most that a listener's accept queue holds, whatever it asks for."""
+
+
+class Limits(LimitTable, frozen=True, kw_only=True):
+    """All of them."""
+
+    target: ProcessLimits = ProcessLimits()
+    generator: ProcessLimits = ProcessLimits()
+    network: NetworkLimits = NetworkLimits()
+
+
+def given(limits: Limits) -> dict[str, int | str]:
+    """Those that are set, by their dotted key; lists as they are written in TOML."""
+    return set_limits({"limits": msgspec.to_builtins(limits)})
+
+
+def set_limits(profile: Mapping[str, Any]) -> dict[str, int | str]:
+    """The same of a profile as the session's header has it; empty for a log from before there were limits."""
+    return {
+        f"{side}.{key}": str(list(value)) if isinstance(value, (list, tuple)) else value
+        for side, limits in (profile.get("limits") or {}).items()
+        for key, value in limits.items()
+        if value is not None
+    }
+
+
+def mistakes(limits: Limits) -> Iterator[tuple[str, str]]:
+    """(key, what was expected) of values that no machine could keep."""
+    yield from _process_mistakes("target", limits.target, LEAST_TARGET_OPEN_FILES)
+    yield from _process_mistakes("generator", limits.generator, LEAST_GENERATOR_OPEN_FILES)
+    network = limits.network
+    if network.ip_local_port_range is not None:
+        yield from _range_mistakes(*network.ip_local_port_range)
+    if network.tcp_tw_reuse not in (None, 0, 1, 2):
+        yield "network.tcp_tw_reuse", f"expected 0 (never), 1 (always) or 2 (on loopback), got {network.tcp_tw_reuse}"
+    if network.somaxconn is not None and not 1 <= network.somaxconn < 2**31:
+        yield "network.somaxconn", f"expected at least 1, got {network.somaxconn}"
+
+
+def _process_mistakes(side: str, limits: ProcessLimits, least_open_files: int) -> Iterator[tuple[str, str]]:
+    if limits.open_files is not None and not least_open_files <= limits.open_files < 2**31:
+        yield f"{side}.open_files", f"expected at least {least_open_files}, got {limits.open_files}"
+    cpus = limits.cpus
+    if cpus is not None and (not cpus or min(cpus) < 0 or len(set(cpus)) < len(cpus)):
+        yield f"{side}.cpus", f"expected a list of different cores such as [0, 1], got {list(cpus)}"
+
+
+def _range_mistakes(first: int, last: int) -> Iterator[tuple[str, str]]:
+    key = "network.ip_local_port_range"
+    if not LOWEST_PORT <= first < last <= HIGHEST_PORT:
+        yield key, f"expected [first, last] with {LOWEST_PORT} <= first < last <= {HIGHEST_PORT}, got [{first}, {last}]"
+    elif first <= LOWEST_TARGET_PORT and last == HIGHEST_PORT:
+        yield key, f"expected to leave the target a port from {LOWEST_TARGET_PORT} up outside of it, got [{first}, {last}]"

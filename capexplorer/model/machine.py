@@ -1,0 +1,30 @@
+"""What a machine allows an exploration: `doctor`'s reading. The part of it that every session keeps is `HostFacts`."""
+
+from __future__ import annotations
+
+from .events import HostFacts
+from .readings import Reading
+
+
+class Machine(Reading, frozen=True, kw_only=True):
+    """Read once, as this process would see it. None: could not be read."""
+
+    host: HostFacts
+    fds_hard_limit: int | None = None
+    """Hard RLIMIT_NOFILE of this process, to which the app raises its own soft one."""
+    fds_of_system: int | None = None
+    """Open files of all processes now."""
+    cpus_usable: int | None = None
+    """Cores that this process may run on (affinity)."""
+    tcp_tw_reuse_delay_ms: int | None = None
+    """How old TIME_WAIT must be to be used again; None before Linux 6.14, where it is 1000."""
+    conntrack: int | None = None
+    """Connections tracked now; None where connections are not tracked."""
+    pressure_readable: bool | None = None
+    """PSI: /proc/pressure."""
+    reads_other_users: bool | None = None
+    """Whether /proc/PID/fd and io of other users' processes can be read."""
+    namespace_refused: str | None = None
+    """Why a session cannot have its own network namespace; None: it can."""
+    programs: dict[str, str | None] = {}
+    """Programs that targets need: where they are, None when they are not there."""

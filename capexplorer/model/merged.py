@@ -1,0 +1,138 @@
+"""What of a level's settled seconds is merged as they come: latencies by endpoint, and sums of readings.
+
+Must not know when a second is settled, nor rates: those are the level's (`levels`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from .events import EndpointTick, Latency, LevelEndpoint, Sample
+from .histogram import LatencyHistogram, merged
+from .reading_means import ReadingSums
+
+_QUANTILES = (0.50, 0.90, 0.95, 0.99, 0.999)
+
+MOST_WAITING = 512
+"""Encoded histograms kept until figures are asked for: about 80 KB, and 1 ms to merge."""
+
+
+class EndpointFold:
+    """One endpoint's settled seconds. Histograms are decoded many at once, when figures are asked for."""
+
+    def __init__(self, name: str, method: str) -> None:
+        self.name, self.method = name, method
+        self.requests = self.failures = self.received_bytes = 0
+        self.latency_sum_ms = 0.0
+        self._merged: LatencyHistogram | None = None
+        self._waiting: list[str] = []
+
+    def copy(self) -> EndpointFold:
+        """One of its own that stands where this one does; small, until its figures are asked for."""
+        twin = EndpointFold(self.name, self.method)
+        twin.requests, twin.failures, twin.received_bytes = self.requests, self.failures, self.received_bytes
+        twin.latency_sum_ms = self.latency_sum_ms
+        if self.histogram.count:
+            twin._waiting.append(self.histogram.encode())
+        return twin
+
+    def add(self, tick: EndpointTick) -> None:
+        """Fold one settled second."""
+        self.requests += tick.requests
+        self.failures += tick.failures
+        self.received_bytes += tick.received_bytes
+        self.latency_sum_ms += tick.latency_sum_ms
+        if tick.latency:
+            self._waiting.append(tick.latency)
+            if len(self._waiting) >= MOST_WAITING:
+                self._merge()
+
+    @property
+    def histogram(self) -> LatencyHistogram:
+        """Latencies of successes so far."""
+        return self._merge()
+
+    def _merge(self) -> LatencyHistogram:
+        if self._merged is None:
+            self._merged = merged(self._waiting)
+        elif self._waiting:
+            self._merged.add(merged(self._waiting))
+        self._waiting.clear()
+        return self._merged
+
+    def without(self, ticks: Iterable[EndpointTick]) -> EndpointFold:
+        """One of its own as it stood before these were added."""
+        given, twin = list(ticks), self.copy()
+        twin.requests -= sum(tick.requests for tick in given)
+        twin.failures -= sum(tick.failures for tick in given)
+        twin.received_bytes -= sum(tick.received_bytes for tick in given)
+        twin.latency_sum_ms -= math.fsum(tick.latency_sum_ms for tick in given)
+        twin.histogram.subtract(merged([tick.latency for tick in given if tick.latency]))
+        return twin
+
+    def figures(self, *, with_histogram: bool = False) -> LevelEndpoint:
+        """This endpoint's figures so far."""
+        histogram = self.histogram
+        return LevelEndpoint(
+            name=self.name,
+            method=self.method,
+            requests=self.requests,
+            failures=self.failures,
+            mean_bytes=self.received_bytes / self.requests if self.requests else None,
+            latency_ms=latency_of(histogram, self.latency_sum_ms),
+            latency=histogram.encode() if with_histogram and histogram.count else None,
+        )
+
+
+class Merged:
+    """What of a level's settled seconds is merged: histograms by endpoint, and readings."""
+
+    def __init__(self) -> None:
+        self.endpoints: dict[tuple[str, str], EndpointFold] = {}
+        self.readings = ReadingSums()
+
+    def add(self, sample: Sample) -> None:
+        """Fold one settled second."""
+        self.readings.add(sample)
+        self.add_endpoints(sample.endpoints)
+
+    def add_endpoints(self, ticks: Iterable[EndpointTick]) -> None:
+        """Fold the endpoints of one settled second."""
+        for tick in ticks:
+            fold = self.endpoints.get((tick.name, tick.method))
+            if fold is None:
+                fold = self.endpoints[tick.name, tick.method] = EndpointFold(tick.name, tick.method)
+            fold.add(tick)
+
+    def copy(self) -> Merged:
+        """One of its own that stands where this one does."""
+        twin = Merged()
+        twin.endpoints = {key: fold.copy() for key, fold in self.endpoints.items()}
+        twin.readings = self.readings.copy()
+        return twin
+
+    def without(self, samples: Sequence[Sample]) -> Merged:
+        """One of its own as it stood before these settled seconds were added."""
+        twin = Merged()
+        twin.readings = self.readings.without(samples)
+        for key, fold in self.endpoints.items():
+            rest = fold.without(tick for sample in samples for tick in sample.endpoints if (tick.name, tick.method) == key)
+            if rest.requests:
+                twin.endpoints[key] = rest
+        return twin
+
+
+def tick_latency(tick: EndpointTick) -> Latency:
+    """Percentiles of one endpoint's second."""
+    return latency_of(merged([tick.latency] if tick.latency else []), tick.latency_sum_ms)
+
+
+def latency_of(histogram: LatencyHistogram, sum_ms: float) -> Latency:
+    """Percentiles of a histogram beside the exact mean."""
+    if not histogram.count:
+        return Latency()
+    p50, p90, p95, p99, p999 = histogram.percentiles_ms(_QUANTILES)
+    return Latency(
+        min=histogram.min_ms, mean=sum_ms / histogram.count, p50=p50, p90=p90, p95=p95, p99=p99, p999=p999, max=histogram.max_ms
+    )

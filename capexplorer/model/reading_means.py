@@ -1,0 +1,143 @@
+"""Every number that probes read, as its mean over a level's settled ticks: what `LevelFigures.readings` holds.
+
+Keys are `part.field`: a field of `readings.py` behind `generator`, `target`, `host`, `ports` or `tcp` (`KEYS` has them all), or
+`app.` and a name of the target's own metrics. The mean is over the ticks in which it was measured; a key is absent when none did.
+Counters (`tcp.listen_overflows`, `target.processes_ended`) are means a tick: with ticks of one second, a second. Of several
+targets there is the sum, but where OF_SEVERAL says otherwise.
+
+Sums are kept, not values: a level may last for days. Must not know levels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from types import NoneType
+from typing import Any, get_args
+
+import msgspec
+
+from .events import Sample
+from .readings import CountingReading, GeneratorReading, HostReading, PortsReading, Reading, TargetReading, TcpReading
+
+Values = tuple[float | None, ...]
+
+OF_SEVERAL: dict[str, Callable[[Iterable[float]], float]] = {
+    "busiest_thread_ratio": max,
+    "throttled_ratio": max,
+    "fds_fullest": max,
+    "fds_limit": min,
+    "cpus_allowed": max,
+    "memory_limit_bytes": min,
+    "disk_free_bytes": min,
+}
+"""How fields of several targets become one; all others are added up."""
+
+_NO_NUMBERS = frozenset(("pid",))
+_DECIMALS = 6
+"""Of a mean: counts are whole, ratios have four, times three."""
+
+
+def _fields(kind: type[Reading]) -> tuple[str, ...]:
+    """Those that are numbers, or None."""
+    return tuple(
+        field.name
+        for field in msgspec.structs.fields(kind)
+        if field.name not in _NO_NUMBERS and set(get_args(field.type) or (field.type,)) - {NoneType} <= {int, float}
+    )
+
+
+_PARTS: dict[str, type[Reading]] = {
+    "generator": GeneratorReading, "host": HostReading, "ports": PortsReading, "tcp": TcpReading, "target": TargetReading,
+}  # fmt: skip
+_FIELDS = {name: _fields(kind) for name, kind in _PARTS.items()}
+_VALUES: dict[str, Callable[[Any], Values]] = {name: attrgetter(*fields) for name, fields in _FIELDS.items()}
+_NONE: dict[str, Values] = {name: (None,) * len(fields) for name, fields in _FIELDS.items()}
+
+KEYS = tuple(f"{name}.{field}" for name, fields in _FIELDS.items() for field in fields)
+"""All but those of a target's own metrics."""
+
+
+class ReadingSums:
+    """Sums of the ticks that were added. 5 us a tick."""
+
+    __slots__ = ("_app", "_counts", "_sums")
+
+    def __init__(self) -> None:
+        self._sums = [0.0] * len(KEYS)
+        self._counts = [0] * len(KEYS)
+        self._app: dict[str, tuple[float, int]] = {}
+
+    def add(self, sample: Sample) -> None:
+        """One tick's readings."""
+        sums, counts = self._sums, self._counts
+        for index, value in enumerate(_values_of(sample)):
+            if value is not None:
+                sums[index] += value
+                counts[index] += 1
+        for name, value in sample.app.items():
+            total, count = self._app.get(name, (0.0, 0))
+            self._app[name] = total + value, count + 1
+
+    def merge(self, other: ReadingSums, sign: int = 1) -> None:
+        """Add another's ticks; with a `sign` of -1, take off ticks that were added."""
+        self._sums = [mine + sign * theirs for mine, theirs in zip(self._sums, other._sums, strict=True)]
+        self._counts = [mine + sign * theirs for mine, theirs in zip(self._counts, other._counts, strict=True)]
+        for name, (theirs, ticks) in other._app.items():
+            total, count = self._app.get(name, (0.0, 0))
+            self._app[name] = total + sign * theirs, count + sign * ticks
+
+    def copy(self) -> ReadingSums:
+        """One of its own that stands where this one does."""
+        twin = ReadingSums()
+        twin._sums, twin._counts, twin._app = self._sums.copy(), self._counts.copy(), self._app.copy()
+        return twin
+
+    def without(self, samples: Iterable[Sample]) -> ReadingSums:
+        """One of its own as it stood before these were added."""
+        twin, later = self.copy(), ReadingSums()
+        for sample in samples:
+            later.add(sample)
+        twin.merge(later, sign=-1)
+        return twin
+
+    def means(self) -> dict[str, float]:
+        """By key; what no tick measured is absent."""
+        found = zip(KEYS, self._sums, self._counts, strict=True)
+        means = {key: round(total / count, _DECIMALS) for key, total, count in found if count}
+        app = {f"app.{name}": round(total / count, _DECIMALS) for name, (total, count) in self._app.items() if count}
+        return means | app
+
+
+def _values_of(sample: Sample) -> Values:
+    """By KEYS."""
+    return (
+        *_part("generator", sample.generator),
+        *_part("host", sample.host),
+        *_part("ports", sample.ports),
+        *_part("tcp", sample.tcp),
+        *_targets(sample.targets),
+    )
+
+
+def _part(name: str, reading: Reading | None) -> Values:
+    if reading is None:
+        return _NONE[name]
+    values = _VALUES[name](reading)
+    if isinstance(reading, CountingReading) and reading.unread:
+        return tuple(None if field in reading.unread else value for field, value in zip(_FIELDS[name], values, strict=True))
+    return values
+
+
+def _targets(readings: Sequence[TargetReading]) -> Values:
+    if len(readings) <= 1:
+        return _part("target", readings[0] if readings else None)
+    fields = zip(_FIELDS["target"], *(_part("target", each) for each in readings), strict=True)
+    return tuple(_of_several(name, values) for name, *values in fields)
+
+
+def _of_several(name: str, values: Sequence[float | None]) -> float | None:
+    """None when one of them was not measured."""
+    known = [value for value in values if value is not None]
+    return OF_SEVERAL.get(name, math.fsum)(known) if len(known) == len(values) else None

@@ -1,0 +1,101 @@
+"""What a target's control groups do to it: how long a CPU quota held it back, who was killed for memory, how much it may have.
+
+Both versions: version 2 under one root or `unified`, version 1 under a root each controller. Quotas and limits of all levels
+above bind too. Kills are counted where the victim was (version 1), or there and at each level above (version 2), so the lowest
+level that tells is read; where none does, the machine's count stands for it. Files are opened once; must not judge.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Sequence
+
+from . import parse
+from .facts import cgroup_folders
+from .procfs import Growth, KeptFile, per_second, read_once
+
+_NO_LIMIT_BYTES = 1 << 60
+"""Version 1 says "none" by a number near 2**63."""
+
+
+class Cgroup:
+    """Groups by their folders, each followed by those above it: of the CPU controller, and of the memory controller."""
+
+    def __init__(self, cpu: Sequence[str], memory: Sequence[str]) -> None:
+        self._quotas = [quota for folder in cpu if (quota := _Quota(folder)).exists]
+        self._limits = _opened(f"{folder}/{name}" for folder in memory for name in ("memory.max", "memory.limit_in_bytes"))
+        self._kills = _telling(f"{folder}/{name}" for folder in memory for name in ("memory.events", "memory.oom_control"))
+        self._growth = Growth()
+        self.oom_kills()  # from now on, not from the first tick on: a target may be killed before that
+
+    def throttled_ratio(self, elapsed_s: float) -> float | None:
+        """Share of the tick in which quotas held it back, of the tightest level; None without a quota, and the first time."""
+        grown = [self._growth(index, quota.throttled_us()) for index, quota in enumerate(self._quotas)]
+        shares = [share for each in grown if (share := per_second(each, elapsed_s, 1e6)) is not None]
+        return min(max(shares), 1.0) if shares else None  # the kernel adds up cores
+
+    def oom_kills(self) -> int | None:
+        """Processes killed for memory since the last call."""
+        return self._growth("oom_kill", parse.spaced_table(self._kills.read()).get("oom_kill"))
+
+    def memory_limit_bytes(self) -> int | None:
+        """The tightest of all levels; None when there is none."""
+        limits = [int(text) for file in self._limits if (text := (file.read() or "").strip()).isdigit()]
+        return min((limit for limit in limits if limit < _NO_LIMIT_BYTES), default=None)
+
+    def close(self) -> None:
+        """Give the files back."""
+        for quota in self._quotas:
+            quota.close()
+        for file in (*self._limits, self._kills):
+            file.close()
+
+
+class _Quota:
+    """One level's limit on CPU time."""
+
+    def __init__(self, folder: str) -> None:
+        self._files = _opened(f"{folder}/{name}" for name in ("cpu.max", "cpu.cfs_quota_us"))
+        self._stat = KeptFile(f"{folder}/cpu.stat") if self._files else None
+
+    @property
+    def exists(self) -> bool:
+        """Whether this level could have one: the top of version 2 has none."""
+        return bool(self._files)
+
+    def throttled_us(self) -> int | None:
+        """Time for which it held processes back so far; None while there is no quota."""
+        words = (self._files[0].read() or "").split()
+        if not words or not words[0].isdigit() or self._stat is None:  # "max", or -1
+            return None
+        table = parse.spaced_table(self._stat.read())
+        throttled_ns = table.get("throttled_time")
+        return table.get("throttled_usec") if throttled_ns is None else throttled_ns // 1000
+
+    def close(self) -> None:
+        for file in (*self._files, self._stat):
+            if file is not None:
+                file.close()
+
+
+def cgroup_of(pid: int) -> Cgroup:
+    """Those that a process is in now."""
+    groups = read_once(f"/proc/{pid}/cgroup")
+    cpu, memory = (dict.fromkeys(cgroup_folders(groups, controller)) for controller in ("cpu", "memory"))  # each once
+    return Cgroup(list(cpu), list(memory))
+
+
+def _opened(paths: Iterable[str]) -> list[KeptFile]:
+    """Those that are there."""
+    files = [KeptFile(path) for path in paths]
+    return [file for file in files if file.error != errno.ENOENT]
+
+
+def _telling(paths: Iterable[str]) -> KeptFile:
+    """The first that counts kills; the machine's count where none does."""
+    for path in paths:
+        file = KeptFile(path)
+        if "oom_kill" in parse.spaced_table(file.read()):
+            return file
+        file.close()
+    return KeptFile("/proc/vmstat")

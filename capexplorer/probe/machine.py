@@ -1,0 +1,52 @@
+"""What this machine allows, read once for `doctor`. Judges nothing: `analysis/bounds` does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+
+from ..model.machine import Machine
+from . import parse
+from .facts import host_facts
+from .procfs import numbers, read_once
+
+_NEEDED_FOR_OTHERS = (1 << 19, (1 << 1) | (1 << 2))
+"""CAP_SYS_PTRACE, and one of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: what /proc/PID/fd of another user asks for."""
+
+
+def machine(programs: Iterable[str] = (), namespace_refused: str | None = None) -> Machine:
+    """This machine now. `programs`: those to look for; `namespace_refused`: what `namespace.refusal()` found."""
+    return Machine(
+        host=host_facts(),
+        fds_hard_limit=_hard_limit(),
+        fds_of_system=(parse.file_nr(read_once("/proc/sys/fs/file-nr")) or (None,))[0],
+        cpus_usable=len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
+        tcp_tw_reuse_delay_ms=next(iter(numbers("/proc/sys/net/ipv4/tcp_tw_reuse_delay")), None),
+        conntrack=next(iter(numbers("/proc/sys/net/netfilter/nf_conntrack_count")), None),
+        pressure_readable=read_once("/proc/pressure/cpu") is not None if sys.platform == "linux" else None,
+        reads_other_users=reads_other_users(read_once("/proc/self/status")),
+        namespace_refused=namespace_refused,
+        programs={name: shutil.which(name, path=_where_to_look()) for name in programs},
+    )
+
+
+def reads_other_users(status: str | None) -> bool | None:
+    """By the effective capabilities in /proc/self/status; None where there are none to read."""
+    found = next((line.split()[1] for line in (status or "").splitlines() if line.startswith("CapEff:")), None)
+    return None if found is None else all(int(found, 16) & needed for needed in _NEEDED_FOR_OTHERS)
+
+
+def _where_to_look() -> str:
+    """PATH, and where servers and Go's own archive are, which is not on everybody's PATH; targets look there, too."""
+    return os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin", "/usr/local/go/bin"))
+
+
+def _hard_limit() -> int | None:
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return None if hard == resource.RLIM_INFINITY else hard

@@ -1,0 +1,26 @@
+"""What runs as a process: the file name of its executable. Some bottlenecks are an interpreter's own (`gil_bound`)."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def program_of(pid: int) -> str | None:
+    """Such as `python3.11` or `nginx`; None when it is gone, or another user's."""
+    path = _executable(pid)
+    return os.path.basename(path.removesuffix(" (deleted)")) or None if path else None
+
+
+def _executable(pid: int) -> str | None:
+    if sys.platform == "linux":
+        try:
+            return os.readlink(f"/proc/{pid}/exe")
+        except OSError:
+            return None
+    import psutil
+
+    try:
+        return str(psutil.Process(pid).exe())
+    except (psutil.Error, OSError):
+        return None
