@@ -56,6 +56,7 @@ class HostGuard:
         guard = self
         resolve, sockets = gevent_socket.getaddrinfo, gevent_socket.socket
         connect, connect_ex, sendto = sockets.connect, sockets.connect_ex, sockets.sendto
+        sendmsg: Any = getattr(sockets, "sendmsg", None)  # not on Windows
         families = (gevent_socket.AF_INET, gevent_socket.AF_INET6)
 
         def guarded_resolve(host: Any, *args: Any, **kwargs: Any) -> Any:
@@ -80,7 +81,14 @@ class HostGuard:
                 guard.check(str(args[-1][0]))  # the address comes last, after optional flags
             return sendto(sock, data, *args)
 
+        def guarded_sendmsg(sock: Any, buffers: Any, ancdata: Any = (), flags: int = 0, address: Any = None) -> Any:
+            if sock.family in families and address is not None:
+                guard.check(str(address[0]))
+            return sendmsg(sock, buffers, ancdata, flags, address)
+
         import socket
 
         socket.getaddrinfo = gevent_socket.getaddrinfo = guarded_resolve
         sockets.connect, sockets.connect_ex, sockets.sendto = guarded_connect, guarded_connect_ex, guarded_sendto
+        if sendmsg is not None:
+            sockets.sendmsg = guarded_sendmsg

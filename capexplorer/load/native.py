@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
 from collections.abc import Callable
 
+from ..errors import InputError
+from ..model.limits import AS_IT_IS, ProcessLimits
+
 _unpatched_sleep = time.sleep
 
 
-def patch() -> None:
+def patch(limits: ProcessLimits = AS_IT_IS) -> None:
     """Import Locust, which patches the standard library. On the main thread, before Textual, ssl, requests or httpx.
 
     Also shortens the interpreter's switch interval, so that a redraw does not hold the load thread for 5 ms at a time, and raises
-    the soft limit of open files, which only Locust's own command line does.
+    the soft limit of open files, which only Locust's own command line does; `limits`, those of the generator, win over that.
+    Raises InputError where the kernel refuses them.
     """
+    if limits.cpus is not None:
+        os.sched_setaffinity(0, limits.cpus)  # before there are threads: they inherit it
     import locust  # noqa: F401
 
+    from . import attempts, connections, truncated
+
+    for beneath in (connections, attempts, truncated):
+        beneath.install()
     sys.setswitchinterval(1e-4)
+    _limit_open_files(limits.open_files)
+
+
+def _limit_open_files(wanted: int | None) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
+    if wanted is None and soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if wanted is not None:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, wanted))
+        except (OSError, ValueError) as error:
+            raise InputError(f"limits.generator.open_files: the kernel refuses {wanted}: {error}") from None
 
 
 def start_thread(body: Callable[[], None]) -> None:

@@ -6,22 +6,19 @@ The hot path appends and nothing else; histograms are filled in the recorder's t
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Container
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gevent import getcurrent
 
 from ..model.events import EndpointTick, FailureSignature, FailureTick
 from ..model.histogram import LatencyHistogram
+from . import attempts
 from .endpoints import EndpointNames
+from .failures import FailureStream
 from .signature import reduce
-
-SIGNATURES_A_TICK = 50
-"""Distinct failures told apart in one second and endpoint; the rest are counted together."""
-
-OTHER = FailureSignature(types=("Other",), text="further kinds of failure in the same second")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +27,9 @@ class Tick:
 
     endpoints: tuple[EndpointTick, ...] = ()
     failures: tuple[FailureTick, ...] = ()
+    """As `FailureStream` tells them: some may be of an earlier second."""
+    retried: tuple[FailureTick, ...] = ()
+    """Attempts that a client repeated by itself."""
     waits: int = 0
     wait_sum_s: float = 0.0
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
@@ -42,6 +42,18 @@ class Tick:
     finished_warmup: int = 0
 
 
+class _Request(NamedTuple):
+    """One request, on its way between the threads."""
+
+    method: str
+    name: str
+    response_ms: float
+    length: int
+    signature: FailureSignature | None
+    retried: tuple[FailureSignature, ...]
+    warm: bool
+
+
 class _Endpoint:
     """One endpoint's second, while it is added up."""
 
@@ -51,7 +63,6 @@ class _Endpoint:
         self.requests = self.failures = self.received_bytes = 0
         self.warmup_requests = self.warmup_failures = 0
         self.all_latency_sum_ms = 0.0
-        self.signatures: Counter[FailureSignature] = Counter()
 
 
 class Recorder:
@@ -62,7 +73,8 @@ class Recorder:
         """The runner's greenlets: a request from one that has not waited yet is warm-up."""
         self.work_endpoints = frozenset(work_endpoints)
         self.names = EndpointNames()
-        self._requests: deque[tuple[str, str, float, int, FailureSignature | None, bool]] = deque()
+        self.failures = FailureStream()
+        self._requests: deque[_Request] = deque()
         self._waits: deque[float] = deque()
 
     def on_request(
@@ -72,13 +84,15 @@ class Recorder:
         response_time: float | None,
         response_length: int | None,
         exception: BaseException | str | None = None,
+        response: Any = None,
         **_: Any,
     ) -> None:
         """Listener of Locust's request event, which user code may fire with any value."""
-        signature = reduce(exception) if exception else None
+        signature = reduce(exception, response) if exception else None
+        retried = attempts.of_request(exception, response)
         method, named = str(request_type or ""), str(name or "")
         response_ms, length = float(response_time or 0.0), int(response_length or 0)
-        self._requests.append((method, named, response_ms, length, signature, self._is_warm()))
+        self._requests.append(_Request(method, named, response_ms, length, signature, retried, self._is_warm()))
 
     def on_wait(self, seconds: float) -> None:
         """A user waits: its cycle is over, and from now on its requests count."""
@@ -89,32 +103,45 @@ class Recorder:
         greenlet = getcurrent()
         return getattr(greenlet, "is_warm", False) or greenlet not in self.user_greenlets
 
+    def tell_all(self) -> None:
+        """From now on a drain tells all failures that wait, however many: there will be no later one."""
+        self.failures.most_bytes = math.inf
+
     def drain(self) -> Tick:
-        """Everything since the last call."""
+        """Everything since the last call, but of failures as much as a second may tell."""
         endpoints: dict[tuple[str, str], _Endpoint] = {}
         for _ in range(len(self._requests)):
-            method, name, response_ms, length, signature, warm = self._requests.popleft()
-            key = self.names.canonical(method, name)
+            request = self._requests.popleft()
+            key = self.names.canonical(request.method, request.name)
             endpoint = endpoints.get(key)
             if endpoint is None:
                 endpoint = endpoints[key] = _Endpoint()
-            _count(endpoint, response_ms, length, signature, warm)
+            _count(endpoint, request)
+            if request.signature is not None or request.retried:
+                self._count_failures(key, request)
         waits = [self._waits.popleft() for _ in range(len(self._waits))]
         return self._tick(endpoints, waits)
 
+    def _count_failures(self, key: tuple[str, str], request: _Request) -> None:
+        method, name = key
+        if request.signature is not None:
+            self.failures.add(name, method, request.signature)
+        for signature in request.retried:
+            self.failures.add(name, method, signature, retried=True)
+
     def _tick(self, endpoints: dict[tuple[str, str], _Endpoint], waits: list[float]) -> Tick:
-        everything = LatencyHistogram()
-        ticks, failures = [], []
+        everything, ticks = LatencyHistogram(), []
+        failures, retried = self.failures.drain()
         finished = finished_warmup = 0
         for (method, name), endpoint in sorted(endpoints.items()):
             ticks.append(_endpoint_tick(name, method, endpoint, everything))
-            failures.extend(_failure_ticks(name, method, endpoint.signatures))
             if not self.work_endpoints or f"{method} {name}" in self.work_endpoints:
                 finished += endpoint.requests - endpoint.failures
                 finished_warmup += endpoint.warmup_requests - endpoint.warmup_failures
         return Tick(
             endpoints=tuple(ticks),
-            failures=tuple(failures),
+            failures=failures,
+            retried=retried,
             waits=len(waits),
             wait_sum_s=math.fsum(waits),
             latency=everything,
@@ -125,24 +152,20 @@ class Recorder:
         )
 
 
-def _count(endpoint: _Endpoint, response_ms: float, length: int, signature: FailureSignature | None, warm: bool) -> None:
-    if signature is not None:
-        if signature in endpoint.signatures or len(endpoint.signatures) < SIGNATURES_A_TICK:
-            endpoint.signatures[signature] += 1
-        else:
-            endpoint.signatures[OTHER] += 1
-    endpoint.all_latency_sum_ms += response_ms
-    if not warm:
+def _count(endpoint: _Endpoint, request: _Request) -> None:
+    failed = request.signature is not None
+    endpoint.all_latency_sum_ms += request.response_ms
+    if not request.warm:
         endpoint.warmup_requests += 1
-        endpoint.warmup_failures += signature is not None
+        endpoint.warmup_failures += failed
         return
     endpoint.requests += 1
-    endpoint.received_bytes += length
-    if signature is None:
-        endpoint.latencies_ms.append(response_ms)
-    else:
+    endpoint.received_bytes += request.length
+    if failed:
         endpoint.failures += 1
-        endpoint.failure_latency_sum_ms += response_ms
+        endpoint.failure_latency_sum_ms += request.response_ms
+    else:
+        endpoint.latencies_ms.append(request.response_ms)
 
 
 def _endpoint_tick(name: str, method: str, endpoint: _Endpoint, everything: LatencyHistogram) -> EndpointTick:
@@ -167,9 +190,3 @@ def _endpoint_tick(name: str, method: str, endpoint: _Endpoint, everything: Late
         warmup_requests=endpoint.warmup_requests,
         warmup_failures=endpoint.warmup_failures,
     )
-
-
-def _failure_ticks(name: str, method: str, signatures: Counter[FailureSignature]) -> list[FailureTick]:
-    return [
-        FailureTick(name=name, method=method, signature=signature, count=count) for signature, count in signatures.most_common()
-    ]

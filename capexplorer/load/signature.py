@@ -11,32 +11,55 @@ from collections import deque
 from collections.abc import Iterator
 
 from ..model.events import FailureSignature
+from .connections import reused
 
 TEXT_LENGTH = 200
+TYPES = 8
+"""Type names kept: real chains have five at most."""
 DEPTH = 16
 """Links followed at most: chains can be cyclic or endless."""
 
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
-_LONG_NUMBER = re.compile(r"\d{4,}")
 _CHECK = re.compile(r"^(?P<check>[\w.-]{1,60}):\s")
+_SAID = re.compile(r"too many open files|no space left on device", re.IGNORECASE)
+"""What a target says of itself inside a reply, kept beside the name of the check that found it."""
+_URL = re.compile(r"(^URL \S+: ?| for url: .*$)|\b\w{2,10}://\S+")
+_POOL = re.compile(r"^\w+Pool\(host=[^)]*\): ")
+_VARYING = re.compile(
+    r"""
+      (?P<kept>\b\d{1,3}(?:\.\d{1,3}){3}\b              # an IPv4 address stays, and what is said to be a status
+              |\b(?:status|code|HTTP(?:/[\d.]+)?)\W{1,3}[1-5]\d\d\b)
+    | 0x[0-9a-f]+                                        # a memory address
+    | \b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b    # a UUID
+    | \b(?=[a-f]*\d)[0-9a-f]{8,}\b                       # hex
+    | \d+(?:\.\d+)?
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
-def reduce(exception: BaseException | str) -> FailureSignature:
-    """The signature of a failed request."""
+def reduce(exception: BaseException | str, response: object = None) -> FailureSignature:
+    """The signature of a failed request. `response`: where user code failed it by a check, it knows what came before that."""
     if not isinstance(exception, BaseException):
-        return FailureSignature(types=("str",), text=fold(str(exception)))
-    chain = list(links(exception))
+        return FailureSignature(types=("str",), text=fold(_checked(exception)))
+    checked = type(exception).__name__ in ("CatchResponseError", "ResponseError")
+    beneath = getattr(response, "error", None) if checked else None
+    chain = list(links(exception, beneath))
+    status = next((status for link in chain if (status := _status(link)) is not None), None)
+    if status is None and checked:
+        status = _status_code(response)
+    errno_link = next((link for link in chain if _errno(link) is not None), None)
     return FailureSignature(
-        types=tuple(dict.fromkeys(type(link).__name__ for link in chain)),
-        errno=next((number for link in chain if (number := _errno(link)) is not None), None),
-        status=next((status for link in chain if (status := _status(link)) is not None), None),
-        text=fold(text_of(exception)),
+        types=tuple(dict.fromkeys(type(link).__name__[:60] for link in chain))[:TYPES],
+        errno=_errno(errno_link) if errno_link is not None else None,
+        status=status,
+        text=fold(text_of(exception if errno_link is None else errno_link), status),
+        reused=reused(chain),
     )
 
 
-def links(exception: BaseException) -> Iterator[BaseException]:
-    """The exception and all it was made of, breadth-first, each once."""
-    waiting: deque[object] = deque([exception])
+def links(*exceptions: object) -> Iterator[BaseException]:
+    """The exceptions and all they were made of, breadth-first, each once."""
+    waiting: deque[object] = deque(exceptions)
     seen: set[int] = set()
     while waiting and len(seen) < DEPTH:
         link = waiting.popleft()
@@ -44,34 +67,75 @@ def links(exception: BaseException) -> Iterator[BaseException]:
             continue
         seen.add(id(link))
         yield link
-        waiting.extend(
-            (link.__cause__, link.__context__, getattr(link, "reason", None), getattr(link, "original", None), *link.args)
-        )
+        context = None if _status(link) else link.__context__  # a reply came: what was being handled meanwhile is another story
+        waiting.extend((link.__cause__, context, getattr(link, "reason", None), getattr(link, "original", None), *link.args))
 
 
 def text_of(exception: BaseException) -> str:
-    """The message. A `catch_response` text `check: what was seen` is grouped by what stands before the colon."""
+    """The message of what is wrapped inside, or of a check its name: what varies from one request to the next is left out."""
+    inner = _unwrapped(exception)
     try:
-        text = str(exception) or repr(exception)
+        text = str(getattr(inner, "strerror", None) or _first(inner) or inner) or repr(inner)
     except Exception:  # user code may raise what cannot tell itself; the request still counts
-        return type(exception).__name__
-    if type(exception).__name__ == "CatchResponseError" and (found := _CHECK.match(text)):
-        return found["check"]
-    return text
+        return type(inner).__name__
+    return _checked(text) if type(inner).__name__ == "CatchResponseError" else text
 
 
-def fold(text: str) -> str:
-    """Bounded, on one line, without addresses and long numbers."""
-    return _LONG_NUMBER.sub("#", _ADDRESS.sub("0x", " ".join(text[: TEXT_LENGTH * 4].split())))[:TEXT_LENGTH]
+def _unwrapped(exception: BaseException) -> BaseException:
+    for _ in range(DEPTH):
+        within = (getattr(exception, "original", None), getattr(exception, "reason", None), *exception.args)
+        found = next((each for each in within if isinstance(each, BaseException)), None)
+        if found is None:
+            break
+        exception = found
+    return exception
+
+
+def _first(exception: BaseException) -> str | None:
+    """Of several arguments the first text (`HTTPParseError('Invalid EOF state', 14)`)."""
+    if len(exception.args) < 2 or isinstance(exception, OSError):
+        return None
+    return next((each for each in exception.args if isinstance(each, str)), None)
+
+
+def _checked(text: str) -> str:
+    """`check: what was seen` is grouped by what stands before the colon."""
+    found = _CHECK.match(text)
+    if found is None:
+        return text
+    said = _SAID.search(text)
+    return f"{found['check']}: {said[0].lower()}" if said else found["check"]
+
+
+def fold(text: str, status: int | None = None) -> str:
+    """Bounded, on one line, without URLs, addresses of memory, ids and numbers; of numbers the status stays."""
+    kept = "" if status is None else str(status)
+
+    def replaced(found: re.Match[str]) -> str:
+        return found[0] if found["kept"] or found[0] == kept else "#"
+
+    line = " ".join(text[: TEXT_LENGTH * 4].split())
+    return _VARYING.sub(replaced, _URL.sub(lambda url: "" if url[1] else "{url}", _POOL.sub("", line)))[:TEXT_LENGTH]
+
+
+_OWN_NUMBERS = ("gaierror", "herror", "SSLError", "SSLCertVerificationError", "SSLEOFError", "SSLZeroReturnError")
+"""Their errno is not the system's: resolvers and TLS libraries count by themselves."""
 
 
 def _errno(link: BaseException) -> int | None:
     number = getattr(link, "errno", None)
-    return number if isinstance(number, int) and not isinstance(number, bool) else None
+    if not isinstance(number, int) or isinstance(number, bool) or type(link).__name__ in _OWN_NUMBERS:
+        return None
+    return number
 
 
 def _status(link: BaseException) -> int | None:
-    for status in (getattr(link, "code", None), getattr(getattr(link, "response", None), "status_code", None)):
-        if isinstance(status, int) and 100 <= status <= 599:
-            return status
-    return None
+    return _in_range(getattr(link, "code", None)) or _status_code(getattr(link, "response", None))
+
+
+def _status_code(response: object) -> int | None:
+    return _in_range(getattr(response, "status_code", None))
+
+
+def _in_range(status: object) -> int | None:
+    return status if isinstance(status, int) and 100 <= status <= 599 else None

@@ -56,6 +56,7 @@ def build(
         settled=settled,
         endpoints=tick.endpoints,
         failures=tick.failures,
+        retried=tick.retried,
         work=work[0],
         warmup_work=work[1],
         waits=tick.waits,

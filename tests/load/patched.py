@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +34,10 @@ class Played:
         return answer["value"]
 
 
-def play(module: str, **arguments: Any) -> Played:
-    """Play all scenes of `tests.MODULE`, in the order written, in one fresh process."""
+def play(module: str, within: Sequence[str] = (), **arguments: Any) -> Played:
+    """Play all scenes of `tests.MODULE`, in the order written, in one fresh process; `within`: the command that starts it."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.load.patched", f"tests.{module}", json.dumps(arguments)],
+        [*within, sys.executable, "-m", "tests.load.patched", f"tests.{module}", json.dumps(arguments)],
         cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     output = done.stdout + done.stderr

@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import struct
+import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
 PATIENCE_S = 30.0
 
+_CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+BROKEN_OFF = {
+    "/half": b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this",
+    "/half-chunk": _CHUNKED + b"64\r\nonly this",
+    "/half-chunks": _CHUNKED + b"5\r\nfirst\r\n",
+    "/half-headers": b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n",
+    "/half-header": b"HTTP/1.1 200 OK\r\nContent-Le",
+    "/garbage": b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
+    "/garbage-gzip": b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\nno gzip!",
+    "/garbage-chunk": _CHUNKED + b"not a length\r\nfirst\r\n0\r\n\r\n",
+}
+"""What is sent before the connection is closed in order."""
+
 
 class Server:
     """Answers on loopback until closed; counts connections and requests."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.tls = tls
         self.connections = 0
         self.requests: Counter[str] = Counter()
         """By path."""
@@ -28,7 +45,8 @@ class Server:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        scheme = "http" if self.tls is None else "https"
+        return f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def close(self) -> None:
         self._ended.set()
@@ -49,15 +67,21 @@ class Server:
             self._open.add(connection)
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
-    def _serve(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
+    def _serve(self, accepted: socket.socket) -> None:
+        with accepted, contextlib.suppress(OSError):
+            connection = accepted if self.tls is None else self.tls.wrap_socket(accepted, server_side=True)
             head = b""
             while chunk := connection.recv(65536):
                 head += chunk
+                if head.startswith(b"\x16\x03"):  # TLS to a plain port: servers answer in plain text that they do not understand
+                    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+                    break
                 if b"\r\n\r\n" in head and not self._answer(connection, head.decode("latin-1")):
                     break
                 head = b""
-        self._open.discard(connection)
+            if connection is not accepted:
+                connection.close()
+        self._open.discard(accepted)
 
     def _answer(self, connection: socket.socket, head: str) -> bool:
         """Whether the connection stays open."""
@@ -69,12 +93,13 @@ class Server:
                 return False
             case "/silence":
                 return False
-            case "/half":
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")
+            case path if path in BROKEN_OFF:
+                connection.sendall(BROKEN_OFF[path])
                 return False
-            case "/garbage":
-                connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
-                return False
+            case "/every-other-reset":
+                if self.requests[target.path] % 2 == 0:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    return False
             case "/hang":
                 self._ended.wait(PATIENCE_S)
                 return False
@@ -100,9 +125,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def server() -> Iterator[Server]:
+def server(tls: ssl.SSLContext | None = None) -> Iterator[Server]:
     """A server for a while."""
-    running = Server()
+    running = Server(tls)
     try:
         yield running
     finally:
@@ -114,3 +139,27 @@ def closed_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
+
+
+@contextlib.contextmanager
+def full_backlog() -> Iterator[str]:
+    """The URL of a listener that accepts nothing and whose queue is full: the kernel drops what comes."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, contextlib.ExitStack() as waiting:
+        for _ in range(4):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def self_signed(folder: Path) -> ssl.SSLContext:
+    """TLS with a certificate that nobody has reason to trust."""
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", "/CN=127.0.0.1", "-keyout", str(key), "-out", str(certificate)],
+        check=True, capture_output=True, timeout=30,
+    )  # fmt: skip
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return context

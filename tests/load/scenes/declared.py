@@ -104,7 +104,8 @@ def expected_statuses(url: str) -> dict[str, Any]:
     for client in ("fast", "requests"):
         for task in tasks:
             ticks = _run(_profile(task=[task], client=client, wait_s=0.05), url, _requests(3), count=1)
-            failures = {each.signature.text for tick in ticks for each in tick.failures}
+            told = [each.signature for tick in ticks for each in tick.failures]
+            failures = {" ".join(filter(None, (each.text, str(each.status or "")))) for each in told}
             found[f"{client} {task['name']}"] = sorted(failures)
     return found
 

@@ -80,10 +80,14 @@ def raw_sockets() -> list[str]:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
             sock.sendto(b"x", (ELSEWHERE, 9))
 
+    def message() -> Any:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.sendmsg([b"x"], (), 0, (ELSEWHERE, 9))
+
     def created() -> Any:
         socket.create_connection((ELSEWHERE, 80), timeout=3)
 
-    return [_raised(each) for each in (plain, v6, connect_ex, datagram, created)]
+    return [_raised(each) for each in (plain, v6, connect_ex, datagram, message, created)]
 
 
 def _raised(act: Callable[[], Any]) -> str:

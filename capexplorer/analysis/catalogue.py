@@ -1,0 +1,100 @@
+"""Every cause, symptom, bottleneck and leak that can be named (CAUSES.md): where it lies and how much it matters.
+
+What each is called and what to do about it, `wording` says; how it is recognised, `causes`, `watch`, `bottleneck` and `leaks`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Where = Literal["generator", "host", "network", "target", "check"]
+"""Ruled out in this order; `check`: what the user's own code found wrong in a reply."""
+
+Severity = Literal["critical", "error", "warning", "info"]
+"""critical, unless the target is named: the run says nothing about the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of the catalogue."""
+
+    id: str
+    where: Where
+    severity: Severity
+    symptom: bool = False
+    """Seen at the client and no cause yet: readings resolve it to another id, or it stays as it is."""
+
+
+_CAUSES = (
+    Entry("ephemeral_port_exhaustion", "generator", "critical", symptom=True),
+    Entry("ephemeral_port_exhaustion_time_wait", "generator", "critical"),
+    Entry("ephemeral_port_exhaustion_established", "generator", "critical"),
+    Entry("fd_exhaustion_generator", "generator", "critical"),
+    Entry("fd_exhaustion_system", "host", "critical"),
+    Entry("host_not_allowed", "generator", "critical"),
+    Entry("dns_failure", "network", "critical"),
+    Entry("host_unreachable", "network", "critical"),
+    Entry("network_unreachable", "network", "critical"),
+    Entry("tls_certificate_error", "network", "critical"),
+    Entry("tls_handshake_failure", "network", "critical"),
+    Entry("conntrack_table_full", "host", "critical"),
+    Entry("tcp_memory_pressure", "host", "warning"),
+    Entry("time_wait_bucket_overflow", "host", "warning"),
+    Entry("generator_cpu_saturated", "generator", "critical"),
+    Entry("generator_retry_amplification", "generator", "warning"),
+    Entry("generator_memory", "generator", "warning"),
+    Entry("user_code_error", "generator", "error"),
+    Entry("failed_check", "check", "error"),
+    Entry("log_write_failed", "host", "critical"),
+    Entry("connection_churn", "generator", "warning"),
+    Entry("target_crashed", "target", "critical"),
+    Entry("target_killed_by_signal", "target", "critical"),
+    Entry("target_oom_killed", "target", "critical"),
+    Entry("target_restarted", "target", "error"),
+    Entry("connection_refused", "target", "critical"),
+    Entry("fd_exhaustion_target", "target", "critical"),
+    Entry("listen_backlog_overflow", "target", "error"),
+    Entry("syn_queue_overflow", "target", "warning"),
+    Entry("connection_reset", "target", "error"),
+    Entry("keepalive_race", "target", "warning"),
+    Entry("incomplete_response", "target", "error"),
+    Entry("malformed_response", "target", "error"),
+    Entry("packet_loss", "network", "warning"),
+    Entry("rate_limited", "target", "warning"),
+    Entry("load_shedding", "target", "warning"),
+    Entry("server_error", "target", "error"),
+    Entry("bad_gateway", "target", "error"),
+    Entry("gateway_timeout", "target", "error"),
+    Entry("client_error", "target", "error"),
+    Entry("unexpected_status", "target", "error"),
+    Entry("task_failed_result", "target", "error"),
+    Entry("task_timeout", "target", "error"),
+    Entry("connect_timeout", "network", "error", symptom=True),
+    Entry("read_timeout", "target", "error", symptom=True),
+    Entry("unknown", "target", "warning", symptom=True),
+)
+
+_BOTTLENECKS = (
+    Entry("think_time_limited", "generator", "info"),
+    Entry("target_cpu_saturated", "target", "warning"),
+    Entry("gil_bound", "target", "warning"),
+    Entry("single_thread_cpu_saturated", "target", "warning"),
+    Entry("host_cpu_saturated", "host", "warning"),
+    Entry("cpu_throttled", "target", "warning"),
+    Entry("cpu_steal", "host", "warning"),
+    Entry("worker_pool_exhausted", "target", "warning"),
+    Entry("lock_or_pool_limit", "target", "warning"),
+    Entry("queue_growth", "target", "warning"),
+    Entry("memory_leak", "target", "warning"),
+    Entry("fd_leak", "target", "warning"),
+    Entry("memory_saturated", "host", "warning"),
+    Entry("swapping", "host", "warning"),
+    Entry("disk_saturated", "host", "warning"),
+    Entry("disk_full", "host", "error"),
+    Entry("network_bandwidth_saturated", "network", "warning"),
+    Entry("not_saturated", "target", "info"),
+)
+
+ENTRIES: dict[str, Entry] = {entry.id: entry for entry in (*_CAUSES, *_BOTTLENECKS)}
+"""By id, in the order of CAUSES.md."""

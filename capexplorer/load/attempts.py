@@ -1,0 +1,95 @@
+"""Attempts that a client repeats by itself, seen beneath its retries and left as they are.
+
+FastHttpUser tries an idempotent request on a closed connection up to 12 times: a server that resets every fourth connection gave
+193 requests and no failure. HttpUser repeats nothing unless a locustfile mounts an adapter that does. Both ask a function of
+theirs whether to go on, once something has failed and never before, so the healthy path pays nothing.
+
+Not seen: what FastHttpUser repeats while it waits for `100 Continue`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import geventhttpclient.client
+import geventhttpclient.useragent
+import urllib3.util.retry
+from gevent import getcurrent
+
+from ..model.events import FailureSignature
+from .signature import links, reduce
+
+KEPT = 100
+"""Of one greenlet between two requests that Locust tells of: user code may use a client that tells nothing."""
+
+Attempt = tuple[BaseException | None, FailureSignature]
+"""What was raised, if anything was, and what it is reduced to."""
+
+
+def install() -> None:
+    """Listen where both clients decide to try again. Once a process."""
+    _observe_resends()
+    _observe_retries()
+    _observe_urllib3()
+
+
+def of_request(exception: object, response: object = None) -> tuple[FailureSignature, ...]:
+    """Attempts of this greenlet's last request that were repeated: not the one by which it failed in the end."""
+    noted: list[Attempt] | None = getcurrent().__dict__.pop("attempts", None)
+    if not noted:
+        return ()
+    final = {id(link) for link in links(exception, getattr(response, "error", None))}
+    return tuple(signature for error, signature in noted if error is None or id(error) not in final)
+
+
+def _note(error: BaseException | None, signature: FailureSignature) -> None:
+    noted: list[Attempt] = getcurrent().__dict__.setdefault("attempts", [])
+    if len(noted) < KEPT:
+        noted.append((error, signature))
+
+
+def _observe_resends() -> None:
+    """geventhttpclient asks this where it has caught what a closed connection raised."""
+    client: Any = geventhttpclient.client
+    may_resend = client._may_retry_after_send_error
+
+    def noting_may_resend(method: str) -> bool:
+        resends: bool = may_resend(method)
+        error = sys.exc_info()[1]
+        if resends and error is not None:
+            _note(error, reduce(error))
+        return resends
+
+    client._may_retry_after_send_error = noting_may_resend
+
+
+def _observe_retries() -> None:
+    """`max_retries` of a FastHttpUser, 0 unless a locustfile says more: this raises what is not to be repeated."""
+    agent: Any = geventhttpclient.useragent.UserAgent
+    handle = agent._handle_error
+
+    def noting_handle(self: Any, error: BaseException, url: Any = None) -> BaseException:
+        repeated: BaseException = handle(self, error, url=url)
+        _note(error, reduce(error))
+        return repeated
+
+    agent._handle_error = noting_handle
+
+
+def _observe_urllib3() -> None:
+    """`Retry` of an adapter that a locustfile mounts: this raises where no retry is left, and is asked about redirects, too."""
+    retry: Any = urllib3.util.retry.Retry
+    increment = retry.increment
+
+    def noting_increment(
+        self: Any, method: Any = None, url: Any = None, response: Any = None, error: Any = None, *rest: Any, **named: Any
+    ) -> Any:
+        left = increment(self, method, url, response, error, *rest, **named)
+        if error is not None:
+            _note(error, reduce(error))
+        elif response is not None and response.status >= 400:
+            _note(None, FailureSignature(types=("Retry",), status=response.status))
+        return left
+
+    retry.increment = noting_increment

@@ -1,0 +1,105 @@
+"""What the two clients know of a connection and do not tell: whether it had carried a request, and that it never came to be.
+
+Seen beneath them by marks that the healthy path hardly pays for; nothing of what they do or raise changes but a type's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import CodeType, TracebackType
+from typing import Any
+
+import urllib3.connection
+import urllib3.connectionpool
+from geventhttpclient.client import HTTPClient
+from geventhttpclient.connectionpool import ConnectionPool
+from geventhttpclient.response import HTTPConnectionClosed
+
+_FAST_CODE: CodeType = HTTPClient.request.__code__
+_GET_SOCKET_CODE: CodeType = ConnectionPool.get_socket.__code__
+"""Where this fails there is no connection yet; `sock` is the one of the attempt before."""
+_REQUESTS_CODE: CodeType = urllib3.connectionpool.HTTPConnectionPool._make_request.__code__
+
+_fresh: set[int] = set()
+"""`id` of FastHttpUser's sockets that no reply came over yet (sockets take no attributes). A socket that is closed leaves its id,
+which the next one there takes over."""
+
+
+CLOSED = (ConnectionResetError, BrokenPipeError, ConnectionAbortedError, HTTPConnectionClosed)
+"""RemoteDisconnected is a ConnectionResetError. Other failures do not depend on what the connection did before."""
+
+
+class ConnectTimedOut(TimeoutError):
+    """FastHttpUser could not connect in time: without its own name it is the same as a reply that came too late."""
+
+
+def install() -> None:
+    """Mark connections of both clients. Once a process."""
+    _mark_sockets()
+    _mark_connections()
+
+
+def _mark_sockets() -> None:
+    kind: Any = ConnectionPool
+    create, connect, give_back = kind._create_socket, kind._connect_socket, kind.return_socket
+
+    def marking_create(pool: Any) -> Any:
+        sock = create(pool)
+        _fresh.add(id(sock))
+        return sock
+
+    def naming_connect(pool: Any, sock: Any, address: Any) -> Any:
+        try:
+            return connect(pool, sock, address)
+        except TimeoutError as error:
+            raise ConnectTimedOut(*error.args) from error
+
+    def marking_give_back(pool: Any, sock: Any) -> None:
+        _fresh.discard(id(sock))
+        give_back(pool, sock)
+
+    kind._create_socket, kind._connect_socket, kind.return_socket = marking_create, naming_connect, marking_give_back
+
+
+def _mark_connections() -> None:
+    kind: Any = urllib3.connection.HTTPConnection
+    connect, respond = kind._new_conn, kind.getresponse
+
+    def marking_connect(connection: Any) -> Any:
+        connection.has_answered = False
+        return connect(connection)
+
+    def marking_respond(connection: Any) -> Any:
+        response = respond(connection)
+        connection.has_answered = True
+        return response
+
+    kind._new_conn, kind.getresponse = marking_connect, marking_respond
+
+
+def reused(chain: Iterable[BaseException]) -> bool | None:
+    """Whether the connection that was closed before any reply had carried a request; None: not closed so, or it cannot be seen.
+
+    Read from the frame of the client's own function that had the connection, so only a failure pays for it.
+    """
+    for link in chain:
+        if not isinstance(link, CLOSED):
+            continue
+        traceback = link.__traceback__
+        while traceback is not None:
+            found = _reused(traceback)
+            if found is not None:
+                return found
+            traceback = traceback.tb_next
+    return None
+
+
+def _reused(traceback: TracebackType) -> bool | None:
+    code, within = traceback.tb_frame.f_code, traceback.tb_next
+    if code is _FAST_CODE and (within is None or within.tb_frame.f_code is not _GET_SOCKET_CODE):
+        sock = traceback.tb_frame.f_locals.get("sock")
+        return None if sock is None else id(sock) not in _fresh
+    if code is _REQUESTS_CODE:
+        answered: bool | None = getattr(traceback.tb_frame.f_locals.get("conn"), "has_answered", None)
+        return answered
+    return None

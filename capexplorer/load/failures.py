@@ -1,0 +1,89 @@
+"""Failures as a stream that stays small however many there are, of however many kinds: bounded in keys and in bytes a second.
+
+Nothing is lost by it: what does not fit into a second is told, with its count, in one of the next, kinds never told before first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import msgspec
+
+from ..model.events import FailureSignature, FailureTick
+
+BYTES_A_TICK = 1_500
+"""Of the log, which failures may grow by 2 KB a second: the rest is for marks."""
+TEXTS = 50
+"""Told apart of one kind (types, errno, status); later ones lose their text."""
+KINDS = 100
+"""Told apart in a session; what comes after them is OTHER."""
+KEYS = 1_000
+"""Of endpoint and kind, in a session; what comes after them is told of `{other}`, without texts."""
+
+OTHER = FailureSignature(types=("Other",), text="further kinds of failure")
+
+
+class Key(NamedTuple):
+    """What one count is of."""
+
+    retried: bool
+    name: str
+    method: str
+    signature: FailureSignature
+
+
+class FailureStream:
+    """Failures and repeated attempts of a session. Used by the recorder's thread alone."""
+
+    def __init__(self) -> None:
+        self.most_bytes: float = BYTES_A_TICK
+        self._texts: Counter[FailureSignature] = Counter()
+        """By kind: a signature without its text."""
+        self._signatures: set[FailureSignature] = set()
+        self._keys: set[Key] = set()
+        self._told: set[Key] = set()
+        self._waiting: Counter[Key] = Counter()
+        """In the order in which they came or came back: a dict's own."""
+
+    def add(self, name: str, method: str, signature: FailureSignature, *, retried: bool = False) -> None:
+        """Count one."""
+        self._waiting[self._admitted(Key(retried, name, method, self._signature(signature)))] += 1
+
+    def drain(self) -> tuple[tuple[FailureTick, ...], tuple[FailureTick, ...]]:
+        """(failures, retried) to be told now; at least one, if there is any."""
+        told: dict[bool, list[FailureTick]] = {False: [], True: []}
+        most_bytes = self.most_bytes
+        for key in sorted(self._waiting, key=self._told.__contains__):
+            tick = FailureTick(name=key.name, method=key.method, signature=key.signature, count=self._waiting[key])
+            most_bytes -= len(msgspec.json.encode(tick))
+            if most_bytes < 0 and any(told.values()):
+                break
+            del self._waiting[key]
+            self._told.add(key)
+            told[key.retried].append(tick)
+        failures, retried = (sorted(ticks, key=_order) for ticks in told.values())
+        return tuple(failures), tuple(retried)
+
+    def _signature(self, signature: FailureSignature) -> FailureSignature:
+        if signature in self._signatures:
+            return signature
+        kind = msgspec.structs.replace(signature, text="")
+        if kind not in self._texts and len(self._texts) >= KINDS:
+            return OTHER
+        if self._texts[kind] >= TEXTS:
+            return kind
+        self._texts[kind] += 1
+        self._signatures.add(signature)
+        return signature
+
+    def _admitted(self, key: Key) -> Key:
+        if key not in self._keys:
+            if len(self._keys) >= KEYS:
+                return Key(key.retried, "{other}", "", msgspec.structs.replace(key.signature, text=""))
+            self._keys.add(key)
+        return key
+
+
+def _order(tick: FailureTick) -> tuple[str, str, int]:
+    return tick.name, tick.method, -tick.count

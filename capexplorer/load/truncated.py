@@ -1,0 +1,22 @@
+"""A reply that ends within its headers is a failure: the standard library takes the end of the stream for the end of the headers.
+
+So HttpUser counts such a reply as a success (and one whose Content-Length was lost with the headers even as a whole one).
+"""
+
+from __future__ import annotations
+
+import http.client
+from typing import Any
+
+
+def install() -> None:
+    """Watch the reading of headers. Once a process, and only in the one that makes load."""
+    read_headers = http.client._read_headers  # type: ignore[attr-defined]
+
+    def read_whole_headers(stream: Any, *args: Any) -> list[bytes]:
+        lines: list[bytes] = read_headers(stream, *args)
+        if not lines[-1]:  # an empty line is b"\r\n"; b"" is the end of the stream
+            raise http.client.IncompleteRead(b"".join(lines))
+        return lines
+
+    http.client._read_headers = read_whole_headers  # type: ignore[attr-defined]

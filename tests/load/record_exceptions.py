@@ -1,0 +1,42 @@
+"""Records what both clients raise on this Linux as tests/data/exceptions/linux.json: `python -m tests.load.record_exceptions`.
+
+Real servers that misbehave, and a network namespace where ports, descriptors and routes run out. The file holds data for a table
+test, so that a new version of a client, or of the classification, is seen to agree with what was raised then.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from .conditions import IDS, STARVED_IDS, play_reported, play_starved, rows
+from .patched import Played
+
+FILE = Path(__file__).parents[1] / "data/exceptions/linux.json"
+LIBRARIES = ("locust", "requests", "urllib3", "geventhttpclient", "gevent")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        cases = _cases(play_reported(Path(folder)), IDS) + _cases(play_starved(), dict(STARVED_IDS))
+    source = f"recorded with Python {sys.version.split()[0]}, " + ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    lines = ",\n".join("  " + json.dumps(case, ensure_ascii=False) for case in cases)
+    FILE.write_text(f'{{"system": "Linux",\n "source": {json.dumps(source)},\n "cases": [\n{lines}\n]}}\n')
+    print(f"{len(cases)} exceptions")
+
+
+def _cases(seen: Played, ids: dict[str, str | None]) -> list[dict[str, object]]:
+    return [
+        {"client": client, "condition": condition, "id": ids[condition]}
+        | {name: told["signature"][name] for name in ("status", "reused") if name in told["signature"]}
+        | {"chain": [{key: value for key, value in link.items() if value is not None} for link in told["chain"]]}
+        for client, condition, told in rows(seen)
+        if told is not None
+    ]
+
+
+if __name__ == "__main__":
+    main()

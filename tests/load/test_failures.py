@@ -1,0 +1,87 @@
+"""Failures as a stream: few keys, few bytes a second, and none is lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from capexplorer.load.failures import BYTES_A_TICK, KEYS, KINDS, TEXTS, FailureStream
+from capexplorer.model.events import FailureSignature, FailureTick
+
+
+def refused(text: str = "Connection refused") -> FailureSignature:
+    return FailureSignature(types=("ConnectionRefusedError",), errno=111, text=text)
+
+
+def told_of(stream: FailureStream) -> list[FailureTick]:
+    failures, retried = stream.drain()
+    return [*failures, *retried]
+
+
+def size(ticks: list[FailureTick]) -> int:
+    return sum(len(msgspec.json.encode(tick)) for tick in ticks)
+
+
+def test_a_hundred_thousand_failures_a_minute_of_many_kinds_add_less_than_2_kb_a_second() -> None:
+    stream, told = FailureStream(), []
+    for _ in range(60):
+        for n in range(1667):
+            stream.add(f"/endpoint/{n % 12}", "GET", refused(f"kind {n % 40}"), retried=n % 5 == 0)
+        ticks = told_of(stream)
+        assert size(ticks) <= BYTES_A_TICK < 2_000
+        assert ticks
+        told += ticks
+    stream.most_bytes = float("inf")
+    told += told_of(stream)
+    assert sum(tick.count for tick in told) == 60 * 1667
+
+
+def test_what_did_not_fit_is_told_later_with_its_count_and_kinds_never_told_first() -> None:
+    stream = FailureStream()
+    for n in range(40):
+        stream.add("/a", "GET", refused(f"kind {n}"))
+    first = told_of(stream)
+    stream.add("/b", "GET", refused("new"))
+    for n in range(40):
+        stream.add("/a", "GET", refused(f"kind {n}"))
+    counted = Counter({tick.signature.text: tick.count for tick in first})
+    second = told_of(stream)
+    assert {tick.signature.text for tick in first}.isdisjoint(tick.signature.text for tick in second)
+    for ticks in (second, *(told_of(stream) for _ in range(20))):
+        counted.update({tick.signature.text: tick.count for tick in ticks})
+    assert counted == {**{f"kind {n}": 2 for n in range(40)}, "new": 1}
+
+
+def test_texts_that_never_repeat_do_not_grow_the_keys() -> None:
+    stream, keys, counted = FailureStream(), set(), 0
+    stream.most_bytes = float("inf")
+    for n in range(5_000):
+        stream.add("/a", "GET", refused(f"text {n}"))
+    for tick in told_of(stream):
+        keys.add(tick.signature)
+        counted += tick.count
+    assert counted == 5_000
+    assert len(keys) == TEXTS + 1
+    assert FailureSignature(types=("ConnectionRefusedError",), errno=111) in keys
+
+
+def test_kinds_and_endpoints_that_never_repeat_do_not_grow_the_keys() -> None:
+    stream, keys = FailureStream(), set()
+    stream.most_bytes = float("inf")
+    for n in range(20_000):
+        stream.add(f"/{n % 500}", "GET", FailureSignature(types=(f"Error{n}",)))
+        if n % 1000 == 999:
+            keys |= {(tick.name, tick.method, tick.signature) for tick in told_of(stream)}
+    assert len(keys) <= KEYS + KINDS + 1
+
+
+def test_failures_and_repeated_attempts_are_told_apart_and_in_order() -> None:
+    stream = FailureStream()
+    for name in ("/b", "/a", "/b"):
+        stream.add(name, "GET", refused())
+    stream.add("/a", "GET", refused(), retried=True)
+    failures, retried = stream.drain()
+    assert [(tick.name, tick.count) for tick in failures] == [("/a", 1), ("/b", 2)]
+    assert [(tick.name, tick.count) for tick in retried] == [("/a", 1)]
+    assert stream.drain() == ((), ())
