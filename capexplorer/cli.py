@@ -24,6 +24,7 @@ COMMANDS = {
     "export": "Write a saved session in another format.",
     "import": "Make a session of Locust's histories, or of a table of levels.",
     "compare": "Two or more sessions beside each other.",
+    "doctor": "What on this machine will bound an exploration, and how to lift it.",
 }
 """Name to one line of help, so that `--help` imports none of them."""
 

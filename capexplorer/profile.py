@@ -12,6 +12,7 @@ import msgspec
 from . import toml
 from .addresses import is_http_url
 from .errors import InputError
+from .model.limits import Limits, mistakes
 
 Param = str | int | float | bool
 
@@ -60,6 +61,8 @@ class Users(Table, frozen=True, kw_only=True):
     client: Literal["fast", "requests"] = "fast"
     """FastHttpUser or HttpUser."""
     keep_alive: bool = True
+    """False: a connection for each request, which the client closes as soon as it has the response (so that TIME_WAIT, and the
+    port, are the client's). A task whose headers hold `Connection = "close"` asks the server to close first instead."""
     timeout_s: float = 30.0
     task: tuple[Task, ...] = ()
     locustfile: str | None = None
@@ -127,6 +130,7 @@ class Profile(Table, frozen=True, kw_only=True):
     users: Users
     work: Work = Work()
     guards: Guards = Guards()
+    limits: Limits = Limits()
     plans: dict[str, str] = {}
     slo: Objectives = Objectives()
     stop: StopRules = StopRules()
@@ -176,6 +180,8 @@ def check(profile: Profile, where: str) -> None:
     for key, limit in msgspec.structs.asdict(profile.stop).items():
         if isinstance(limit, float) and limit < 0:
             raise refuse(f"stop.{key}", f"expected 0 or more, got {limit:g}")
+    for key, expected in mistakes(profile.limits):
+        raise refuse(f"limits.{key}", expected)
     if profile.work.endpoints and profile.work.metric:
         raise refuse("work", "expected either `endpoints` or `metric`")
     known = {f"{task.method.upper()} {task.name}" for task in users.task}

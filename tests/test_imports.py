@@ -39,7 +39,7 @@ def sessions(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "args",
     [["--help"], ["run", "--help"], ["export", "last", "--sessions-dir", "HERE"], ["sessions", "--sessions-dir", "HERE"],
-     ["sessions", "--json", "--sessions-dir", "HERE"], ["profiles"], ["targets"],
+     ["sessions", "--json", "--sessions-dir", "HERE"], ["profiles"], ["targets"], ["doctor"],
      ["compare", "sample", "sample-4-threads", "--format", "md"], ["export", "sample", "--format", "md"], ["import", "--help"]],
     ids=lambda args: "_".join(args),
 )  # fmt: skip

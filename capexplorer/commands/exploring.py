@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .. import namespace
 from ..errors import InputError
 from ..run.options import RunOptions
 from .signals import signals_to
@@ -27,20 +28,22 @@ def explore(options: RunOptions, *, headless: bool) -> int:
         raise InputError("--headless: needs --plan or --autopilot (or a locustfile with a shape)")
     if not headless and not (os.isatty(0) and os.isatty(2)):
         raise InputError("the live screen needs a terminal on stdin and stderr; without one use `run --headless --plan ...`")
+    namespace.enter(options.profile.limits.network)  # before anything heavy is imported: it would have threads
     return _headless(options) if headless else _on_screen(options)
 
 
 def _headless(options: RunOptions) -> int:
     with live_run(options) as (run, capture):
-        from .headless import watch
+        from .headless import conclude, watch
 
         driven = options.steps or options.autopilot
         if not driven and run.recording.workload.shape is None:
             raise InputError(f"--headless: needs --plan or --autopilot: {options.locustfile} has no shape that would end the run")
         run.recording.on_path = lambda path: click.echo(path, file=capture.stdout)
         with signals_to(run.outcome.interrupt):
-            watch(run, run.outcome, capture.stderr)
+            timeline = watch(run, run.outcome, capture.stderr)
             run.close()
+            conclude(run, timeline, capture.stderr)
     return _told(run)
 
 
@@ -77,7 +80,7 @@ def live_run(options: RunOptions) -> Iterator[tuple[LiveRun, Capture]]:
     try:
         from ..load import native
 
-        native.patch()
+        native.patch(options.profile.limits.generator)
         from ..load.guard import HostGuard
         from ..load.host import LoadHost
         from ..run.capture import Capture, LogHandler

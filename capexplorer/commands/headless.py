@@ -42,6 +42,16 @@ def watch(run: EventSource, outcome: Ending, stderr: IO[str] | None) -> Timeline
     return timeline
 
 
+def conclude(run: EventSource, timeline: Timeline, stderr: IO[str] | None) -> None:
+    """The verdict, once all is recorded: the last marks are made when a run is closed."""
+    console, events = Console(file=stderr, highlight=False, soft_wrap=True), run.take()
+    for event in events:
+        timeline.apply(event)
+    _tell(events, console)
+    if timeline.levels:
+        console.print(Text(printable(f"verdict: {wording.verdict(timeline)}")))
+
+
 def _wait(woken: SimpleQueue[None]) -> None:
     try:
         woken.get(timeout=0.25)

@@ -12,9 +12,8 @@ from tempfile import TemporaryDirectory
 
 from .. import __version__
 from ..analysis import wording
-from ..analysis.reanalysis import Reanalysis, reanalyse, reanalysed_events
+from ..analysis.reanalysis import Reanalysis, reanalyse_events, reanalysed_events
 from ..model.events import Event, Log, Reanalysed
-from ..model.timeline import Timeline
 from ..session.reader import open_session
 from ..session.writer import SessionWriter
 from .telling import tell
@@ -23,7 +22,7 @@ from .telling import tell
 def found_again(path: Path) -> Reanalysis:
     """What today's detectors find in the session at `path`; told on stderr, a line a change. Raises SessionError."""
     with open_session(path) as log:
-        analysis = reanalyse(Timeline(log))
+        analysis = reanalyse_events(log)
     for line in _lines(analysis.told(__version__)):
         tell(line)
     return analysis

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
+
 from .. import paths, profile
 from ..addresses import is_http_url, is_loopback
 from ..errors import InputError
-from ..load.plan import Step, parse
-from ..profile import Profile, Task, Users
+from ..load.plan import Step, is_text, parse
+from ..profile import Profile, Task, Users, Wait
 from ..run.options import RunOptions
+from ..target import scratch
 from ..target.spec import TargetSpec, load_spec
+from . import adhoc
+from .limiting import OPTION, check_here, limits_of
 
 DEFAULT_PROFILE = "mixed"
 
@@ -29,18 +35,24 @@ class Asked:
     users: int | None = None
     spawn_rate: float | None = None
     settings: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
     label: str | None = None
     sessions_dir: Path | None = None
     allow_hosts: tuple[str, ...] = ()
     plan: str | None = None
     autopilot: bool = False
+    target_cmd: str | None = None
+    ready: str | None = None
+    pid: int | None = None
+    port_of: int | None = None
 
 
 def resolve(asked: Asked) -> RunOptions:
     """Raises InputError: one line with the file or option, the key, and what was expected."""
     name, found, where = _profile(asked)
-    spec = load_spec(paths.target(found.target, f"{where}: target")) if found.target and asked.host is None else None
-    url = asked.host or found.url
+    sessions_dir = asked.sessions_dir or paths.sessions()
+    spec, port = _spec(asked, found, where, sessions_dir)
+    url = None if spec is not None else asked.host or found.url
     given = _settings(asked.settings)
     if given and spec is None:
         raise InputError("--set: there is no target to set parameters of: the service is not started by capexplorer")
@@ -52,6 +64,8 @@ def resolve(asked: Asked) -> RunOptions:
         raise InputError(f"--spawn-rate: expected a finite number, got {asked.spawn_rate:g}")
     if asked.autopilot and asked.plan is not None:
         raise InputError("--autopilot: not beside --plan: either steps the users")
+    limits = limits_of(asked.limits, found.limits)
+    check_here(limits, OPTION if asked.limits else where, starts_target=spec is not None, port=port, allow_hosts=allow_hosts)
     users = _first_users(asked, found)
     if users > found.guards.max_users:
         raise InputError(f"--users: expected at most guards.max_users ({found.guards.max_users}), got {users}")
@@ -60,15 +74,17 @@ def resolve(asked: Asked) -> RunOptions:
         params = spec.resolve({**spec.resolve(found.params, f"{where}: params"), **given})
     return RunOptions(
         name=name,
-        profile=found,
+        profile=msgspec.structs.replace(found, limits=limits),
         spec=spec,
         params=params,
         url=url,
+        port=port,
+        watched_pid=adhoc.watched_pid(asked.pid, asked.port_of),
         locustfile=locustfile,
         start_users=users,
         spawn_rate=asked.spawn_rate or found.users.spawn_rate,
         label=asked.label or _commit(spec),
-        sessions_dir=asked.sessions_dir or paths.sessions(),
+        sessions_dir=sessions_dir,
         steps=_steps(asked.plan, found, where),
         allow_hosts=allow_hosts,
         autopilot=asked.autopilot,
@@ -76,8 +92,32 @@ def resolve(asked: Asked) -> RunOptions:
     )
 
 
+def _spec(asked: Asked, found: Profile, where: str, sessions_dir: Path) -> tuple[TargetSpec | None, int | None]:
+    """(what is to be started, and where it listens if it is not told)."""
+    if asked.host is not None:
+        if asked.target_cmd is not None:
+            raise InputError("--target-cmd: not beside --host, which names a service that runs already")
+        return None, None
+    port = None
+    if asked.target_cmd is not None:
+        spec, port = adhoc.target_of(asked.target_cmd, asked.ready)
+    elif asked.ready is not None:
+        raise InputError("--ready: needs --target-cmd, whose readiness it tells")
+    elif found.target is not None:
+        spec = load_spec(paths.target(found.target, f"{where}: target"))
+    else:
+        return None, None
+    if asked.pid is not None or asked.port_of is not None:
+        raise InputError("--pid and --port-of: need --host: a target that is started here is watched anyway")
+    return msgspec.structs.replace(spec, scratch=scratch.folder_in(sessions_dir)), port
+
+
 def _profile(asked: Asked) -> tuple[str, Profile, str]:
-    """(name, profile, file). A locustfile without a profile is a profile of its own."""
+    """(name, profile, file). A locustfile without a profile is a profile of its own, and so is a command without either."""
+    if asked.profile is None and asked.locustfile is None and asked.target_cmd is not None:
+        spec, _ = adhoc.target_of(asked.target_cmd, asked.ready)
+        found = Profile(title=asked.target_cmd, users=Users(task=(Task(name=spec.ready.path),), wait_s=Wait(between=(0.1, 0.5))))
+        return re.sub(r"\W+", "-", spec.name).strip("-") or "command", found, "--target-cmd"
     if asked.profile is None and asked.locustfile is not None:
         placeholder = Users(task=(Task(name="/"),))
         title = f"locustfile {asked.locustfile.name}"
@@ -117,7 +157,7 @@ def _steps(plan: str | None, found: Profile, where: str) -> tuple[Step, ...]:
     most = found.guards.max_users
     if plan in found.plans:
         return parse(found.plans[plan], f"{where}: plans.{plan}", most)
-    if ":" not in plan:
+    if not is_text(plan):
         known = ", ".join(found.plans) or "none"
         raise InputError(f"--plan: no plan `{plan}` in the profile (it has: {known}), and not USERS:DURATION[,...]")
     return parse(plan, "--plan", most)

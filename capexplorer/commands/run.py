@@ -14,11 +14,18 @@ from ..commands.resolving import Asked, resolve
 @click.argument("profile", required=False)
 @click.option("-f", "--locustfile", type=click.Path(path_type=Path), help="Any Locust file, unchanged.")
 @click.option("--host", metavar="URL", help="A service that runs already; nothing is started.")
+@click.option("--pid", type=click.IntRange(min=1), help="Beside --host: the process to watch.")
+@click.option("--port-of", type=click.IntRange(1, 65535), metavar="PORT", help="Beside --host: watch who listens on this port.")
+@click.option("--target-cmd", metavar="COMMAND", help='Any command as the target: "./server --port {port}".')
+@click.option("--ready", metavar="URL", help="Of --target-cmd: answers with 2xx or 3xx when it is ready; /PATH or a URL.")
 @click.option("--users", type=click.IntRange(min=0), help="Users at the start.")
 @click.option(
     "--spawn-rate", type=click.FloatRange(min=0, min_open=True), help="Users a second; without it the difference in 1 s."
 )
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the target (see `targets`).")
+@click.option(
+    "--limit", "limits", multiple=True, metavar="KEY=VALUE", help="In place of the profile's [limits]: target.open_files=64."
+)
 @click.option("--label", help="Told in the session; without it the git commit of the target's folder.")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), help="Where the session is saved.")
 @click.option("--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="A host beside loopback that load may go to.")
@@ -33,9 +40,14 @@ def command(
     profile: str | None,
     locustfile: Path | None,
     host: str | None,
+    pid: int | None,
+    port_of: int | None,
+    target_cmd: str | None,
+    ready: str | None,
     users: int | None,
     spawn_rate: float | None,
     settings: tuple[str, ...],
+    limits: tuple[str, ...],
     label: str | None,
     sessions_dir: Path | None,
     allow_hosts: tuple[str, ...],
@@ -51,9 +63,14 @@ def command(
         profile=profile,
         locustfile=locustfile,
         host=host,
+        pid=pid,
+        port_of=port_of,
+        target_cmd=target_cmd,
+        ready=ready,
         users=users,
         spawn_rate=spawn_rate,
         settings=settings,
+        limits=limits,
         label=label,
         sessions_dir=sessions_dir,
         allow_hosts=allow_hosts,

@@ -80,6 +80,8 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     """Added to the app's; the same placeholders."""
     ready: Ready = Ready()
+    needs: tuple[str, ...] = ()
+    """Programs beside Python that must be on PATH: what `doctor` looks for."""
     params: dict[str, ParamSpec] = {}
     metrics: Metrics | None = None
 
@@ -91,6 +93,9 @@ class TargetSpec(_File, frozen=True, kw_only=True):
     scratch: Path = Path(tempfile.gettempdir()) / "capexplorer"
     """Where the program may write: the session's own folder, kept when the target restarts and removed when the session ends."""
 
+    called: str | None = None
+    """Its name, where there is no folder of its own."""
+
     @property
     def uses_scratch(self) -> bool:
         """Whether it asks for such a folder."""
@@ -98,8 +103,8 @@ class TargetSpec(_File, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The folder's name."""
-        return self.folder.name
+        """The folder's name, unless it is called otherwise."""
+        return self.called or self.folder.name
 
     @property
     def path(self) -> Path:
@@ -142,13 +147,13 @@ def load_spec(folder: Path) -> TargetSpec:
     """Read a target's folder. Raises InputError that names the file, the key and what was expected."""
     path = folder / "target.toml"
     file = load(path, _File)
-    for key, wrong in _mistakes(file):
+    for key, wrong in mistakes(file):
         raise InputError(f"{path}: {key}: {wrong}")
     fields = {name: getattr(file, name) for name in file.__struct_fields__}
     return TargetSpec(folder=folder.resolve(), **fields)
 
 
-def _mistakes(file: _File) -> list[tuple[str, str]]:
+def mistakes(file: _File) -> list[tuple[str, str]]:
     """(key, what is wrong) of what types alone do not tell, in the file's order."""
     paths = [("ready.path", file.ready.path)] + ([("metrics.path", file.metrics.path)] if file.metrics else [])
     return [

@@ -23,6 +23,7 @@ from typing import Any
 import msgspec
 
 from ..errors import TargetError
+from ..model.limits import AS_IT_IS, ProcessLimits
 from ..model.stream import Param
 from .reports import Exited, Output, Report, Started
 from .spec import TargetSpec
@@ -105,10 +106,18 @@ class Supervisor:
         """How a run ended; None while it lives."""
         return self._exits.get(run)
 
-    def start(self, spec: TargetSpec, params: Mapping[str, Param], port: int, *, grace_s: float = GRACE_S) -> int:
-        """Start a target; one that runs is stopped first (so this is how to restart). Returns the run that reports name.
+    def start(
+        self,
+        spec: TargetSpec,
+        params: Mapping[str, Param],
+        port: int,
+        limits: ProcessLimits = AS_IT_IS,
+        *,
+        grace_s: float = GRACE_S,
+    ) -> int:
+        """Start a target under its limits; one that runs is stopped first (so this is how to restart).
 
-        Returns at once. Raises TargetError when the supervisor process is gone.
+        Returns at once the run that reports name. Raises TargetError when the supervisor process is gone.
         """
         self._run += 1
         command = {
@@ -117,6 +126,7 @@ class Supervisor:
             "argv": spec.command_line(params, port),
             "env": {"PYTHONUNBUFFERED": "1", **spec.environment_for(params, port)},
             "cwd": str(spec.folder),
+            "limits": {name: value for name, value in msgspec.structs.asdict(limits).items() if value is not None},
             "grace_s": grace_s,
         }
         if not self._tell(command):

@@ -5,7 +5,7 @@ stays small: the standard library only, no threads, nothing of ours but two modu
 session, so that the terminal's signals never reach it.
 
 JSON lines. Commands on descriptor 0:
-    {"do": "start", "run", "argv", "env" (added to ours), "cwd", "grace_s"}   ends what ran before it, first
+    {"do": "start", "run", "argv", "env" (added to ours), "cwd", "limits", "grace_s"}   ends what ran before it, first
     {"do": "stop", "grace_s"}                                                 SIGTERM to the group, SIGKILL after the grace
     end of file                                                               stop, then exit
 Reports on descriptor 1:
@@ -26,8 +26,9 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
+from capexplorer.target import child
 from capexplorer.target.output_lines import OutputLines
-from capexplorer.target.process_tree import adopt_orphans, any_left, die_with_parent, signal_all, signal_group
+from capexplorer.target.process_tree import adopt_orphans, any_left, signal_all, signal_group
 
 GRACE_WITHOUT_APP_S = 2.0
 """What a target gets to end in order when the app is gone."""
@@ -149,9 +150,9 @@ class _Supervision:
     def _start(self, command: dict[str, Any]) -> None:
         number = command["run"]
         try:
-            run = _Run(number, command["argv"], command["env"], command["cwd"])
+            run = _Run(number, command["argv"], command["env"], command["cwd"], command["limits"])
         except (OSError, subprocess.SubprocessError) as error:
-            reason = f"cannot run {command['argv'][0]}: {getattr(error, 'strerror', None) or error}"
+            reason = f"cannot run {command['argv'][0]}: {_why(error, command['limits'])}"
             self._reports.send({"type": "exited", "run": number, "reason": reason})
             return
         self._run = run
@@ -181,7 +182,7 @@ class _Supervision:
 class _Run:
     """One target, from its start to the end of its last descendant."""
 
-    def __init__(self, number: int, argv: list[str], env: dict[str, str], cwd: str) -> None:
+    def __init__(self, number: int, argv: list[str], env: dict[str, str], cwd: str, limits: dict[str, Any]) -> None:
         self.number = number
         self.lines = OutputLines()
         self.stopped = False
@@ -194,7 +195,7 @@ class _Run:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=die_with_parent(),  # safe: this process has one thread
+            preexec_fn=child.prepare(limits),  # safe: this process has one thread
         )
         assert self._process.stdout is not None
         self.pid = self._process.pid
@@ -253,6 +254,13 @@ class _Run:
         if code is not None and code < 0:
             return {"signal": signal.Signals(-code).name}
         return {"code": code}
+
+
+def _why(error: OSError | subprocess.SubprocessError, limits: dict[str, Any]) -> str:
+    """A SubprocessError says only that `preexec_fn` failed: the kernel refused a limit."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return f"the kernel refuses its limits ({child.told(limits)})"
 
 
 class _Reports:

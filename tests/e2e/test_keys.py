@@ -197,7 +197,7 @@ def test_a_tour(tmp_path: Path) -> None:
         screen.press("Enter")
         screen.shows("epoch 1", "level 2, settled 1 s")
         screen.resize(80, 24)
-        screen.shows("1 throughput", "epoch 1", "q quit")
+        screen.shows("1 rates", "epoch 1", "q quit")
         screen.press("C-c")
         screen.shows("Quit?")
         screen.press("y")

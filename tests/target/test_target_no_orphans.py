@@ -190,6 +190,6 @@ def test_the_supervisor_process_imports_the_standard_library_only() -> None:
     printed = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True).stdout
     rooms = [
         "capexplorer",
-        *(f"capexplorer.target{end}" for end in ("", ".output_lines", ".process_tree", ".supervisor_process")),
+        *(f"capexplorer.target{end}" for end in ("", ".child", ".output_lines", ".process_tree", ".supervisor_process")),
     ]
     assert printed.strip() == f"{rooms} [] 1"

@@ -1,0 +1,76 @@
+"""Open files: a connection is one, on either side, and when they run out that side fails, not the service."""
+
+from __future__ import annotations
+
+from ...model.machine import Machine
+from .check import Asks, Check, limit_option, unavailable
+
+_OWN = 50
+"""Of the app itself without load: log, pipes, hubs, kept files of /proc (measured: 48)."""
+
+_THREADS_KEPT, _SHARE_FOR_THREADS = 512, 8
+"""The probes keep a file for each thread of the target: at most 512, and an eighth of the limit."""
+
+_TARGETS_OWN = 20
+"""Of a service without load: streams, listeners, log, poller (measured: 7 for `mixed`); a guess for others."""
+
+_ENOUGH = 65_536
+
+
+def fds_of_generator(machine: Machine, asks: Asks) -> Check:
+    """The app raises its soft limit to the hard one, unless the profile limits it."""
+    limited = asks.limits.generator.open_files
+    limit = machine.fds_hard_limit if limited is None else limited
+    readings = {"fds_soft_limit": machine.host.fds_limit, "fds_hard_limit": machine.fds_hard_limit, "limit_of_profile": limited}
+    if limit is None:
+        return unavailable("fds_generator", "open files, generator", readings)
+    enough = max(_ENOUGH, 2 * limit)
+    most = limit - _OWN - min(_THREADS_KEPT, limit // _SHARE_FOR_THREADS)
+    return Check(
+        id="fds_generator",
+        title="open files, generator",
+        state="bounds" if asks.users > most else "ok",
+        readings=readings | {"connections_at_most": most},
+        here=f"{limit:,} by [limits]" if limited is not None else f"{limit:,} (the hard limit: the app raises its own)",
+        bounds_at=f"{most:,} users with a connection each",
+        lift=limit_option("generator.open_files", enough)
+        if limited is not None
+        else f"as root, before the start: ulimit -n {enough}",
+    )
+
+
+def fds_of_target(machine: Machine, asks: Asks) -> Check:
+    """A target that we start has the soft limit of the shell, or the profile's; of another nothing is known here."""
+    limited = asks.limits.target.open_files
+    limit = (machine.host.fds_limit if limited is None else limited) if asks.starts_target else None
+    readings = {"fds_soft_limit": machine.host.fds_limit, "limit_of_profile": limited}
+    if limit is None:
+        return unavailable("fds_target", "open files, target", readings)
+    most, hard = max(limit - _TARGETS_OWN, 0), machine.fds_hard_limit
+    return Check(
+        id="fds_target",
+        title="open files, target",
+        state="bounds" if asks.users > most else "ok",
+        readings=readings | {"connections_at_most": most},
+        here=f"{limit:,} by [limits]" if limited is not None else f"{limit:,} (the soft limit here)",
+        bounds_at=f"about {most:,} connections to one process",
+        lift=limit_option("target.open_files", hard if hard and hard > limit else max(_ENOUGH, 2 * limit)),
+    )
+
+
+def fds_of_system(machine: Machine, asks: Asks) -> Check:
+    """All processes together; on one machine a connection takes two."""
+    most, used = machine.host.fds_limit_of_system, machine.fds_of_system
+    readings = {"fds_of_system": used, "fds_limit_of_system": most}
+    if most is None or used is None:
+        return unavailable("fds_system", "open files, whole system", readings)
+    left = max(most - used, 0)
+    return Check(
+        id="fds_system",
+        title="open files, whole system",
+        state="bounds" if 2 * asks.users > left else "ok",
+        readings=readings,
+        here=f"{used:,} of {most:,}",
+        bounds_at=f"{left // 2:,} connections on loopback",
+        lift=f"sysctl -w fs.file-max={2 * most}",
+    )

@@ -1,0 +1,77 @@
+"""Cores and memory, and what a cgroup leaves of them."""
+
+from __future__ import annotations
+
+from ...model.machine import Machine
+from .check import Asks, Check, unavailable
+
+_GENERATOR_CORES = 1
+"""Load is made by one thread; the screen and the probes take a few percent of another core."""
+
+_LEAST_MEMORY_BYTES = 512 << 20
+"""The app takes some 150 MB with 100 users (measured), the target its own."""
+
+
+def cores(machine: Machine, asks: Asks) -> Check:
+    """Generator and target share them unless each is held to its own."""
+    usable = machine.cpus_usable or machine.host.cpus
+    if usable is None:
+        return unavailable("cores", "cores", {"cpus_usable": None, "cpus": None})
+    own, its = asks.limits.generator.cpus, asks.limits.target.cpus
+    apart = own is not None and its is not None and not set(own) & set(its)
+    shared = asks.starts_target and not apart
+    of_target = len(its) if its is not None else usable - _GENERATOR_CORES if shared else usable
+    return Check(
+        id="cores",
+        title="cores",
+        state="bounds" if shared and usable <= 2 * _GENERATOR_CORES else "ok",
+        readings={"cpus_usable": usable, "cpus": machine.host.cpus, "shared": shared},
+        here=f"{usable} of {machine.host.cpus}"
+        + (", shared by generator and target" if shared else ", each side its own" * apart),
+        bounds_at=f"one core of generator; at its full load {of_target} left for the target"
+        if shared
+        else "one core of generator",
+        lift="" if not shared else _apart(usable),
+    )
+
+
+def _apart(usable: int) -> str:
+    elsewhere = "the target on another machine, with --host URL --allow-host HOST"
+    if usable < 2:
+        return elsewhere
+    rest = ",".join(map(str, range(1, usable)))
+    return f"--limit generator.cpus=[0] --limit target.cpus=[{rest}], or {elsewhere}"
+
+
+def cgroup_cpus(machine: Machine, asks: Asks) -> Check:
+    """A quota throttles, which looks like a slow service."""
+    quota, usable = machine.host.cgroup_cpus, machine.cpus_usable or machine.host.cpus
+    bounds = quota is not None and usable is not None and quota < usable
+    return Check(
+        id="cgroup_cpus",
+        title="cgroup: CPU",
+        state="bounds" if bounds else "ok",
+        readings={"cgroup_cpus": quota},
+        here="no quota found" if quota is None else f"{quota:g} cores",
+        bounds_at="" if quota is None else f"{quota:g} cores for generator and target together, throttled beyond",
+        lift="" if quota is None else "the container's CPU limit",
+    )
+
+
+def memory(machine: Machine, asks: Asks) -> Check:
+    """What generator and target may have together."""
+    total, limit = machine.host.memory_bytes, machine.host.cgroup_memory_bytes
+    readings = {"memory_bytes": total, "cgroup_memory_bytes": limit}
+    least = min((each for each in (total, limit) if each is not None), default=None)
+    if least is None:
+        return unavailable("memory", "memory", readings)
+    limited = limit is not None and limit == least
+    return Check(
+        id="memory",
+        title="memory",
+        state="bounds" if least < _LEAST_MEMORY_BYTES else "ok",
+        readings=readings,
+        here=f"{least / 2**30:.1f} GiB" + (", by the cgroup" if limited else ", no limit of a cgroup found"),
+        bounds_at=f"{least / 2**30:.1f} GiB for generator and target together",
+        lift="the container's memory limit" if limited else "",
+    )

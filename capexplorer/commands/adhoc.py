@@ -1,0 +1,81 @@
+"""Services that no target.toml describes: any command as a target, or a process that runs already and is watched."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ..addresses import is_http_url, is_loopback
+from ..errors import InputError
+from ..probe.listener import listening_pid
+from ..target import spec
+from ..target.spec import Ready, TargetSpec
+
+PORT = "{port}"
+
+
+def target_of(command: str, ready: str | None) -> tuple[TargetSpec, int | None]:
+    """(target, its port; None: one is chosen) of `--target-cmd` and `--ready`, run in the working folder. Raises InputError."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InputError(f"--target-cmd: {str(error).lower()} in {command!r}") from None
+    if not words:
+        raise InputError("--target-cmd: expected a program, got nothing")
+    path, port = _readiness(ready, chosen=PORT in command)
+    found = TargetSpec(
+        title=command, command=tuple(words), ready=Ready(path=path, any_status=ready is None), folder=Path.cwd(), called=_name(words)
+    )
+    for _, wrong in spec.mistakes(found):
+        raise InputError(f"--target-cmd: {wrong}")
+    return found, port
+
+
+def _readiness(ready: str | None, *, chosen: bool) -> tuple[str, int | None]:
+    """(path, port) at which it is to answer."""
+    if ready is None:
+        if not chosen:
+            raise InputError("--target-cmd: expected {port} in the command, or --ready URL with the port that it listens on")
+        return "/", None
+    if ready.startswith("/"):
+        ready = f"http://127.0.0.1:{PORT}{ready}"
+    url = ready.replace(PORT, "1")
+    if not is_http_url(url) or urlsplit(url).scheme != "http" or not is_loopback(urlsplit(url).hostname or ""):
+        raise InputError(f"--ready: expected /PATH or http://127.0.0.1:{PORT}/PATH, got {ready!r}")
+    if PORT in ready and not chosen:
+        raise InputError("--ready: names {port}, which the command of --target-cmd does not")
+    if PORT not in ready and chosen:
+        raise InputError(f"--ready: expected {PORT} for the port, as in the command, got {ready!r}")
+    parts = urlsplit(url)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return path, None if chosen else parts.port or 80
+
+
+def _name(words: list[str]) -> str:
+    """Of the program; of what an interpreter runs, that."""
+    program = Path(words[0]).name
+    script = next((Path(word).name for word in words[1:] if not word.startswith("-")), None)
+    return script if script and program.startswith(("python", "{python}", "node", "ruby", "java", "sh", "bash")) else program
+
+
+def watched_pid(pid: int | None, port: int | None) -> int | None:
+    """The process that `--pid` or `--port-of` names; None where neither is given. Raises InputError."""
+    if pid is not None and port is not None:
+        raise InputError("--pid: not beside --port-of: either names the process to watch")
+    if pid is not None and not _runs(pid):
+        raise InputError(f"--pid: no process {pid} runs here")
+    if port is not None and (pid := listening_pid(port)) is None:
+        raise InputError(f"--port-of: nobody listens on port {port} here, or its process is not ours to see")
+    return pid
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,149 @@
+"""`capexplorer doctor`. Reads the machine, has it judged against a profile, and prints; starts no load and changes nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from .. import namespace, paths, profile
+from ..addresses import is_loopback
+from ..analysis.bounds import Asks, Check, State, checks
+from ..errors import InputError
+from ..model.limits import Limits, given
+from ..probe.machine import machine
+from ..profile import Profile, Wait
+from ..target.spec import load_spec
+from .limiting import check_here
+
+SCHEMA = "capexplorer.doctor/1"
+
+_WIDE = 140
+"""Columns from which the table is readable."""
+
+_PIPED_WIDTH = 160
+_COMMAND_WIDTH = 50
+"""The longest word of a command, so that none is broken."""
+
+_SHOWN: dict[State, tuple[str, str]] = {
+    "ok": ("ok", "green"),
+    "bounds": ("bounds", "yellow"),
+    "missing": ("missing", "red"),
+    "unavailable": ("unknown", "dim"),
+}
+
+
+@click.command()
+@click.argument("profile_name", metavar="[PROFILE]", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable: docs/doctor.md.")
+def command(profile_name: str | None, as_json: bool) -> None:
+    """What on this machine will bound an exploration, and how to lift it.
+
+    With PROFILE (a name or a path): what that asks for against what is here. Without: 2,000 users that keep their connections.
+    """
+    path = paths.profile(profile_name) if profile_name else None
+    found = profile.load(path) if path else None
+    rows = examine(found, str(path))
+    if as_json:
+        name = path.stem if path else None
+        click.echo(json.dumps({"schema": SCHEMA, "profile": name, "checks": [asdict(row) for row in rows]}, indent=2))
+    else:
+        console = Console(highlight=False)
+        show(rows, console if console.is_terminal else Console(highlight=False, width=_PIPED_WIDTH))
+
+
+def examine(found: Profile | None, where: str) -> tuple[Check, ...]:
+    """This machine against a profile, or against the defaults. Raises InputError when the profile's target is wrong."""
+    asks = Asks() if found is None else asks_of(found)
+    here = machine(_programs(found, where), namespace.refusal())
+    return (*checks(here, asks), *_of_limits(found, where))
+
+
+def asks_of(found: Profile) -> Asks:
+    """What of a profile bears on the machine."""
+    users = found.users
+    return Asks(
+        users=found.guards.max_users,
+        keep_alive=users.keep_alive,
+        wait_s=None if users.locustfile else mean_wait_s(users.wait_s),
+        starts_target=found.target is not None,
+        limits=found.limits,
+    )
+
+
+def mean_wait_s(wait: Wait | float) -> float:
+    """Mean think time; of a pacing the whole cycle, which is what bounds a user's requests."""
+    if isinstance(wait, (int, float)):
+        return wait
+    if wait.between is not None:
+        return sum(wait.between) / 2
+    rate = wait.constant_throughput or wait.poisson
+    return 1 / rate if rate else wait.constant_pacing or wait.constant or 0.0
+
+
+def _programs(found: Profile | None, where: str) -> list[str]:
+    """Of the profile's target, or of all targets."""
+    if found is None:
+        return sorted({name for folder in paths.targets().values() for name in _needs(folder)})
+    return [] if found.target is None else list(load_spec(paths.target(found.target, f"{where}: target")).needs)
+
+
+def _needs(folder: Path) -> tuple[str, ...]:
+    try:
+        return load_spec(folder).needs
+    except InputError:  # somebody's target in the making
+        return ()
+
+
+def _of_limits(found: Profile | None, where: str) -> tuple[Check, ...]:
+    """Whether this machine can keep the profile's own limits; `run` would refuse with the same words."""
+    if found is None or found.limits == Limits():
+        return ()
+    elsewhere = tuple(host for host in found.guards.allow_hosts if not is_loopback(host))
+    refused = None
+    try:
+        check_here(found.limits, where, starts_target=found.target is not None, port=None, allow_hosts=elsewhere)
+    except InputError as error:
+        refused = str(error)
+    asked = given(found.limits)
+    return (
+        Check(
+            id="profile_limits",
+            title="the profile's [limits]",
+            state="missing" if refused else "ok",
+            readings=asked,
+            here=", ".join(f"{key} = {value}" for key, value in asked.items()),
+            bounds_at="the profile cannot run" if refused else "",
+            lift=refused or "",
+        ),
+    )
+
+
+def show(rows: tuple[Check, ...], console: Console) -> None:
+    """A table where commands fit unbroken into a column, else a block a check. All text is plain: none of it is markup."""
+    console.print(_table(rows) if console.width >= _WIDE else _blocks(rows))
+
+
+def _table(rows: tuple[Check, ...]) -> Table:
+    drawn = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", expand=True)
+    for name in ("", "check"):
+        drawn.add_column(name, no_wrap=True)
+    for name in ("here", "bounds at"):
+        drawn.add_column(name, ratio=1)
+    drawn.add_column("how to lift", width=_COMMAND_WIDTH)
+    for row in rows:
+        drawn.add_row(Text(*_SHOWN[row.state]), Text(row.title), Text(row.here), Text(row.bounds_at), Text(row.lift))
+    return drawn
+
+
+def _blocks(rows: tuple[Check, ...]) -> Table:
+    drawn = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for row in rows:
+        lines = (f"{row.title}: {row.here}", row.bounds_at and f"bounds at: {row.bounds_at}", row.lift and f"lift: {row.lift}")
+        drawn.add_row(Text(*_SHOWN[row.state]), Text("\n".join(filter(None, lines))))
+    return drawn

@@ -1,0 +1,108 @@
+"""From `[limits]` and `--limit` to limits that this machine can keep; applied where things are started, not here."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+from typing import Any
+
+import msgspec
+
+from ..addresses import is_loopback
+from ..errors import InputError
+from ..model.limits import AS_IT_IS, Limits, NetworkLimits, mistakes
+from ..toml import convert
+
+OPTION = "--limit"
+
+
+def limits_of(given: tuple[str, ...], of_profile: Limits) -> Limits:
+    """The profile's, with each KEY=VALUE in its place. Raises InputError: one line that names the option and the key."""
+    if not given:
+        return of_profile
+    merged = msgspec.to_builtins(of_profile)
+    for setting in given:
+        _put(merged, _as_table(setting))
+    limits = convert(merged, Limits, OPTION)
+    for key, expected in mistakes(limits):
+        raise InputError(f"{OPTION}: {key}: {expected}")
+    return limits
+
+
+def _as_table(setting: str) -> dict[str, Any]:
+    """`target.cpus=[0]` is a line of TOML."""
+    expected = f"{OPTION}: expected KEY=VALUE such as target.open_files=64 or network.ip_local_port_range=[32768, 34767]"
+    if "=" not in setting or "\n" in setting:
+        raise InputError(f"{expected}, got {setting!r}")
+    try:
+        return tomllib.loads(setting)
+    except tomllib.TOMLDecodeError:
+        raise InputError(f"{expected}, got {setting!r}") from None
+
+
+def _put(into: dict[str, Any], new: dict[str, Any]) -> None:
+    for key, value in new.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _put(into[key], value)
+        else:
+            into[key] = value
+
+
+def check_here(limits: Limits, where: str, *, starts_target: bool, port: int | None, allow_hosts: tuple[str, ...]) -> None:
+    """Whether this machine, and this run, can keep them. Raises InputError; `where` is the file or option in messages.
+
+    `port`: where the target listens if that cannot be chosen.
+    """
+    if not starts_target and limits.target != AS_IT_IS:
+        raise InputError(
+            f"{where}: limits.target: needs a target that capexplorer starts; a service that runs already has its own"
+        )
+    if limits.network != NetworkLimits():
+        _check_network(where, starts_target, next((host for host in allow_hosts if not is_loopback(host)), None))
+        _check_port(where, port, limits.network.ip_local_port_range)
+    for side, own in (("target", limits.target), ("generator", limits.generator)):
+        _check_open_files(f"{where}: limits.{side}.open_files", own.open_files)
+        _check_cpus(f"{where}: limits.{side}.cpus", own.cpus)
+
+
+def _check_network(where: str, starts_target: bool, elsewhere: str | None) -> None:
+    if sys.platform != "linux":
+        raise InputError(f"{where}: limits.network: needs Linux: only there a session can have a network namespace of its own")
+    only_loopback = "the session's own network namespace has loopback only"
+    if not starts_target:
+        raise InputError(
+            f"{where}: limits.network: needs a target that capexplorer starts: {only_loopback},"
+            " and reaches no service outside of it"
+        )
+    if elsewhere is not None:
+        raise InputError(f"{where}: limits.network: {only_loopback}, so load cannot go to {elsewhere}")
+
+
+def _check_port(where: str, port: int | None, ephemeral: tuple[int, int] | None) -> None:
+    """A client's ephemeral port could take it."""
+    if port is not None and ephemeral is not None and ephemeral[0] <= port <= ephemeral[1]:
+        raise InputError(f"{where}: limits.network.ip_local_port_range: expected a range without the target's port, {port}")
+
+
+def _check_open_files(key: str, wanted: int | None) -> None:
+    if wanted is None:
+        return
+    if sys.platform == "win32":
+        raise InputError(f"{key}: needs Linux or macOS")
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY and wanted > hard and os.geteuid() != 0:
+        raise InputError(f"{key}: expected at most {hard}, the hard limit here (only root may go beyond), got {wanted}")
+
+
+def _check_cpus(key: str, wanted: tuple[int, ...] | None) -> None:
+    if wanted is None:
+        return
+    if sys.platform != "linux":
+        raise InputError(f"{key}: needs Linux")
+    there = os.sched_getaffinity(0)
+    for core in wanted:
+        if core not in there:
+            raise InputError(f"{key}: no core {core} here; expected some of {', '.join(map(str, sorted(there)))}")

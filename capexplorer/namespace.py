@@ -1,0 +1,113 @@
+"""A network namespace of the session's own: its port range, its tcp_tw_reuse, its somaxconn, with loopback and nothing else.
+
+This process itself moves in (unshare(2)) and stays the same process: terminal, signals, working folder and exit code are as they
+were, and all that it starts later is inside, too. The kernel allows that while there is one thread, so `enter` comes before
+anything with threads (numpy, gevent) is imported. The host's settings are never touched. Must not import anything heavy.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import socket
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+from .errors import InputError
+from .model.limits import NetworkLimits
+
+_NEW_NETWORK = 0x4000_0000
+_NEW_USERS = 0x1000_0000
+
+_GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 0x1
+"""SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP."""
+
+_KEYS = {
+    "ip_local_port_range": "net/ipv4/ip_local_port_range",
+    "tcp_tw_reuse": "net/ipv4/tcp_tw_reuse",
+    "somaxconn": "net/core/somaxconn",
+}
+
+
+def enter(limits: NetworkLimits) -> bool:
+    """Move this process into a network namespace with these limits; False when there are none, and nothing was done.
+
+    Raises InputError where the kernel does not allow it: then the process must end, it may have moved half way.
+    """
+    wanted = {name: value for name in _KEYS if (value := getattr(limits, name)) is not None}
+    if not wanted:
+        return False
+    _unshare()
+    _raise_loopback()
+    for name, value in wanted.items():
+        _set(name, value)
+    return True
+
+
+def refusal() -> str | None:
+    """Why `enter` would fail here; None when it works. Tried for real, in a process of its own that ends at once."""
+    program = "from capexplorer import namespace, model; namespace.enter(model.limits.NetworkLimits(somaxconn=128))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False)
+    if done.returncode == 0:
+        return None
+    return done.stderr.strip().rpartition("limits.network: ")[2] or "it could not be tried"
+
+
+def _unshare() -> None:
+    """As root a namespace alone; else with a user namespace around it, in which we stay who we are."""
+    if sys.platform != "linux":
+        raise InputError("limits.network: needs Linux: only there a session can have a network namespace of its own")
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("a process with threads cannot enter a user namespace: something heavy was imported too early")
+    user, group = os.geteuid(), os.getegid()
+    if _try(_NEW_NETWORK) == 0:
+        return
+    refused = _try(_NEW_USERS | _NEW_NETWORK)
+    try:
+        if refused:
+            raise OSError(refused, os.strerror(refused))
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
+    except OSError as error:
+        raise InputError(_not_allowed(error)) from None
+
+
+def _try(namespaces: int) -> int:
+    """0, or the errno."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return 0 if libc.unshare(namespaces) == 0 else ctypes.get_errno() or errno.EPERM
+
+
+def _raise_loopback() -> None:
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+            _change_flags(any_socket.fileno(), b"lo")
+    except OSError as error:  # a security module may grant the user namespace and deny what it is for
+        raise InputError(_not_allowed(error)) from None
+
+
+def _change_flags(descriptor: int, interface: bytes) -> None:
+    import fcntl
+
+    asked = struct.pack("16sh14x", interface, 0)
+    flags = struct.unpack_from("16sh", fcntl.ioctl(descriptor, _GET_FLAGS, asked))[1]
+    fcntl.ioctl(descriptor, _SET_FLAGS, struct.pack("16sh14x", interface, flags | _UP))
+
+
+def _set(name: str, value: int | tuple[int, int]) -> None:
+    text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    try:
+        Path("/proc/sys", _KEYS[name]).write_text(text, encoding="ascii")
+    except OSError as error:
+        raise InputError(f"limits.network.{name}: the kernel refuses {text}: {error.strerror}") from None
+
+
+def _not_allowed(error: OSError) -> str:
+    reason = "none is left" if error.errno == errno.ENOSPC else error.strerror
+    return (
+        f"limits.network: no network namespace is allowed here ({reason}): run as root, or allow user namespaces"
+        " (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"
+    )

@@ -1,0 +1,81 @@
+"""Services that no target.toml describes: any command as the target, and a process that runs already, named by pid or port."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from capexplorer.model.events import Header, Sample, Target
+from capexplorer.target.ports import free_port
+
+from .rig import actor_service, capexplorer, export, of, start
+
+pytestmark = pytest.mark.slow
+
+SERVER = f"{sys.executable} -m http.server {{port}} --bind 127.0.0.1"
+PLAN = ("--headless", "--plan", "3:4s")
+
+
+def test_any_command_with_a_port_is_a_target(tmp_path: Path) -> None:
+    with start(tmp_path, "--target-cmd", SERVER, "--ready", "/", *PLAN) as run:
+        assert run.exit_code() == 0
+        run.marked.assert_gone()
+    [header] = of(run.events(), Header)
+    assert (header.target.name, header.target.command[1:3]) == ("http.server", ("-m", "http.server"))
+    assert [target.state for target in of(run.events(), Target)] == ["starting", "ready", "stopping", "stopped"]
+    [level] = export(run.sessions)["levels"]
+    assert level["requests"] > 0 and level["failures"] == 0 and level["target_cpu_ratio"] is not None
+
+
+def test_a_command_with_a_port_of_its_own_takes_a_profiles_users(tmp_path: Path) -> None:
+    port = free_port()
+    command, ready = SERVER.replace("{port}", str(port)), f"http://127.0.0.1:{port}/"
+    with start(tmp_path, "actor", "--target-cmd", command, "--ready", ready, *PLAN) as run:
+        assert run.exit_code() == 0
+    [header] = of(run.events(), Header)
+    assert (header.target.url, header.profile["name"]) == (f"http://127.0.0.1:{port}", "actor")
+
+
+@pytest.mark.parametrize("option", ["--pid", "--port-of"])
+def test_a_process_is_watched_that_does_not_listen_at_the_url(tmp_path: Path, option: str) -> None:
+    """As where a proxy stands before the service."""
+    front, back = free_port(), free_port()
+    with actor_service(front), actor_service(back) as behind:
+        named = str(behind.pid if option == "--pid" else back)
+        with start(tmp_path, "actor", "--host", f"http://127.0.0.1:{front}", option, named, *PLAN) as run:
+            assert run.exit_code() == 0
+        assert behind.poll() is None
+    readings = [reading for sample in of(run.events(), Sample) for reading in sample.targets]
+    assert {reading.pid for reading in readings} == {behind.pid}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--target-cmd", "serve"), "expected {port} in the command, or --ready URL"),
+        (("--target-cmd", "serve {prot} {port}"), "unknown placeholder `{prot}`"),
+        (("--target-cmd", "serve '{port}"), "no closing quotation"),
+        (("--target-cmd", "serve {port}", "--ready", "http://192.0.2.7:{port}/"), "--ready: expected /PATH or http://127.0.0.1:{port}/PATH"),
+        (("--target-cmd", "serve {port}", "--ready", "http://127.0.0.1:80/"), "--ready: expected {port} for the port"),
+        (("--target-cmd", "serve {port}", "--host", "http://127.0.0.1:80"), "not beside --host"),
+        (("--ready", "/"), "needs --target-cmd"),
+        (("--pid", "1"), "need --host"),
+        (("--host", "http://127.0.0.1:1", "--pid", "4194305"), "no process 4194305 runs here"),
+        (("--host", "http://127.0.0.1:1", "--port-of", "1"), "nobody listens on port 1 here"),
+        (("--host", "http://127.0.0.1:1", "--port-of", "1", "--pid", "1"), "not beside --port-of"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_one_line(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    done = capexplorer("run", *arguments, *PLAN, "--sessions-dir", str(tmp_path / "sessions"))
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+    assert said in done.stderr
+
+
+def test_a_command_that_ends_is_told_with_its_last_lines(tmp_path: Path) -> None:
+    done = capexplorer(
+        "run", "--target-cmd", f"{sys.executable} -c 'print(4711); exit(3)' {{port}}", *PLAN, "--sessions-dir", str(tmp_path)
+    )
+    assert done.returncode == 4
+    assert "exit code 3" in done.stderr and "4711" in done.stderr

@@ -1,0 +1,85 @@
+"""Real runs under limits: they hold where they should, the header tells them, and what runs out is what was limited."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from e2e.rig import ROOT, Run, ended, export, of, start
+
+from capexplorer.model.events import Event, Header, Sample, Target
+from capexplorer.namespace import refusal
+
+pytestmark = pytest.mark.slow
+
+FEW_PORTS = ("--limit", "network.ip_local_port_range=[32768,32867]")
+
+
+def errnos(events: list[Event]) -> dict[int | None, int]:
+    """Failed requests by errno."""
+    counts: dict[int | None, int] = {}
+    for sample in of(events, Sample):
+        for tick in sample.failures:
+            counts[tick.signature.errno] = counts.get(tick.signature.errno, 0) + tick.count
+    return counts
+
+
+def allowed(pid: int) -> set[int]:
+    """Cores that the first thread of a process may use."""
+    return os.sched_getaffinity(pid)
+
+
+@pytest.fixture(scope="module")
+def network() -> None:
+    if (refused := refusal()) is not None:
+        pytest.skip(refused)
+
+
+@pytest.mark.parametrize("client", ["fast", "requests"])
+def test_few_ports_without_keep_alive_run_out_as_time_wait_of_the_clients(client: str, network: None, tmp_path: Path) -> None:
+    profile = tmp_path / "few.toml"
+    profile.write_text((ROOT / "profiles" / "ports.toml").read_text().replace('client = "fast"', f'client = "{client}"'))
+    run, code = ended(tmp_path, str(profile), "--headless", "--plan", "20:5s", *FEW_PORTS, cwd=tmp_path)
+    assert code == 0, run.stderr
+    ports = [sample.ports for sample in of(run.events(), Sample) if sample.ports]
+    assert {each.capacity for each in ports} == {100}
+    assert ports[-1].used == 100
+    assert (ports[-1].time_wait or 0) >= 90, "the client closed first: TIME_WAIT lies with its ports, but for a request in flight"
+    assert set(errnos(run.events())) == {99}
+    header = of(run.events(), Header)[0]
+    assert header.host.port_range == (32_768, 32_867) and header.host.tcp_tw_reuse == 0
+    assert header.profile["limits"]["network"]["ip_local_port_range"] == [32_768, 32_867]
+    port = int(header.target.url.rpartition(":")[2])
+    assert not 32_768 <= port <= 32_867
+
+
+def test_cores_and_files_hold_for_each_side_alone(tmp_path: Path) -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        pytest.skip("needs two cores")
+    args = ("mixed", "--headless", "--plan", "2:4s", "--limit", "target.open_files=99")
+    with start(tmp_path, *args, "--limit", f"generator.cpus=[{cores[0]}]", "--limit", "generator.open_files=200") as run:
+        assert allowed(run.target_pid()) == set(cores), "the target does not inherit the generator's"
+        app = run.process.pid
+        assert {core for tid in os.listdir(f"/proc/{app}/task") for core in allowed(int(tid))} == {cores[0]}
+        assert run.exit_code() == 0, run.stderr
+        last = of(run.events(), Sample)[-1]
+        assert last.targets[0].fds_limit == 99
+        assert last.generator and last.generator.fds_limit == 200
+        assert of(run.events(), Header)[0].host.fds_limit == 200
+
+
+def test_a_generator_that_runs_out_of_files_goes_on_reading_and_ends_in_order(tmp_path: Path) -> None:
+    run, code = ended(tmp_path, "mixed", "--headless", "--plan", "60:5s", "--limit", "generator.open_files=64")
+    assert code == 0, run.stderr
+    assert errnos(run.events()).get(24, 0) > 10
+    _reads_to_the_end(run)
+    assert export(run.sessions)["session"]["complete"] is True
+
+
+def _reads_to_the_end(run: Run) -> None:
+    last = of(run.events(), Sample)[-1]
+    assert last.ports and last.ports.used and last.targets[0].cpu_ratio is not None
+    assert last.generator and last.generator.fds_limit == 64
+    assert [event.state for event in of(run.events(), Target)][-1] == "stopped"

@@ -1,0 +1,127 @@
+"""`[limits]` and `--limit`: what is taken, what is refused with one line and exit code 2, before anything is started."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from capexplorer import cli, profile
+from capexplorer.commands.limiting import check_here, limits_of
+from capexplorer.errors import InputError
+from capexplorer.model.limits import Limits, NetworkLimits, ProcessLimits, given
+
+PROFILE = 'target = "mixed"\n[users]\n[[users.task]]\nname = "/health"\n[limits]\n'
+
+REFUSED = {
+    "unknown table": ("targt.open_files=5", "unknown key `targt`; did you mean `target`?"),
+    "unknown key": ("target.open_file=5", "unknown key `target.open_file`; did you mean `open_files`?"),
+    "unknown sysctl": ("network.tcp_fin_timeout=5", "unknown key `network.tcp_fin_timeout`"),
+    "text for a number": ('network.tcp_tw_reuse="no"', "network.tcp_tw_reuse: expected `int | null`, got `str`"),
+    "a value for a table": ("target=5", "target: expected `object`, got `int`"),
+    "too few files of a target": ("target.open_files=5", "target.open_files: expected at least 8, got 5"),
+    "too few files of the app": ("generator.open_files=20", "generator.open_files: expected at least 64, got 20"),
+    "no cores": ("target.cpus=[]", "target.cpus: expected a list of different cores such as [0, 1], got []"),
+    "a core twice": ("target.cpus=[0, 0]", "target.cpus: expected a list of different cores"),
+    "a core that is not there": ("generator.cpus=[4095]", "generator.cpus: no core 4095 here; expected some of 0"),
+    "privileged ports": ("network.ip_local_port_range=[80, 2000]", "expected [first, last] with 1024 <= first < last <= 65535"),
+    "a range upside down": ("network.ip_local_port_range=[3000, 2000]", "expected [first, last]"),
+    "half a range": ("network.ip_local_port_range=[3000]", "network.ip_local_port_range: expected `array` of length 2"),
+    "no port for the target": ("network.ip_local_port_range=[1024, 65535]", "expected to leave the target a port from 8000 up"),
+    "a reuse that is none": (
+        "network.tcp_tw_reuse=3",
+        "network.tcp_tw_reuse: expected 0 (never), 1 (always) or 2 (on loopback), got 3",
+    ),
+    "no queue": ("network.somaxconn=0", "network.somaxconn: expected at least 1, got 0"),
+}
+
+
+@pytest.mark.parametrize(("setting", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_wrong_option_is_one_line_and_exit_code_2(setting: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["run", "mixed", "--headless", "--plan", "1:1s", "--limit", setting]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+    assert err.startswith("capexplorer: --limit: ") and message in err
+
+
+@pytest.mark.parametrize("setting", ["target.open_files", "target.open_files=", "=5", "target.open_files=many", "a=1\nb=2"])
+def test_what_is_no_setting_is_shown_one(setting: str) -> None:
+    with pytest.raises(InputError, match=r"--limit: expected KEY=VALUE such as target.open_files=64 or network.*, got "):
+        limits_of((setting,), Limits())
+
+
+@pytest.mark.parametrize(("setting", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_profile_is_refused_for_the_same_reasons(
+    setting: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(f"{PROFILE}{setting}\n")
+    assert cli.run(["run", str(path), "--headless", "--plan", "1:1s"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"capexplorer: {path}: ") and message.partition(": ")[2] in err
+
+
+def test_a_profile_may_write_tables_or_dotted_keys(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(f"{PROFILE}target.open_files = 64\nnetwork.ip_local_port_range = [32_768, 34_767]\n")
+    dotted = profile.load(path).limits
+    lines = PROFILE.removesuffix("[limits]\n")
+    path.write_text(f"{lines}[limits.target]\nopen_files = 64\n[limits.network]\nip_local_port_range = [32_768, 34_767]\n")
+    assert profile.load(path).limits == dotted
+    assert given(dotted) == {"target.open_files": 64, "network.ip_local_port_range": "[32768, 34767]"}
+
+
+def test_an_option_replaces_its_key_of_the_profile_and_no_other() -> None:
+    of_profile = Limits(target=ProcessLimits(open_files=64, cpus=(0,)), network=NetworkLimits(tcp_tw_reuse=0))
+    limits = limits_of(("target.open_files=128", "network.somaxconn=5"), of_profile)
+    assert given(limits) == {
+        "target.open_files": 128,
+        "target.cpus": "[0]",
+        "network.tcp_tw_reuse": 0,
+        "network.somaxconn": 5,
+    }
+
+
+HERE = {"starts_target": True, "port": None, "allow_hosts": ()}
+NETWORK = Limits(network=NetworkLimits(ip_local_port_range=(32_768, 34_767)))
+NOT_HERE = {
+    "files of a service that runs already": (
+        Limits(target=ProcessLimits(open_files=64)),
+        {"starts_target": False},
+        "limits.target: needs a target that capexplorer starts",
+    ),
+    "a network for a service that runs already": (
+        NETWORK,
+        {"starts_target": False},
+        "limits.network: needs a target that capexplorer starts: .* has loopback only, and reaches no service outside of it",
+    ),
+    "a network and a host beyond it": (
+        NETWORK,
+        {"allow_hosts": ("127.0.0.1", "db.example")},
+        "limits.network: .* loopback only, so load cannot go to db.example",
+    ),
+    "a port of the target's that clients would take": (
+        NETWORK,
+        {"port": 33_000},
+        "limits.network.ip_local_port_range: expected a range without the target's port, 33000",
+    ),
+}
+
+
+@pytest.mark.parametrize(("limits", "circumstances", "message"), NOT_HERE.values(), ids=NOT_HERE)
+def test_what_cannot_be_kept_here_is_refused(limits: Limits, circumstances: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=f"^--limit: {message}"):
+        check_here(limits, "--limit", **{**HERE, **circumstances})  # type: ignore[arg-type]
+
+
+def test_limits_beside_a_host_are_refused_by_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["run", "ports", "--host", "http://127.0.0.1:9", "--headless", "--plan", "1:1s"]) == 2
+    assert "limits.network: needs a target that capexplorer starts" in capsys.readouterr().err
+
+
+def test_only_root_may_go_beyond_the_hard_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    beyond = Limits(generator=ProcessLimits(open_files=resource.getrlimit(resource.RLIMIT_NOFILE)[1] + 1))
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(InputError, match="limits.generator.open_files: expected at most .*, the hard limit here"):
+        check_here(beyond, "--limit", **HERE)  # type: ignore[arg-type]

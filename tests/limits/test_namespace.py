@@ -1,0 +1,114 @@
+"""A process moves into a network namespace of its own and stays what it was; where that is not allowed, one line says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from capexplorer import namespace
+from capexplorer.model.limits import NetworkLimits
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="network namespaces are Linux's")
+
+PORTS, REUSE, QUEUE = "net/ipv4/ip_local_port_range", "net/ipv4/tcp_tw_reuse", "net/core/somaxconn"
+
+ENTER = """
+import json, os, socket, sys
+from pathlib import Path
+from capexplorer.model.limits import NetworkLimits
+from capexplorer.namespace import enter
+
+def sysctl(name):
+    return Path("/proc/sys", name).read_text().split()
+
+before = [os.getpid(), os.getuid(), os.getgid(), os.getcwd(), os.environ.get("MARK")]
+entered = enter(NetworkLimits(ip_local_port_range=(32768, 32867), tcp_tw_reuse=0, somaxconn=7))
+after = [os.getpid(), os.getuid(), os.getgid(), os.getcwd(), os.environ.get("MARK")]
+with socket.create_server(("127.0.0.1", 9000)) as listener, socket.create_connection(("127.0.0.1", 9000)) as client:
+    port = client.getsockname()[1]
+    listener.accept()[0].close()
+with open("/proc/self/io") as file:
+    io = file.read()
+child = os.popen("cat /proc/sys/net/core/somaxconn").read().split()
+print(json.dumps([entered, before == after, [sysctl(name) for name in sys.argv[1:]], port, "rchar" in io, child]))
+"""
+
+UNPRIVILEGED = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all")
+NEITHER = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
+"""Root's files without root's rights: the kernel lets nobody map user 0 who has no CAP_SETFCAP."""
+
+
+def host_settings() -> list[str]:
+    return [Path("/proc/sys", name).read_text() for name in (PORTS, REUSE, QUEUE)]
+
+
+def python(program: str, *args: str, before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    command = [*before, sys.executable, "-c", program, *args]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, "MARK": "kept"})
+
+
+def needs(command: Sequence[str]) -> None:
+    if os.geteuid() != 0 or shutil.which(command[0]) is None:
+        pytest.skip(f"needs root and {command[0]} to take rights away")
+
+
+def entered(done: subprocess.CompletedProcess[str]) -> Any:
+    if "no network namespace is allowed here" in done.stderr:
+        pytest.skip("this machine allows no network namespace")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+AS_LIMITED = [True, True, [["32768", "32867"], ["0"], ["7"]], True, ["7"]]
+
+
+def test_limits_hold_inside_and_the_host_keeps_its_settings() -> None:
+    before = host_settings()
+    *found, port, io_readable, child = entered(python(ENTER, PORTS, REUSE, QUEUE))
+    assert [*found, io_readable, child] == AS_LIMITED
+    assert 32_768 <= port <= 32_867
+    assert host_settings() == before
+
+
+def test_a_user_without_rights_gets_one_too_and_stays_who_he_is() -> None:
+    needs(UNPRIVILEGED)
+    if python("print(1)", before=UNPRIVILEGED).returncode:
+        pytest.skip("the interpreter lies where another user may not read it")
+    *found, _, io_readable, child = entered(python(ENTER, PORTS, REUSE, QUEUE, before=UNPRIVILEGED))
+    assert [*found, io_readable, child] == AS_LIMITED
+
+
+def test_without_limits_nothing_is_done() -> None:
+    inside = os.readlink("/proc/self/ns/net")
+    assert namespace.enter(NetworkLimits()) is False
+    assert os.readlink("/proc/self/ns/net") == inside
+
+
+def test_where_neither_root_nor_user_namespaces_are_allowed_run_says_so_in_one_line() -> None:
+    needs(NEITHER)
+    command = [*NEITHER, sys.executable, "-m", "capexplorer", "run", "ports", "--headless", "--plan", "1:1s"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith("capexplorer: limits.network: no network namespace is allowed here (Operation not permitted): ")
+    assert done.stderr.count("\n") == 1 and "run as root" in done.stderr
+
+
+def test_doctor_learns_the_same_by_trying() -> None:
+    needs(NEITHER)
+    done = python("from capexplorer import namespace; print(namespace.refusal())", before=NEITHER)
+    assert done.stdout.startswith("no network namespace is allowed here (Operation not permitted): ")
+
+
+def test_a_process_with_threads_is_a_defect_of_ours() -> None:
+    program = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+    program += "from capexplorer import namespace; namespace.enter(namespace.NetworkLimits(tcp_tw_reuse=0))"
+    done = python(program)
+    assert "RuntimeError: a process with threads cannot enter" in done.stderr
