@@ -11,7 +11,7 @@ import msgspec
 
 from ..model.events import Mark, Verdict
 from ..model.timeline import Timeline
-from . import marking
+from . import bottleneck, leaks, marking
 
 Finding = Mark | Verdict
 
@@ -29,17 +29,27 @@ def shifts(timeline: Timeline) -> tuple[Mark, ...]:
     return tuple(marking.shifts(timeline))
 
 
-DETECTORS: tuple[Detector, ...] = (capacity, shifts)
+def bottlenecks(timeline: Timeline) -> tuple[Mark, ...]:
+    """What limits the service in each epoch, or that nothing does."""
+    return tuple(mark for verdict in marking.verdicts(timeline) for mark in bottleneck.marks(timeline, verdict))
+
+
+def growth(timeline: Timeline) -> tuple[Mark, ...]:
+    """Leaks of each epoch."""
+    return tuple(mark for epoch in marking.epochs(timeline) for mark in leaks.marks(timeline, epoch))
+
+
+DETECTORS: tuple[Detector, ...] = (capacity, shifts, bottlenecks, growth)
 """In the order in which their marks are told."""
 
 WITNESSED_KINDS = frozenset(("stop_rule",))
-WITNESSED_IDS = frozenset(("user_code_error", "log_write_failed"))
+WITNESSED_KEYS = frozenset(("cause:user_code_error", "cause:log_write_failed"))
 """Marks that the run itself made of what it saw: no log can show it again, so no detector can find or lose them."""
 
 
 def is_detected(mark: Mark) -> bool:
     """Whether a mark is a detector's, not the run's own witness."""
-    return mark.kind not in WITNESSED_KINDS and mark.id not in WITNESSED_IDS
+    return mark.kind not in WITNESSED_KINDS and mark.key not in WITNESSED_KEYS
 
 
 def detect(timeline: Timeline, detectors: Sequence[Detector] | None = None) -> tuple[Finding, ...]:

@@ -121,7 +121,7 @@ def ladder_of(
     """
     return tuple(
         replace(
-            _level(users, figures),
+            ladder_level(users, figures),
             started_s=level.started_s,
             ramp=level.opened.ramp,
             arrivals_per_s=level.opened.spawn_rate if first_requests and level.opened.ramp else 0.0,
@@ -131,19 +131,20 @@ def ladder_of(
         )
         for level in levels
         if level.opened.epoch == epoch
-        for users, figures in _parts(level)
+        for users, figures in parts(level)
         if figures.settled and figures.goodput_rps is not None and users > 0
     )
 
 
-def _parts(level: Level) -> list[tuple[float, LevelFigures]]:
+def parts(level: Level) -> list[tuple[float, LevelFigures]]:
     """(users, figures) of a level, or of each bin of a ramp."""
     if level.opened.ramp:
         return [(part.users, part.figures) for part in level.bins]
     return [(level.figures.users_mean or float(level.users), level.figures)]
 
 
-def _level(users: float, figures: LevelFigures) -> LadderLevel:
+def ladder_level(users: float, figures: LevelFigures) -> LadderLevel:
+    """One settled level whose goodput is known, nothing pooled."""
     assert figures.goodput_rps is not None
     return LadderLevel(
         users=users,

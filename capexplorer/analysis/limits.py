@@ -84,10 +84,10 @@ def _judged(
     strained = timers_late_ms > TIMERS_LATE_MS
     if late and (strained or not flags):  # measured and found idle, the generator is not blamed
         return "generator"
+    if lag is not None and lag > LAG_LEAST:  # by the service's own counts, which no lateness of the generator can bend
+        return "queue_growth"
     if strained and _grew_ms(beyond, baseline) <= timers_late_ms:  # a starved generator sees its own lateness as the service's
         return "generator"
-    if lag is not None and lag > LAG_LEAST:
-        return "queue_growth"
     if more is not None and more >= FAILURES_MORE:
         return "errors"
     if slower is not None and slower > RESPONSE_RATIO:

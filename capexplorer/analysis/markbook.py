@@ -6,7 +6,7 @@ Without it a journal would hold a line each time that an interval moved by a hai
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,10 +20,17 @@ BOUND_MOVED_LEAST = 0.06
 
 TOLD_ALWAYS = ("kind", "id", "epoch", "severity", "confidence")
 
-FIGURES = ("users_low", "users_high", "capacity_rps", "limit", "soft", "provisional", "peak_users", "recovered", "after_s")
-"""Of the evidence: what a reader acts on. Other readings only come along."""
+PACE_MOVED_LEAST = 0.3
+"""Of a rate of growth and the time to its limit: they sharpen with every look."""
 
-BOUNDS = ("users_low", "users_high")
+MOVED = {
+    **dict.fromkeys(("capacity_rps", "limit", "soft", "provisional", "peak_users", "recovered", "after_s"), MOVED_LEAST),
+    **dict.fromkeys(("users_low", "users_high"), BOUND_MOVED_LEAST),
+    **dict.fromkeys(("growth_per_hour", "backlog_growth_per_s", "limit_in_s"), PACE_MOVED_LEAST),
+}
+"""Of the evidence: what a reader acts on, and by how much it must move. Other readings only come along."""
+
+State = Literal["open", "updated", "closed"]
 
 
 class MarkBook:
@@ -59,7 +66,9 @@ class MarkBook:
         back = before.state == "retracted"
         if not back and (_same_exactly(before, mark) if exactly else _same(before, mark)):
             return None
-        return msgspec.structs.replace(mark, t_s=t_s, revision=before.revision + 1, state="open" if back else "updated")
+        back = back or (before.state == "closed" and mark.state != "closed")
+        state: State = "closed" if mark.state == "closed" else "open" if back else "updated"
+        return msgspec.structs.replace(mark, t_s=t_s, revision=before.revision + 1, state=state)
 
     def _gone(self, standing: Collection[str], about: Collection[str]) -> list[Mark]:
         told = self._told.items()
@@ -72,14 +81,15 @@ class MarkBook:
 def _same(before: Mark, now: Mark) -> bool:
     if any(getattr(before, name) != getattr(now, name) for name in TOLD_ALWAYS):
         return False
-    pairs = {name: (before.evidence.get(name), now.evidence.get(name)) for name in FIGURES}
-    return _near(before.users, now.users, MOVED_LEAST) and all(
-        _near(*pair, BOUND_MOVED_LEAST if name in BOUNDS else MOVED_LEAST) for name, pair in pairs.items()
-    )
+    if (before.state == "closed") != (now.state == "closed"):
+        return False
+    pairs = {name: (before.evidence.get(name), now.evidence.get(name)) for name in MOVED}
+    return _near(before.users, now.users, MOVED_LEAST) and all(_near(*pair, MOVED[name]) for name, pair in pairs.items())
 
 
 def _same_exactly(before: Mark, now: Mark) -> bool:
-    return msgspec.structs.replace(before, t_s=now.t_s, revision=now.revision, state=now.state) == now
+    closes = (before.state == "closed") != (now.state == "closed")
+    return not closes and msgspec.structs.replace(before, t_s=now.t_s, revision=now.revision, state=now.state) == now
 
 
 def _near(before: Any, now: Any, moved_least: float) -> bool:

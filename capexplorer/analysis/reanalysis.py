@@ -15,6 +15,7 @@ from typing import Any
 from ..model.events import Ended, Event, FigureChange, Header, Mark, MarkChange, Reanalysed, Verdict
 from ..model.timeline import Timeline
 from .detectors import Detector, Finding, detect, is_detected
+from .watch import CauseWatch
 
 _COMPARED = ("kind", "id", "epoch", "users", "severity", "confidence")
 _SAME_TO = 1e-6
@@ -31,24 +32,40 @@ class Reanalysis:
     """In the order of the marks found, then those gone."""
     verdicts: tuple[Verdict, ...] = ()
     """Found now, one an epoch."""
+    revisions: tuple[Mark, ...] = ()
+    """Earlier ones of causes among `found`: opened, grown, closed, opened again."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """All that was found."""
-        return (*self.verdicts, *self.found)
+        return (*self.verdicts, *self.revisions, *self.found)
 
     def told(self, version: str) -> Reanalysed:
         """As an event, for whoever shows the marks found. `version`: of the app."""
         return Reanalysed(t_s=0.0, version=version, recorded=len(self.recorded), found=len(self.found), changes=self.changes)
 
 
-def reanalyse(timeline: Timeline, detectors: Sequence[Detector] | None = None) -> Reanalysis:
-    """Run the detectors (this version's, unless given) over a whole session, and compare with what was recorded."""
+def reanalyse_events(events: Iterable[Event], detectors: Sequence[Detector] | None = None) -> Reanalysis:
+    """Detectors over a whole session, and causes watched as its events come, as they are live."""
+    timeline, watch, causes = Timeline(), CauseWatch(), list[Mark]()
+    for event in events:
+        timeline.apply(event)
+        causes.extend(watch.apply(event))
+    return reanalyse(timeline, detectors, causes)
+
+
+def reanalyse(timeline: Timeline, detectors: Sequence[Detector] | None = None, causes: Sequence[Mark] = ()) -> Reanalysis:
+    """Run the detectors (this version's, unless given) over a whole session, and compare with what was recorded.
+
+    `causes`: every revision that a CauseWatch told over the same events.
+    """
     recorded = tuple(mark for mark in timeline.marks.values() if mark.state != "retracted" and is_detected(mark))
     findings = detect(without_detected(timeline), detectors)
-    found = tuple(each for each in findings if isinstance(each, Mark))
+    last = {mark.key: mark for mark in causes}
+    found = (*(each for each in findings if isinstance(each, Mark)), *last.values())
     verdicts = tuple(each for each in findings if isinstance(each, Verdict))
-    return Reanalysis(recorded, found, changes(recorded, found), verdicts)
+    earlier = tuple(mark for mark in causes if mark is not last[mark.key])
+    return Reanalysis(recorded, found, changes(recorded, found), verdicts, earlier)
 
 
 def changes(recorded: Iterable[Mark], found: Iterable[Mark]) -> tuple[MarkChange, ...]:
@@ -69,7 +86,8 @@ def reanalysed(timeline: Timeline, analysis: Reanalysis, version: str) -> Timeli
     bare = without_detected(timeline)
     bare.marks.update((mark.key, mark) for mark in analysis.found)
     bare.verdicts = {each.epoch: each for each in analysis.verdicts}
-    bare.journal = list(merge(bare.journal, analysis.found, key=lambda entry: entry.t_s))
+    told = sorted((*analysis.revisions, *analysis.found), key=lambda mark: mark.t_s)
+    bare.journal = list(merge(bare.journal, told, key=lambda entry: entry.t_s))
     bare.reanalysed = analysis.told(version)
     return bare
 

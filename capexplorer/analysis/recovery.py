@@ -42,6 +42,9 @@ RECOVERED_GOODPUT = 0.90
 RECOVERED_LATENCY = 1.25
 """Of what the same load gave before: one bad second in five is not overload."""
 
+BACKLOG_GOODPUT = 1.20
+"""More than this of it is a backlog that is still worked off: the task queue at 60 users finishes 1.5 times what they hand in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -144,7 +147,7 @@ def recovery_of(
     if fast_from is not None and len(rates) < seconds:
         return Recovery(from_users=from_users, to_users=to_users, recovered=None)  # too early to say of its goodput
     rates = _means(rates, min(seconds, len(rates)))
-    works_from = _back_from(rates >= RECOVERED_GOODPUT * rate)
+    works_from = _back_from((rates >= RECOVERED_GOODPUT * rate) & (rates <= BACKLOG_GOODPUT * rate))
     recovered = fast_from is not None and works_from is not None
     after = max(fast_from or 0, works_from or 0)
     last = slow[-RECOVERED_S:]

@@ -88,7 +88,7 @@ def _first(goodput: Sequence[float], latency_ms: Sequence[float], lags_ms: Seque
 
 
 def _within_lag(found: Shift, lags_ms: Sequence[float]) -> bool:
-    """Whether the generator's own lateness is as large as the change: that is the error bar on every latency, so nothing is told."""
+    """Whether the generator's own lateness, the error bar on every latency, is as large as the change: nothing is told then."""
     known = [lag for lag in lags_ms[found.at :] if lag == lag]
     return bool(known) and abs(found.after - found.before) <= sum(known) / len(known)
 

@@ -26,7 +26,11 @@ def target_of(command: str, ready: str | None) -> tuple[TargetSpec, int | None]:
         raise InputError("--target-cmd: expected a program, got nothing")
     path, port = _readiness(ready, chosen=PORT in command)
     found = TargetSpec(
-        title=command, command=tuple(words), ready=Ready(path=path, any_status=ready is None), folder=Path.cwd(), called=_name(words)
+        title=command,
+        command=tuple(words),
+        ready=Ready(path=path, any_status=ready is None),
+        folder=Path.cwd(),
+        called=_name(words),
     )
     for _, wrong in spec.mistakes(found):
         raise InputError(f"--target-cmd: {wrong}")

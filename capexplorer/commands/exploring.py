@@ -91,8 +91,10 @@ def live_run(options: RunOptions) -> Iterator[tuple[LiveRun, Capture]]:
         capture.begin(run.told_by_log, native.start_thread)
         try:
             LogHandler(run.told_by_log).install()
-            HostGuard(options.allow_hosts, run.told_by_guard).install()
+            guard = HostGuard(options.allow_hosts, run.told_by_guard)
+            guard.install()
             host = LoadHost(run.told_by_load, options.profile.work.endpoints)
+            host.recorder.connects_so_far = lambda: guard.connects
             host.start()
             own_events = options.locustfile is None
             run.drive(host, host.load(lambda: _workload(options, run.service.url), run.service.url, own_events=own_events))

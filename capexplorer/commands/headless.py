@@ -71,6 +71,8 @@ def _tell(events: Sequence[Event], console: Console) -> None:
                 console.print(Text(level_line(event)))
             case Target(state="ready" | "died" | "failed"):
                 console.print(Text(f"target {event.state}"))
+            case Mark(kind="bottleneck", severity="info"):
+                pass  # that nothing limits the service; the verdict says it once
             case Mark(state="open" | "closed" | "retracted"):
                 console.print(Text(printable(f"{event.severity}: {wording.mark(event)}")))
             case Log(level="error", source="capexplorer"):

@@ -31,6 +31,8 @@ class HostGuard:
         """What allowed names resolved to."""
         self._on_refused = on_refused
         self._told: set[str] = set()
+        self.connects = 0
+        """Connections tried so far: what the kernel counts holds those of all neighbours, too."""
 
     def permits(self, host: str) -> bool:
         """Whether load may go to this name or address."""
@@ -69,11 +71,13 @@ class HostGuard:
         def guarded_connect(sock: Any, address: Any) -> Any:
             if sock.family in families:
                 guard.check(str(address[0]))
+                guard.connects += 1
             return connect(sock, address)
 
         def guarded_connect_ex(sock: Any, address: Any) -> Any:
             if sock.family in families and not guard.permits(str(address[0])):
                 return errno.EACCES
+            guard.connects += sock.family in families
             return connect_ex(sock, address)
 
         def guarded_sendto(sock: Any, data: Any, *args: Any) -> Any:

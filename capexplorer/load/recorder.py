@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ class Tick:
     failures: tuple[FailureTick, ...] = ()
     """As `FailureStream` tells them: some may be of an earlier second."""
     retried: tuple[FailureTick, ...] = ()
+    connects: int = 0
     """Attempts that a client repeated by itself."""
     waits: int = 0
     wait_sum_s: float = 0.0
@@ -76,6 +77,9 @@ class Recorder:
         self.failures = FailureStream()
         self._requests: deque[_Request] = deque()
         self._waits: deque[float] = deque()
+        self.connects_so_far: Callable[[], int] = lambda: 0
+        """Connections that users tried to open since the beginning."""
+        self._connects = 0
 
     def on_request(
         self,
@@ -122,6 +126,10 @@ class Recorder:
         waits = [self._waits.popleft() for _ in range(len(self._waits))]
         return self._tick(endpoints, waits)
 
+    def _new_connects(self) -> int:
+        before, self._connects = self._connects, self.connects_so_far()
+        return self._connects - before
+
     def _count_failures(self, key: tuple[str, str], request: _Request) -> None:
         method, name = key
         if request.signature is not None:
@@ -142,6 +150,7 @@ class Recorder:
             endpoints=tuple(ticks),
             failures=failures,
             retried=retried,
+            connects=self._new_connects(),
             waits=len(waits),
             wait_sum_s=math.fsum(waits),
             latency=everything,

@@ -192,6 +192,8 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     """Finished work in this tick (DESIGN section 4); None when it could not be measured."""
     warmup_work: float = 0.0
     """Finished work of warm-up requests: on the wire, so in the time chart, but in no level's figures."""
+    connects: int = 0
+    """Connections that users tried to open; 0 in logs from before it was counted, too."""
     waits: int = 0
     wait_sum_s: float = 0.0
     """Waits that users chose in this tick: how many, and their sum."""

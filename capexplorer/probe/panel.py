@@ -41,16 +41,16 @@ class Probes:
         self._host = HostProbe()
         self._ports = PortsProbe()
         self._tcp = TcpProbe()
-        self._watched = _Watched(None, None)
+        self._watched = _Watched(None, None, None)
         self._asked: deque[_Watched] = deque()
 
     def watch(self, pid: int | None, port: int | None = None, metrics_url: str | None = None) -> None:
         """From the next tick on the target is `pid` and what descends from it; None: there is no target to watch.
 
-        `port` is where it listens, for its accept queue. Files are opened here and now.
+        `port` is where it listens, for its accept queue and the ports held to it. Files are opened here and now.
         """
         target = TargetProbe(pid, port) if pid is not None else None
-        self._asked.append(_Watched(target, AppProbe(metrics_url) if metrics_url else None))
+        self._asked.append(_Watched(target, AppProbe(metrics_url) if metrics_url else None, port))
 
     def read(self, elapsed_s: float, lag_ms: tuple[float, float, float] | None = None, ports_exhausted: bool = False) -> Readings:
         """Everything over the `elapsed_s` since the last call; figures over time are None at the first.
@@ -73,6 +73,7 @@ class Probes:
             self._watched.close()
             self._watched = self._asked.popleft()
             self._tcp.watch(self._watched.target.pid if self._watched.target else None)
+            self._ports.watch(self._watched.port)
 
     def _targets(self, elapsed_s: float) -> tuple[TargetReading, ...]:
         target = self._watched.target
@@ -92,6 +93,7 @@ class Probes:
 class _Watched:
     target: TargetProbe | None
     app: AppProbe | None
+    port: int | None
 
     def close(self) -> None:
         if self.target is not None:

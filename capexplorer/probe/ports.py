@@ -3,7 +3,7 @@
 A port is held by the end that connected. On loopback the kernel's totals (sockstat) hold both ends, and TIME_WAIT lies at the end
 that closed first, so totals say nothing about ports. Client ends are told apart by their local port: it lies in the ephemeral
 range and nobody listens on it; that filter runs in the kernel. One (source, destination) may hold as many as the range has, so
-`used` is that of the fullest pair.
+`used` is that of the fullest pair, among those to the target's port where that is known.
 
 Cost: all states but TIME_WAIT are counted at every tick (0.15 ms; 1.5 ms while 25,000 TIME_WAIT lie between). TIME_WAIT rows are
 counted at most `_COUNTED_PER_S`; between two counts they are the kernel's TIME_WAIT total of now times each pair's share of it
@@ -89,6 +89,11 @@ class PortsProbe:
         self._totals = SocketTotals()
         self._time_wait = _TimeWait()
         self._burn = _Burn()
+        self._port: int | None = None
+
+    def watch(self, port: int | None) -> None:
+        """Where the target listens: neighbours may hold more ports, to elsewhere. None: not known; the fullest pair is told."""
+        self._port = port
 
     def read(self, elapsed_s: float, dump_now: bool = False) -> PortsReading:
         """The ports now. `dump_now` (at the first EADDRNOTAVAIL): count TIME_WAIT rows too, whatever it costs."""
@@ -99,7 +104,7 @@ class PortsProbe:
         pairs = self._pairs(total, exact)
         if pairs is None:
             return PortsReading(capacity=self._range.capacity)
-        pair, states = max(pairs.items(), key=lambda each: each[1].total(), default=(None, Counter[int]()))
+        pair, states = self._fullest(pairs)
         used = states.total()
         burn = self._burn.rate(used, elapsed_s)
         return PortsReading(
@@ -112,6 +117,10 @@ class PortsProbe:
             burn_rate_per_s=burn,
             exhausted_in_s=exhausted_in_s(self._range.capacity, used, states[TIME_WAIT], burn),
         )
+
+    def _fullest(self, pairs: dict[Pair, Counter[int]]) -> tuple[Pair | None, Counter[int]]:
+        own = {pair: states for pair, states in pairs.items() if self._port in (None, pair.port)}
+        return max(own.items(), key=lambda each: each[1].total(), default=(None, Counter[int]()))
 
     def _pairs(self, total: int | None, exact: bool) -> dict[Pair, Counter[int]] | None:
         """Sockets by pair and state; `total` is the kernel's TIME_WAIT count. None when the kernel does not tell."""

@@ -1,4 +1,5 @@
-"""`export --format csv`: levels.csv, a line a level (or bin of a ramp), and seconds.csv, a line a tick. Columns: docs/exports.md.
+"""`export --format csv`: levels.csv, a line a level (or bin of a ramp), seconds.csv, a line a tick, causes.csv, a line a cause,
+bottleneck or leak. Columns: docs/exports.md.
 
 Empty: not measured. Numbers have a decimal point and no separators; lines end in CR LF (RFC 4180).
 """
@@ -10,16 +11,19 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 
+from ..analysis import wording
+from ..model.events import Mark
 from ..model.timeline import COLUMNS, Timeline
 from .escaping import cell
+from .findings import findings
 from .summary import summarise
 
 _WHOLE = ("level", "users", "wanted", "settled")
 
 
 def render(timeline: Timeline) -> dict[str, bytes]:
-    """Both files."""
-    return {"levels.csv": levels(timeline), "seconds.csv": seconds(timeline)}
+    """All files."""
+    return {"levels.csv": levels(timeline), "seconds.csv": seconds(timeline), "causes.csv": causes(timeline)}
 
 
 def levels(timeline: Timeline) -> bytes:
@@ -52,6 +56,27 @@ def seconds(timeline: Timeline) -> bytes:
     whole = [name in _WHOLE for name in COLUMNS]
     ticks = zip(*columns, strict=True)
     return table(COLUMNS, ([_tick(value, exact) for value, exact in zip(tick, whole, strict=True)] for tick in ticks))
+
+
+CAUSE_COLUMNS = (
+    "kind", "id", "where", "severity", "confidence", "state", "epoch", "users", "count", "rate_per_s", "first_s", "last_s",
+    "endpoints", "readings", "doubts", "example", "advice",
+)  # fmt: skip
+
+
+def causes(timeline: Timeline) -> bytes:
+    """Current marks of causes, bottlenecks and leaks, as findings list them."""
+    return table(CAUSE_COLUMNS, (_cause(each.mark) for each in findings(timeline) if each.where))
+
+
+def _cause(mark: Mark) -> list[object]:
+    told = mark.evidence
+    figures = [told.get(name) for name in ("count", "rate_per_s", "first_s", "last_s")]
+    numbers = [value if isinstance(value, int | float) else None for value in figures]
+    words = [said(told) for said in (wording.endpoints, wording.readings, wording.doubts, wording.example)]
+    place = wording.where(mark.id)
+    return [mark.kind, mark.id, place, mark.severity, mark.confidence, mark.state, mark.epoch, mark.users,
+            *numbers, *words, mark.advice]  # fmt: skip
 
 
 def _tick(value: float, whole: bool) -> float | int | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..model.events import Header, HostFacts, Target
+from ..model.limits import set_limits
 from ..model.timeline import Timeline
 from .figures import number, size
 
@@ -60,6 +61,8 @@ def _load(header: Header) -> Iterator[Fact]:
         yield Fact("wait, s", _pairs(waits), foreign=True)
     if users.get("client"):
         yield Fact("client", f"{users['client']}, keep-alive {'on' if users.get('keep_alive') else 'off'}", foreign=True)
+    if limits := set_limits(header.profile):
+        yield Fact("limited to", _pairs(limits), foreign=True)
     for name, floor in header.client_floor_ms.items():
         yield Fact(f"floor of {name}, ms", f"p50 {number(floor.p50_ms)}, p99 {number(floor.p99_ms)}")
     engine = header.engine

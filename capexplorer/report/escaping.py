@@ -59,6 +59,20 @@ def code(text: str) -> str:
     return f"{fence}{space}{shown}{space}{fence}"
 
 
+def markdown_spans(text: str) -> str:
+    """Our own line with commands in backquotes: those stand as code spans, the rest is escaped."""
+    parts = text.split("`")
+    return "".join(code(part) if index % 2 and index < len(parts) - 1 else markdown(part) for index, part in enumerate(parts))
+
+
+def html_spans(text: str) -> str:
+    """The same for an element's text."""
+    parts = text.split("`")
+    return "".join(
+        f"<code>{html(part)}</code>" if index % 2 and index < len(parts) - 1 else html(part) for index, part in enumerate(parts)
+    )
+
+
 def cell(text: str) -> str:
     """For a CSV cell: one line, and no formula when a spreadsheet opens it (OWASP, CSV injection)."""
     shown = visible(text)

@@ -1,4 +1,4 @@
-"""Marks as a report lists them: current ones, knees first, with evidence and advice. Wording is `analysis.wording`."""
+"""Marks as a report lists them: current ones, causes first, with evidence and advice. Wording is `analysis.wording`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import msgspec
 from ..analysis import wording
 from ..model.events import Mark, Note
 from ..model.timeline import Timeline
+from . import figures
 
-_ORDER = ("knee", "at_or_below", "bend", "latency_knee", "bottleneck", "cause", "leak", "shift", "recovery", "stop_rule")
+_ORDER = ("cause", "knee", "at_or_below", "bend", "latency_knee", "bottleneck", "leak", "shift", "recovery", "stop_rule")
+"""Causes first: the generator's may say that all else is none of the service's."""
+_GRAVEST = ("critical", "error", "warning", "info")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,25 +23,34 @@ class Finding:
     mark: Mark
     said: str
     """What was found, where, how surely."""
+    where: str
+    """Of a cause, a bottleneck or a leak: generator, host, network, target or check; else empty."""
     evidence: str
-    """`used ratio 0.97, ...`; may hold foreign text."""
+    """`412 × at 3.1/s, 01:23 to 02:10, GET /x 380; ports used 1,998`; may hold foreign text."""
+    example: str
+    """Of a cause: one failure as it came. Foreign."""
     advice: str
 
 
 def findings(timeline: Timeline) -> list[Finding]:
-    """Retracted marks are in the log only; what is of one kind stands in the order found."""
+    """Retracted marks are in the log only; of one kind the gravest stand first, those in the order found."""
     current = [mark for mark in timeline.marks.values() if mark.state != "retracted"]
-    return [_finding(mark) for mark in sorted(current, key=lambda mark: _ORDER.index(mark.kind))]
+    return [_finding(mark) for mark in sorted(current, key=lambda mark: (_ORDER.index(mark.kind), _GRAVEST.index(mark.severity)))]
 
 
 def _finding(mark: Mark) -> Finding:
-    bare = wording.mark(msgspec.structs.replace(mark, evidence={}, advice=""))
-    evidence = ", ".join(f"{key.replace('_', ' ')} {_value(value)}" for key, value in mark.evidence.items())
-    return Finding(mark, bare, evidence, mark.advice)
+    evidence, blames = mark.evidence, mark.kind in wording.BLAMES
+    check = {"check": evidence["check"]} if "check" in evidence else {}
+    bare = wording.mark(msgspec.structs.replace(mark, evidence=check, advice=""))
+    counts = ", ".join(filter(None, (wording.counted(evidence), _seen(mark), wording.endpoints(evidence))))
+    told = "; ".join(filter(None, (counts, wording.readings(evidence), wording.doubts(evidence))))
+    return Finding(mark, bare, wording.where(mark.id) if blames else "", told, wording.example(evidence), mark.advice)
 
 
-def _value(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _seen(mark: Mark) -> str:
+    """`01:23 to 02:10`, in the session's time; empty where it is not told."""
+    first_s, last_s = (_number(mark, name) for name in ("first_s", "last_s"))
+    return "" if first_s is None or last_s is None else f"{figures.clock(first_s)} to {figures.clock(last_s)}"
 
 
 def marked_s(timeline: Timeline) -> dict[str, float]:
@@ -55,8 +67,14 @@ def marked_s(timeline: Timeline) -> dict[str, float]:
 
 
 def _at_s(mark: Mark) -> float:
-    at_s = mark.evidence.get("at_s") if mark.kind == "shift" else None
-    return float(at_s) if isinstance(at_s, int | float) and not isinstance(at_s, bool) else mark.t_s
+    """Of a cause: when its evidence began, however late the latest revision is."""
+    at_s = _number(mark, {"shift": "at_s", "cause": "first_s"}.get(mark.kind, ""))
+    return mark.t_s if at_s is None else at_s
+
+
+def _number(mark: Mark, name: str) -> float | None:
+    value = mark.evidence.get(name)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def notes(timeline: Timeline) -> list[Note]:

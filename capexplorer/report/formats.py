@@ -32,7 +32,7 @@ FORMATS: Mapping[str, Format] = {
     for each in (
         Format("md", "Markdown for a ticket or a pull request, with a picture", ".md"),
         Format("html", "a page with interactive charts, in one file", ".html"),
-        Format("csv", "a folder: levels.csv and seconds.csv"),
+        Format("csv", "a folder: levels.csv, seconds.csv, causes.csv"),
         Format("json", "the summary for programs", ".json"),
         Format("hgrm", "a folder: a percentile distribution a level"),
         Format("locust-csv", "a folder: Locust's four files", live=False),
@@ -50,7 +50,7 @@ def to_text(name: str, events: Iterable[Event]) -> tuple[bytes, str]:
         case "json":
             return json.render(summarise(Timeline(events))), ""
         case "csv":
-            return csv.levels(Timeline(events)), "the levels only; -o FOLDER writes levels.csv and seconds.csv"
+            return csv.levels(Timeline(events)), "the levels only; -o FOLDER writes levels.csv, seconds.csv and causes.csv"
     raise InputError(f"--format {name}: writes several files; name a folder with -o")
 
 

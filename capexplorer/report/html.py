@@ -19,7 +19,7 @@ from ..model.events import Reanalysed
 from ..model.timeline import FailureCount, Timeline
 from . import capacity, charts, figures, knees
 from .environment import environment
-from .escaping import foreign, html
+from .escaping import foreign, html, html_spans
 from .findings import findings, notes
 from .rows import P95_LEAST, P99_LEAST, LevelRow, epochs, level_rows
 from .summary import summarise
@@ -94,7 +94,8 @@ def _title(timeline: Timeline) -> Iterator[str]:
     yield f"<header><h1>Capacity of {foreign(header.target.name)}</h1>"
     when = f"{foreign(header.started_at)} · {figures.span(timeline.last_s)}" if header.started_at else "imported"
     yield f"<p class=muted>{' · '.join(filter(None, (profile, when, label, state)))}</p>"
-    yield f"<p class=verdict>{html(str(summarise(timeline)['verdict']))}</p></header>"
+    judged = wording.judgement(timeline)
+    yield f'<p class="verdict {judged.severity}">{html(judged.said)}</p></header>'
 
 
 def _findings(timeline: Timeline) -> Iterator[str]:
@@ -106,8 +107,11 @@ def _findings(timeline: Timeline) -> Iterator[str]:
     yield "<ul class=findings>"
     for each in found:
         evidence = f'<p class="muted">{foreign(each.evidence)}</p>' if each.evidence else ""
-        advice = f"<p>{html(each.advice)}</p>" if each.advice else ""
-        yield f'<li class="{html(each.mark.severity)}"><strong>{foreign(each.said)}</strong>{evidence}{advice}</li>'
+        example = f"<p>e.g. <code>{foreign(each.example)}</code></p>" if each.example else ""
+        advice = f"<p>→ {html_spans(each.advice)}</p>" if each.advice else ""
+        where = f'<span class="muted">{html(each.where)}</span> ' if each.where else ""
+        said = f"{where}<strong>{foreign(each.said)}</strong>"
+        yield f'<li class="{html(each.mark.severity)}">{said}{evidence}{example}{advice}</li>'
     yield "</ul>"
     yield from _reanalysed(timeline.reanalysed)
     yield "</section>"

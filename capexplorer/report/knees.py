@@ -19,13 +19,17 @@ def lines(timeline: Timeline) -> list[tuple[str, ...]]:
     verdicts = sorted(timeline.verdicts.items())
     several = len(verdicts) > 1
     return [
-        (f"{name}, epoch {epoch}" if several else name, *cells) for epoch, verdict in verdicts for name, *cells in _of(verdict)
+        (f"{name}, epoch {epoch}" if several else name, *cells)
+        for epoch, verdict in verdicts
+        for name, *cells in _of(verdict, wording.judgement(timeline, epoch))
     ]
 
 
-def _of(verdict: Verdict) -> Iterator[tuple[str, ...]]:
+def _of(verdict: Verdict, judged: wording.Judgement) -> Iterator[tuple[str, ...]]:
     capacity = verdict.capacity
-    if capacity.knee is not None:
+    if capacity.knee is not None and not judged.stands(capacity.knee):
+        yield _spoiled(judged)
+    elif capacity.knee is not None:
         se_rps = capacity.curve.capacity_se_rps if capacity.curve is not None else None
         yield _knee(capacity.knee, se_rps)
         if capacity.knee.peak is not None:
@@ -35,6 +39,12 @@ def _of(verdict: Verdict) -> Iterator[tuple[str, ...]]:
     if capacity.latency_knee is not None:
         yield _knee(capacity.latency_knee, None)
     yield from map(_objective, verdict.slo)
+
+
+def _spoiled(judged: wording.Judgement) -> tuple[str, ...]:
+    """Instead of what the curve of a generator at its end would say."""
+    users = figures.MISSING if judged.clean_users is None else f"none up to {_users(judged.clean_users)}"
+    return "knee", users, figures.MISSING, figures.MISSING, "generator", figures.MISSING
 
 
 def _knee(knee: KneeVerdict, se_rps: float | None) -> tuple[str, ...]:

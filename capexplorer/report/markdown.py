@@ -13,7 +13,7 @@ from ..model.timeline import Timeline
 from . import figures, knees
 from .capacity import picture
 from .environment import environment
-from .escaping import code, markdown
+from .escaping import code, markdown, markdown_spans
 from .findings import findings, notes
 from .rows import P95_LEAST, P99_LEAST, LevelRow, epochs, level_rows
 from .summary import summarise
@@ -104,9 +104,11 @@ def _marks(timeline: Timeline) -> list[str]:
     found = findings(timeline)
     lines = []
     for each in found:
+        where = f"{each.where}: " if each.where else ""
         evidence = f": {markdown(each.evidence)}" if each.evidence else ""
-        advice = f"\n  Advice: {markdown(each.advice)}" if each.advice else ""
-        lines.append(f"- **{markdown(each.said)}**{evidence}{advice}")
+        example = f"\n  E.g. {code(each.example)}" if each.example else ""
+        advice = f"\n  Advice: {markdown_spans(each.advice)}" if each.advice else ""
+        lines.append(f"- {where}**{markdown(each.said)}**{evidence}{example}{advice}")
     shown = [*_knees(timeline), *(["\n".join(lines)] if lines else [])]
     return [*(["## Marks", *shown] if shown else []), *_reanalysed(timeline)]
 

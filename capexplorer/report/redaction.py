@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
+from ..analysis import wording
 from ..model.events import (
     Command,
     Ended,
@@ -58,6 +59,7 @@ _WINDOWS_PATH = re.compile(r"(?<![\w])(?:[A-Za-z]:\\|\\\\)[^\s\"'<>|]+")
 _Each = TypeVar("_Each", EndpointTick, LevelEndpoint)
 _Value = TypeVar("_Value")
 
+_SYSTEMS = ("Linux", "Darwin", "Windows")
 _LOCAL = ("localhost",)
 """Tells nothing, and reads better."""
 
@@ -115,7 +117,7 @@ def _event(event: Event, text: Callable[[str], str]) -> Event:
             bins = tuple(replace(each, endpoints=_endpoints(each.endpoints, text)) for each in event.bins)
             return replace(event, endpoints=_endpoints(event.endpoints, text), bins=bins)
         case Mark():
-            return replace(event, evidence=_plain(event.evidence, text), advice=text(event.advice))
+            return replace(event, evidence=_evidence(event.evidence, text), advice=_advice(event, text))
         case Reanalysed():
             return replace(event, changes=tuple(_change(each, text) for each in event.changes))
         case Note() | Log():
@@ -131,6 +133,22 @@ def _event(event: Event, text: Callable[[str], str]) -> Event:
             return replace(event, fields=_plain(event.fields, text))
         case _:
             return event
+
+
+def _evidence(evidence: dict[str, Any], text: Callable[[str], str]) -> dict[str, Any]:
+    """Counts by endpoint (`GET /tasks/list`) keep their paths, as endpoints do everywhere."""
+    counts = evidence.get("endpoints")
+    rest = _plain({name: value for name, value in evidence.items() if name != "endpoints"}, text)
+    if not isinstance(counts, dict):
+        return rest if counts is None else {**rest, "endpoints": _plain(counts, text)}
+    named = {" ".join(_endpoint_name(word, text) for word in str(name).split(" ")): count for name, count in counts.items()}
+    return {name: named if name == "endpoints" else rest[name] for name in evidence}
+
+
+def _advice(mark: Mark, text: Callable[[str], str]) -> str:
+    """Our own line names files such as /proc/PID/fd, and nobody's."""
+    ours = {wording.advice(mark.id, mark.evidence, system) for system in _SYSTEMS}
+    return mark.advice if mark.advice in ours else text(mark.advice)
 
 
 def _change(change: MarkChange, text: Callable[[str], str]) -> MarkChange:
@@ -171,11 +189,11 @@ def _known_only(said: str, text: Callable[[str], str]) -> str:
 
 def _sample(sample: Sample, text: Callable[[str], str]) -> Sample:
     endpoints: tuple[EndpointTick, ...] = _endpoints(sample.endpoints, text)
-    failures = tuple(_failure(each, text) for each in sample.failures)
+    failures, retried = (tuple(_failure(each, text) for each in ticks) for ticks in (sample.failures, sample.retried))
     ports = sample.ports
     if ports is not None and ports.destination is not None:
         ports = _portless(ports)
-    return replace(sample, endpoints=endpoints, failures=failures, ports=ports)
+    return replace(sample, endpoints=endpoints, failures=failures, retried=retried, ports=ports)
 
 
 def _portless(ports: PortsReading) -> PortsReading:

@@ -29,7 +29,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
     """The whole document, as plain values."""
     current = (mark for mark in timeline.marks.values() if mark.state != "retracted")
     marks = sorted(current, key=lambda mark: mark.t_s)
-    recovery, latest = recovery_levels(timeline), timeline.verdict
+    recovery, latest, judged = recovery_levels(timeline), timeline.verdict, wording.judgement(timeline)
     levels = [entry for level in timeline.levels for entry in _levels(level, timeline, recovery)]
     return {
         "schema": SCHEMA,
@@ -37,7 +37,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "levels": levels,
         "endpoints": _endpoints(timeline.levels),
         "knees": [_knee(mark) for mark in marks if mark.kind in ("knee", "at_or_below", "bend", "latency_knee")],
-        "no_knee_up_to_users": _no_knee(latest),
+        "no_knee_up_to_users": _no_knee(latest, judged),
         "causes": [_cause(mark) for mark in marks if mark.kind in ("cause", "leak")],
         "bottlenecks": [_bottleneck(mark) for mark in marks if mark.kind == "bottleneck"],
         "slo": _objectives(latest),
@@ -47,7 +47,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
             {"t_s": _rounded(mark.t_s), "users": mark.users, **mark.evidence} for mark in marks if mark.kind == "stop_rule"
         ],
         "notes": [{"t_s": _rounded(note.t_s), "text": note.text} for note in timeline.journal if isinstance(note, Note)],
-        "verdict": verdict(timeline),
+        "verdict": judged.said,
         **_reanalysed(timeline.reanalysed),
     }
 
@@ -69,10 +69,12 @@ def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:
     return {"reanalysis": told}
 
 
-def _no_knee(latest: Verdict | None) -> float | int | None:
-    """Of the latest epoch."""
+def _no_knee(latest: Verdict | None, judged: wording.Judgement) -> float | int | None:
+    """Of the latest epoch; where the generator spoiled levels, up to those that it did not."""
     knee = latest.capacity.knee if latest is not None else None
-    return _whole(knee.users) if knee is not None and knee.kind == "no_knee" else None
+    if knee is None or knee.kind != "no_knee":
+        return None
+    return _whole(knee.users if judged.stands(knee) else judged.clean_users)
 
 
 def _objectives(latest: Verdict | None) -> list[dict[str, Any]]:
@@ -87,24 +89,6 @@ def _plain(value: Any) -> Any:
 
 def _whole(users: float | None) -> float | int | None:
     return int(users) if users is not None and users == int(users) else _rounded(users)
-
-
-def verdict(timeline: Timeline) -> str:
-    """One sentence: the latest epoch's capacity, as the detector has it; where none has looked, what was seen is told."""
-    if timeline.verdict is not None:
-        return wording.capacity(timeline.verdict.capacity)
-    settled = [level for level in timeline.levels if level.figures.goodput_rps is not None and level.users]
-    if not settled:
-        return "No level settled: nothing can be said about capacity."
-    best = max(settled, key=lambda level: level.figures.goodput_rps or 0.0)
-    figures = best.figures
-    told = f"{len(settled)} level{'s' * (len(settled) != 1)} settled; the most finished work was {figures.goodput_rps:.4g}/s"
-    return f"{told} at {best.users} users{_p95(figures)}. No detector has looked for a knee or a bottleneck."
-
-
-def _p95(figures: LevelFigures) -> str:
-    p95_ms = figures.latency_ms.p95
-    return "" if p95_ms is None else f" (p95 {p95_ms:.4g} ms)"
 
 
 def _session(timeline: Timeline) -> dict[str, Any]:
@@ -207,7 +191,7 @@ def _knee(mark: Mark) -> dict[str, Any]:
 
 def _cause(mark: Mark) -> dict[str, Any]:
     evidence = dict(mark.evidence)
-    count, first_s, last_s = (evidence.pop(name, None) for name in ("count", "first_s", "last_s"))
+    count, first_s, last_s = (_plain(evidence.pop(name, None)) for name in ("count", "first_s", "last_s"))
     return {
         "id": mark.id,
         "severity": mark.severity,

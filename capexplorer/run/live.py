@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..load import native
 from ..load.host import LoadHost
 from ..load.host import Report as LoadReport
+from ..load.plan import Step, parse
 from ..load.users import Workload
 from ..model.events import Event
 from ..model.stream import Param
@@ -30,7 +31,7 @@ class LiveRun:
     def __init__(self, options: RunOptions, service: Service) -> None:
         self.service = service
         self.outcome = Outcome()
-        self._max_users = options.profile.guards.max_users
+        self._profile = options.profile
         first = 0 if options.steps or options.autopilot else options.start_users  # a plan steps up from nobody
         self._steering = Steering(first, options.spawn_rate)
         self.recording = Recording(options, service, self._steering, self.outcome)
@@ -65,6 +66,7 @@ class LiveRun:
         except Empty:
             self.outcome.fail("defect", "the run did not end in time: the session may lack its end", 1)
         self.service.supervisor.close()
+        self.service.tidy()
 
     # -- Controls
 
@@ -76,7 +78,7 @@ class LiveRun:
     @property
     def max_users(self) -> int:
         """The profile's guard."""
-        return self._max_users
+        return self._profile.guards.max_users
 
     @property
     def spawn_rate(self) -> float | None:
@@ -103,6 +105,29 @@ class LiveRun:
         self._steering.piloted = on
         self._command("autopilot", on=on)
         self._post(lambda: self.recording.switch_autopilot(on))
+
+    @property
+    def plans(self) -> Mapping[str, str]:
+        """Of the profile."""
+        return self._profile.plans
+
+    def plan_wrong(self, plan: str) -> str | None:
+        """As a sentence."""
+        try:
+            self._steps(plan)
+        except InputError as error:
+            return str(error)
+        return None
+
+    def start_plan(self, plan: str) -> None:
+        """From its first step."""
+        steps = self._steps(plan)
+        self._steering.piloted = False
+        self._command("plan", plan=plan)
+        self._post(lambda: self.recording.begin_plan(steps))
+
+    def _steps(self, plan: str) -> tuple[Step, ...]:
+        return parse(self.plans.get(plan, plan), "plan", self.max_users)
 
     def set_users(self, users: int) -> int:
         """Step by hand; ends a plan or a shape."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from ..analysis import marking
+from ..analysis import bottleneck, leaks, marking
 from ..analysis.markbook import MarkBook
 from ..analysis.splitting import latest_shift, missed_shifts
 from ..model.events import Event
@@ -18,6 +18,11 @@ from ..model.verdicts import Shift
 
 LOOKS_AT = (6, 10, 15, 20, 30, 45, 60)
 """Settled seconds of a level at which it is judged again; from then on at each doubling, and when it closes."""
+
+LEAKS_EVERY = ((120, 10), (1_800, 60))
+LEAKS_EVERY_LATER = 600
+"""Settled seconds between looks at leaks, up to so many of them, and from then on: a leak of two descriptors a second is told
+before it has taken a hundred. A look costs 3-10 ms (measured)."""
 
 Split = Callable[[float, Literal["goodput", "latency"]], bool]
 """Splits the open level at a moment; False if its seconds since then are no longer kept."""
@@ -29,6 +34,7 @@ class LiveMarks:
     def __init__(self, timeline: Timeline, emit: Callable[[Event], None], now_s: Callable[[], float], split: Split) -> None:
         self._timeline, self._emit, self._now_s, self._split = timeline, emit, now_s, split
         self._book = MarkBook()
+        self._looks: leaks.Looks = {}
 
     def ticked(self) -> None:
         """A tick was emitted."""
@@ -36,8 +42,11 @@ class LiveMarks:
         if level is None or level.closed is not None or not self._timeline.columns["settled"][-1]:
             return
         self._look_for_shifts(level)
-        if is_due(self._settled_seconds()):
+        seconds = self._settled_seconds()
+        if is_due(seconds):
             self.judge()
+        if leaks_are_due(seconds):
+            self._look_for_leaks(self._timeline.levels[-1].opened.epoch, exactly=False)
 
     def judge(self) -> None:
         """What the levels of the latest epoch say now."""
@@ -48,6 +57,7 @@ class LiveMarks:
         """The last word on every epoch, exactly as a reader of the log would find it."""
         for epoch in marking.epochs(self._timeline):
             self._judge(epoch, exactly=True)
+            self._look_for_leaks(epoch, exactly=True)
 
     def _judge(self, epoch: int, *, exactly: bool) -> None:
         verdict = marking.verdict(self._timeline, epoch)
@@ -56,8 +66,17 @@ class LiveMarks:
         told = self._book.verdict(verdict)
         if told is not None:
             self._emit(told)
-        marks = [*marking.knees(verdict), *marking.recoveries(self._timeline, verdict)]
-        self._tell(self._book.update(marks, self._now_s(), about=marking.keys(self._timeline, epoch), exactly=exactly))
+        marks = [
+            *marking.knees(verdict),
+            *marking.recoveries(self._timeline, verdict),
+            *bottleneck.marks(self._timeline, verdict),
+        ]
+        about = marking.keys(self._timeline, epoch) | bottleneck.keys(epoch)
+        self._tell(self._book.update(marks, self._now_s(), about=about, exactly=exactly))
+
+    def _look_for_leaks(self, epoch: int, *, exactly: bool) -> None:
+        marks = leaks.marks(self._timeline, epoch, self._looks)
+        self._tell(self._book.update(marks, self._now_s(), about=leaks.keys(epoch), exactly=exactly))
 
     def _look_for_shifts(self, level: Level) -> None:
         found: tuple[float, Shift] | None = latest_shift(self._timeline, level)
@@ -79,3 +98,9 @@ def is_due(seconds: int) -> bool:
     """Whether a level is judged at this many settled seconds."""
     last = LOOKS_AT[-1]
     return seconds in LOOKS_AT or (seconds > last and seconds % last == 0 and (seconds // last).bit_count() == 1)
+
+
+def leaks_are_due(seconds: int) -> bool:
+    """Whether leaks are looked for at this many settled seconds of a level."""
+    every = next((every for until, every in LEAKS_EVERY if seconds <= until), LEAKS_EVERY_LATER)
+    return seconds > 0 and seconds % every == 0

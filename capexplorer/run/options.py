@@ -24,6 +24,10 @@ class RunOptions:
     params: Mapping[str, Param] = field(default_factory=dict)
     url: str | None = None
     """The service's URL when there is no `spec`."""
+    port: int | None = None
+    """Where the target listens; None: it is told a free one."""
+    watched_pid: int | None = None
+    """The process to watch of a service that runs already; None: whoever listens at `url`."""
     locustfile: Path | None = None
     start_users: int = 1
     spawn_rate: float | None = None

@@ -4,10 +4,10 @@ load, never the record."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ..errors import LogWriteError
-from ..model.events import Event
+from ..model.events import Ended, Event
 from ..model.timeline import Timeline
 from ..session.canonical import canonical
 from ..session.writer import SessionWriter
@@ -19,6 +19,8 @@ class Outlet:
     def __init__(self, on_failure: Callable[[LogWriteError], None], on_recovery: Callable[[], None] = lambda: None) -> None:
         self.writer: SessionWriter | None = None
         self.wake: Callable[[], None] = lambda: None
+        self.watch: Callable[[Event], Iterable[Event]] = lambda event: ()
+        """What follows from an event by itself: told right behind it; before the end, which stays last."""
         self.timeline = Timeline()
         """All that was emitted so far: what the log's readers will see."""
         self._taken: deque[Event] = deque()
@@ -27,6 +29,19 @@ class Outlet:
     def emit(self, event: Event) -> None:
         """To the log and to those who watch: the same value, so that what is seen live is what will be replayed."""
         event = canonical(event)
+        following = self.watch(event)
+        if isinstance(event, Ended):
+            self._emit_all(following)
+            self._tell(event)
+        else:
+            self._tell(event)
+            self._emit_all(following)
+
+    def _emit_all(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self.emit(event)
+
+    def _tell(self, event: Event) -> None:
         self.timeline.apply(event)
         self._guarded(lambda writer: writer.write(event))
         self.show(event)

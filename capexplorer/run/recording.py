@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from ..analysis import wording
 from ..analysis.stop_rules import Struck
+from ..analysis.watch import CauseWatch
 from ..errors import LogWriteError
 from ..load.endpoints import NAMES
 from ..load.host import LoadHost, Report, ShapeEnded, ShapeStep, Spawned
@@ -65,6 +66,7 @@ class Recording:
             now_s=self.pump.now_s,
             on_ready=self._on_ready,
         )
+        self.outlet.watch = CauseWatch().apply
         timeline = self.outlet.timeline
         self._course = Course(timeline)
         self._marks = LiveMarks(timeline, self.outlet.emit, self.pump.now_s, self._split_level)
@@ -85,6 +87,7 @@ class Recording:
         self._shape_changed_s = 0.0
         self._requests = self._failures = 0
         self._log_marks = 0
+        self._log_failed: dict[str, Any] = {}
         self._grouping_told = False
 
     # -- beginning and end -----------------------------------------------------------------------------------------------------
@@ -110,9 +113,11 @@ class Recording:
         if self._probes is None:
             self.host.stop(STOP_USERS_S)
             return
+        self.host.recorder.tell_all()
         self.pump.tick()
         self._close_level()
         self._marks.end()
+        self._tell_user_errors(self.pump.now_s(), exactly=True)
         self.host.stop(STOP_USERS_S)
         self.target.end(self.pump.drain_until)
         self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
@@ -315,14 +320,17 @@ class Recording:
         self._requests += tick.all_requests
         self._failures += sum(failure.count for failure in tick.failures)
         self._emit_log(ended_s)
-        mark = self._user_errors.mark(self.host, ended_s, self.target.epoch, self.steering.wanted)
-        if mark is not None:
-            self.outlet.emit(mark)
+        self._tell_user_errors(ended_s)
         self.outlet.emit(sample)
         self._marks.ticked()
         self._strike(self._stop_watch.look())
         self.pilot.ticked()
         self.outlet.flush()
+
+    def _tell_user_errors(self, t_s: float, *, exactly: bool = False) -> None:
+        mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.steering.wanted, exactly=exactly)
+        if mark is not None:
+            self.outlet.emit(mark)
 
     def _end_ramp(self, now_s: float) -> None:
         """Of a shape that stands still; a plan knows when its ramps end."""
@@ -352,17 +360,20 @@ class Recording:
             self.step(0, "guard", self.steering.step(0))
         self.steering.shut()
         self._critical(str(error))
-        self._mark_log("open", {"error": str(error)})
+        now_s = self.pump.now_s()
+        self._log_failed = {"count": self._log_failed.get("count", 0) + 1, "first_s": now_s, "example": str(error)}
+        self._mark_log("open")
         self.outcome.fail("log", str(error), 4)
 
     def _on_log_recovery(self) -> None:
         """All that was kept is written; users may run again, when someone says so."""
         self.steering.is_open = self.target.state == "ready"
-        self._mark_log("closed", {})
+        self._mark_log("closed")
         self.outcome.recover("log")
 
-    def _mark_log(self, state: Literal["open", "closed"], evidence: dict[str, Any]) -> None:
+    def _mark_log(self, state: Literal["open", "closed"]) -> None:
         self._log_marks += 1
+        evidence = {**self._log_failed, "last_s": self.pump.now_s()}
         mark = Mark(
             t_s=self.pump.now_s(),
             key="cause:log_write_failed",
@@ -374,7 +385,7 @@ class Recording:
             severity="critical",
             confidence="high",
             evidence=evidence,
-            advice="free space on the disk of the sessions folder; users went to zero, nothing recorded is lost",
+            advice=wording.advice("log_write_failed", evidence),
         )
         self.outlet.emit(mark)
 

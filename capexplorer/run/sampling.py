@@ -57,6 +57,7 @@ def build(
         endpoints=tick.endpoints,
         failures=tick.failures,
         retried=tick.retried,
+        connects=tick.connects,
         work=work[0],
         warmup_work=work[1],
         waits=tick.waits,

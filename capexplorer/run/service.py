@@ -12,6 +12,7 @@ from ..load import native
 from ..model.events import TargetFacts
 from ..model.stream import Param
 from ..probe.listener import listening_pid
+from ..target import scratch
 from ..target.ports import free_port
 from ..target.ready import wait_until_ready
 from ..target.reports import Report
@@ -32,8 +33,12 @@ class Service:
     def __init__(self, options: RunOptions, supervisor: Supervisor) -> None:
         self.spec = options.spec
         self.params: dict[str, Param] = dict(options.params)
+        self.limits = options.profile.limits.target
         self.supervisor = supervisor
-        self.port = free_port() if options.spec else urlsplit(options.url or "").port or _default_port(options.url)
+        self.port = (
+            (options.port or free_port()) if options.spec else urlsplit(options.url or "").port or _default_port(options.url)
+        )
+        self._watched_pid = options.watched_pid
         self.url = f"http://127.0.0.1:{self.port}" if options.spec else options.url or ""
         self.pid: int | None = None
         self._first_run = 1
@@ -54,8 +59,10 @@ class Service:
         return f"{self.url}{metrics.path}" if metrics is not None else None
 
     def find_pid(self) -> int | None:
-        """The process to watch: the one we started, or whoever listens on that port of loopback."""
-        if self.spec is None:
+        """The process to watch: the one we started, the one that was named, or whoever listens on that port of loopback."""
+        if self._watched_pid is not None:
+            self.pid = self._watched_pid
+        elif self.spec is None:
             host = urlsplit(self.url).hostname  # None: users have hosts of their own
             self.pid = listening_pid(self.port) if host is not None and is_loopback(host) else None
         return self.pid
@@ -64,7 +71,9 @@ class Service:
         """Start (or restart) and wait until ready: blocks. Raises TargetError with the last output lines."""
         assert self.spec is not None, "a service that runs already is not ours to start"
         self.params = dict(params)
-        run = self.supervisor.start(self.spec, params, self.port)
+        if self.spec.uses_scratch:
+            scratch.make(self.spec.scratch)
+        run = self.supervisor.start(self.spec, params, self.port, self.limits)
         wait_until_ready(self.supervisor, run, self.spec, self.port, sleep=native.sleep)
         self.pid = self.supervisor.pid
 
@@ -76,6 +85,11 @@ class Service:
         """Ask it to end; `Exited` tells."""
         if self.spec is not None:
             self.supervisor.stop()
+
+    def tidy(self) -> None:
+        """Remove what the target wrote; when it has ended."""
+        if self.spec is not None and self.spec.uses_scratch:
+            scratch.remove(self.spec.scratch)
 
     def measure_floors(self, measure: Callable[[str], None]) -> None:
         """Run `measure(url)` against a null responder in a process of its own. A floor that cannot be measured stays unknown."""

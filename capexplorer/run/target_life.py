@@ -8,6 +8,7 @@ from ..errors import TargetError
 from ..load import native
 from ..model.events import Event, Target, TargetState
 from ..model.stream import Param
+from ..probe.program import program_of
 from ..target.reports import Exited, Report
 from .outcome import Outcome
 from .service import Service
@@ -117,6 +118,7 @@ class TargetLife:
             state=state,
             epoch=self.epoch,
             pid=pid,
+            program=program_of(pid) if pid is not None else None,
             exit_code=exit_code,
             signal=signal,
             reason=reason,

@@ -50,6 +50,8 @@ ABOUT = ("knee:epoch0",)
         ("another limit", moved(evidence={"limit": "errors"}), True),
         ("another confidence", moved(confidence="medium"), True),
         ("another kind", moved(kind="bend", id="bend"), True),
+        ("another count of levels", moved(evidence={"levels": 3}), False),
+        ("a pace that was not known", moved(evidence={"growth_per_hour": 7000.0}), True),
         ("no longer provisional", moved(evidence={"provisional": False}), True),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -80,6 +82,14 @@ def test_a_mark_that_stands_no_more_is_retracted_and_opens_again() -> None:
     book.update([KNEE], 10.0, about=ABOUT)
     assert [(mark.state, mark.revision) for mark in book.update([], 20.0, about=ABOUT)] == [("retracted", 2)]
     assert book.update([], 21.0, about=ABOUT) == ()
+    assert [(mark.state, mark.revision) for mark in book.update([KNEE], 30.0, about=ABOUT)] == [("open", 3)]
+
+
+def test_a_mark_that_closes_is_told_once_and_opens_again() -> None:
+    book, over = MarkBook(), msgspec.structs.replace(KNEE, state="closed")
+    book.update([KNEE], 10.0, about=ABOUT)
+    assert [(mark.state, mark.revision) for mark in book.update([over], 20.0, about=ABOUT)] == [("closed", 2)]
+    assert book.update([over], 21.0, about=ABOUT, exactly=True) == ()
     assert [(mark.state, mark.revision) for mark in book.update([KNEE], 30.0, about=ABOUT)] == [("open", 3)]
 
 

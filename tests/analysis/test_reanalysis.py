@@ -94,16 +94,20 @@ def test_another_value_is_a_change(then: Any, now: Any) -> None:
     assert change.figures == (FigureChange(name="x", recorded=then, found=now),) or math.isnan(change.figures[0].recorded)
 
 
-WITNESSED = [{"kind": "stop_rule", "id": "p95_ms"}, {"id": "user_code_error"}, {"id": "log_write_failed"}]
+WITNESSED = [
+    {"key": "own", "kind": "stop_rule", "id": "p95_ms"},
+    {"key": "cause:user_code_error", "id": "user_code_error"},
+    {"key": "cause:log_write_failed", "id": "log_write_failed"},
+]
 
 
 @pytest.mark.parametrize("witnessed", WITNESSED)
 def test_what_the_run_witnessed_itself_is_neither_lost_nor_found(witnessed: dict[str, Any]) -> None:
-    mark = cause(key="own", **witnessed)
+    mark = cause(**witnessed)
     timeline = Timeline(session(mark, knee()))
     result = reanalyse(timeline, [finding(knee())])
     assert result.recorded == (knee(),) and result.changes == ()
-    assert reanalysed(timeline, result, "2.0").marks == {"own": mark, "knee:0": knee()}
+    assert reanalysed(timeline, result, "2.0").marks == {mark.key: mark, "knee:0": knee()}
 
 
 def test_a_detector_is_shown_the_session_without_what_detectors_marked() -> None:
@@ -174,7 +178,7 @@ def test_this_version_s_detectors_are_pure() -> None:
     ("change", "said"),
     [
         (MarkChange(kind="new", key="knee:0", found=knee(evidence={})), "new: knee at 28 users (high confidence)"),
-        (MarkChange(kind="gone", key="cause:ports", recorded=cause()), "gone: cause: ports exhausted: count 7"),
+        (MarkChange(kind="gone", key="cause:ports", recorded=cause()), "gone: cause: ports exhausted: 7 ×"),
         (
             MarkChange(
                 kind="changed",

@@ -65,6 +65,23 @@ tell(read())
     assert told["established"] == 0
 
 
+def test_a_neighbours_ports_are_not_those_of_the_session(in_namespace: InNamespace) -> None:
+    """A busy neighbour's connections were shown, and counted against a session with five users."""
+    told = in_namespace(
+        _PROBE
+        + """
+other = listener
+held = [pair(('127.0.0.1', 9000)) for _ in range(10)]
+listener = socket.create_server(('127.0.0.2', 9001), backlog=64)
+held += [pair(('127.0.0.2', 9001)) for _ in range(25)]
+probe = PortsProbe()
+probe.watch(9000)
+tell(fields(probe.read(1.0)))
+"""
+    )
+    assert (told["used"], told["destination"]) == (10, "127.0.0.1:9000")
+
+
 def test_used_is_that_of_the_fullest_destination(in_namespace: InNamespace) -> None:
     told = in_namespace(
         _PROBE

@@ -11,7 +11,7 @@ from session.samples import HEADER
 from capexplorer.load.recorder import Tick
 from capexplorer.model.events import By, EndpointTick, Event, Mark, Sample
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.readings import HostReading
+from capexplorer.model.readings import GeneratorReading, HostReading, TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.profile import StopRules
 from capexplorer.run.course import Course
@@ -53,7 +53,14 @@ class Driven:
             self.marks.judge()
 
     def second(
-        self, goodput: int, latency_ms: float = 20.0, failures: int = 0, *, load: float = 0.5, app: dict[str, float] | None = None
+        self,
+        goodput: int,
+        latency_ms: float = 20.0,
+        failures: int = 0,
+        *,
+        load: float = 0.5,
+        app: dict[str, float] | None = None,
+        target: TargetReading | None = None,
     ) -> None:
         """One second of users: so many successes at this latency, so many failures at 1 ms."""
         began_s, self.now_s = self.now_s, self.now_s + 1.0
@@ -71,8 +78,8 @@ class Driven:
         self.outlet.emit(
             Sample(
                 t_s=self.now_s, duration_s=1.0, level=self.course.index, users=there, wanted=opened.users, phase=phase,
-                settled=settled, endpoints=(tick,), work=float(goodput), host=HostReading(load_average_1m=load),
-                app=app or {},
+                settled=settled, endpoints=(tick,), work=float(goodput), host=HostReading(load_average_1m=load, cpu_ratio=0.5),
+                app=app or {}, targets=() if target is None else (target,), generator=GeneratorReading(cpu_ratio=0.1),
             )
         )  # fmt: skip
         self.marks.ticked()

@@ -26,17 +26,18 @@ def test_what_is_wanted_is_kept_while_there_is_no_service(seen: Played) -> None:
 def test_user_errors_are_one_mark_with_revisions(seen: Played) -> None:
     marks = seen["user_errors"]
     assert [mark and (mark.get("revision", 1), mark["state"]) for mark in marks] == [
-        None, None, (1, "open"), None, (2, "updated"), (3, "updated"),
+        None, None, (1, "open"), (2, "updated"), None, (3, "closed"), (4, "open"), (5, "updated"),
     ]  # fmt: skip
     first = marks[2]
     assert (first["key"], first["id"], first["kind"], first["severity"], first["epoch"]) == (
         "cause:user_code_error", "user_code_error", "cause", "error", 1,
     )  # fmt: skip
     assert first["evidence"] == {
-        "count": 2, "first_s": 2.0, "last_s": 2.0, "users_replaced": 3, "last": "KeyError: 'x' (users.py:7 in buy)"
+        "count": 2, "first_s": 20.0, "last_s": 20.0, "rate_per_s": 2.0, "endpoints": {}, "users_replaced": 3,
+        "example": "KeyError: 'x' (users.py:7 in buy)", "unavailable": [], "competing": [],
     }  # fmt: skip
-    last = marks[5]["evidence"]
-    assert (last["count"], last["first_s"], last["last_s"], last["users_replaced"]) == (3, 2.0, 5.0, 4)
+    last = marks[-1]["evidence"]
+    assert (last["count"], last["first_s"], last["last_s"], last["users_replaced"]) == (8, 20.0, 70.0, 4)
     assert first["advice"]
 
 

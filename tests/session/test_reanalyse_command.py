@@ -109,7 +109,7 @@ def test_a_replay_gets_a_copy_that_is_gone_afterwards(session: Path) -> None:
     assert isinstance(events[1], Reanalysed)
     assert [event.text for event in events if isinstance(event, Log)][1:] == [
         "changed: knee at 31 users: users 28 → 31",
-        "gone: cause: ports exhausted: count 3",
+        "gone: cause: ports exhausted: 3 ×",
     ]
     assert {mark.key: mark.users for mark in Timeline(events).marks.values()} == {
         "cause:user_code_error": None,

@@ -77,6 +77,17 @@ class FakeControls:
         self.autopilot = on
         self.calls.append(("set_autopilot", on))
 
+    @property
+    def plans(self) -> Mapping[str, str]:
+        return {"report": "10:3m,50:3m", "short": "10:20s,50:20s"}
+
+    def plan_wrong(self, plan: str) -> str | None:
+        return None if plan in self.plans or ":" in plan else f"plan: expected USERS:DURATION like 10:30s, got {plan!r}"
+
+    def start_plan(self, plan: str) -> None:
+        self.autopilot = False
+        self.calls.append(("start_plan", plan))
+
     def set_users(self, users: int) -> int:
         self.autopilot = False
         self.wanted = min(max(users, 0), self.max_users)

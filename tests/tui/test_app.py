@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from capexplorer.model.events import Command, Ended, Event, Log, Target
 from capexplorer.tui.app import Ending, ExplorerApp
@@ -185,6 +185,19 @@ async def test_a_note_is_kept_as_written() -> None:
         assert stage.controls.calls == [("note", "[bold]x[/] 🎉 \u00e9")]
 
 
+async def test_a_plan_is_started_by_name_or_outright_and_a_wrong_one_is_told() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        for typed in ("report", "10:30s, 20:30s", "steep"):
+            await pilot.press("p")
+            await pilot.pause()
+            stage.app.screen.query_one(Input).value = typed
+            await pilot.press("enter")
+            await pilot.pause()
+        assert stage.controls.calls == [("start_plan", "report"), ("start_plan", "10:30s, 20:30s")]
+        assert "expected USERS:DURATION" in str(stage.app.screen.query_one(".hint", Static).render())
+
+
 async def test_the_target_restarts_with_what_was_changed() -> None:
     stage = Stage([header()])
     async with stage.run() as pilot:
@@ -276,7 +289,7 @@ async def test_wide_shows_six_panes_and_narrow_one_behind_tabs() -> None:
         await pilot.resize_terminal(*NARROW)
         await pilot.pause()
         assert stage.shown() == ["throughput"]
-        assert "1 throughput" in stage.screen_text()
+        assert "1 rates" in stage.screen_text()
         await pilot.resize_terminal(*WIDE)
         await pilot.pause()
         assert len(stage.shown()) == 6
@@ -418,7 +431,7 @@ async def test_commands_and_target_states_show_without_waiting_for_a_sample() ->
         assert "users → 7" in stage.screen_text()
 
 
-@pytest.mark.parametrize("key", ["1", "2", "3", "4", "5", "6", "7"])
+@pytest.mark.parametrize("key", ["1", "2", "3", "4", "5", "6", "7", "d", "8"])
 @pytest.mark.parametrize("size", [NARROW, WIDE])
 async def test_hostile_text_is_shown_as_text(key: str, size: tuple[int, int]) -> None:
     stage = Stage([*session(), died(70.0)])
@@ -435,7 +448,7 @@ async def test_hostile_text_is_shown_as_text(key: str, size: tuple[int, int]) ->
 async def test_nothing_is_raised_for_an_empty_timeline(size: tuple[int, int]) -> None:
     stage = Stage()
     async with stage.run(size) as pilot:
-        await pilot.press(*"1234567", "z", "w", "l", "space", "space", "o", "?")
+        await pilot.press(*"12345678", "f", "d", "z", "w", "l", "space", "space", "o", "?")
         await pilot.pause()
 
 

@@ -26,6 +26,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.tui.hold import moment
 from capexplorer.tui.look import Look, Palette
 from capexplorer.tui.panes.endpoints import EndpointsPane
+from capexplorer.tui.panes.failures import FailuresPane
 from capexplorer.tui.panes.journal import JournalPane
 from capexplorer.tui.panes.log import LogPane
 from capexplorer.tui.panes.pane import Pane
@@ -37,7 +38,7 @@ from .fakes import HOSTILE, Session, died, header, ready, session
 LARGE, SMALL = Size(78, 18), Size(58, 10)
 """Insides of a pane at 80x24, and of one of six at 120x40."""
 
-TABLES: list[Callable[[], Pane]] = [ResourcesPane, EndpointsPane, JournalPane, LogPane]
+TABLES: list[Callable[[], Pane]] = [ResourcesPane, EndpointsPane, JournalPane, FailuresPane, LogPane]
 
 
 def drawn(pane: Pane, timeline: Timeline, size: Size = LARGE) -> list[str]:
@@ -136,12 +137,6 @@ def test_percentiles_on_too_few_values_are_grey(seconds: int, grey: set[str]) ->
         for title, segment in zip(titles, figures, strict=False)
     }
     assert {title for title in ("p50", "p95", "p99") if colors[title] == palette.muted} == grey
-
-
-def test_raw_failures_are_listed_with_their_count() -> None:
-    text = "\n".join(drawn(EndpointsPane(), Timeline(session([(80, 10)]))))
-    assert "failures of the session" in text
-    assert "GET /cpu: HTTP 503, HTTPError: ␛[31mred" in text
 
 
 def test_many_endpoints_scroll() -> None:

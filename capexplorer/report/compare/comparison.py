@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...analysis import wording
 from ...errors import InputError
 from ...model.events import ClientFloor, Mark
 from ...model.timeline import Level, Timeline
@@ -65,6 +66,10 @@ class Curve:
     """Its 90% interval."""
     verdict: KneeVerdict | None
     """What the detector said, a knee or not; None where it never looked."""
+    judged: wording.Judgement
+    """The verdict's sentence."""
+    marks: tuple[Mark, ...]
+    """Causes, bottlenecks and leaks as they stand, those that say that nothing is wrong left out."""
     floors: dict[str, ClientFloor]
     made: Made
 
@@ -164,6 +169,8 @@ def _curve(letter: str, session: Session, epoch: int) -> Curve:
         knee=_knee(timeline, epoch),
         knee_users=_knee_users(timeline, epoch),
         verdict=timeline.verdicts[epoch].capacity.knee if epoch in timeline.verdicts else None,
+        judged=wording.judgement(timeline, epoch),
+        marks=_marks(timeline, epoch),
         floors=dict(header.client_floor_ms),
         made=Made(header, _params(timeline, epoch)),
     )
@@ -215,6 +222,11 @@ def _knee_users(timeline: Timeline, epoch: int) -> tuple[float, float] | None:
     mark = _knee_mark(timeline, epoch)
     low, high = (None, None) if mark is None else (_number(mark, "users_low"), _number(mark, "users_high"))
     return None if low is None or high is None else (low, high)
+
+
+def _marks(timeline: Timeline, epoch: int) -> tuple[Mark, ...]:
+    current = [mark for mark in timeline.marks.values() if mark.epoch == epoch and mark.state != "retracted"]
+    return tuple(mark for mark in current if mark.kind in wording.BLAMES and mark.id != "not_saturated")
 
 
 def _number(mark: Mark, name: str) -> float | None:

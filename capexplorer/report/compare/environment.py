@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...model.events import Header
+from ...model.limits import set_limits
 
 MISSING = "–"
 _SAME_MEMORY = 0.01
@@ -58,7 +59,7 @@ def conditions(made: Sequence[Made]) -> tuple[Differing, ...]:
         ("counted as work", lambda each: _plain(each.header.profile.get("work"))),
     ]
     rows = [row for name, read in host if (row := _differing(name, [read(each) for each in made]))]
-    rows += _memory(made)
+    rows += _memory(made) + _by_key("limit ", [set_limits(each.header.profile) for each in made])
     if len({_profile(each) for each in made}) == 1:
         rows += _tasks(made)
     return tuple(rows + _by_key("version of ", [each.header.versions for each in made]))

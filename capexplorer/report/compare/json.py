@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ...model.events import Mark
 from . import wording
 from .comparison import Comparison, Curve, MatchedLevel, Pair
 from .difference import Difference
@@ -50,6 +51,21 @@ def _curve(curve: Curve) -> dict[str, Any]:
             for point in curve.points
         ],
         "unsettled_users": list(curve.unsettled),
+        "marks": [_mark(mark) for mark in curve.marks],
+        "verdict": curve.judged.said,
+    }
+
+
+def _mark(mark: Mark) -> dict[str, Any]:
+    told = mark.evidence
+    return {
+        "kind": mark.kind,
+        "id": mark.id,
+        "severity": mark.severity,
+        "users": mark.users,
+        "count": told.get("count"),
+        "first_s": told.get("first_s"),
+        "last_s": told.get("last_s"),
     }
 
 

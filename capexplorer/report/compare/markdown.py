@@ -42,11 +42,12 @@ def _differing(rows: Sequence[Differing], curves: Sequence[Curve]) -> list[str]:
 
 
 def _sessions(comparison: Comparison) -> list[str]:
-    lines = _header(["", "session", "began", "client by itself", "knee", "settled user counts", "not settled"], left=7)
+    lines = _header(["", "session", "began", "client by itself", "knee", "settled user counts", "not settled", "marked"], left=8)
     for curve in comparison.curves:
         counts = ", ".join(f"{point.users}" + (f" (x{point.levels})" if point.levels > 1 else "") for point in curve.points)
         cells = [curve.letter, wording.curve(curve), wording.began(curve), wording.floors(curve), wording.knee(curve)]
-        lines.append(_row([*cells, counts or wording.MISSING, _counts(curve.unsettled)]))
+        lines.append(_row([*cells, counts or wording.MISSING, _counts(curve.unsettled), wording.marked(curve)]))
+    lines += ["", *(f"- {curve.letter}: {escaped(curve.judged.said)}" for curve in comparison.curves)]
     return lines
 
 

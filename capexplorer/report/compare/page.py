@@ -81,13 +81,14 @@ def _differing(title: str, rows: Sequence[Differing], curves: Sequence[Curve]) -
 
 def _sessions(curves: Sequence[Curve]) -> Iterable[str]:
     yield "<h2>Sessions</h2>"
-    titles = ["", "session", "began", "client by itself", "knee", "settled user counts", "not settled"]
+    titles = ["", "session", "began", "client by itself", "knee", "settled user counts", "not settled", "marked", "verdict"]
     rows = []
     for curve in curves:
         counts = ", ".join(f"{point.users}" + (f" (x{point.levels})" if point.levels > 1 else "") for point in curve.points)
         cells = [curve.letter, wording.curve(curve), wording.began(curve), wording.floors(curve), wording.knee(curve)]
         unsettled = ", ".join(map(str, curve.unsettled))
-        rows.append(_row([*cells, counts or wording.MISSING, unsettled or wording.MISSING]))
+        found = [wording.marked(curve), curve.judged.said]
+        rows.append(_row([*cells, counts or wording.MISSING, unsettled or wording.MISSING, *found]))
     yield _table(titles, rows)
 
 

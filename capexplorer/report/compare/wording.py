@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...analysis import wording as verdicts
+from ...model.events import Mark
 from .comparison import Comparison, Curve, MatchedLevel, Pair
 from .difference import Difference
 from .environment import Differing
@@ -123,11 +124,23 @@ def knee(one: Curve) -> str:
     return f"{value('knee', one.knee['knee'].value)}{interval} users{told}"
 
 
+def marked(one: Curve) -> str:
+    """What was marked: `the service's CPU is saturated (GIL) at 60 users; connections are reset at 80 users, 412 ×`."""
+    return "; ".join(map(_marked, one.marks)) or MISSING
+
+
+def _marked(mark: Mark) -> str:
+    users = "" if mark.users is None else f" at {mark.users:,.0f} users"
+    counted = verdicts.counted(mark.evidence)
+    return f"{verdicts.title(mark)}{users}{f', {counted}' if counted else ''}"
+
+
 def warnings(comparison: Comparison) -> list[str]:
     """What must be read before any figure; empty when nothing spoils the comparison."""
     said = []
     if comparison.conditions:
         said.append(f"Conditions differ ({names(comparison.conditions)}): differences may be theirs, not the target's.")
+    said += [f"{one.letter}: {one.judged.said}" for one in comparison.curves if one.judged.severity == "critical"]
     for pair in comparison.pairs:
         if pair.clients is not None:
             said.append(_clients(pair))

@@ -1,4 +1,4 @@
-"""The endpoint table of the current level, and below it, where there is room, the failures of the session as they came.
+"""The endpoint table of the current level.
 
 While a level settles it shows the last second instead, and says so. Figures that rest on too few values are grey.
 """
@@ -12,10 +12,9 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
-from ...analysis import wording
 from ...model.events import EndpointTick
-from ...model.levels import tick_latency
-from ...model.timeline import FailureCount, Level, Timeline
+from ...model.merged import tick_latency
+from ...model.timeline import Level, Timeline
 from ..look import Look, Palette
 from ..render import text
 from .scrolling import ScrollingPane
@@ -87,21 +86,13 @@ class EndpointsPane(ScrollingPane):
         muted = Style(color=palette.muted)
         if not rows:
             said = "  no level yet" if timeline.level is None else f"  {label}: no requests yet"
-            body = [text.line([(said, muted)], width)] if not timeline.failures else []
-            return [*body, *self._failures(timeline, palette, width)][: size.height]
+            return [text.line([(said, muted)], width)]
         columns = fitting(width)
         head = [text.line([(f" {label}", muted)], width), _titles(columns, muted, width)]
         body = [_row(row, columns, palette, width) for row in rows[1:]]
         body.append(_row(rows[0], columns, palette, width, total=True))
-        if look.large:
-            body += self._failures(timeline, palette, width)
         first, last = self.window(len(body), max(0, size.height - len(head)))
         return [*head, *body[first:last]][: size.height]
-
-    def _failures(self, timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
-        failures = sorted(timeline.failures.values(), key=lambda failure: -failure.count)
-        title = text.line([(" failures of the session", Style(color=palette.muted))], width)
-        return [Strip.blank(width), title, *failure_lines(failures, palette, width)] if failures else []
 
 
 def told(timeline: Timeline) -> tuple[str, list[Row]]:
@@ -214,15 +205,3 @@ def _row(row: Row, columns: Sequence[Column], palette: Palette, width: int, *, t
     name = " " + text.pad(text.safe(row.name), _name_cells(columns, width))
     shown = [(column.cells, *figures[column.title]) for column in columns]
     return text.line([(name, plain), *((" " + text.pad(said, cells, right=True), style) for cells, said, style in shown)], width)
-
-
-def failure_lines(failures: Sequence[FailureCount], palette: Palette, width: int) -> list[Strip]:
-    """Count, endpoint, and the raw error, wrapped: data, shown as text."""
-    lines = []
-    for failure in failures:
-        said = text.safe(f"{failure.method} {failure.name}: {wording.failure(failure.signature)}")
-        count = text.pad(f"{text.count(failure.count)} ×", 9, right=True) + " "
-        for index, part in enumerate(text.wrap(said, width - len(count))):
-            head = (count if index == 0 else " " * len(count), Style(color=palette.error, bold=True))
-            lines.append(text.line([head, (part, Style(color=palette.text))], width))
-    return lines

@@ -6,8 +6,7 @@ Rows are listed by what an engineer needs first; where it is low the last ones g
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,35 +16,16 @@ from textual.strip import Strip
 
 from ...model.events import HostFacts, Sample
 from ...model.levels import total
-from ...model.readings import GeneratorReading, HostReading, PortsReading, TcpReading
+from ...model.readings import GeneratorReading, HostReading, TcpReading
 from ...model.timeline import Timeline
 from ..look import Look, Palette
 from ..render import text
-from ..render.text import Piece
 from .pane import Pane
+from .ports import port_rows
+from .resource_row import Row, row_lines
 
-PORTS_WARNING_RATIO = 0.8
-PORTS_WARNING_S = 120.0
-PORTS_TOLD_S = 600.0
-"""Beyond this, growth is the last step's connections, not a burn that would go on."""
 BUSY_RATIO = 0.9
 """A core, or the host, this busy has no room left: yellow."""
-
-_LABEL_CELLS, _VALUE_CELLS, _NUMBER_CELLS = 11, 18, 5
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One resource."""
-
-    label: str
-    picture: str
-    """Spark line or bar."""
-    number: str
-    unit: str = ""
-    details: tuple[str, ...] = ()
-    color: str = ""
-    warned: bool = False
 
 
 class ResourcesPane(Pane):
@@ -60,7 +40,7 @@ class ResourcesPane(Pane):
             return [text.line([("  nothing measured yet", Style(color=look.palette.muted))], size.width)]
         cells = picture_cells(size.width)
         facts = timeline.header.host if timeline.header else HostFacts()
-        rows = list(_rows(sample, facts, _History(timeline, cursor, look.window_s, cells), look.palette))
+        rows = list(_rows(timeline, sample, facts, _History(timeline, cursor, look.window_s, cells), look.palette))
         lines: list[Strip] = []
         for index, row in enumerate(rows):
             spare = size.height - len(lines) - (len(rows) - index)
@@ -110,12 +90,12 @@ class _History:
         return self._cells
 
 
-def _rows(sample: Sample, facts: HostFacts, history: _History, palette: Palette) -> Iterator[Row]:
+def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: _History, palette: Palette) -> Iterator[Row]:
     host, generator = sample.host or HostReading(), sample.generator or GeneratorReading()
     yield from target_rows(sample, history, palette, facts.cpus)
     yield from host_rows(host, facts, history, palette)
     yield from generator_rows(generator, history, palette)
-    yield from port_rows(sample.ports or PortsReading(), history, palette)
+    yield from port_rows(timeline, history.cells, palette)
     yield network_row(host, history, palette)
     yield from tcp_rows(sample.tcp or TcpReading(), palette)
 
@@ -177,27 +157,6 @@ def generator_rows(generator: GeneratorReading, history: _History, palette: Pale
     yield Row("loop lag", history.spark("loop_lag_p99_ms"), lag, "ms p99", others, palette.accent)
 
 
-def port_rows(ports: PortsReading, history: _History, palette: Palette) -> Iterator[Row]:
-    """Used of capacity with how long it lasts, then by state."""
-    share = ports.used / ports.capacity if ports.used is not None and ports.capacity else None
-    soon = ports.exhausted_in_s is not None and ports.exhausted_in_s < PORTS_WARNING_S
-    warned = soon or (share is not None and share > PORTS_WARNING_RATIO)
-    details = [text.percent(share)]
-    if ports.exhausted_in_s is not None and ports.exhausted_in_s < PORTS_TOLD_S:
-        details.insert(0, f"full in {text.span(ports.exhausted_in_s)}")
-    if ports.burn_rate_per_s:
-        details.append(f"{_signed(ports.burn_rate_per_s)}/s")
-    of = f"of {text.count(ports.capacity)}"
-    yield Row("ports", text.bar(share, history.cells), text.count(ports.used), of, tuple(details), palette.secondary, warned)
-    states: Mapping[str, int | None] = ports.by_state or {"TIME_WAIT": ports.time_wait, "ESTABLISHED": ports.established}
-    shown = sorted(((name, count) for name, count in states.items() if count is not None), key=lambda item: -item[1])
-    parts = [f"{text.safe(name)} {text.count(count)}" for name, count in shown]
-    if ports.destination:
-        parts.append(f"to {text.safe(ports.destination)}")
-    if parts:
-        yield Row("", "", "", "", tuple(parts))
-
-
 _TCP_TROUBLE = {
     "listen_overflows": "listen overflows",
     "listen_drops": "listen drops",
@@ -242,36 +201,3 @@ def _sum(values: Iterable[int | None]) -> str:
 
 def _or_missing(value: int | None) -> str:
     return text.count(value)
-
-
-def _signed(value: float) -> str:
-    return f"{'+' if value > 0 else '−' if value < 0 else ''}{text.rate(abs(value))}"
-
-
-def row_lines(row: Row, palette: Palette, width: int, cells: int, *, more: int) -> list[Strip]:
-    """One line; details that do not fit go to at most `more` further lines, or are left out whole."""
-    muted = Style(color=palette.muted)
-    alarm = Style(color=palette.warning, bold=True)
-    head: list[Piece] = [(f" {text.pad(row.label, _LABEL_CELLS - 1)}", alarm if row.warned else muted)]
-    if row.number:
-        value = f"{text.pad(row.number, _NUMBER_CELLS, right=True)} {row.unit}{' !' if row.warned else ''}"
-        color = palette.warning if row.warned else row.color
-        head.append((text.pad(row.picture, cells) + " ", Style(color=color)))
-        head.append((text.pad(value, max(_VALUE_CELLS, len(value))), alarm if row.warned else Style(color=palette.text)))
-    lines = packed(row.details, width - text.cells(head) - 1, width - _LABEL_CELLS - 1, more)
-    style = alarm if row.warned and not row.number else muted
-    first = text.line([*head, (" " if row.number else "", muted), (lines[0], style)], width)
-    return [first, *(text.line([(" " * _LABEL_CELLS, muted), (each, style)], width) for each in lines[1:])]
-
-
-def packed(details: Sequence[str], first: int, others: int, more: int) -> list[str]:
-    """Details joined to a first line of `first` cells and at most `more` of `others`; never one in part."""
-    lines = [""]
-    for detail in details:
-        room = first if len(lines) == 1 else others
-        joined = f"{lines[-1]}, {detail}" if lines[-1] else detail
-        if len(joined) <= room:
-            lines[-1] = joined
-        elif len(lines) <= more and len(detail) <= others:
-            lines.append(detail)
-    return lines

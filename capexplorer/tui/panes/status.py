@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.style import Style
@@ -19,12 +18,17 @@ from ...model.timeline import Timeline
 from ..look import Palette
 from ..render import text
 from ..render.text import Piece
+from . import ports
+from .failures import color_of, tally
+from .groups import Group, spread
 from .pane import changed_span
-
-_GAP = "   "
 
 OUTPUT_LINES = 2
 """The last output lines of a dead target that stand in the status area; the log pane has all."""
+
+VERDICT_LINES = 2
+LOST_CELLS = 12
+"""At a line's end, to a word that goes to the next."""
 
 JOURNAL_BACK = 200
 """Entries in which the autopilot's last word is looked for; it steps at least once in a minute or two."""
@@ -53,7 +57,7 @@ class View:
 
 
 class StatusArea(Widget):
-    """Two lines, one more while the autopilot steps, and one for each thing that is wrong."""
+    """Two lines, one or two more for the verdict once a mark has its part in it, one while the autopilot steps, and alarms."""
 
     DEFAULT_CSS = "StatusArea { height: 2; dock: top; background: $panel; color: $foreground; padding: 0 1; }"
 
@@ -91,40 +95,11 @@ def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list
     right = answers(view, palette, width) or trust(timeline, palette)
     return [
         spread([*what(timeline, palette), *users(timeline, view, palette)], width),
-        spread([*level(timeline, view, palette), *knee(timeline, palette), *right], width),
+        spread([*level(timeline, view, palette), *knee(timeline, palette), *troubles(timeline, palette), *right], width),
+        *verdict(timeline, palette, width),
         *autopilot(timeline, view, palette, width),
         *(text.line([(text.pad(alarm, width), alarmed)], width) for alarm in alarms(timeline, view)),
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Pieces that stand or go together. The higher `rank`, the sooner they go where it is narrow; rank 0 stays."""
-
-    pieces: tuple[Piece, ...]
-    rank: int = 0
-    right: bool = False
-    shorter: Group | None = None
-    """What stands there instead when they go."""
-
-
-def spread(groups: Sequence[Group], width: int) -> Strip:
-    """Groups at the left and at the right edge of a line."""
-    kept = list(groups)
-    while _cells(kept) > width and (worst := max(kept, key=lambda group: group.rank)).rank > 0:
-        index = kept.index(worst)
-        kept[index : index + 1] = [worst.shorter] if worst.shorter is not None else []
-    blank = max(len(_GAP), width - _cells(kept) + len(_GAP))
-    left = _joined([group for group in kept if not group.right])
-    return text.line([*left, (" " * blank, Style()), *_joined([group for group in kept if group.right])], width)
-
-
-def _joined(groups: Sequence[Group]) -> list[Piece]:
-    return [piece for index, group in enumerate(groups) for piece in (*([(_GAP, Style())] if index else []), *group.pieces)]
-
-
-def _cells(groups: Sequence[Group]) -> int:
-    return text.cells(_joined(groups))
 
 
 def what(timeline: Timeline, palette: Palette) -> list[Group]:
@@ -185,7 +160,7 @@ def knee(timeline: Timeline, palette: Palette) -> list[Group]:
     current = timeline.level
     verdict = timeline.verdicts.get(current.opened.epoch) if current is not None else None
     found = verdict.capacity.knee if verdict is not None else None
-    if found is None:
+    if found is None or not wording.judgement(timeline).stands(found):
         return []
     marked = found.kind in ("knee", "at_or_below")
     style = Style(color=palette.text if marked else palette.muted, bold=marked)
@@ -195,6 +170,32 @@ def knee(timeline: Timeline, palette: Palette) -> list[Group]:
     for rank, form in enumerate(reversed(list(dict.fromkeys(forms))), start=1):
         group = Group(((form, style),), rank=min(rank, 2), shorter=group)
     return [group] if group is not None else []
+
+
+def troubles(timeline: Timeline, palette: Palette) -> list[Group]:
+    """`ports full in 42 s`, and `3 causes (f)`: what stands now, and the key that tells more."""
+    groups, found = [], tally(timeline)
+    if found.open:
+        style = Style(color=palette.error if found.grave else palette.warning, bold=True)
+        groups.append(Group(((f"{found.open} cause{'s' * (found.open != 1)} (f)", style),), rank=2))  # where narrow, on a tab
+    short = ports.shortage(timeline)
+    if short is not None:
+        style = Style(color=palette.error if short.exhausted else palette.warning, bold=True)
+        groups.append(Group(((short.said, style),), rank=2 if short.exhausted else 0))  # the verdict says what is exhausted
+    return groups
+
+
+def verdict(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
+    """One line or two where a mark has its part in it: without, the knee above says as much. The failures have all of it."""
+    judged = wording.judgement(timeline)
+    if not judged.marked:
+        return []
+    said, room = text.safe(judged.said), max(width - 2, 2)
+    lines = text.wrap(said, room)
+    if len(lines) > VERDICT_LINES:
+        lines = text.wrap(text.clauses(said, VERDICT_LINES * room - LOST_CELLS), room)[:VERDICT_LINES]
+    style = Style(color=color_of(judged.severity, palette), bold=True)
+    return [text.line([("  " if index else "▸ ", style), (each, style)], width) for index, each in enumerate(lines)]
 
 
 def piloted(timeline: Timeline) -> bool:
@@ -259,7 +260,8 @@ def trust(timeline: Timeline, palette: Palette) -> list[Group]:
         late = lag_ms is not None and lag_ms >= LAG_WARNING_MS
         style = Style(color=palette.warning, bold=True) if late else muted
         said = f"loop lag p99 {text.ms(lag_ms)} ms{' !' if late else ''}" if lag_ms is not None else "loop lag –"
-        groups.append(Group(((said, style),), right=True))
+        brief = Group(((f"lag {text.ms(lag_ms)} ms !", style),), right=True) if late else None
+        groups.append(Group(((said, style),), rank=1, right=True, shorter=brief))
     return groups
 
 

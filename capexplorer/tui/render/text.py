@@ -6,6 +6,7 @@ Everything a target, a profile, a log or a user wrote passes `safe` on its way t
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -87,6 +88,15 @@ def wrap(text: str, width: int) -> list[str]:
         lines.append(head.rstrip())
         rest = rest[len(head) :].lstrip()
     return [*lines, rest]
+
+
+def clauses(text: str, width: int) -> str:
+    """As many clauses of a sentence as fit, with a sign where some are left out; never less than what shortening leaves."""
+    if cell_len(text) <= width:
+        return text
+    ends = [found.start() for found in re.finditer(r"[;:,] ", text)]
+    kept = next((text[:end] for end in reversed(ends) if cell_len(text[:end]) <= width - 2), "")
+    return f"{kept} …" if cell_len(kept) >= width // 3 else shorten(text, width)
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:

@@ -101,6 +101,9 @@ def differing(comparison: Comparison, palette: Palette, width: int) -> Text:
         told = wrap(safe(wording.curve(curve)), width - 2)
         lines.append(Text.assemble((f"{curve.letter} ", color), told[0]))
         rest = wrap(f"client {wording.floors(curve)}; knee {wording.knee(curve)}", width - 2)
+        if curve.judged.marked:
+            found = (curve.judged.said, f"marked: {wording.marked(curve)}")
+            rest += [line for each in found for line in wrap(safe(each), width - 2)]
         lines += [_quiet(f"  {line}", palette) for line in (*told[1:], *rest)]
     warned = Style(color=palette.warning)
     for warning in wording.warnings(comparison):

@@ -44,12 +44,20 @@ MEANINGS = (
         "USL fit",
         "is a picture of contention (σ) and coherency (κ), with its peak, which is not the knee. Grey while it may not stand.",
     ),
-    ("→", "tells which levels would sharpen the verdict."),
+    (
+        "Cause",
+        "says why requests failed, and where that lies: generator, host, network, target, checks. The generator is ruled out "
+        "first; while a critical cause of its own stands, nothing is said about the service. What could not be read is named.",
+    ),
+    ("▸", "is the verdict: one sentence, as every export has it. With … there is more of it in the failures (f)."),
+    ("→", "tells which levels would sharpen the verdict, and what to do about a cause."),
     ("CPU", "is in cores: 1.00 is one core busy."),
     ("Goodput", "is finished work: successful requests, unless the profile names what counts."),
 )
 
-PANES = "1-6 a pane, 7 the log, Tab and Shift+Tab the next; PageUp, PageDown, Home, End scroll; Ctrl+P all commands"
+PANES = (
+    "1-6 a pane, 7 the failures, 8 the log, Tab and Shift+Tab the next; PageUp, PageDown, Home, End scroll; Ctrl+P all commands"
+)
 
 
 class Help(ModalScreen[None]):

@@ -37,6 +37,7 @@ KEYS = (
     Key("m", "new_level", "m", "New level at the same count", "a new level at the same count (after a warm-up, a deploy)"),
     Key("x", "zero", "x", "Users: to zero at once", "to zero users, at once"),
     Key("a", "autopilot", "a", "Autopilot on, off", "autopilot: looks for the knee by itself; any step takes over at once"),
+    Key("p", "plan", "p", "Plan: start one", "a plan of the profile, or one outright: 10:30s, ramp to 200 5m, hold 60% knee 1h"),
     Key("r", "spawn_rate", "r", "Spawn rate", "users a second from the next step on; empty: automatic"),
     Key("n", "note", "n", "Note", "a note at this moment"),
     Key("t", "restart", "t", "Target: restart", "restart the target, with other parameters if wanted"),
@@ -44,6 +45,8 @@ KEYS = (
     Key("z", "maximise", "z", "Maximise the pane in focus", "maximise the pane in focus, and back", live=False),
     Key("w", "window", "w", "Time window", "time window: 1, 5, 15 min, all", live=False),
     Key("l", "logarithmic", "l", "Latency: logarithmic", "logarithmic latency, and back", live=False),
+    Key("f", "failures", "f", "Failures", "what failed, by cause: evidence, an example, what to do; and back", live=False),
+    Key("d", "raw", "d", "Raw errors", "errors as they came, by endpoint, and back to their causes", live=False),
     Key("o", "log", "o", "Log", "what was logged and printed, and back", live=False),
     Key("e", "export", "e", "Export", "a report of what is known so far: Markdown, HTML, CSV, JSON, histograms", live=False),
     Key("y", "copy", "y", "Copy a summary", "copy a Markdown summary to the clipboard (OSC 52: over SSH too)", live=False),
@@ -74,7 +77,7 @@ REPLAY_KEYS = (
 )
 """Of a replay: what steers load is not there, and hold is called pause."""
 
-PANE_KEYS = "1 2 3 4 5 6 7"
+PANE_KEYS = "1 2 3 4 5 6 7 8"
 
 
 def bindings(keys: Sequence[Key] = KEYS) -> list[Binding]:
@@ -100,6 +103,7 @@ def key_line(step: int, width: int, *, live: bool) -> str:
         ("z max", 2, False),
         ("w window", 2, False),
         ("l log scale", 4, False),
+        ("f failures", 1, False),
         ("o log", 3, False),
         ("e export", 3, False),
         ("y copy", 4, False),
@@ -125,6 +129,7 @@ def replay_key_line(width: int, *, playing: bool) -> str:
         ("z max", 2),
         ("w window", 2),
         ("l log scale", 5),
+        ("f failures", 2),
         ("o log", 3),
         ("^p commands", 5),
         ("? help", 0),

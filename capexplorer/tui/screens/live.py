@@ -5,7 +5,7 @@ Draws from a timeline that others fold events into; a replay is the same screen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from rich.style import Style
@@ -25,6 +25,7 @@ from ..look import Look, Palette
 from ..messages import Folded
 from ..panes.curve import CurvePane
 from ..panes.endpoints import EndpointsPane
+from ..panes.failures import FailuresPane, tally
 from ..panes.journal import JournalPane
 from ..panes.latency import LatencyPane
 from ..panes.log import LogPane
@@ -32,7 +33,7 @@ from ..panes.pane import Pane
 from ..panes.resources import ResourcesPane
 from ..panes.status import StatusArea, View, piloted
 from ..panes.throughput import ThroughputPane
-from ..render.text import line
+from ..render.text import Piece, cells, line
 from ..themes import palette_of
 from .exporting import Exporting
 from .help import Help
@@ -48,10 +49,15 @@ PANES: tuple[tuple[str, type[Pane]], ...] = (
     ("resources", ResourcesPane),
     ("endpoints", EndpointsPane),
     ("journal", JournalPane),
+    ("failures", FailuresPane),
     ("log", LogPane),
 )
-LOG = len(PANES) - 1
-"""The log is no part of the grid."""
+GRID = 6
+"""As many make the grid; failures and log stand alone."""
+JOURNAL, FAILURES, LOG = GRID - 1, GRID, GRID + 1
+
+SHORT = {"throughput": "rates"}
+"""Names where all do not fit."""
 
 WINDOWS_S = (60.0, 300.0, 900.0, None)
 
@@ -67,7 +73,7 @@ class LiveScreen(Exporting):
         self.wide = False
         self.maximised = False
         self.shown = 0
-        self._before_log = 0
+        self._before = 0
         self.window_s: float | None = 300.0
         self.log_latency = False
         self.held: Timeline | None = None
@@ -103,15 +109,15 @@ class LiveScreen(Exporting):
     @property
     def single(self) -> bool:
         """One pane stands alone."""
-        return self.maximised or not self.wide or self.shown == LOG
+        return self.maximised or not self.wide or self.shown >= GRID
 
     def lay_out(self) -> None:
         """Show the panes that this size and choice call for."""
         self.set_class(self.single, "-single")
         for index, pane in enumerate(self.panes):
-            pane.display = index == self.shown if self.single else index != LOG
+            pane.display = index == self.shown if self.single else index < GRID
         self.panes[self.shown].focus()
-        self.tabs.show(self.shown, self.palette)
+        self._show_tabs()
         self.call_after_refresh(self.draw)
 
     # -- drawing
@@ -121,7 +127,7 @@ class LiveScreen(Exporting):
         self.step = self.timeline.step if self.controls is None else self.step
         self.status_changed()
         if self.held is None:
-            for pane in self.panes if message.ticked else self.panes[LOG - 1 :]:
+            for pane in self.panes if message.ticked else self.panes[JOURNAL:]:
                 self._show(pane)
 
     def status_changed(self) -> None:
@@ -129,10 +135,15 @@ class LiveScreen(Exporting):
         if not self.is_mounted:
             return
         self.status.show(self.timeline, self.view, self.palette)
+        self._show_tabs()
         keys = self.key_line(self.size.width - 1)
         if keys != self._key_line:  # an update lays the whole screen out anew
             self._key_line = keys
             self.keys.update(Text(keys, no_wrap=True))
+
+    def _show_tabs(self) -> None:
+        failed = tally(self.timeline)
+        self.tabs.show(self.shown, self.palette, failed.said, alarmed=failed.grave)
 
     @property
     def key_table(self) -> Sequence[Key]:
@@ -146,7 +157,6 @@ class LiveScreen(Exporting):
     def draw(self) -> None:
         """Everything, now."""
         self.status_changed()
-        self.tabs.show(self.shown, self.palette)
         for pane in self.panes:
             self._show(pane)
 
@@ -182,9 +192,9 @@ class LiveScreen(Exporting):
     def action_maximise(self) -> None:
         """The pane in focus alone, and back."""
         if not self.wide:
-            return self.say(f"panes stand alone below {WIDE[0]}x{WIDE[1]}; Tab or 1-7 for another")
-        if self.shown == LOG:
-            return self.action_log()
+            return self.say(f"panes stand alone below {WIDE[0]}x{WIDE[1]}; Tab or 1-8 for another")
+        if self.shown >= GRID:
+            return self.action_pane(self._before)
         self.maximised = not self.maximised
         self.lay_out()
 
@@ -206,17 +216,38 @@ class LiveScreen(Exporting):
         self.lay_out()
 
     def action_next_pane(self, direction: int) -> None:
-        """The next (1) or previous (-1) pane; the log is among them where they stand alone."""
-        count = len(PANES) if self.single else LOG
+        """The next (1) or previous (-1) pane; failures and log are among them where panes stand alone."""
+        count = len(PANES) if self.single else GRID
         self.action_pane((self.shown + direction) % count)
+
+    def action_failures(self) -> None:
+        """The failures by cause, and back."""
+        if self.shown != FAILURES:
+            self._failures.toggle_raw(False)
+        self._there_and_back(FAILURES)
+
+    def action_raw(self) -> None:
+        """The raw errors, and back to their causes."""
+        self._failures.toggle_raw(None if self.shown == FAILURES else True)
+        if self.shown != FAILURES:
+            self._there_and_back(FAILURES)
+
+    @property
+    def _failures(self) -> FailuresPane:
+        pane = self.panes[FAILURES]
+        assert isinstance(pane, FailuresPane)
+        return pane
 
     def action_log(self) -> None:
         """The log, and back."""
-        if self.shown == LOG:
-            self.action_pane(self._before_log)
-        else:
-            self._before_log = self.shown
-            self.action_pane(LOG)
+        self._there_and_back(LOG)
+
+    def _there_and_back(self, index: int) -> None:
+        if self.shown == index:
+            return self.action_pane(self._before)
+        if self.shown < GRID:
+            self._before = self.shown
+        self.action_pane(index)
 
     def action_help(self) -> None:
         """The keys and what the figures mean."""
@@ -229,20 +260,34 @@ class LiveScreen(Exporting):
 
 
 class TabBar(Widget):
-    """The names of the panes with their keys."""
+    """The names of the panes with their keys, and how many failures there are."""
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id)
-        self._shown, self._palette = 0, Palette()
+        self._shown, self._palette, self._failed, self._alarmed = 0, Palette(), "", False
 
-    def show(self, shown: int, palette: Palette) -> None:
-        """Draw with this one in front."""
-        if (shown, palette) != (self._shown, self._palette):
-            self._shown, self._palette = shown, palette
+    def show(self, shown: int, palette: Palette, failed: str, *, alarmed: bool) -> None:
+        """Draw with this one in front. `failed`: how many failures; `alarmed`: grave ones stand."""
+        if (shown, palette, failed, alarmed) != (self._shown, self._palette, self._failed, self._alarmed):
+            self._shown, self._palette, self._failed, self._alarmed = shown, palette, failed, alarmed
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """One line."""
-        muted, front = Style(color=self._palette.muted), Style(color=self._palette.text, bold=True, reverse=True)
-        names = [(f" {index + 1} {name} ", front if index == self._shown else muted) for index, (name, _) in enumerate(PANES)]
-        return line(names, self.size.width).apply_style(self.rich_style)
+        """One line; where it is narrow closer together, and with shorter names."""
+        for gap, short in ((" ", False), ("", False), ("", True)):
+            pieces = list(self._pieces(gap, short))
+            if cells(pieces) <= self.size.width:
+                break
+        return line(pieces, self.size.width).apply_style(self.rich_style)
+
+    def _pieces(self, gap: str, short: bool) -> Iterator[Piece]:
+        palette = self._palette
+        muted, front = Style(color=palette.muted), Style(color=palette.text, bold=True, reverse=True)
+        alarm = Style(color=palette.error, bold=True, reverse=self._shown == FAILURES)
+        yield "" if gap else " ", muted
+        for index, (name, _) in enumerate(PANES):
+            shown = front if index == self._shown else muted
+            yield f"{gap}{index + 1} {SHORT.get(name, name) if short else name}", shown
+            if index == FAILURES and self._failed:
+                yield f" {self._failed}", alarm if self._alarmed else shown
+            yield gap or " ", shown if gap else muted

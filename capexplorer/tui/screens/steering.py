@@ -104,6 +104,21 @@ class Steering(Screen[None]):
             controls.set_autopilot(not controls.autopilot)
             self.say("autopilot: looks for the knee; any step takes over" if controls.autopilot else "autopilot off")
 
+    def action_plan(self) -> None:
+        """Ask for a plan, by name or outright."""
+        controls = self._steered()
+        if controls is None:
+            return
+        names = ", ".join(controls.plans)
+        hint = (f"one of {names}; or " if names else "") + "a plan: 10:30s, ramp to 200 5m, spike 400 30s, hold 60% knee 1h"
+        ask = Ask("Which plan?", hint, controls.plan_wrong, value=next(iter(controls.plans), ""))
+        self.app.push_screen(ask, lambda answer: self._plan(controls, answer))
+
+    def _plan(self, controls: Controls, answer: str | None) -> None:
+        if answer is not None:
+            controls.start_plan(answer)
+            self.say(f"plan {answer}: any step takes over")
+
     def action_spawn_rate(self) -> None:
         """Ask for the spawn rate."""
         controls = self._steered()

@@ -30,10 +30,11 @@ def user_errors() -> list[Any]:
     host, errors = LoadHost(lambda report: None), UserErrors()
     error = UserError("KeyError", "'x'", "users.py:7 in buy")
     seen: list[Any] = []
-    for happened, replaced in ((0, 0), (0, 3), (2, 3), (0, 3), (0, 4), (1, 4)):
+    for happened, replaced in ((0, 0), (0, 3), (2, 3), (1, 3), (1, 3), (0, 4), (3, 4), (1, 4)):
         host.user_errors.extend([error] * happened)
         host.replaced = replaced
-        mark = errors.mark(host, float(len(seen)), epoch=1, users=10)
+        t_s = 10.0 * len(seen) if len(seen) != 4 else 31.0
+        mark = errors.mark(host, t_s, epoch=1, users=10, exactly=len(seen) == 7)
         seen.append(None if mark is None else msgspec.to_builtins(mark))
     assert host.user_errors == deque([])
     return seen

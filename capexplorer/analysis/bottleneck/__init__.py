@@ -1,0 +1,116 @@
+"""Bottlenecks, which need no errors: what limits the service at a level, or that nothing does (CAUSES.md).
+
+Pure, over settled levels of one epoch: the same timeline gives the same marks, live and over a saved session. A wrong mark is
+worse than none, so a level that cannot be judged changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from ...model.events import Mark, Verdict
+from ...model.timeline import Timeline
+from .. import catalogue, marking, wording
+from ..held import pid_of
+from ..ladder import pooled
+from ..recovery import split
+from . import growth
+from .finding import Evidence, Finding
+from .judging import Judged, judged
+from .level import seen
+
+Confidence = Literal["high", "medium", "low"]
+
+AT_TOP = ("think_time_limited", "not_saturated")
+"""Told of the most users that they hold for; all others of the fewest."""
+
+IDS = (
+    "think_time_limited", "target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated", "host_cpu_saturated",
+    "cpu_throttled", "cpu_steal", "worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "memory_saturated", "swapping",
+    "disk_saturated", "disk_full", "not_saturated",
+)  # fmt: skip
+"""All that this may find, in the order in which they are told."""
+
+SURE_REQUESTS = 1_000
+"""From so many on, one level's Little's law is as sure as two levels'."""
+
+
+def keys(epoch: int) -> frozenset[str]:
+    """Of all marks that `marks` may make of an epoch."""
+    return frozenset(f"bottleneck:{id_}:epoch{epoch}" for id_ in IDS)
+
+
+def marks(timeline: Timeline, verdict: Verdict) -> Iterator[Mark]:
+    """What limited the service in the verdict's epoch: open where the latest level that can be judged shows it, else closed."""
+    levels = tuple(judged_levels(timeline, verdict))
+    if not levels:
+        return
+    for id_ in IDS:
+        showing = [each for each in levels if each.finding(id_) is not None]
+        if showing:
+            yield _mark(id_, showing, is_open=levels[-1] is showing[-1], timeline=timeline, epoch=verdict.epoch)
+
+
+def judged_levels(timeline: Timeline, verdict: Verdict) -> Iterator[Judged]:
+    """Levels in the order they ran, those left out about which nothing can be said."""
+    levels = tuple(seen(timeline, verdict.epoch))
+    fit = pooled(split(marking.ladder(timeline, verdict.epoch)).fit)
+    for level in levels:
+        found = judged(level, levels, fit, verdict.capacity.knee, growth.queue_growth(timeline, level))
+        if found.findings is not None:
+            yield found
+
+
+def _mark(id_: str, showing: Sequence[Judged], *, is_open: bool, timeline: Timeline, epoch: int) -> Mark:
+    chosen = (max if id_ in AT_TOP else min)(showing, key=lambda each: each.level.users)
+    last = showing[-1] if id_ not in AT_TOP else chosen
+    found = last.finding(id_)
+    assert found is not None
+    evidence = _evidence(found, last, len(showing), pid_of(timeline, epoch))
+    ended_s = showing[0].level.level.ended_s
+    return Mark(
+        t_s=timeline.last_s if ended_s is None else ended_s,
+        key=f"bottleneck:{id_}:epoch{epoch}",
+        state="open" if is_open else "closed",
+        kind="bottleneck",
+        id=id_,
+        epoch=epoch,
+        users=chosen.level.users,
+        severity=catalogue.ENTRIES[id_].severity,
+        confidence=_confidence(found, showing),
+        evidence=evidence,
+        advice=wording.advice(id_, evidence, last.level.host.system),
+    )
+
+
+def _evidence(found: Finding, judged: Judged, levels: int, pid: int | None) -> dict[str, object]:
+    """Its readings, those of the gate where it was asked for, and what else was found at the level."""
+    gate, others = judged.gate, [each.id for each in judged.findings or () if each.id != found.id]
+    asked: Evidence = {}
+    if gate.stalls:
+        told = {
+            "users_before": gate.users_before,
+            "goodput_growth_ratio": gate.goodput_growth_ratio,
+            "latency_growth_ratio": gate.latency_growth_ratio,
+        }
+        asked = {name: value for name, value in told.items() if value is not None}
+    return {
+        **found.evidence,
+        **asked,
+        **({} if pid is None or found.id in AT_TOP else {"pid": pid}),
+        "levels": levels,
+        **({"competing": others} if others else {}),
+        **({"unavailable": list(found.unavailable)} if found.unavailable else {}),
+    }
+
+
+def _confidence(found: Finding, showing: Sequence[Judged]) -> Confidence:
+    """High on two grounds: two levels, or one level both flat and beyond the knee. Less by one for each doubt."""
+    last = showing[-1]
+    repeated = len(showing) > 1 or (last.gate.flat and last.gate.beyond_knee) or last.gate.grows
+    many = found.id == "think_time_limited" and last.level.figures.requests >= SURE_REQUESTS
+    rank = 2 if repeated or many else 1
+    competing = len(last.findings or ()) > 1 or last.level.level.opened.ramp
+    names: tuple[Confidence, ...] = ("low", "medium", "high")
+    return names[max(0, rank - bool(competing) - bool(found.unavailable))]

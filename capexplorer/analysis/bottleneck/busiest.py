@@ -1,0 +1,41 @@
+"""Where nothing limits: which resource is the busiest, and how far it is from its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .finding import Finding
+from .gate import Gate
+from .level import Seen
+
+BUSY_MOST = 0.90
+"""Of a resource, up to which "not saturated" may be said of a level whose users did not yet bring their share of work."""
+
+FAILURES_MOST = 0.05
+
+
+def not_saturated(level: Seen, gate: Gate) -> Finding | None:
+    """Where readings were taken, requests succeed, and more users bring more; or, where that is not known, time is left."""
+    if gate.stalls or level.failure_ratio > FAILURES_MOST or not level.target_is_here or level.rates.goodput_rps <= 0:
+        return None
+    found = max(_ratios(level), key=lambda each: each[1], default=None)
+    if found is None or (found[1] > BUSY_MOST and not gate.grows):
+        return None
+    name, ratio = found
+    return Finding("not_saturated", {"busiest": f"{name} {ratio:.2f}"})
+
+
+def _ratios(level: Seen) -> Iterator[tuple[str, float]]:
+    """(name, share that is used), of what was measured."""
+    cpu = level.read("target.cpu_ratio")
+    pairs = (
+        ("cpu of the service", cpu, 1.0 if level.is_one_python_process else level.cores_allowed),
+        ("busiest thread", level.read("target.busiest_thread_ratio"), 1.0),
+        ("cpu of the host", level.read("host.cpu_ratio"), level.host.cpus),
+        ("disk", level.read("host.disk_busy_ratio"), 1.0),
+        ("open files of the service", level.read("target.fds_fullest"), level.read("target.fds_limit")),
+        ("accept queue", level.read("target.listen_queue"), level.read("target.listen_backlog")),
+    )
+    for name, used, most in pairs:
+        if used is not None and most:
+            yield name, used / most

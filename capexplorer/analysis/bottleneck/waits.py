@@ -1,0 +1,61 @@
+"""Whether the users' own waits limit the throughput: experiment 3's trap, where two clients looked equal for both only waited.
+
+By Little's law X = N / (R + Z). Where Z is most of it and R does not grow, more users bring more: the service was never asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...model.verdicts import KneeVerdict
+from ..generator import little_ratio
+from .finding import Finding
+from .gate import Gate
+from .level import Seen
+
+WAIT_LEAST = 3.0
+"""Times the response."""
+
+LITTLE_WITHIN = 0.05
+"""X against N / (R + Z)."""
+
+REQUESTS_LEAST = 100
+"""Under which X and Z are too noisy for 5%: at waits of 0.5 to 1.5 s both err by 3% then, and largely together."""
+
+FLAT_GROWTH = 0.25
+"""Of R, against the level with the fewest users."""
+
+FLAT_OF_CYCLE = 0.05
+"""Or R grew by this share of the whole cycle at most: 1 ms that became 2 took no throughput from users who wait for a second."""
+
+FAILURES_MOST = 0.05
+
+
+def think_time(level: Seen, gate: Gate, before: Sequence[Seen], knee: KneeVerdict | None) -> Finding | None:
+    """`before`: all settled levels of the epoch."""
+    figures = level.figures
+    wait_s, response_ms, little = figures.wait_s, figures.response_ms, little_ratio(figures)
+    if wait_s is None or response_ms is None or little is None or figures.requests < REQUESTS_LEAST:
+        return None
+    throughput = figures.throughput_rps or 0.0
+    waits = wait_s >= WAIT_LEAST * response_ms / 1000 and abs(1 / little - 1) <= LITTLE_WITHIN
+    if not waits or gate.flat or _bent(level, knee) or level.failure_ratio > FAILURES_MOST or not _is_flat(level, before):
+        return None
+    return Finding(
+        "think_time_limited",
+        {"wait_s": wait_s, "response_ms": response_ms, "throughput_rps": throughput, "expected_rps": throughput * little},
+    )
+
+
+def _bent(level: Seen, knee: KneeVerdict | None) -> bool:
+    return knee is not None and knee.kind in ("knee", "at_or_below", "bend") and level.users > (knee.users or 0.0)
+
+
+def _is_flat(level: Seen, others: Sequence[Seen]) -> bool:
+    """Whether R is still what it is with the fewest users."""
+    quiet = min(others, key=lambda other: other.users, default=level)
+    now_ms, then_ms = level.figures.response_ms, quiet.figures.response_ms
+    if now_ms is None or then_ms is None:
+        return False
+    cycle_ms = now_ms + 1000 * (level.figures.wait_s or 0.0)
+    return now_ms - then_ms <= max(FLAT_GROWTH * then_ms, FLAT_OF_CYCLE * cycle_ms)

@@ -1,0 +1,169 @@
+"""What confirms a cause: one function a row of CAUSES.md, from the ticks of a window to readings and whether they suffice.
+
+Each threshold is that of its row. A reading that could not be taken is named in `unread`, and then proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ...model.events import HostFacts, Sample
+from .recent import Ticks, fullest, growth, most
+
+Scalar = float | int | str | bool
+
+TIME_WAIT = "ephemeral_port_exhaustion_time_wait"
+ESTABLISHED = "ephemeral_port_exhaustion_established"
+
+FULL = 0.95
+"""Of ports, descriptors, connection tracking: so much of the limit is its end, since ticks fall between its bursts."""
+
+LOSS_LEAST = 0.01
+LOSSES_LEAST = 20
+"""Segments sent again, as a share and as a number: of few segments a share says nothing."""
+
+SYN_DROPS_SHARE = 0.01
+SYN_DROPS_LEAST = 3
+"""Of connections accepted: counters are the whole network namespace's, where others may live."""
+
+MODES_MS = ((990.0, 1300.0), (2990.0, 3500.0), (6990.0, 7800.0))
+"""Latency of a request whose SYN was sent a second, third, fourth time: 1 s + 2 s + 4 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """`id` is confirmed where `holds`. `evidence`: named readings; `unread`: names of those that could not be taken."""
+
+    id: str
+    holds: bool
+    evidence: Mapping[str, Scalar] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+
+
+Check = Callable[[Ticks, HostFacts], Proof]
+
+
+def ports(ticks: Ticks, host: HostFacts) -> Proof:
+    """Which of the two exhaustions, by what holds the ports of the fullest destination."""
+    read = [tick for tick in ticks if tick.ports is not None and tick.ports.used is not None and tick.ports.capacity]
+    if not read:
+        return Proof(TIME_WAIT, False, unread=("ports_used", "ports_capacity"))
+    found = max(read, key=_ports_ratio).ports
+    assert found is not None and found.used is not None and found.capacity
+    time_wait, established = found.time_wait, found.established
+    evidence: dict[str, Scalar] = {"ports_used": found.used, "ports_capacity": found.capacity}
+    unread = tuple(name for name, count in (("time_wait", time_wait), ("established", established)) if count is None)
+    evidence |= {name: n for name, n in (("time_wait", time_wait), ("established", established)) if n is not None}
+    if found.destination:
+        evidence["destination"] = found.destination
+    holds = found.used >= FULL * found.capacity and bool((time_wait or 0) + (established or 0))
+    return Proof(TIME_WAIT if (time_wait or 0) >= (established or 0) else ESTABLISHED, holds, evidence, unread)
+
+
+def _ports_ratio(tick: Sample) -> float:
+    found = tick.ports
+    return found.used / found.capacity if found is not None and found.used is not None and found.capacity else 0.0
+
+
+def own_fds(ticks: Ticks, host: HostFacts) -> Proof:
+    """Descriptors of this process."""
+    found = fullest((tick.generator.fds, tick.generator.fds_limit) for tick in ticks if tick.generator is not None)
+    if found is None:
+        return Proof("fd_exhaustion_generator", False, unread=("fds",))
+    return Proof("fd_exhaustion_generator", found[0] >= FULL * found[1], {"fds": found[0], "fds_limit": found[1]})
+
+
+def system_fds(ticks: Ticks, host: HostFacts) -> Proof:
+    """Descriptors of all processes."""
+    found = fullest((tick.host.fds, host.fds_limit_of_system) for tick in ticks if tick.host is not None)
+    if found is None:
+        return Proof("fd_exhaustion_system", False, unread=("fds_of_system",))
+    evidence = {"fds_of_system": found[0], "fds_limit_of_system": found[1]}
+    return Proof("fd_exhaustion_system", found[0] >= FULL * found[1], evidence)
+
+
+def target_fds(ticks: Ticks, host: HostFacts) -> Proof:
+    """Descriptors of the target's fullest process."""
+    read = [target for tick in ticks for target in tick.targets]
+    found = fullest((target.fds_fullest, target.fds_limit) for target in read)
+    if found is None:
+        return Proof("fd_exhaustion_target", False, unread=("target_fds",))
+    evidence: dict[str, Scalar] = {"target_fds": found[0], "fds_limit": found[1], "pid": read[-1].pid}
+    queue = most(ticks, lambda target: target.listen_queue)
+    if queue is not None:
+        evidence["listen_queue"] = int(queue)
+    return Proof("fd_exhaustion_target", found[0] >= FULL * found[1], evidence)
+
+
+def starved_of_fds(ticks: Ticks, host: HostFacts) -> Proof:
+    """The same while connections wait that it cannot accept: where all are accepted, what waits has another reason."""
+    found = target_fds(ticks, host)
+    if "listen_queue" not in found.evidence:
+        return replace(found, unread=(*found.unread, "listen_queue"))
+    return replace(found, holds=found.holds and found.evidence["listen_queue"] != 0)
+
+
+def conntrack(ticks: Ticks, host: HostFacts) -> Proof:
+    """The connection tracking table. A kernel that tracks nothing has none to fill."""
+    found = fullest((tick.host.conntrack, host.conntrack_max) for tick in ticks if tick.host is not None)
+    if found is None:
+        return Proof("conntrack_table_full", False)
+    return Proof("conntrack_table_full", found[0] >= FULL * found[1], {"conntrack": found[0], "conntrack_max": found[1]})
+
+
+def backlog(ticks: Ticks, host: HostFacts) -> Proof:
+    """The target's accept queue: beyond its limit, or overflows of its network namespace while it was not empty."""
+    overflows, queue = growth(ticks, "listen_overflows", "listen_drops"), most(ticks, lambda target: target.listen_queue)
+    limit = most(ticks, lambda target: target.listen_backlog)
+    evidence: dict[str, Scalar] = {}
+    if queue is not None:
+        evidence["listen_queue"] = int(queue)
+    if limit is not None:
+        evidence["listen_backlog"] = int(limit)
+    if overflows is not None:
+        evidence["listen_overflows"] = growth(ticks, "listen_overflows") or 0
+        evidence["listen_drops"] = growth(ticks, "listen_drops") or 0
+    unread = tuple(name for name, value in (("listen_queue", queue), ("listen_overflows", overflows)) if value is None)
+    over = queue is not None and limit is not None and queue > limit
+    return Proof("listen_backlog_overflow", over or (bool(overflows) and queue != 0), evidence, unread)
+
+
+def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
+    """Connections that the target's kernel had no place for before they were made."""
+    drops, accepted = growth(ticks, "syn_queue_full_drops", "syncookies_sent"), growth(ticks, "passive_opens")
+    if drops is None or accepted is None:
+        return Proof("syn_queue_overflow", False, unread=("syn_queue_drops",))
+    evidence: dict[str, Scalar] = {"syn_queue_drops": drops, "passive_opens": accepted}
+    if host.tcp_max_syn_backlog is not None:
+        evidence["tcp_max_syn_backlog"] = host.tcp_max_syn_backlog
+    many = drops >= max(SYN_DROPS_LEAST, SYN_DROPS_SHARE * accepted)
+    by_backlog = growth(ticks, "listen_overflows") or 0  # a full accept queue lets the other one fill, too
+    return Proof("syn_queue_overflow", many and drops > by_backlog, evidence)
+
+
+def packet_loss(ticks: Ticks, host: HostFacts) -> Proof:
+    """Segments sent again. A full accept queue makes them too, so it is ruled out."""
+    again, sent = growth(ticks, "segments_retransmitted"), growth(ticks, "segments_sent")
+    if again is None or not sent:
+        return Proof("packet_loss", False, unread=("segments_retransmitted",))
+    evidence = {"segments_retransmitted": again, "segments_sent": sent, "retransmitted_ratio": again / sent}
+    dropped_by_queues = growth(ticks, "listen_overflows", "listen_drops", "syn_queue_full_drops") or 0
+    return Proof("packet_loss", again >= max(LOSSES_LEAST, LOSS_LEAST * sent) and not dropped_by_queues, evidence)
+
+
+def tcp_memory(ticks: Ticks, host: HostFacts) -> Proof:
+    """Connections that the kernel gave up for want of memory."""
+    aborts = growth(ticks, "aborts_on_memory")
+    if aborts is None:
+        return Proof("tcp_memory_pressure", False, unread=("aborts_on_memory",))
+    evidence: dict[str, Scalar] = {"aborts_on_memory": aborts}
+    pages = [tick.tcp.memory_pages for tick in ticks if tick.tcp is not None and tick.tcp.memory_pages is not None]
+    if pages:
+        evidence["tcp_memory_pages"] = max(pages)
+    return Proof("tcp_memory_pressure", aborts > 0, evidence)
+
+
+def late_connections(ticks: Ticks) -> bool:
+    """Whether the slowest successes lie where a SYN that was sent again puts them."""
+    return any(low <= tick.max_ms <= high for tick in ticks if tick.max_ms is not None for low, high in MODES_MS)

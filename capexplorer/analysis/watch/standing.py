@@ -1,0 +1,156 @@
+"""Causes that readings show by themselves, whether anything failed or not: looked at once a tick.
+
+Each must have held for some seconds: a tick is a sample, and a burst of a neighbour's in the same counters is no cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ...model.events import HostFacts, Sample
+from ..generator import grounds_over
+from . import proof, recent
+from .proof import Proof, Scalar
+from .recent import Recent, growth, most
+
+SATURATED_OVER = 10
+SATURATED_LEAST = 5
+"""Settled ticks of one level that a saturated generator is judged by."""
+
+CHURN_OVER = 5
+CHURN_LEAST = 0.5
+"""(p) New connections a request."""
+
+CHURN_LEAST_PER_S = 10.0
+"""Under it ports never run out: Linux frees 470 a second."""
+
+AMPLIFIED_OVER = 5
+AMPLIFIED_LEAST = 1.0
+AMPLIFIED_RETRIES_LEAST = 20
+"""(p) Repetitions a request, and how many at least."""
+
+HELD_FOR = 3
+"""Ticks in a row."""
+
+LOSS_OVER = 10
+SLOW_CONNECTS_OVER = 8
+"""Ticks: a SYN that was dropped comes again after 1, 3, 7 s."""
+
+
+def standing(lately: Recent, host: HostFacts) -> Iterator[Proof]:
+    """What holds now."""
+    for look in (
+        _generator_cpu, _backlog, _target_fds, _syn_queue, _packet_loss, _tcp_memory, _time_wait_buckets, _churn, _amplification,
+        _oom,
+    ):  # fmt: skip
+        found = look(lately, host)
+        if found is not None and found.holds:
+            yield found
+
+
+Look = Callable[[Recent, HostFacts], Proof | None]
+
+
+def _settled(lately: Recent, ticks: int) -> list[Sample]:
+    """The latest ticks, as long as they are settled ones of the level that is open."""
+    found: list[Sample] = []
+    for tick in reversed(lately.last(ticks)):
+        if not tick.settled or (found and tick.level != found[0].level):
+            break
+        found.append(tick)
+    return found[::-1]
+
+
+def _generator_cpu(lately: Recent, host: HostFacts) -> Proof | None:
+    ticks = _settled(lately, SATURATED_OVER)
+    if len(ticks) < SATURATED_LEAST:
+        return None
+    grounds = grounds_over(ticks)
+    named = {
+        "busy_ratio": grounds.busy_ratio,
+        "loop_lag_p99_ms": grounds.loop_lag_p99_ms,
+        "little_ratio": grounds.little_ratio,
+        "unaccounted_ms": grounds.unaccounted_ms,
+        "target_cpu_ratio": grounds.target_cpu_ratio,
+    }
+    evidence: dict[str, Scalar] = {name: round(value, 4) for name, value in named.items() if value is not None}
+    unread = tuple(name for name, value in named.items() if value is None)
+    return Proof("generator_cpu_saturated", grounds.saturated is True, {"grounds": ", ".join(grounds.held), **evidence}, unread)
+
+
+def _backlog(lately: Recent, host: HostFacts) -> Proof | None:
+    """Beyond its limit as connections are dropped; or dropped while the slowest replies are as late as a SYN sent again."""
+    ticks = lately.last(HELD_FOR)
+    found, dropped = proof.backlog(ticks, host), growth(ticks, "listen_overflows", "listen_drops")
+    if not dropped:
+        return None
+    queue, limit = most(ticks, lambda target: target.listen_queue), most(ticks, lambda target: target.listen_backlog)
+    over = queue is not None and limit is not None and queue > limit
+    late = found.holds and proof.late_connections(lately.last(SLOW_CONNECTS_OVER))
+    return Proof(found.id, over or late, found.evidence, found.unread)
+
+
+def _target_fds(lately: Recent, host: HostFacts) -> Proof | None:
+    """At its limit while connections wait that it cannot accept."""
+    ticks = lately.last(HELD_FOR)
+    proofs = [proof.starved_of_fds([tick], host) for tick in ticks]
+    return proofs[-1] if len(proofs) == HELD_FOR and all(each.holds and not each.unread for each in proofs) else None
+
+
+def _syn_queue(lately: Recent, host: HostFacts) -> Proof | None:
+    return proof.syn_queue(lately.last(HELD_FOR), host)
+
+
+def _packet_loss(lately: Recent, host: HostFacts) -> Proof | None:
+    """Over ten seconds, and in most of the latest."""
+    found = proof.packet_loss(lately.last(LOSS_OVER), host)
+    lost_in = sum(bool(growth([tick], "segments_retransmitted")) for tick in lately.last(HELD_FOR))
+    return found if lost_in == HELD_FOR else None
+
+
+def _tcp_memory(lately: Recent, host: HostFacts) -> Proof | None:
+    return proof.tcp_memory(lately.last(1), host)
+
+
+def _time_wait_buckets(lately: Recent, host: HostFacts) -> Proof | None:
+    ticks = lately.last(1)
+    overflows = growth(ticks, "time_wait_overflows")
+    if not overflows:
+        return None
+    evidence: dict[str, Scalar] = {"time_wait_overflows": overflows}
+    waiting = ticks[-1].tcp.sockets_time_wait if ticks[-1].tcp is not None else None
+    if waiting is not None:
+        evidence["sockets_time_wait"] = waiting
+    return Proof("time_wait_bucket_overflow", True, evidence)
+
+
+def _churn(lately: Recent, host: HostFacts) -> Proof | None:
+    """New connections about as many as requests, while most succeed: after a failure a new one is right."""
+    ticks = _settled(lately, CHURN_OVER)
+    opens, done = recent.connects(ticks), recent.requests(ticks)
+    if len(ticks) < CHURN_OVER or not done or recent.failures(ticks) > done / 2:
+        return None
+    if opens < CHURN_LEAST_PER_S * sum(tick.duration_s for tick in ticks) or recent.retried(ticks) > AMPLIFIED_LEAST / 2 * done:
+        return None
+    evidence: dict[str, Scalar] = {"connects": opens, "requests": done, "connects_per_request": round(opens / done, 3)}
+    return Proof("connection_churn", opens >= CHURN_LEAST * done, evidence)
+
+
+def _amplification(lately: Recent, host: HostFacts) -> Proof | None:
+    ticks = lately.last(AMPLIFIED_OVER)
+    again, done = recent.retried(ticks), recent.requests(ticks)
+    if again < max(AMPLIFIED_RETRIES_LEAST, AMPLIFIED_LEAST * done):
+        return None
+    evidence: dict[str, Scalar] = {"retried": again, "requests": done, "connects": recent.connects(ticks)}
+    return Proof("generator_retry_amplification", True, evidence)
+
+
+def _oom(lately: Recent, host: HostFacts) -> Proof | None:
+    """A process of the target's that the kernel ended, while the rest lives. Without a cgroup the count is the machine's."""
+    for target in (target for tick in lately.last(1) for target in tick.targets):
+        kills = target.grown("oom_kills")
+        told = target.ended_by.get("SIGKILL", 0) > 0 or (not target.ended_by and target.memory_limit_bytes is not None)
+        if kills and target.alive and target.processes_ended and told:
+            evidence = {"oom_kills": int(kills), "processes_ended": target.processes_ended, "pid": target.pid}
+            return Proof("target_oom_killed", True, evidence)
+    return None

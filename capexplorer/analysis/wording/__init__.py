@@ -1,0 +1,55 @@
+"""All sentences about events and verdicts, in one place: plain text, no colours, no layout, no escaping.
+
+What comes from a target or a user stays in them as it was written; whoever displays them escapes it.
+"""
+
+from __future__ import annotations
+
+from .advising import advice
+from .evidence import counted, doubts, endpoints, example, readings
+from .happened import command, failure, journal, parameters, target
+from .knees import LIMITS, OBJECTIVES, capacity, knee, missing, objective, short_knee, short_missing
+from .marks import BLAMES, MARK_KINDS, change, journal_mark, mark, reanalysed, revised, stop_rule, title
+from .names import GROUPS, name, where
+from .piloting import TROUBLES, autopilot, autopilot_step
+from .sentence import Judgement, judgement, verdict
+
+__all__ = [
+    "BLAMES",
+    "GROUPS",
+    "LIMITS",
+    "MARK_KINDS",
+    "OBJECTIVES",
+    "TROUBLES",
+    "Judgement",
+    "advice",
+    "autopilot",
+    "autopilot_step",
+    "capacity",
+    "change",
+    "command",
+    "counted",
+    "doubts",
+    "endpoints",
+    "example",
+    "failure",
+    "journal",
+    "journal_mark",
+    "judgement",
+    "knee",
+    "mark",
+    "missing",
+    "name",
+    "objective",
+    "parameters",
+    "readings",
+    "reanalysed",
+    "revised",
+    "short_knee",
+    "short_missing",
+    "stop_rule",
+    "target",
+    "title",
+    "verdict",
+    "where",
+]

@@ -1,0 +1,101 @@
+"""What a mark rests on, in words: counts, endpoints, readings, and what could not be read. Holds text of others as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import numbers
+from .names import name
+
+Evidence = Mapping[str, Any]
+
+TOLD_APART = frozenset(
+    ("count", "failures", "retried", "seconds", "deaths", "first_s", "last_s", "since_s", "rate_per_s", "endpoints", "example",
+     "check", "unit", "unavailable", "competing")
+)  # fmt: skip
+"""Keys that are told by themselves; all others are readings."""
+
+IN_UNIT = ("growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "growth_per_request", "now", "limit")
+"""Of a leak: bytes or descriptors, as its `unit` says."""
+
+_ENDPOINTS = 4
+"""That a line holds."""
+
+_UNITS = {"_per_s": "/s", "_rps": "/s", "_ms": " ms"}
+
+
+def counted(evidence: Evidence) -> str:
+    """`412 × at 3.1/s`, `for 12 s` where seconds were counted; empty where nothing was."""
+    count, rate, retried = (evidence.get(name) for name in ("count", "rate_per_s", "retried"))
+    if not isinstance(count, int | float):
+        return ""
+    if evidence.get("seconds") == count:
+        return f"for {numbers.span(count)}"
+    if evidence.get("deaths") == count:
+        return "" if count == 1 else f"{numbers.number(count)} ×"
+    hidden = f", {numbers.number(retried)} repeated by the client" if _is_number(retried) and retried else ""
+    return f"{numbers.number(count)} ×" + (f" at {numbers.number(rate)}/s" if _is_number(rate) and rate else "") + hidden
+
+
+def endpoints(evidence: Evidence) -> str:
+    """`GET /x 380, POST /y 32, 2 more`; empty where they are not known."""
+    counts = evidence.get("endpoints")
+    if not isinstance(counts, Mapping):
+        return ""
+    most = sorted(counts.items(), key=lambda each: -each[1] if _is_number(each[1]) else 0)
+    more = [f"{len(most) - _ENDPOINTS} more"] if len(most) > _ENDPOINTS else []
+    return ", ".join([*(f"{endpoint} {numbers.number(count)}" for endpoint, count in most[:_ENDPOINTS]), *more])
+
+
+def example(evidence: Evidence) -> str:
+    """Text of one failure, as it came; empty where there is none."""
+    return str(evidence.get("example") or "")
+
+
+def readings(evidence: Evidence) -> str:
+    """`ports used 1,998, ports capacity 2,000`: what is left, each with its unit."""
+    told = ((key, value) for key, value in evidence.items() if key not in TOLD_APART and value is not None)
+    return ", ".join(_reading(key, value, str(evidence.get("unit"))) for key, value in told)
+
+
+def doubts(evidence: Evidence) -> str:
+    """`could be as well: connections are reset; could not be read: listen queue`."""
+    competing, unread = (_listed(evidence.get(key)) for key in ("competing", "unavailable"))
+    said = [f"could be as well: {', '.join(map(name, competing))}"] if competing else []
+    return "; ".join([*said, *([f"could not be read: {', '.join(each.replace('_', ' ') for each in unread)}"] if unread else [])])
+
+
+def _reading(key: str, value: Any, unit: str) -> str:
+    words = key.replace("_", " ")
+    if isinstance(value, Mapping):
+        return f"{words} " + ", ".join(f"{name}: {numbers.figure(each)}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return f"{words} {', '.join(map(str, value))}"
+    if not _is_number(value) or key == "pid":
+        return f"{words} {value}"
+    return _measured(key, value, unit)
+
+
+def _measured(key: str, value: float, unit: str) -> str:
+    """A number in the unit that its name tells."""
+    if key.endswith("_bytes") or (unit == "bytes" and key in IN_UNIT):
+        return f"{_words(key, '_bytes')} {numbers.size(value)}"
+    if key.endswith("_ratio"):
+        return f"{_words(key, '_ratio')} {numbers.percent(value) if 0 <= value <= 1 else numbers.number(value)}"
+    if key.endswith("_s") and not key.endswith("_per_s"):
+        return f"{_words(key, '_s')} {numbers.span(value) if value >= 100 else f'{numbers.number(value)} s'}"
+    suffix = next((each for each in _UNITS if key.endswith(each)), "")
+    return f"{_words(key, suffix)} {numbers.number(value)}{_UNITS.get(suffix, '')}"
+
+
+def _words(key: str, suffix: str) -> str:
+    return key.removesuffix(suffix).replace("_", " ")
+
+
+def _listed(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list | tuple) else []
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,134 @@
+"""Sentences about capacity: knees, objectives, and what more would sharpen a verdict."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ...model.verdicts import CapacityVerdict, KneeVerdict, Missing, SloVerdict
+from . import numbers
+
+LIMITS = {
+    "queueing": "queueing",
+    "queue_growth": "a queue that grows",
+    "errors": "errors",
+    "generator": "the generator, so the service's knee lies beyond",
+    "unknown": "something that no reading shows",
+}
+
+OBJECTIVES = {"p95_ms": "p95 ≤ {:g} ms", "p99_ms": "p99 ≤ {:g} ms", "failure_ratio": "failures ≤ {:g}%"}
+
+
+def knee(verdict: KneeVerdict) -> str:
+    """Short, for a status line: `knee 47 [43–52] at 122/s, queueing`, `no knee up to 60 users`."""
+    users = numbers.users(verdict.users)
+    match verdict.kind:
+        case "knee":
+            interval = numbers.interval(verdict.users_low, verdict.users_high)
+            said = f"knee {users} {interval} at {numbers.number(verdict.capacity_rps)}/s"
+            return f"{said}, {(verdict.limit or 'unknown').replace('_', ' ')}" if verdict.limit != "unknown" else said
+        case "at_or_below":
+            return f"knee at or below {users} users"
+        case "bend":
+            return f"bend from {users} users"
+        case "latency_knee":
+            return f"latency knee {users} users"
+        case "no_knee":
+            return f"no knee up to {users} users"
+
+
+def short_knee(verdict: KneeVerdict) -> str:
+    """Without its limit, where there is little room: `knee 47 [43–52] at 122/s`."""
+    return knee(msgspec.structs.replace(verdict, limit="unknown"))
+
+
+def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
+    """One sentence: `Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); provisional: no soak yet.`
+
+    `blamed`: what limits it, where a mark names it: `Knee at 47 users [43–52] and 122/s: the service's CPU is saturated ...`.
+    """
+    found = verdict.knee
+    if verdict.curve is None:
+        return "Nothing was finished at any level: there is no capacity to tell."
+    if found is None:
+        more = next((each.count for each in verdict.missing if each.kind == "levels"), 1)
+        return f"Not enough levels to tell a knee: {_levels(more)} would."
+    users, sure = numbers.users(found.users), f" ({found.confidence} confidence)" if found.confidence else ""
+    match found.kind:
+        case "knee":
+            limit = f": {blamed}" if blamed else f", limited by {LIMITS[found.limit or 'unknown']}"
+            interval = numbers.interval(found.users_low, found.users_high)
+            where = f"Knee at {users} users {interval} and {numbers.number(found.capacity_rps)}/s"
+            return f"{where}{limit}{sure}{_fall(found)}{_provisional(found)}."
+        case "at_or_below":
+            limit = f" ({blamed})" if blamed else ""
+            return f"The knee is at or below {users} users, the lowest level{limit}: step down to find it{_fall(found)}."
+        case "bend":
+            return f"Finished work falls behind from {users} users on{sure}, but its ceiling was not seen: no knee yet."
+        case "latency_knee" | "no_knee":
+            return f"No knee up to {users} users{sure}."
+
+
+def _fall(found: KneeVerdict) -> str:
+    if found.peak is None:
+        return ""
+    how = "collapses" if found.peak.shape == "collapse" else "falls"
+    return f"; beyond {numbers.users(found.peak.users)} users finished work {how} by {found.peak.fall_ratio:.0%}"
+
+
+def _provisional(found: KneeVerdict) -> str:
+    if not found.provisional:
+        return ""
+    soak, back = found.evidence.get("soak_agrees"), found.evidence.get("return_agrees")
+    reasons = {"no soak yet": soak is None, "a soak disagreed": soak is False, "the return to the first level did": back is False}
+    if soak:
+        reasons["no return to the first level yet"] = back is None
+    return "; provisional: " + " and ".join(reason for reason, so in reasons.items() if so)
+
+
+def missing(wanted: Missing) -> str:
+    """What would sharpen the verdict: `2 more levels under 20 users would give a baseline`."""
+    below, above, levels = numbers.users(wanted.users_below), numbers.users(wanted.users_above), _levels(wanted.count)
+    match wanted.kind:
+        case "levels":
+            return f"{levels} would tell a first verdict"
+        case "lower_levels":
+            return f"{levels} under {below} users would give a baseline"
+        case "higher_levels":
+            return f"{levels} over {above} users would show the ceiling"
+        case "between_levels":
+            return f"{levels} between {above} and {below} users would narrow the knee"
+        case "longer_levels":
+            return "longer levels would narrow the interval"
+        case "soak":
+            return f"a soak of a minute or more at {above} to {below} users would confirm the knee"
+        case "return_to_first":
+            return f"a return to {below} user{'s' * (below != '1')} would show drift"
+
+
+def short_missing(wanted: Missing) -> str:
+    """What to do alone, where there is little room: `2 more levels under 20 users`."""
+    below, above = numbers.users(wanted.users_below), numbers.users(wanted.users_above)
+    match wanted.kind:
+        case "soak":
+            return f"soak a minute at {above}–{below} users"
+        case "return_to_first":
+            return f"then return to {below} users"
+        case "longer_levels":
+            return "longer levels"
+        case _:
+            return missing(wanted).split(" would ")[0]
+
+
+def objective(verdict: SloVerdict) -> str:
+    """`p95 ≤ 300 ms up to 41 users [40–45] at 118/s`."""
+    said = OBJECTIVES[verdict.name].format(verdict.limit * (100 if verdict.name == "failure_ratio" else 1))
+    if verdict.state == "broken":
+        return f"{said} is kept at no level, not even at {numbers.users(verdict.users_high)} users"
+    least = "at least " if verdict.state == "kept" else ""
+    known = verdict.users_low and verdict.users_high
+    interval = f" {numbers.interval(verdict.users_low, verdict.users_high)}" if known else ""
+    return f"{said} up to {least}{numbers.users(verdict.users)} users{interval} at {numbers.number(verdict.goodput_rps)}/s"
+
+
+def _levels(count: int) -> str:
+    return f"{count} more level{'s' * (count != 1)}"

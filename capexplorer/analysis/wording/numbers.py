@@ -1,0 +1,53 @@
+"""Figures inside sentences. Must not know what they are figures of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def users(value: float | None) -> str:
+    """Whole, and two digits below ten: `1,250`, `47`, `8.9`."""
+    return "–" if value is None else f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """`[43–52]`."""
+    return f"[{users(low)}–{users(high)}]"
+
+
+def number(value: object) -> str:
+    """Three digits, none dropped before the point: `0.42`, `122`, `12,345`."""
+    if not isinstance(value, int | float):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def percent(ratio: float) -> str:
+    """`0.4%`, `97%`."""
+    return f"{ratio * 100:.0f}%" if ratio >= 0.0995 else f"{ratio * 100:.2g}%"
+
+
+def size(value: float) -> str:
+    """Bytes in powers of 1024: `512 B`, `142 MiB`."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(value) < 999.5:
+            return f"{number(round(value, 1))} {unit}"
+        value /= 1024
+    return f"{number(round(value, 1))} TiB"
+
+
+def span(seconds: float) -> str:
+    """A length of time: `12 s`, `3 min 20 s`, `2 h 5 min`, `4 days`."""
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole < 600 else f"{whole // 60} min"
+    if whole < 172_800:
+        return f"{whole // 3600} h {whole % 3600 // 60} min" if whole < 36_000 else f"{whole // 3600} h"
+    return f"{whole // 86_400} days"
+
+
+def figure(value: Any) -> str:
+    """Of an evidence whose unit is not known."""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,199 @@
+"""What went wrong, by cause: where it lies, how often, since when, an example, what to do. The raw errors behind it on request.
+
+Draws marks alone (causes, leaks, bottlenecks): which failure is which cause, the session's log says. What is open stands first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ...analysis import wording
+from ...model.events import Mark
+from ...model.timeline import FailureCount, Timeline
+from ..look import Look, Palette
+from ..render import text
+from .scrolling import ScrollingPane
+
+SEVERITIES = ("critical", "error", "warning", "info")
+
+ABOVE_LINES = 2
+"""Of the verdict, in the status lines."""
+
+QUIET = ("not_saturated",)
+"""Says that nothing is wrong."""
+
+CAUSES, RAW = "Failures by cause   d raw errors", "Raw errors by endpoint   d causes"
+
+
+class FailuresPane(ScrollingPane):
+    """`raw`: errors as they came, instead of their causes."""
+
+    TITLE = CAUSES
+
+    raw = False
+
+    def toggle_raw(self, raw: bool | None = None) -> None:
+        """Raw errors, or causes; the other of the two unless given."""
+        self.raw = not self.raw if raw is None else raw
+        self.border_title = RAW if self.raw else CAUSES
+        self._rest_at(0)
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """From the verdict down, as far as scrolling has reached."""
+        draw = raw_lines if self.raw else cause_lines
+        lines = draw(timeline, look.palette, size.width)
+        first, last = self.window(len(lines), size.height)
+        return lines[first:last]
+
+
+# -- how much there is
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """For a tab and the status line."""
+
+    open: int = 0
+    """Causes and leaks that stand now."""
+    over: int = 0
+    raw: int = 0
+    """Kinds of failures, by endpoint and signature."""
+    grave: bool = False
+    """Among those that stand is one of severity error or above."""
+
+    @property
+    def said(self) -> str:
+        """Beside the pane's name: open ones, else those that were, else what failed without a cause; empty without failures."""
+        count = self.open or self.over or self.raw
+        return str(count) if count else ""
+
+
+def tally(timeline: Timeline) -> Tally:
+    """Of all epochs. Bottlenecks are no failures."""
+    marks = [mark for mark in timeline.marks.values() if mark.kind in ("cause", "leak") and mark.state != "retracted"]
+    standing = [mark for mark in marks if mark.state != "closed"]
+    grave = any(mark.severity in ("critical", "error") for mark in standing)
+    return Tally(len(standing), len(marks) - len(standing), len(timeline.failures), grave)
+
+
+# -- causes
+
+
+def cause_lines(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
+    """The verdict where the status lines have it not or not whole, then what stands, then what is over; each by where it lies."""
+    marks, judged = blames(timeline), wording.judgement(timeline)
+    style = Style(color=color_of(judged.severity, palette) if judged.marked else palette.text, bold=True)
+    verdict = list(_wrapped(judged.said, " ", style, width))
+    lines = verdict if not judged.marked or len(verdict) > ABOVE_LINES else []
+    if not marks:
+        lines += _wrapped(_nothing(timeline), " ", Style(color=palette.muted), width)
+    for title, group in _grouped(marks):
+        if lines:
+            lines.append(Strip.blank(width))
+        lines.append(text.line([(f" {title}", Style(color=palette.muted, bold=True))], width))
+        lines += [strip for mark in group for strip in _cause(mark, palette, width)]
+    return lines
+
+
+def _grouped(marks: Sequence[Mark]) -> Iterator[tuple[str, list[Mark]]]:
+    """Titles with what stands now, in the order in which places are ruled out, then with what is over."""
+    for over in (False, True):
+        for place, title in wording.GROUPS.items():
+            group = [mark for mark in marks if (mark.state == "closed") is over and wording.where(mark.id) == place]
+            if group:
+                yield f"{title} over" if over else title, group
+
+
+def blames(timeline: Timeline) -> list[Mark]:
+    """What is shown: the gravest first, then the latest to begin."""
+    found = [
+        mark
+        for mark in timeline.marks.values()
+        if mark.kind in wording.BLAMES and mark.state != "retracted" and mark.id not in QUIET
+    ]
+    return sorted(found, key=lambda mark: (SEVERITIES.index(mark.severity), -mark.t_s))
+
+
+def _nothing(timeline: Timeline) -> str:
+    kinds = len(timeline.failures)
+    if not kinds:
+        return "Nothing failed, and no cause was marked."
+    return f"No cause was marked; {kinds} kind{'s' * (kinds != 1)} of failures came: d shows them."
+
+
+def _cause(mark: Mark, palette: Palette, width: int) -> Iterator[Strip]:
+    """Sign, name and count; then when, where, an example, readings; then what to do."""
+    over = mark.state == "closed"
+    muted, plain = Style(color=palette.muted), Style(color=palette.muted if over else palette.text)
+    style = muted if over else Style(color=color_of(mark.severity, palette), bold=True)
+    evidence = mark.evidence
+    counted = wording.counted(evidence)
+    sign = "·" if over else "✗" if mark.severity in ("critical", "error") else "!" if mark.severity == "warning" else "◇"
+    name = text.wrap(text.safe(wording.title(mark)), max(width - len(counted) - 6, 10))
+    yield text.line([(f" {sign} {text.pad(name[0], max(width - len(counted) - 4, 0))}", style), (counted, plain)], width)
+    yield from (text.line([(f"   {more}", style)], width) for more in name[1:])
+    example = wording.example(evidence)
+    told = [
+        " · ".join(part for part in (_when(mark), wording.endpoints(evidence)) if part),
+        f"e.g. {example}" if example else "",
+        "; ".join(part for part in (wording.readings(evidence), wording.doubts(evidence)) if part),
+    ]
+    for line in filter(None, told):
+        yield from _wrapped(line, "     ", muted, width)
+    if mark.advice:
+        yield from _wrapped(mark.advice, "   → ", plain, width)
+
+
+def _when(mark: Mark) -> str:
+    """`since 01:23 at 82 users`, `01:23 to 02:10 at 82 users`, `no more by 02:10`, and how sure where that is told."""
+    since_s, first_s, last_s = (_seconds(mark, name) for name in ("since_s", "first_s", "last_s"))
+    began_s = next((each for each in (since_s, first_s) if each is not None), mark.t_s)
+    users = f" at {text.count(mark.users)} users" if mark.users is not None else ""
+    sure = f", {mark.confidence} confidence" if mark.confidence else ""
+    if mark.state != "closed":
+        return f"since {text.clock(began_s)}{users}{sure}"
+    if last_s is None:  # of levels: when the last of them that shows it ended, the mark does not tell
+        return f"no more by {text.clock(mark.t_s)}{users}{sure}"
+    return f"{text.clock(began_s)} to {text.clock(last_s)}{users}{sure}"
+
+
+def _seconds(mark: Mark, name: str) -> float | None:
+    value = mark.evidence.get(name)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _wrapped(said: str, head: str, style: Style, width: int) -> Iterator[Strip]:
+    """Under its own text."""
+    for index, part in enumerate(text.wrap(text.safe(said), width - len(head) - 1)):
+        yield text.line([(head if index == 0 else " " * len(head), style), (part, style)], width)
+
+
+def color_of(severity: str, palette: Palette) -> str:
+    """Red for what spoils or fails, yellow for a warning."""
+    return {"critical": palette.error, "error": palette.error, "warning": palette.warning}.get(severity, palette.text)
+
+
+# -- raw errors
+
+
+def raw_lines(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
+    """Count, endpoint, error and when, wrapped: data, shown as text. The most frequent first."""
+    failures = sorted(timeline.failures.values(), key=lambda failure: -failure.count)
+    if not failures:
+        return [text.line([("  nothing failed", Style(color=palette.muted))], width)]
+    return [strip for failure in failures for strip in _raw(failure, palette, width)]
+
+
+def _raw(failure: FailureCount, palette: Palette, width: int) -> Iterator[Strip]:
+    said = text.safe(f"{failure.method} {failure.name}: {wording.failure(failure.signature)}")
+    count = text.pad(f"{text.count(failure.count)} ×", 9, right=True) + " "
+    for index, part in enumerate(text.wrap(said, width - len(count))):
+        head = (count if index == 0 else " " * len(count), Style(color=palette.error, bold=True))
+        yield text.line([head, (part, Style(color=palette.text))], width)
+    seen = f"{text.clock(failure.first_s)} to {text.clock(failure.last_s)}"
+    yield text.line([(" " * len(count) + seen, Style(color=palette.muted))], width)

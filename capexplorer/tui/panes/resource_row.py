@@ -1,0 +1,61 @@
+"""One row of the resources: label, picture, figure, details. Pure; which resources there are, `resources` and `ports` say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.style import Style
+from textual.strip import Strip
+
+from ..look import Palette
+from ..render import text
+from ..render.text import Piece
+
+_LABEL_CELLS, _VALUE_CELLS, _NUMBER_CELLS = 11, 18, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One resource."""
+
+    label: str
+    picture: str
+    """Spark line or bar."""
+    number: str
+    unit: str = ""
+    details: tuple[str, ...] = ()
+    color: str = ""
+    warned: bool = False
+    grave: bool = False
+    """Beyond a warning: it is used up."""
+
+
+def row_lines(row: Row, palette: Palette, width: int, cells: int, *, more: int) -> list[Strip]:
+    """One line; details that do not fit go to at most `more` further lines, or are left out whole."""
+    muted = Style(color=palette.muted)
+    warning = palette.error if row.grave else palette.warning
+    alarm = Style(color=warning, bold=True)
+    head: list[Piece] = [(f" {text.pad(row.label, _LABEL_CELLS - 1)}", alarm if row.warned else muted)]
+    if row.number:
+        value = f"{text.pad(row.number, _NUMBER_CELLS, right=True)} {row.unit}{' !' if row.warned else ''}"
+        color = warning if row.warned else row.color
+        head.append((text.pad(row.picture, cells) + " ", Style(color=color)))
+        head.append((text.pad(value, max(_VALUE_CELLS, len(value))), alarm if row.warned else Style(color=palette.text)))
+    lines = packed(row.details, width - text.cells(head) - 1, width - _LABEL_CELLS - 1, more)
+    style = alarm if row.warned and not row.number else muted
+    first = text.line([*head, (" " if row.number else "", muted), (lines[0], style)], width)
+    return [first, *(text.line([(" " * _LABEL_CELLS, muted), (each, style)], width) for each in lines[1:])]
+
+
+def packed(details: Sequence[str], first: int, others: int, more: int) -> list[str]:
+    """Details joined to a first line of `first` cells and at most `more` of `others`; never one in part."""
+    lines = [""]
+    for detail in details:
+        room = first if len(lines) == 1 else others
+        joined = f"{lines[-1]}, {detail}" if lines[-1] else detail
+        if len(joined) <= room:
+            lines[-1] = joined
+        elif len(lines) <= more and len(detail) <= others:
+            lines.append(detail)
+    return lines

@@ -1,0 +1,330 @@
+"""Bottlenecks: levels in, what limits the service out. Each case is a figure that was measured, or stands at a threshold."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+import pytest
+from simulation.ladders import Kind, linear_ladder
+from simulation.ladders import ladder as climbed
+from simulation.shown import shown
+
+from analysis.loads import FACTS, READINGS, Load, closed_session
+from capexplorer.analysis import bottleneck, marking
+from capexplorer.analysis.bottleneck.gate import gate_of
+from capexplorer.analysis.knee import judge
+from capexplorer.analysis.ladder import pooled
+from capexplorer.model.events import HostFacts, Mark
+
+LINEAR = (Load(2, 20, 50), Load(4, 40, 50), Load(8, 78, 52))
+"""Up to here more users bring more."""
+
+FLAT = (Load(16, 100, 110), Load(32, 100, 270))
+"""From here on they wait: 100/s is all."""
+
+TWO_CORES = msgspec.structs.replace(FACTS, cpus=2)
+
+
+def found(*loads: Load, program: str = "server", host: HostFacts = FACTS) -> dict[str, Mark]:
+    timeline = closed_session(*loads, program=program, host=host)
+    verdict = marking.verdict(timeline, 0)
+    assert verdict is not None
+    return {mark.id: mark for mark in bottleneck.marks(timeline, verdict)}
+
+
+def ids(marks: dict[str, Mark]) -> dict[str, str]:
+    return {id_: mark.state for id_, mark in marks.items() if id_ not in ("not_saturated", "think_time_limited")}
+
+
+def overloaded(readings: dict[str, float], **more: Any) -> tuple[Load, ...]:
+    """The ladder with these readings from the level where goodput stays flat."""
+    return (*LINEAR, *(Load(load.users, load.goodput_rps, load.latency_ms, readings=readings, **more) for load in FLAT))
+
+
+# -- a resource is a bottleneck where more users bring nothing
+
+
+RESOURCES: list[tuple[str, dict[str, float], str, HostFacts, str]] = [
+    ("all its cores", {"target.cpu_ratio": 3.8, "host.cpu_ratio": 3.9, "target.busiest_thread_ratio": 0.95}, "server", FACTS,
+     "target_cpu_saturated"),
+    ("the one core it is allowed", {"target.cpu_ratio": 0.97, "target.cpus_allowed": 1, "target.busiest_thread_ratio": 0.97},
+     "python3.11", FACTS, "target_cpu_saturated"),
+    ("its quota", {"target.cpu_ratio": 1.46}, "server", msgspec.structs.replace(FACTS, cgroup_cpus=1.5), "target_cpu_saturated"),
+    ("GIL, five threads", {"target.cpu_ratio": 0.94, "target.busiest_thread_ratio": 0.20, "host.cpu_ratio": 1.4}, "python3.11",
+     FACTS, "gil_bound"),
+    ("GIL, 20 users", {"target.cpu_ratio": 0.91, "target.busiest_thread_ratio": 0.06, "target.threads": 21}, "python3.11",
+     FACTS, "gil_bound"),
+    ("GIL, on two cores of which the generator uses one",
+     {"target.cpu_ratio": 0.97, "target.busiest_thread_ratio": 0.2, "host.cpu_ratio": 1.75, "target.cpus_allowed": 2},
+     "python3", TWO_CORES, "gil_bound"),
+    ("one thread", {"target.cpu_ratio": 1.0, "target.busiest_thread_ratio": 0.98, "host.cpu_ratio": 1.5}, "python3.11", FACTS,
+     "single_thread_cpu_saturated"),
+    ("one thread of many", {"target.cpu_ratio": 1.9, "target.busiest_thread_ratio": 0.93, "host.cpu_ratio": 2.5}, "server", FACTS,
+     "single_thread_cpu_saturated"),
+    ("the machine", {"target.cpu_ratio": 1.2, "host.cpu_ratio": 3.9, "target.run_delay_ratio": 0.4}, "server", FACTS,
+     "host_cpu_saturated"),
+    ("workers, on a machine that is full", {"target.listen_queue": 18.0, "target.cpu_ratio": 0.01, "host.cpu_ratio": 4.0,
+     "host.cpu_pressure_ratio": 0.7, "target.run_delay_ratio": 0.01}, "python3.11", FACTS, "worker_pool_exhausted"),
+    ("workers", {"target.listen_queue": 56.0, "target.cpu_ratio": 0.02}, "server", FACTS, "worker_pool_exhausted"),
+    ("a lock, or a pool inside", {"target.cpu_ratio": 0.02, "target.listen_queue": 0.0}, "python3.11", FACTS,
+     "lock_or_pool_limit"),
+    ("a disk", {"host.disk_busy_ratio": 0.97, "host.io_pressure_ratio": 0.4, "target.written_bytes_per_s": 5e6}, "server", FACTS,
+     "disk_saturated"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "readings", "program", "host", "expected"), RESOURCES, ids=[each[0] for each in RESOURCES])
+def test_a_saturated_resource_is_named_where_goodput_stays_flat(
+    why: str, readings: dict[str, float], program: str, host: HostFacts, expected: str
+) -> None:
+    marks = found(*overloaded(readings), program=program, host=host)
+    assert ids(marks) == {expected: "open"}
+    mark = marks[expected]
+    assert (mark.kind, mark.key, mark.users) == ("bottleneck", f"bottleneck:{expected}:epoch0", 16)
+    assert mark.evidence["users_before"] and mark.evidence["goodput_growth_ratio"] < 0.05
+
+
+@pytest.mark.parametrize(("why", "readings", "program", "host", "expected"), RESOURCES, ids=[each[0] for each in RESOURCES])
+def test_below_the_gate_it_is_only_the_busiest(
+    why: str, readings: dict[str, float], program: str, host: HostFacts, expected: str
+) -> None:
+    growing = [Load(load.users, 10.0 * load.users, 50, readings=readings) for load in (*LINEAR, *FLAT)]
+    marks = found(*growing, program=program, host=host)
+    assert ids(marks) == {}
+    assert "busiest" in marks["not_saturated"].evidence and marks["not_saturated"].users == 32
+
+
+NOTHING: list[tuple[str, dict[str, float], dict[str, Any], str]] = [
+    ("half of its cores", {"target.cpu_ratio": 2.6, "host.cpu_ratio": 3.0}, {}, "server"),
+    ("0.91 cores, but not Python", {"target.cpu_ratio": 2.5, "target.busiest_thread_ratio": 0.2}, {}, "server"),
+    ("a core of Python that one thread uses most of", {"target.cpu_ratio": 0.94, "target.busiest_thread_ratio": 0.75}, {},
+     "python3.11"),
+    ("0.78 cores of Python: neither idle nor surely bound", {"target.cpu_ratio": 0.78}, {}, "python3.11"),
+    ("Python that could not have had a second core", {"target.cpu_ratio": 0.94, "host.cpu_ratio": 3.85}, {}, "python3.11"),
+    ("five Python workers at one core together", {"target.cpu_ratio": 2.6, "target.processes": 6}, {}, "python3.11"),
+    ("pressure alone", {"host.cpu_pressure_ratio": 0.9, "host.cpu_ratio": 2.0, "target.cpu_ratio": 2.5}, {}, "server"),
+    ("a busy host where the service does not wait", {"host.cpu_ratio": 3.95, "target.cpu_ratio": 2.5}, {}, "server"),
+    ("a GIL-bound service on a crowded machine, before it was full",
+     {"target.cpu_ratio": 0.66, "host.cpu_ratio": 3.7, "target.run_delay_ratio": 0.3}, {}, "python3.11"),
+    ("idle, but it waits for cores", {"target.run_delay_ratio": 0.3}, {}, "server"),
+    ("io pressure alone", {"host.io_pressure_ratio": 0.9, "target.cpu_ratio": 2.5}, {}, "server"),
+    ("another job's disk", {"host.disk_busy_ratio": 0.97, "host.io_pressure_ratio": 0.4, "target.cpu_ratio": 2.5}, {}, "server"),
+    ("a queue, but no descriptor left to accept with", {"target.listen_queue": 56.0, "target.fds_fullest": 1020.0}, {}, "server"),
+    ("idle, and half of it fails", {}, {"failure_ratio": 0.5}, "server"),
+    ("idle, but the disk is busy", {"host.disk_busy_ratio": 0.8}, {}, "server"),
+    ("the CPU was not read", {}, {"unread": ("target.cpu_ratio",)}, "server"),
+    ("neither the host nor the service's run delay was read", {},
+     {"unread": ("host.cpu_ratio", "target.run_delay_ratio")}, "server"),
+    ("the generator was saturated", {"target.cpu_ratio": 3.9},
+     {"figures": {"generator_cpu_ratio": 0.99, "loop_lag_p99_ms": 80.0}}, "server"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "readings", "more", "program"), NOTHING, ids=[each[0] for each in NOTHING])
+def test_what_does_not_suffice(why: str, readings: dict[str, float], more: dict[str, Any], program: str) -> None:
+    assert ids(found(*overloaded(readings, **more), program=program)) == {}
+
+
+def test_an_old_log_without_readings_says_nothing() -> None:
+    loads = (Load(load.users, load.goodput_rps, load.latency_ms, unread=tuple(READINGS)) for load in (*LINEAR, *FLAT))
+    assert found(*loads) == {}
+
+
+# -- the gate
+
+
+GATES: list[tuple[str, tuple[Load, ...], bool]] = [
+    ("two levels are enough where users doubled", (Load(8, 78, 50), Load(16, 79, 110)), True),
+    ("20% more users, 1% more work", (Load(50, 100, 200), Load(60, 101, 300)), True),
+    ("20% more users, 12% more work", (Load(50, 100, 200), Load(60, 112, 300)), False),
+    ("too few more users to tell", (Load(50, 100, 200), Load(55, 101, 300)), False),
+    ("noisy levels", (Load(8, 78, 50, figures={"goodput_se_rps": 20.0}),
+                      Load(16, 79, 110, figures={"goodput_se_rps": 20.0})), False),
+    ("flat, but latency did not rise", (Load(8, 78, 50), Load(16, 79, 51)), False),
+    ("flat, and latency may have risen", (Load(8, 78, 50), Load(16, 79, 60, figures={"latency_se_ms": 8.0})), False),
+    ("goodput collapses", (Load(8, 78, 50), Load(16, 20, 500)), True),
+    ("a knee far below, and goodput creeps up", (*LINEAR, Load(16, 98, 110), Load(32, 104, 260), Load(64, 112, 520)), True),
+    ("one level alone", (Load(64, 100, 500),), False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "loads", "opens"), GATES, ids=[each[0] for each in GATES])
+def test_the_gate_opens_where_more_users_surely_bring_nothing(why: str, loads: tuple[Load, ...], opens: bool) -> None:
+    busy = {"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95}
+    marks = found(*loads[:-1], Load(**{**vars(loads[-1]), "readings": busy}))
+    assert ("target_cpu_saturated" in marks) is opens
+
+
+def test_starved_users_hide_from_latency_but_not_from_the_accept_queue() -> None:
+    """Four blocking workers, 32 keep-alive users: Recv-Q 56, CPU 0, the median says 51 ms (CAUSES.md, measured)."""
+    marks = found(Load(4, 78, 51), Load(8, 78, 51, readings={"target.listen_queue": 4.0}),
+                  Load(32, 78, 51, failure_ratio=0.03, readings={"target.listen_queue": 56.0}))  # fmt: skip
+    assert ids(marks) == {"worker_pool_exhausted": "open"}
+    assert marks["worker_pool_exhausted"].users == 8 and marks["worker_pool_exhausted"].evidence["listen_queue"] == 56.0
+
+
+# -- what is wrong at any load
+
+
+STANDING: list[tuple[str, dict[str, float], str]] = [
+    ("a quota that holds it back", {"target.throttled_ratio": 0.2}, "cpu_throttled"),
+    ("stolen time", {"host.steal_ratio": 0.4}, "cpu_steal"),
+    ("memory", {"host.memory_pressure_ratio": 0.05, "target.major_faults_per_s": 300.0}, "memory_saturated"),
+    ("swap", {"host.swapped_in_per_s": 500.0, "target.major_faults_per_s": 200.0}, "swapping"),
+    ("a full disk", {"target.disk_free_bytes": 0.0}, "disk_full"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "readings", "expected"), STANDING, ids=[each[0] for each in STANDING])
+def test_some_stand_by_themselves(why: str, readings: dict[str, float], expected: str) -> None:
+    assert ids(found(Load(8, 80, 50, readings=readings))) == {expected: "open"}
+
+
+@pytest.mark.parametrize(
+    "readings",
+    [
+        {"host.memory_pressure_ratio": 0.5},
+        {"target.major_faults_per_s": 500.0},
+        {"host.swapped_in_per_s": 500.0},
+        {"host.steal_ratio": 0.15},
+        {"target.throttled_ratio": 0.04},
+    ],
+    ids=str,
+)
+def test_pressure_or_faults_alone_do_not(readings: dict[str, float]) -> None:
+    assert ids(found(Load(8, 80, 50, readings=readings))) == {}
+
+
+# -- nothing limits the service
+
+
+def waiting(users: int, latency_ms: float, wait_s: float, **more: Any) -> Load:
+    """As Little's law has it."""
+    return Load(users, users / (latency_ms / 1000 + wait_s), latency_ms, wait_s=wait_s, **more)
+
+
+def test_fifty_users_that_wait_are_told_at_the_first_level() -> None:
+    """Experiment 3: 50 users that wait 0.5 to 1.5 s on a fast server."""
+    marks = found(waiting(50, 3.0, 1.0))
+    assert list(marks) == ["think_time_limited"]
+    mark = marks["think_time_limited"]
+    assert (mark.users, mark.state, mark.severity) == (50, "open", "info")
+    assert mark.evidence["wait_s"] == 1.0 and mark.evidence["throughput_rps"] == pytest.approx(49.9, abs=0.1)
+    assert mark.evidence["expected_rps"] == pytest.approx(49.9, abs=0.1)
+
+
+WAITS: list[tuple[str, tuple[Load, ...], bool]] = [
+    ("response 2 ms instead of 1, of a cycle of a second", (waiting(5, 1.0, 1.0), waiting(50, 2.0, 1.0)), True),
+    ("three responses of wait", (waiting(50, 330.0, 1.0),), True),
+    ("less than three", (waiting(50, 350.0, 1.0),), False),
+    ("no waits known", (Load(50, 50, 3.0),), False),
+    ("users that nothing accounts for", (Load(50, 40, 3.0, wait_s=1.0),), False),
+    ("too few requests to tell", (waiting(2, 3.0, 1.0),), False),
+    ("response has doubled", (waiting(5, 150.0, 1.0), waiting(50, 300.0, 1.0)), False),
+    ("failures", (waiting(50, 3.0, 1.0, failure_ratio=0.2),), False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "loads", "limited"), WAITS, ids=[each[0] for each in WAITS])
+def test_waits_limit_where_they_are_most_of_the_cycle_and_response_is_flat(
+    why: str, loads: tuple[Load, ...], limited: bool
+) -> None:
+    marks = found(*loads)
+    assert ("think_time_limited" in marks and marks["think_time_limited"].users == 50) is limited
+
+
+def test_beyond_the_knee_waits_limit_no_more() -> None:
+    ladder = [waiting(users, 100.0, 1.0) for users in (5, 10, 20, 40)] + [
+        Load(80, 40, 900, wait_s=1.0),
+        Load(160, 40, 2900, wait_s=1.0),
+    ]
+    marks = found(*ladder)
+    assert marks["think_time_limited"].state == "closed" and marks["think_time_limited"].users == 40
+    assert marks["lock_or_pool_limit"].state == "open"
+
+
+def test_not_saturated_tells_the_busiest_resource() -> None:
+    marks = found(*LINEAR[:2], Load(8, 78, 52, readings={"host.disk_busy_ratio": 0.71}))
+    assert list(marks) == ["not_saturated"]
+    assert marks["not_saturated"].evidence["busiest"] == "disk 0.71" and marks["not_saturated"].users == 8
+
+
+UNREAD_TARGET = tuple(name for name in READINGS if name.startswith("target."))
+
+
+@pytest.mark.parametrize(
+    ("why", "load"),
+    [
+        ("a level that is busy, with none below", Load(50, 100, 200, readings={"target.cpu_ratio": 3.9})),
+        ("failures", Load(50, 100, 200, failure_ratio=0.3)),
+        ("nothing finished", Load(50, 0.0, 200)),
+        ("no readings of the target", Load(50, 100, 200, unread=UNREAD_TARGET)),
+        ("the generator was saturated", Load(50, 100, 200, figures={"generator_cpu_ratio": 0.99, "loop_lag_p99_ms": 80.0})),
+        ("no users", Load(0, 0.0, 0.0)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_not_saturated_is_not_said_without_grounds(why: str, load: Load) -> None:
+    timeline = closed_session(load)
+    verdict = marking.verdict(timeline, 0)
+    assert verdict is None or list(bottleneck.marks(timeline, verdict)) == []
+
+
+# -- states and confidence
+
+
+def test_a_bottleneck_closes_when_a_later_level_no_longer_shows_it() -> None:
+    busy = {"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95}
+    marks = found(*overloaded(busy), Load(4, 40, 50))
+    assert ids(marks) == {"target_cpu_saturated": "closed"} and marks["not_saturated"].state == "open"
+
+
+def test_a_level_that_cannot_be_judged_changes_nothing() -> None:
+    busy = {"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95}
+    starved = Load(64, 90, 600, figures={"generator_cpu_ratio": 0.99, "loop_lag_p99_ms": 80.0})
+    assert ids(found(*overloaded(busy), starved)) == {"target_cpu_saturated": "open"}
+
+
+def test_competing_ones_are_all_told_with_less_confidence() -> None:
+    alone = found(*overloaded({"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95}))
+    both = found(*overloaded({"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95, "host.disk_busy_ratio": 0.97,
+                              "host.io_pressure_ratio": 0.5, "target.written_bytes_per_s": 1e7}))  # fmt: skip
+    assert alone["target_cpu_saturated"].confidence == "high" and "competing" not in alone["target_cpu_saturated"].evidence
+    assert set(ids(both)) == {"target_cpu_saturated", "disk_saturated"}
+    assert both["target_cpu_saturated"].confidence == "medium"
+    assert both["target_cpu_saturated"].evidence["competing"] == ["disk_saturated"]
+
+
+def test_a_python_process_that_uses_its_whole_core_is_bound_by_its_lock_on_a_full_machine_too() -> None:
+    full = {"target.cpu_ratio": 0.97, "target.busiest_thread_ratio": 0.2, "host.cpu_ratio": 3.95, "target.run_delay_ratio": 0.5}
+    marks = found(*overloaded(full), program="python3.11")
+    assert {mark.id: mark.confidence for mark in marks.values() if mark.severity == "warning"} == {
+        "gil_bound": "medium",
+        "host_cpu_saturated": "medium",
+    }
+
+
+def test_what_could_not_be_read_is_told_and_costs_confidence() -> None:
+    marks = found(*overloaded({}, unread=("target.listen_queue",)))
+    assert marks["lock_or_pool_limit"].evidence["unavailable"] == ["target.listen_queue"]
+    assert marks["lock_or_pool_limit"].confidence == "medium"
+
+
+# -- the gate, simulated
+
+
+@pytest.mark.parametrize("kind", ["queue", "usl", "linear"])
+def test_the_gate_stays_shut_below_the_knee_and_opens_beyond_it(kind: Kind | Literal["linear"]) -> None:
+    """Levels of 8 s, one by one as they come; 60 ladders a kind: open at 0 of 1,079 below 0.7 N*, at 543 of 600 beyond 1.4 N*."""
+    below, beyond = [], []
+    for seed in range(200_000, 200_012):
+        ladder = linear_ladder(seed, 8) if kind == "linear" else climbed(kind, seed, level_s=8)
+        levels, knee = shown(ladder), ladder.truth.knee_users
+        for top in range(1, len(levels)):
+            gate = gate_of(levels[top], pooled(levels[: top + 1]), judge(levels[: top + 1]).knee)
+            if knee is None or levels[top].users <= 0.7 * knee:
+                below.append(gate.is_open)
+            elif levels[top].users >= 1.4 * knee:
+                beyond.append(gate.is_open)
+    assert not any(below) and (not beyond or sum(beyond) >= 0.8 * len(beyond))

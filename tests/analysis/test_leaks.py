@@ -1,0 +1,238 @@
+"""Leaks: seconds at one user count in, what grows for good out. Shapes of healthy services are drawn by `simulation.growth`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pytest
+from simulation import growth
+
+from analysis.loads import FACTS, Second, held_session
+from capexplorer.analysis import leaks
+from capexplorer.analysis.trend import trend
+from capexplorer.model.events import HostFacts, Mark, Target
+from capexplorer.model.timeline import Timeline
+
+MB = 1e6
+
+
+def marks(timeline: Timeline) -> dict[str, Mark]:
+    return {mark.id: mark for mark in leaks.marks(timeline, 0)}
+
+
+def seconds(
+    count: int, *, rss: Callable[[int], float] = lambda s: 40e6, fds: Callable[[int], float] = lambda s: 30
+) -> list[Second]:
+    return [Second(rss_bytes=rss(s), fds=fds(s)) for s in range(count)]
+
+
+def held(count: int, **shapes: Callable[[int], float]) -> dict[str, Mark]:
+    return marks(held_session((8, seconds(count, **shapes))))
+
+
+# -- descriptors
+
+
+@pytest.mark.parametrize(("per_s", "within_s"), [(2.0, 30), (1.0, 40), (0.5, 60), (5.0, 25)])
+def test_a_descriptor_leak_is_told_before_it_strikes(per_s: float, within_s: int) -> None:
+    mark = held(within_s, fds=lambda s: 30 + math.floor(per_s * s))["fd_leak"]
+    assert (mark.key, mark.kind, mark.state, mark.severity, mark.users) == ("leak:fd_leak:epoch0", "leak", "open", "warning", 8)
+    assert mark.evidence["growth_per_hour"] == pytest.approx(3_600 * per_s, rel=0.1)
+    now = mark.evidence["now"]
+    assert mark.evidence["limit"] == 1024 and mark.evidence["limit_in_s"] == pytest.approx((1024 - now) / per_s, rel=0.1)
+    assert mark.evidence["growth_per_request"] == pytest.approx(per_s / 80, rel=0.1)
+    assert mark.evidence["pid"] == 7 and mark.evidence["unit"] == "fds"
+
+
+def test_a_slow_descriptor_leak_needs_a_longer_look() -> None:
+    def slow(s: int) -> float:
+        return 30 + s // 20
+
+    assert held(120, fds=slow) == {} and "fd_leak" in held(300, fds=slow)
+
+
+def test_a_leak_that_has_reached_its_limit_is_still_told() -> None:
+    """From 30 to 100 in 35 s, and there it stays."""
+    timeline = held_session((8, seconds(120, fds=lambda s: min(100, 30 + 2 * s))), fds_limit=100)
+    assert marks(timeline)["fd_leak"].evidence["limit_in_s"] < 5
+
+
+@pytest.mark.parametrize(
+    ("why", "fds"),
+    [
+        ("a pool that fills up", lambda s: 30 + 60 * (1 - math.exp(-s / 5))),
+        ("a step", lambda s: 30 if s < 30 else 90),
+        ("two steps", lambda s: 30 + 30 * (s >= 20) + 30 * (s >= 40)),
+        ("connections that come and go", lambda s: 30 + 40 * (s * 7919 % 13) / 13),
+        ("a wave", lambda s: 60 + 30 * math.sin(s / 10)),
+        ("a fall", lambda s: 200 - 2 * s),
+        ("a few more", lambda s: 30 + s / 6),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_descriptors_that_come_and_stay_are_no_leak(why: str, fds: Callable[[int], float]) -> None:
+    assert all(held(count, fds=fds) == {} for count in (20, 30, 45, 60))
+
+
+# -- memory
+
+
+@pytest.mark.parametrize(
+    ("per_s", "within_s", "confidence"),
+    [(4 * MB, 60, "low"), (1 * MB, 140, "low"), (0.1 * MB, 600, "medium"), (0.02 * MB, 2_400, "high")],
+)
+def test_the_slower_memory_grows_the_longer_the_look(per_s: float, within_s: int, confidence: str) -> None:
+    mark = held(within_s, rss=lambda s: 40e6 + per_s * s)["memory_leak"]
+    assert (mark.confidence, mark.evidence["unit"]) == (confidence, "bytes")
+    assert mark.evidence["growth_per_hour"] == pytest.approx(3_600 * per_s, rel=0.02)
+    assert mark.evidence["growth_per_hour_low"] <= mark.evidence["growth_per_hour"] <= mark.evidence["growth_per_hour_high"]
+    left = FACTS.memory_bytes - (2 << 30) if FACTS.memory_bytes else 0
+    assert mark.evidence["limit_in_s"] == pytest.approx(left / per_s, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("why", "rss"),
+    [
+        ("a warm-up of a minute", lambda s: 40e6 + 30e6 * (1 - math.exp(-s / 20))),
+        ("a cache that fills for a minute", lambda s: 40e6 + 30e6 * min(s / 60, 1)),
+        ("logarithmic growth", lambda s: 40e6 + 3e6 * math.log1p(s)),
+        ("an arena a thread, ever rarer", lambda s: 40e6 + 1e6 * math.floor(20 * (1 - math.exp(-s / 30)))),
+        ("a collector", lambda s: 40e6 + 30e6 * (s % 25) / 25),
+        ("a deploy", lambda s: 40e6 if s < 70 else 80e6),
+        ("noise", lambda s: 40e6 + 5e6 * (s * 7919 % 13) / 13),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_memory_that_warms_up_or_breathes_is_no_leak(why: str, rss: Callable[[int], float]) -> None:
+    assert all(held(count, rss=rss) == {} for count in (60, 90, 120, 180, 300))
+
+
+def test_growth_with_users_is_no_leak() -> None:
+    levels = [(users, seconds(60, rss=lambda s, users=users: 40e6 + 1e6 * users)) for users in (10, 20, 40, 80)]  # type: ignore[misc]
+    assert marks(held_session(*levels)) == {}
+
+
+def test_what_was_not_measured_is_no_growth() -> None:
+    unread = [Second(rss_bytes=None, fds=None, generator_rss_bytes=None) for _ in range(120)]
+    assert marks(held_session((8, unread))) == {}
+
+
+def test_a_container_tells_its_own_limit() -> None:
+    host = HostFacts(system="Linux", cpus=4, memory_bytes=8 << 30)
+    timeline = held_session((8, seconds(140, rss=lambda s: 40e6 + 1e6 * s)), host=host, memory_limit_bytes=512 << 20)
+    mark = marks(timeline)["memory_leak"]
+    assert mark.evidence["limit"] == 512 << 20
+    assert mark.evidence["limit_in_s"] == pytest.approx(((512 << 20) - 179e6) / 1e6, rel=0.05)
+
+
+# -- what explains it, and when it is over
+
+
+def test_growth_by_the_request_is_told_apart_from_growth_by_the_hour() -> None:
+    def leaking(per_s: float, start: float) -> list[Second]:
+        return seconds(60, fds=lambda s: start + per_s * s)
+
+    by_request = marks(held_session((10, leaking(1.0, 30)), (40, leaking(4.0, 90))))["fd_leak"]
+    by_time = marks(held_session((10, leaking(1.0, 30)), (40, leaking(1.0, 90))))["fd_leak"]
+    assert (by_request.evidence["explained_by"], by_time.evidence["explained_by"]) == ("requests", "time")
+
+
+def test_levels_with_as_many_users_are_one_look() -> None:
+    halves = [seconds(75, rss=lambda s, at=at: 40e6 + 1e6 * (at + s)) for at in (0, 75)]  # type: ignore[misc]
+    assert "memory_leak" in marks(held_session((8, halves[0]), (8, halves[1])))
+
+
+def test_a_leak_is_over_when_as_long_a_look_shows_none() -> None:
+    growing, still = seconds(60, fds=lambda s: 30 + 2 * s), seconds(60, fds=lambda s: 150)
+    assert marks(held_session((8, growing), (4, still)))["fd_leak"].state == "closed"
+    assert marks(held_session((8, growing), (4, still[:30])))["fd_leak"].state == "open"
+
+
+def test_a_leak_is_over_when_the_target_starts_anew() -> None:
+    timeline = held_session((8, seconds(60, fds=lambda s: 30 + 2 * s)))
+    timeline.apply(Target(t_s=100.0, state="starting"))
+    assert marks(timeline)["fd_leak"].state == "closed"
+
+
+# -- the generator
+
+
+def own(per_s: float, count: int = 400) -> list[Second]:
+    return [Second(generator_rss_bytes=120e6 + per_s * s) for s in range(count)]
+
+
+def test_the_generators_own_growth_matters_when_its_limit_is_near() -> None:
+    small = HostFacts(system="Linux", cpus=4, memory_bytes=8 << 30, cgroup_memory_bytes=1 << 30)
+    assert "generator_memory" in marks(held_session((8, own(0.5 * MB)), host=small))
+    assert marks(held_session((8, own(0.05 * MB)), host=FACTS)) == {}
+
+
+# -- many of them
+
+
+def first_told(look: Callable[[int], dict[str, Mark]], counts: Iterable[int]) -> int | None:
+    return next((count for count in counts if look(count)), None)
+
+
+def looks(series: Sequence[float], column: str) -> Callable[[int], dict[str, Mark]]:
+    def look(count: int) -> dict[str, Mark]:
+        told = [Second(rss_bytes=value) if column == "rss" else Second(fds=value) for value in series[:count]]
+        return marks(held_session((8, told)))
+
+    return look
+
+
+@pytest.mark.parametrize("shape", sorted(growth.HEALTHY))
+def test_healthy_services_are_hardly_ever_marked(shape: str) -> None:
+    """Four looks at each of 12 services of ten minutes; for 200 of each see docs/measurements.md."""
+    times = np.arange(1.0, 601.0)
+    for seed in range(12):
+        series = growth.HEALTHY[shape](np.random.default_rng(1_000 + seed), times)
+        assert first_told(looks(series.tolist(), "rss"), (60, 120, 240, 600)) is None, seed
+
+
+def test_healthy_descriptors_are_never_marked_and_leaks_of_two_a_second_within_a_minute() -> None:
+    times = np.arange(1.0, 121.0)
+    for seed in range(20):
+        healthy = growth.descriptors(np.random.default_rng(2_000 + seed), times)
+        leaking = growth.descriptors(np.random.default_rng(2_000 + seed), times, 2.0)
+        assert first_told(looks(healthy.tolist(), "fds"), (20, 40, 60, 120)) is None, seed
+        assert first_told(looks(leaking.tolist(), "fds"), (60,)) == 60, seed
+
+
+# -- the trend itself
+
+
+@pytest.mark.parametrize("per_s", [0.0, 0.5, -0.5, 100.0])
+def test_a_line_is_told_exactly(per_s: float) -> None:
+    times = np.arange(0.0, 100.0)
+    told = trend(times, 7 + per_s * times)
+    assert told is not None and told.per_s == pytest.approx(per_s) and told.start == pytest.approx(7)
+    assert told.sure is (per_s > 0)
+
+
+def test_spikes_and_gaps_do_not_move_it() -> None:
+    times = np.arange(0.0, 200.0)
+    values = 50 + 0.5 * times
+    values[::17] += 900
+    values[60:90] = np.nan
+    told = trend(times, values)
+    assert told is not None and told.per_s == pytest.approx(0.5, rel=0.05)
+
+
+def test_too_few_seconds_have_no_trend() -> None:
+    assert trend(np.arange(11.0), np.arange(11.0)) is None
+
+
+def test_the_interval_covers_the_slope_of_a_wandering_series() -> None:
+    """99% intervals over an AR(1) of 0.8: 300 series."""
+    rng, times, covered = np.random.default_rng(5), np.arange(0.0, 240.0), 0
+    for _ in range(300):
+        wave = np.zeros(len(times))
+        for index, shock in enumerate(rng.standard_normal(len(times))):
+            wave[index] = 0.8 * wave[index - 1] + shock
+        told = trend(times, 0.01 * times + wave)
+        covered += told is not None and told.low_per_s <= 0.01 <= told.high_per_s
+    assert covered >= 0.95 * 300

@@ -1,0 +1,265 @@
+"""The verdict line, as data: levels, the curve's verdict and marks in, one sentence out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from capexplorer.analysis import wording
+from capexplorer.analysis.catalogue import ENTRIES
+from capexplorer.model.events import (
+    Event,
+    Header,
+    HostFacts,
+    LevelClosed,
+    LevelFigures,
+    LevelOpened,
+    Mark,
+    MarkKind,
+    Note,
+    TargetFacts,
+    Verdict,
+)
+from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Limit, Peak
+
+STARTED_AT = "2026-01-01T12:00:00.000+01:00"
+LEVEL_S = 60.0
+
+CURVE = CurveFit(low_load_rps_per_user=2.6, low_load_se=0.1, baseline_users=(10.0,))
+
+
+def levels(*users: int, epoch: int = 0, since_s: float = 0.0) -> list[Event]:
+    """A minute each, the first 10 s of it unsettled; 1 s waits, 2.5 requests a second a user."""
+    events: list[Event] = []
+    for index, count in enumerate(users):
+        begin_s = since_s + LEVEL_S * index
+        figures = LevelFigures(
+            settled=True, throughput_rps=0.996 * count, goodput_rps=0.996 * count, wait_s=1.0, users_mean=float(count)
+        )
+        events.append(LevelOpened(t_s=begin_s, index=index, users=count, spawn_rate=10.0, by="plan", epoch=epoch))
+        closed = LevelClosed(
+            t_s=begin_s + LEVEL_S, index=index, users=count, started_s=begin_s, settled_s=begin_s + 10.0, figures=figures
+        )
+        events.append(closed)
+    return events
+
+
+def mark(id_: str, users: float = 82, at_s: float = 180.0, *, state: str = "open", epoch: int = 0, **changes: Any) -> Mark:
+    """Severity and kind as in the catalogue; `changes` are evidence, but for those of the mark's own fields."""
+    own = {name: changes.pop(name) for name in ("confidence", "revision", "severity") if name in changes}
+    kinds: dict[str, MarkKind] = {"memory_leak": "leak", "fd_leak": "leak"}
+    bottleneck = list(ENTRIES).index(id_) >= list(ENTRIES).index("think_time_limited")
+    kind = kinds.get(id_, "bottleneck" if bottleneck else "cause")
+    evidence = {**({"first_s": at_s} if kind == "cause" else {}), **changes}
+    return Mark(
+        t_s=at_s, key=f"{kind}:{id_}:epoch{epoch}", state=state, kind=kind, id=id_, epoch=epoch, users=users,  # type: ignore[arg-type]
+        severity=own.pop("severity", ENTRIES[id_].severity), evidence=evidence, **own,
+    )  # fmt: skip
+
+
+def curve(kind: KneeKind, users: float, limit: Limit = "queueing", *, t_s: float = 200.0, **changes: Any) -> Verdict:
+    knee = KneeVerdict(
+        kind=kind, users=users, users_low=users - 4, users_high=users + 5, capacity_rps=122.0, limit=limit, confidence="high",
+        provisional=False, **changes,
+    )  # fmt: skip
+    return Verdict(t_s=t_s, capacity=CapacityVerdict(knee=knee, curve=CURVE))
+
+
+def told(*events: Event, started_at: str = STARTED_AT) -> str:
+    header = Header(
+        t_s=0.0, schema=1, id="x", started_at=started_at, target=TargetFacts(name="x", url="http://127.0.0.1:1"), host=HostFacts()
+    )
+    return wording.verdict(Timeline([header, *events]))
+
+
+UP = levels(10, 40, 74, 82)
+"""82 users from 12:03 on."""
+
+NOTHING_SAID = "nothing is said about the service"
+
+CASES: dict[str, tuple[Sequence[Event], str]] = {
+    "nothing settled": ([], "No level settled: nothing can be said about capacity."),
+    "no detector looked": (
+        UP[:4],
+        "2 levels settled; the most finished work was 39.84/s at 40 users. No detector has looked for a knee or a bottleneck.",
+    ),
+    "the curve alone": ([*UP, curve("no_knee", 82)], "No knee up to 82 users (high confidence)."),
+    # the generator first
+    "ports": (
+        [*UP, mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
+        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 12:03 at 82 users: {NOTHING_SAID} beyond 74.",
+    ),
+    "ports, although there is a bottleneck": (
+        [*UP, mark("ephemeral_port_exhaustion_established", 82, 185.0), mark("target_cpu_saturated")],
+        f"Limited by the generator's ephemeral ports (ESTABLISHED) from 12:03 at 82 users: {NOTHING_SAID} beyond 74.",
+    ),
+    "ports, and a knee that lies below": (
+        [*UP, curve("knee", 47), mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
+        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 12:03 at 82 users: {NOTHING_SAID} beyond 74; "
+        "up to there knee at 47 users [43–52] and 122/s.",
+    ),
+    "ports, and a knee that they made": (
+        [*UP, curve("knee", 78), mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
+        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 12:03 at 82 users: {NOTHING_SAID} beyond 74.",
+    ),
+    "from the first level on": (
+        [*UP, mark("dns_failure", 10, 1.0)],
+        f"Limited by a name that does not resolve from 12:00 at 10 users: {NOTHING_SAID}.",
+    ),
+    "still no level": (
+        [mark("dns_failure", 1, 1.0)],
+        f"Limited by a name that does not resolve from 12:00 at 1 user: {NOTHING_SAID}.",
+    ),
+    "in the seconds that do not count": (
+        [*UP, mark("generator_cpu_saturated", 74, 121.0, state="closed", last_s=128.0)],
+        "4 levels settled; the most finished work was 81.67/s at 82 users. No detector has looked for a knee or a bottleneck.",
+    ),
+    "over, and more users went well afterwards": (
+        [*UP, curve("no_knee", 82), mark("dns_failure", 40, 80.0, state="closed", last_s=90.0)],
+        "No knee up to 82 users (high confidence).",
+    ),
+    "over, but no more users went well afterwards": (
+        [*levels(10, 82, 40), mark("fd_exhaustion_generator", 82, 75.0, state="closed", last_s=119.0)],
+        f"Limited by the generator's file descriptors from 12:01 at 82 users: {NOTHING_SAID} beyond 40.",
+    ),
+    "gone and come again": (
+        [
+            *levels(10, 40, 20, 82),
+            mark("dns_failure", 40, 75.0, state="closed", last_s=119.0),
+            mark("dns_failure", 82, 195.0, revision=3),
+        ],
+        f"Limited by a name that does not resolve from 12:03 at 82 users: {NOTHING_SAID} beyond 20.",
+    ),
+    "two of them: the earlier": (
+        [*UP, mark("generator_cpu_saturated", 82, 195.0), mark("fd_exhaustion_system", 74, 130.0)],
+        f"Limited by the system's file descriptors from 12:02 at 74 users: {NOTHING_SAID} beyond 40.",
+    ),
+    "retracted": (
+        [*UP, curve("no_knee", 82), mark("dns_failure"), mark("dns_failure", state="retracted", revision=2)],
+        "No knee up to 82 users (high confidence).",
+    ),
+    "a warning of the generator is no verdict": (
+        [*UP, curve("no_knee", 82), mark("connection_churn"), mark("packet_loss")],
+        "No knee up to 82 users (high confidence).",
+    ),
+    # knees
+    "a knee": ([*UP, curve("knee", 47)], "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence)."),
+    "a knee with its bottleneck": (
+        [*UP, curve("knee", 47), mark("gil_bound", 74, confidence="high")],
+        "Knee at 47 users [43–52] and 122/s: the service's CPU is saturated (GIL) (high confidence).",
+    ),
+    "a knee with two": (
+        [*UP, curve("knee", 47), mark("cpu_throttled", 74, confidence="low"), mark("target_cpu_saturated", confidence="high")],
+        "Knee at 47 users [43–52] and 122/s: the service's CPU is saturated and the CPU quota holds the service back "
+        "(high confidence).",
+    ),
+    "a bottleneck over again, after the steps down": (
+        [*UP, curve("knee", 47), mark("worker_pool_exhausted", 74, state="closed")],
+        "Knee at 47 users [43–52] and 122/s: the service's workers are exhausted (high confidence).",
+    ),
+    "a bottleneck below the knee is another story": (
+        [*UP, curve("knee", 47), mark("swapping", 10)],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence).",
+    ),
+    "a knee that is the generator's": (
+        [*UP, curve("knee", 47, "generator"), mark("target_cpu_saturated")],
+        "Knee at 47 users [43–52] and 122/s, limited by the generator, so the service's knee lies beyond (high confidence).",
+    ),
+    "a knee by refusals": (
+        [*UP, curve("knee", 47, "errors"), mark("load_shedding", 74, 130.0)],
+        "Knee at 47 users [43–52] and 122/s: the service sheds load (HTTP 503) (high confidence).",
+    ),
+    "a knee, a fall, then death": (
+        [
+            *UP,
+            curve("knee", 47, peak=Peak(users=60, goodput_rps=122, shape="collapse", fall_ratio=0.6)),
+            mark("target_crashed", 82, 200.0),
+        ],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); beyond 60 users finished work collapses "
+        "by 60%; the target crashed at 12:03 and 82 users.",
+    ),
+    "a knee and a leak": (
+        [*UP, curve("knee", 47), mark("fd_leak", 40, growth_per_hour=7200.0, limit_in_s=240.0)],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
+        "the target leaks file descriptors: 7,200 an hour, 4 min 0 s to its limit.",
+    ),
+    # what dies, refuses, fails
+    "killed": (
+        [*UP, curve("no_knee", 74), mark("connection_refused", 82, 199.0), mark("target_oom_killed", 82, 200.0)],
+        "The target was killed for lack of memory at 12:03 and 82 users; no knee up to 74 users.",
+    ),
+    "sheds": (
+        [*UP, curve("no_knee", 74), mark("load_shedding")],
+        "The service sheds load (HTTP 503) from 12:03 at 82 users: that is its capacity; no knee up to 74 users.",
+    ),
+    "fails, and sheds": (
+        [*UP, mark("load_shedding", 74, 130.0), mark("server_error", 82, 190.0)],
+        "Server errors (HTTP 5xx) from 12:03 at 82 users.",
+    ),
+    "a failed check has a name": (
+        [*UP, mark("failed_check", 40, 70.0, check="lost_updates")],
+        "Failed check: lost_updates from 12:01 at 40 users.",
+    ),
+    "users' own code": ([*UP, mark("user_code_error", 10, 3.0)], "User code error from 12:00 at 10 users."),
+    # no failures, no knee
+    "a bottleneck without a knee": (
+        [*UP, mark("disk_saturated", 82, confidence="medium")],
+        "The disk is saturated at 82 users: no knee yet.",
+    ),
+    "a bend with its bottleneck": (
+        [*UP, curve("bend", 60), mark("disk_saturated", 82, confidence="medium")],
+        "The disk is saturated at 82 users; bend from 60 users.",
+    ),
+    "waits": (
+        [*levels(10, 50), mark("think_time_limited", 50)],
+        "50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service; no knee up to 50 users.",
+    ),
+    "waits with evidence of their own": (
+        [*levels(10, 50), curve("no_knee", 50), mark("think_time_limited", 50, wait_s=0.5, throughput_rps=97.2)],
+        "50 users that wait 0.50 s make 97.2/s: the users' waits limit the throughput, not the service; no knee up to 50 users.",
+    ),
+    "waits that no longer limit": (
+        [*UP, curve("no_knee", 82), mark("think_time_limited", 40, state="closed")],
+        "No knee up to 82 users (high confidence).",
+    ),
+    "a leak alone": (
+        [*UP, curve("no_knee", 82), mark("memory_leak", 82, growth_per_hour=float(720 << 20), limit_in_s=2400.0)],
+        "The target's memory leaks: 720 MiB an hour, 40 min to its limit; no knee up to 82 users.",
+    ),
+    "nothing is saturated": ([*UP, curve("no_knee", 82), mark("not_saturated")], "No knee up to 82 users (high confidence)."),
+    # epochs
+    "of the latest epoch": (
+        [*UP, curve("knee", 47), mark("server_error", 74, epoch=1)],
+        "Server errors (HTTP 5xx) from 12:03 at 74 users.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_verdict(name: str) -> None:
+    events, expected = CASES[name]
+    assert told(*events) == expected
+
+
+def test_a_session_without_wall_time_tells_its_own() -> None:
+    said = told(*UP, mark("dns_failure", 82, 185.0), started_at="")
+    assert said.startswith("Limited by a name that does not resolve from 03:05 of the session at 82 users")
+
+
+def test_an_epoch_can_be_asked_for() -> None:
+    timeline = Timeline([*UP, curve("knee", 47), mark("server_error", 74, epoch=1)])
+    assert wording.verdict(timeline, 0).startswith("Knee at 47 users")
+
+
+def test_the_weight_goes_with_the_sentence() -> None:
+    def weight(*events: Event) -> tuple[str, bool]:
+        judged = wording.judgement(Timeline(events))
+        return judged.severity, judged.marked
+
+    assert weight(*UP, curve("no_knee", 82), Note(t_s=1.0, text="x")) == ("info", False)
+    assert weight(*UP, mark("dns_failure")) == ("critical", True)
+    assert weight(*UP, mark("load_shedding")) == ("warning", True)
+    assert weight(*UP, curve("knee", 47)) == ("info", False)

@@ -1,0 +1,160 @@
+"""Causes, bottlenecks and leaks in every export: with evidence, example and advice, without secrets or names where asked."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from capexplorer.analysis import wording
+from capexplorer.analysis.catalogue import ENTRIES
+from capexplorer.model.events import Ended, Event, FailureSignature, FailureTick, Mark, MarkKind, Sample, Verdict
+from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict
+from capexplorer.report import csv as csv_report
+from capexplorer.report import html, markdown
+from capexplorer.report.compare import Session, compare
+from capexplorer.report.compare import markdown as compare_markdown
+from capexplorer.report.compare import page as compare_page
+from capexplorer.report.compare.json import document
+from capexplorer.report.redaction import redacted
+from capexplorer.report.summary import summarise
+from capexplorer.session.canonical import canonical
+
+from .material import HEADER, HOSTILE, session
+
+PORTS = "ephemeral_port_exhaustion_time_wait"
+
+
+def mark(id_: str, t_s: float, users: float, evidence: dict[str, Any], kind: MarkKind = "cause") -> Mark:
+    return Mark(
+        t_s=t_s, key=f"{kind}:{id_}:epoch0", state="open", kind=kind, id=id_, users=users, severity=ENTRIES[id_].severity,
+        confidence="high", evidence=evidence, advice=wording.advice(id_, evidence, "Linux"),
+    )  # fmt: skip
+
+
+def troubled(example: str = "OSError, errno 99: Cannot assign requested address") -> list[Event]:
+    """Three levels; ports run out at 50 users, from 12:00:30 on; a bottleneck and a leak beside."""
+    *events, ended = session()
+    assert isinstance(ended, Ended)
+    counted = {"count": 412, "first_s": 30.0, "last_s": 36.5, "rate_per_s": 63.4}
+    found = {"endpoints": {"GET /tasks/list": 400, "POST http://db7.corp.internal:18080/orders": 12}, "example": example}
+    readings = {"ports_used": 1_998, "ports_capacity": 2_000, "time_wait": 1_996}
+    doubts = {"unavailable": ["listen_queue"], "competing": ["connection_churn"]}
+    return [
+        *events,
+        mark(PORTS, 36.5, 50, {**counted, **found, **readings, **doubts}),
+        mark("gil_bound", 24.0, 20, {"target_cpu_ratio": 0.94}, "bottleneck"),
+        mark("fd_leak", 30.0, 50, {"unit": "fds", "growth_per_hour": 7200.0, "limit_in_s": 240.0, "pid": 17}, "leak"),
+        ended,
+    ]
+
+
+VERDICT = (
+    "Limited by the generator's ephemeral ports (TIME_WAIT) from 12:00 at 50 users: nothing is said about the service beyond 20."
+)
+SYSCTL = 'sysctl -w net.ipv4.ip_local_port_range="1024 65535"'
+
+
+@pytest.fixture(scope="module")
+def timeline() -> Timeline:
+    return Timeline(troubled())
+
+
+def test_the_summary_lists_them_with_evidence_and_advice_and_begins_with_nothing_said(timeline: Timeline) -> None:
+    found = summarise(timeline)
+    assert found["verdict"] == VERDICT
+    leak, cause = (next(each for each in found["causes"] if each["id"] == id_) for id_ in ("fd_leak", PORTS))
+    assert (cause["severity"], cause["count"], cause["first_s"], cause["last_s"], cause["users"]) == (
+        "critical",
+        412,
+        30.0,
+        36.5,
+        50,
+    )
+    assert cause["evidence"]["endpoints"]["GET /tasks/list"] == 400 and SYSCTL in cause["advice"]
+    assert leak["evidence"]["growth_per_hour"] == 7200.0
+    assert [(each["id"], each["confidence"]) for each in found["bottlenecks"]] == [("gil_bound", "high")]
+
+
+def test_no_knee_is_told_of_levels_that_the_generator_spoiled() -> None:
+    knee = KneeVerdict(kind="no_knee", users=50, users_high=50)
+    curve = CurveFit(low_load_rps_per_user=2.0, low_load_se=0.1, baseline_users=(5.0,))
+    found = Verdict(t_s=36.0, capacity=CapacityVerdict(knee=knee, curve=curve))
+    healthy, spoiled = (Timeline([*events[:-1], found, events[-1]]) for events in (session(), troubled()))
+    assert (summarise(healthy)["no_knee_up_to_users"], summarise(spoiled)["no_knee_up_to_users"]) == (50, 20)
+    assert "| knee | none up to 20 | – | – | generator | – |" in markdown.render(spoiled).decode()
+
+
+def test_markdown_has_each_with_where_evidence_example_and_a_command_to_copy(timeline: Timeline) -> None:
+    text = markdown.render(timeline).decode()
+    assert f"**{VERDICT}**" in text
+    assert "- generator: **cause: ephemeral ports exhausted (TIME_WAIT) at 50 users (high confidence)**: 412 × at 63.4/s" in text
+    assert "00:30 to 00:36, GET /tasks/list 400, POST" in text
+    assert "ports used 1,998, ports capacity 2,000, time wait 1,996; could be as well: a new connection for most requests" in text
+    assert "could not be read: listen queue" in text
+    assert "  E.g. `OSError, errno 99: Cannot assign requested address`" in text
+    assert f"`{SYSCTL}`" in text
+
+
+def test_the_page_has_the_same(timeline: Timeline) -> None:
+    text = html.render(timeline).decode()
+    for said in (
+        VERDICT.replace("'", "&#x27;"),
+        "412 × at 63.4/s",
+        "errno 99: Cannot assign",
+        "<code>sysctl -w",
+        '<li class="critical">',
+    ):
+        assert said in text
+
+
+def test_causes_csv_has_a_line_each(timeline: Timeline) -> None:
+    files = csv_report.render(timeline)
+    assert set(files) == {"levels.csv", "seconds.csv", "causes.csv"}
+    lines = {line["id"]: line for line in csv.DictReader(io.StringIO(files["causes.csv"].decode(), newline=""))}
+    assert set(lines) == {"ports_exhausted", PORTS, "gil_bound", "fd_leak"}
+    assert {name: lines[PORTS][name] for name in ("where", "count", "rate_per_s", "first_s")} == {
+        "where": "generator", "count": "412", "rate_per_s": "63.4", "first_s": "30.0",
+    }  # fmt: skip
+    assert lines["fd_leak"]["count"] == "" and "growth per hour 7,200" in lines["fd_leak"]["readings"]
+
+
+def test_an_example_is_data_in_every_form() -> None:
+    hostile = Timeline(troubled(HOSTILE))
+    page, text = html.render(hostile).decode(), markdown.render(hostile).decode()
+    assert "<img src=x" not in page and "\x1b" not in page + text
+    example = next(line for line in text.splitlines() if line.startswith("  E.g. "))
+    assert example.startswith("  E.g. ``") and example.endswith("``")
+
+
+def test_no_secret_reaches_the_example_and_no_name_is_left_where_they_are_to_go() -> None:
+    events = troubled("GET http://ann:pw@db7.corp.internal/x?token=abc: Authorization: Bearer abcdef123=")
+    recorded = [canonical(event) for event in events]
+    assert not any(secret in markdown.render(Timeline(recorded)).decode() for secret in ("pw@", "abcdef123", "token=abc"))
+    text = markdown.render(Timeline(redacted(recorded))).decode()
+    assert "db7" not in text and "GET /tasks/list 400" in text
+    assert "/proc/17/fd" in text, "our own advice names files of nobody"
+
+
+def test_retried_attempts_are_redacted_too() -> None:
+    signature = FailureSignature(types=("OSError",), text="db7.corp.internal reset")
+    retried = (FailureTick(name="http://db7.corp.internal:18080/x", method="GET", signature=signature, count=1),)
+    tick = Sample(t_s=1.0, duration_s=1.0, level=0, users=1, wanted=1, phase="settled", retried=retried)
+    *_, found = redacted([HEADER, tick])
+    assert isinstance(found, Sample) and "db7" not in str(found.retried)
+
+
+def test_compare_says_what_was_marked_in_each_and_warns_of_one_that_says_nothing() -> None:
+    comparison = compare([Session(Timeline(session())), Session(Timeline(troubled()))])
+    first, second = document(comparison)["sessions"]
+    assert [each["id"] for each in first["marks"]] == ["ports_exhausted"]
+    assert [(each["id"], each["users"], each["count"]) for each in second["marks"]][1:] == [
+        (PORTS, 50, 412), ("gil_bound", 20, None), ("fd_leak", 50, None),
+    ]  # fmt: skip
+    assert second["verdict"] == VERDICT and f"B: {VERDICT}" in document(comparison)["warnings"]
+    text, page = compare_markdown.render(comparison).decode(), compare_page.render(comparison).decode()
+    for said in ("ephemeral ports exhausted (TIME_WAIT) at 50 users, 412 ×", "the service's CPU is saturated (GIL) at 20 users"):
+        assert said in text and said.replace("'", "&#x27;") in page

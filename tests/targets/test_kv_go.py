@@ -1,0 +1,117 @@
+"""The target `kv-go`: its API with each store, what goes wrong without locks, and one clear line where it cannot be built."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from capexplorer.target.ports import free_port
+
+from .served import TARGETS, served
+
+START = TARGETS / "kv-go" / "start.py"
+AT_ONCE = 16
+
+needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
+
+
+@pytest.fixture(params=["mutex", "rwmutex", "syncmap"], scope="module")
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    with served("kv-go", tmp_path_factory.mktemp("scratch"), store=request.param, burst=10, log="buffered") as client:
+        yield client
+
+
+def together(calls: int, call: object) -> list[int]:
+    assert callable(call)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(lambda _: int(call()), range(calls)))
+
+
+@needs_go
+def test_what_was_posted_is_got(store: httpx.Client) -> None:
+    assert store.get("/get?key=key-7").json() == {"key": "key-7", "value": "value-7"}
+    assert store.post("/post", json={"key": "new", "value": "one"}).json() == {"key": "new", "value": "one"}
+    assert store.get("/get?key=new").json()["value"] == "one"
+    assert store.get("/get?key=nothing").status_code == 404
+
+
+@needs_go
+@pytest.mark.parametrize("body", [{"key": "a"}, {"value": "a"}, {"key": 1, "value": "a"}, [], "text"])
+def test_what_is_no_pair_of_texts_is_refused(store: httpx.Client, body: object) -> None:
+    assert store.post("/post", json=body).status_code == 400
+
+
+@needs_go
+def test_other_methods_are_refused(store: httpx.Client) -> None:
+    answer = store.delete("/get")
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET")
+
+
+@needs_go
+def test_readers_and_writers_at_the_same_time_all_get_their_answer(store: httpx.Client) -> None:
+    before = store.get("/metrics").json()
+    pair = {"key": "key-1", "value": "x"}
+    assert set(together(100, lambda: store.post("/post", json=pair).status_code)) == {200}
+    assert set(together(100, lambda: store.get("/get?key=key-1").status_code)) == {200}
+    after = store.get("/metrics").json()
+    assert [after[name] - before[name] for name in ("gets", "posts")] == [100, 100]
+
+
+@needs_go
+def test_an_atomic_counter_counts_every_increment(tmp_path: Path) -> None:
+    with served("kv-go", tmp_path, counter="atomic", burst=1000) as service:
+        answers = together(100, lambda: service.post("/increment").json()["added"])
+        assert service.get("/counter").json()["counter"] == sum(answers) == 100_000
+
+
+@needs_go
+@pytest.mark.skipif(os.cpu_count() == 1, reason="one core does one thing at a time")
+def test_a_plain_counter_loses_increments_that_happen_at_the_same_time(tmp_path: Path) -> None:
+    with served("kv-go", tmp_path, counter="plain", burst=1_000_000) as service:
+        added = 0
+        for _ in range(20):  # a machine whose other cores are all busy may do one thing at a time for a while
+            added += sum(together(20, lambda: service.post("/increment").json()["added"]))
+            if service.get("/counter").json()["counter"] < added:
+                break
+        assert service.get("/counter").json()["counter"] < added
+
+
+@needs_go
+@pytest.mark.skipif(os.cpu_count() == 1, reason="one core does one thing at a time")
+def test_a_plain_store_crashes_under_load_and_its_last_line_says_why() -> None:
+    command = [sys.executable, str(START), "-port", str(port := free_port()), "-store", "plain", "-burst", "100000"]
+    with subprocess.Popen(command, env=os.environ | {"GOTRACEBACK": "none"}, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None:
+            together(AT_ONCE, lambda: _post(port))
+        assert process.stderr is not None
+        assert process.stderr.read().strip().endswith("fatal error: concurrent map writes")
+    assert process.returncode == 2
+
+
+def _post(port: int) -> bool:
+    try:
+        return httpx.post(f"http://127.0.0.1:{port}/post", json={"key": "a", "value": "b"}, trust_env=False).is_success
+    except httpx.TransportError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("go", "said"),
+    [(None, "there is no `go` on PATH"), ("go1.17.13", "is go1.17.13"), ("", "is older")],
+    ids=["missing", "too old", "so old that it cannot tell"],
+)
+def test_where_it_cannot_be_built_one_line_says_what_is_needed(go: str | None, said: str, tmp_path: Path) -> None:
+    if go is not None:
+        (tmp_path / "go").write_text(f"#!/bin/sh\necho {go}\n")
+        (tmp_path / "go").chmod(0o755)
+    done = subprocess.run([sys.executable, START], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    [line] = done.stderr.splitlines()
+    assert (done.returncode, "Go 1.19 or later is needed" in line, said in line) == (1, True, True)

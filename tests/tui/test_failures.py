@@ -1,0 +1,270 @@
+"""The failures: by cause and raw, counted on the tab and in the status line; the verdict; ports before and after their end."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from rich.cells import cell_len
+from textual.geometry import Size
+from textual.strip import Strip
+
+from capexplorer.model.events import Event, FailureSignature, FailureTick
+from capexplorer.model.readings import PortsReading
+from capexplorer.model.timeline import Timeline
+from capexplorer.tui.look import Look, Palette
+from capexplorer.tui.panes.failures import FailuresPane, tally
+from capexplorer.tui.panes.resources import ResourcesPane
+from capexplorer.tui.panes.status import View, status
+from capexplorer.tui.render.text import clauses
+
+from .fakes import HOSTILE, session
+from .test_app import NARROW, WIDE, Stage
+from .troubles import cause, ports, troubled
+
+pytestmark = pytest.mark.anyio
+
+WHOLE = Size(78, 200)
+SIZES = [Size(78, 18), Size(118, 34), Size(40, 8), Size(12, 3), Size(1, 1)]
+
+
+def strips(events: list[Event], size: Size = WHOLE, *, raw: bool = False) -> list[Strip]:
+    pane = FailuresPane()
+    if raw:
+        pane.toggle_raw(True)
+    timeline = Timeline(events)
+    return pane.draw(timeline, len(timeline) - 1, Look(), size)
+
+
+def shown(events: list[Event], size: Size = WHOLE, *, raw: bool = False) -> list[str]:
+    return [strip.text.rstrip() for strip in strips(events, size, raw=raw)]
+
+
+def colors(strip: Strip) -> set[str]:
+    return {segment.style.color.name for segment in strip if segment.text.strip() and segment.style and segment.style.color}
+
+
+# -- by cause
+
+
+def test_causes_stand_under_where_they_lie_the_generator_first_and_what_is_over_last() -> None:
+    places = ("Generator", "Network", "Target", "Checks", "Target over")
+    assert [line.strip() for line in shown(troubled()) if line.strip() in places] == list(places)
+
+
+def test_the_verdict_stands_on_top_where_the_status_lines_have_it_not_or_not_whole() -> None:
+    def said(events: list[Event], width: int) -> str:
+        return " ".join(line.strip() for line in shown(events, Size(width, 200))[:4])
+
+    assert said(session(), 78).startswith("4 levels settled; the most finished work was ")
+    assert said(troubled(), 40).startswith("Limited by the generator's ephemeral ports (TIME_WAIT) from 12:00 at 80 users: ")
+    assert said(troubled(), 78).startswith("Generator")
+
+
+def test_a_cause_tells_how_often_since_when_where_with_what_and_what_to_do() -> None:
+    lines = shown([*session(), ports()], Size(118, 200))
+    begin = next(index for index, line in enumerate(lines) if line.strip() == "Generator")
+    assert [" ".join(line.split()) for line in lines[begin + 1 :]] == [
+        "✗ ephemeral ports exhausted (TIME_WAIT) 12,345 × at 411/s",
+        "since 00:50 at 80 users, high confidence · GET /health 8,000, GET /io 4,000, GET /cpu 345",
+        "e.g. OSError, errno 99: Cannot assign requested address",
+        "ports used 1,998, ports capacity 2,000, time wait 1,996, established 2",
+        "→ Keep connections alive (`keep_alive = true`), or use ports again (`sysctl -w net.ipv4.tcp_tw_reuse=1`), or widen",
+        'the range: `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`.',
+    ]
+
+
+def test_doubts_are_told() -> None:
+    text = " ".join(" ".join(shown(troubled())).split())
+    assert "could be as well: connections are reset; could not be read: listen queue" in text
+    assert "GET /6 6, GET /5 5, GET /4 4, GET /3 3, 2 more" in text
+    assert "failed check: lost_updates" in text
+
+
+def test_what_is_over_is_dimmed_and_says_until_when() -> None:
+    drawn = strips(troubled())
+    begin = next(index for index, strip in enumerate(drawn) if "Target over" in strip.text)
+    assert "· the target crashed" in drawn[begin + 1].text and "00:20 to 00:22 at 30" in drawn[begin + 2].text
+    assert all(colors(strip) <= {Palette().muted} for strip in drawn[begin:])
+
+
+def test_nothing_that_failed_is_said_so_and_that_nothing_is_saturated_is_no_failure() -> None:
+    assert "Nothing failed, and no cause was marked." in " ".join(shown([]))
+    quiet: list[Event] = [cause("not_saturated", 10.0, 10, kind="bottleneck")]
+    assert "Nothing failed" in " ".join(shown(quiet))
+
+
+def test_failures_without_a_cause_point_to_the_raw_errors() -> None:
+    assert "No cause was marked; 1 kind of failures came: d shows them." in " ".join(shown(session()))
+
+
+# -- raw errors
+
+
+def test_raw_errors_are_listed_by_endpoint_with_count_and_when() -> None:
+    lines = shown(session([(80, 10)]), raw=True)
+    assert lines[0].split()[:2] == ["20", "×"] and "GET /cpu: HTTP 503, HTTPError: ␛[31mred" in lines[0]
+    assert lines[-1].strip() == "00:02 to 00:11"
+    assert shown([], raw=True) == ["  nothing failed"]
+
+
+# -- whatever the size and the text
+
+
+@pytest.mark.parametrize("raw", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+def test_lines_fill_the_pane_exactly_and_all_can_be_reached(size: Size, raw: bool) -> None:
+    pane, timeline = FailuresPane(), Timeline(troubled())
+    pane.toggle_raw(raw)
+    first = pane.draw(timeline, len(timeline) - 1, Look(), size)
+    assert all(cell_len(strip.text) == size.width for strip in first) and len(first) <= size.height
+    pane.action_edge(1)
+    last = pane.draw(timeline, len(timeline) - 1, Look(), size)
+    assert last[-1].text == (strips(troubled(), Size(size.width, 5_000), raw=raw))[-1].text
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_foreign_text_is_inert(raw: bool) -> None:
+    hostile = FailureSignature(types=(HOSTILE,), text=HOSTILE)
+    timeline = Timeline(troubled())
+    assert timeline.last is not None
+    failures = (FailureTick(name=HOSTILE, method=HOSTILE, signature=hostile, count=1),)
+    events = [*troubled(), msgspec.structs.replace(timeline.last, failures=failures)]
+    text = "".join(strip.text for strip in strips(events, raw=raw))
+    assert not any(character in text for character in "\x1b\x9b\x07\u202e")
+
+
+def test_a_hundred_thousand_failures_change_one_line_of_the_raw_errors_and_none_of_the_causes() -> None:
+    busy = FailureTick(name="/", method="GET", signature=FailureSignature(types=("OSError",), errno=99), count=1_667)
+    timeline = Timeline([*session(), ports()])
+    for raw, most in ((False, 0), (True, 2)):
+        pane = FailuresPane()
+        pane.toggle_raw(raw)
+        before = pane.draw(timeline, len(timeline) - 1, Look(), Size(118, 34))
+        for _ in range(3):
+            assert timeline.last is not None
+            timeline.apply(msgspec.structs.replace(timeline.last, t_s=timeline.last.t_s + 1, failures=(busy,)))
+            after = pane.draw(timeline, len(timeline) - 1, Look(), Size(118, 34))
+            changed = sum(a != b for a, b in zip(before, after, strict=False))
+            assert changed <= most or len(before) != len(after)
+            before = after
+
+
+# -- on the screen
+
+
+def test_only_what_stands_is_counted_else_what_was() -> None:
+    found = tally(Timeline(troubled()))
+    assert (found.open, found.over, found.raw, found.said, found.grave) == (5, 1, 1, "5", True)
+    assert tally(Timeline([*session(), ports(state="closed")])).said == "1"
+    assert tally(Timeline(session())).said == "1" and tally(Timeline()).said == ""
+
+
+async def test_a_key_leads_to_the_failures_another_to_the_raw_errors_and_both_back() -> None:
+    stage = Stage(troubled())
+    async with stage.run(WIDE) as pilot:
+        await pilot.press("5", "f")
+        assert stage.shown() == ["failures"] and "ephemeral ports exhausted" in stage.screen_text()
+        await pilot.press("d")
+        assert "Raw errors by endpoint" in stage.screen_text() and "GET /cpu: HTTP 503" in stage.screen_text()
+        await pilot.press("d")
+        assert "Failures by cause" in stage.screen_text()
+        await pilot.press("f")
+        assert len(stage.shown()) == 6
+        await pilot.press("d")
+        assert stage.shown() == ["failures"] and "Raw errors by endpoint" in stage.screen_text()
+        await pilot.press("o", "o")
+        assert len(stage.shown()) == 6
+
+
+async def test_failures_and_raw_errors_are_in_the_palette_and_the_help() -> None:
+    stage = Stage(troubled())
+    async with stage.run() as pilot:
+        titles = {command.title for command in stage.app.get_system_commands(stage.app.screen)}
+        assert {"Failures", "Raw errors"} <= titles
+        await pilot.press("?")
+        assert "what failed, by cause" in " ".join(stage.screen_text().split())
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_the_screen_says_that_there_are_failures_whatever_it_shows(size: tuple[int, int]) -> None:
+    stage = Stage(troubled())
+    async with stage.run(size):
+        lines = stage.screen_text().splitlines()
+        assert size == NARROW or "5 causes (f)" in lines[1]
+        said = " ".join(" ".join(lines[2:4]).split())
+        assert said.startswith("▸ Limited by the generator's ephemeral ports (TIME_WAIT) from 12:00 at 80 users: ")
+        if size == NARROW:
+            assert "nothing is said about the service beyond 50." in said
+            assert "7 failures 5" in lines[4] and lines[4].rstrip().endswith("8 log")
+
+
+def test_the_verdict_is_on_the_status_lines_where_a_mark_has_its_part() -> None:
+    def lines(events: list[Event]) -> list[str]:
+        timeline = Timeline(events)
+        return [strip.text for strip in status(timeline, View(wanted=timeline.wanted), Palette(), 78)]
+
+    assert len(lines(session())) == 2
+    assert len(lines([*session(), cause("not_saturated", 10.0, 10, kind="bottleneck")])) == 2
+    assert lines([*session(), ports()])[2].startswith("▸ Limited by the generator's ephemeral ports")
+    assert all(cell_len(line) == 78 for line in lines(troubled()))
+
+
+@pytest.mark.parametrize(
+    ("width", "said"),
+    [
+        (60, "The service sheds load from 12:03: that is its capacity"),
+        (50, "The service sheds load from 12:03 …"),
+        (20, "The service s… capacity"[:13] + "…acity"),
+    ],
+)
+def test_a_sentence_that_is_too_long_ends_with_a_clause(width: int, said: str) -> None:
+    whole = "The service sheds load from 12:03: that is its capacity"
+    found = clauses(whole, width)
+    assert cell_len(found) <= width
+    assert found == said or width == 20
+
+
+def test_a_narrow_status_line_cuts_nothing() -> None:
+    timeline = Timeline([*session([(80, 30)]), cause("connection_churn", 5.0, 80), cause("packet_loss", 5.0, 80)])
+    assert timeline.last is not None and timeline.last.generator is not None
+    late = msgspec.structs.replace(timeline.last.generator, loop_lag_p99_ms=143.2)
+    ports = PortsReading(capacity=2_000, used=600, exhausted_in_s=101.0)
+    timeline.apply(msgspec.structs.replace(timeline.last, ports=ports, generator=late))
+    line = status(timeline, View(wanted=0), Palette(), 78)[1].text
+    assert "ports full in 1 min 41 s" in line and line.endswith("lag p99 143 ms !")
+
+
+# -- ports
+
+
+@pytest.mark.parametrize(
+    ("reading", "marks", "said", "color"),
+    [
+        (PortsReading(capacity=2_000, used=600, burn_rate_per_s=2.0, exhausted_in_s=700.0), [], None, None),
+        (PortsReading(capacity=2_000, used=600, burn_rate_per_s=33.0, exhausted_in_s=42.4), [], "ports full in 42 s", "warning"),
+        (PortsReading(capacity=2_000, used=1_700), [], "ports 85% used", "warning"),
+        (PortsReading(capacity=2_000, used=2_000), [], "ports 100% used", "warning"),
+        (PortsReading(capacity=2_000, used=2_000, destination="127.0.0.1:80"), [], "all ephemeral ports used", "error"),
+        (PortsReading(capacity=2_000, used=1_990), [ports()], "ephemeral ports exhausted (TIME_WAIT)", "error"),
+        (PortsReading(capacity=2_000, used=100), [ports(state="closed")], None, None),
+    ],
+)
+def test_ports_warn_before_their_end_and_name_it_afterwards(
+    reading: PortsReading, marks: list[Event], said: str | None, color: str | None
+) -> None:
+    timeline = Timeline(session())
+    assert timeline.last is not None
+    timeline.apply(msgspec.structs.replace(timeline.last, ports=reading))
+    for mark in marks:
+        timeline.apply(mark)
+    line = status(timeline, View(wanted=0), Palette(), 118)[1]
+    row = next(
+        strip for strip in ResourcesPane().draw(timeline, len(timeline) - 1, Look(), Size(78, 18)) if " ports " in strip.text
+    )
+    if said is None or color is None:
+        assert " ports " not in line.text and "!" not in row.text
+    else:
+        assert said in line.text and "!" in row.text
+        assert getattr(Palette(), color) in colors(row)
+        assert "full in 42 s" in row.text if "full" in said else True
+        assert "exhausted, by TIME_WAIT" in row.text if "exhausted" in said else True
