@@ -23,6 +23,7 @@ from .ladder import LadderLevel, ladder_of
 from .recovery import analyse, recovery_of, split
 from .slo import Name, capacity_at
 from .splitting import missed_shifts, series
+from .spoiled import sound
 
 OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
 
@@ -69,7 +70,7 @@ def verdicts(timeline: Timeline) -> tuple[Verdict, ...]:
 
 def verdict(timeline: Timeline, epoch: int, levels: Sequence[Level] | None = None) -> Verdict | None:
     """Of one epoch: its knee, its objectives, and which levels were set aside; None while no level has settled."""
-    found = ladder(timeline, epoch, levels)
+    found = sound(timeline, ladder(timeline, epoch, levels))
     if not found:
         return None
     parts = split(found)
@@ -201,7 +202,7 @@ def _mean(values: Sequence[float]) -> float:
 
 def recoveries(timeline: Timeline, found: Verdict) -> Iterator[Mark]:
     """One a level on the way down from overload, if anything can be said about it."""
-    fit = split(ladder(timeline, found.epoch)).fit
+    fit = split(sound(timeline, ladder(timeline, found.epoch))).fit
     levels = [level for level in timeline.levels if level.opened.epoch == found.epoch]
     for at, level in enumerate(levels):
         above = [before.users for before in levels[:at] if before.users > level.users]

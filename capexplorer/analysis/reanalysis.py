@@ -60,12 +60,19 @@ def reanalyse(timeline: Timeline, detectors: Sequence[Detector] | None = None, c
     `causes`: every revision that a CauseWatch told over the same events.
     """
     recorded = tuple(mark for mark in timeline.marks.values() if mark.state != "retracted" and is_detected(mark))
-    findings = detect(without_detected(timeline), detectors)
     last = {mark.key: mark for mark in causes}
+    findings = detect(_with_causes(without_detected(timeline), causes), detectors)
     found = (*(each for each in findings if isinstance(each, Mark)), *last.values())
     verdicts = tuple(each for each in findings if isinstance(each, Verdict))
     earlier = tuple(mark for mark in causes if mark is not last[mark.key])
     return Reanalysis(recorded, found, changes(recorded, found), verdicts, earlier)
+
+
+def _with_causes(bare: Timeline, causes: Sequence[Mark]) -> Timeline:
+    """Detectors know of the causes told before them, as they do live."""
+    bare.marks.update((mark.key, mark) for mark in causes)
+    bare.journal = list(merge(bare.journal, causes, key=lambda entry: entry.t_s))
+    return bare
 
 
 def changes(recorded: Iterable[Mark], found: Iterable[Mark]) -> tuple[MarkChange, ...]:

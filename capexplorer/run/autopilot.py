@@ -12,6 +12,7 @@ from ..analysis import marking, wording
 from ..analysis.generator import is_saturated
 from ..analysis.knee import AUTOPILOT_ERROR
 from ..analysis.recovery import analyse
+from ..analysis.spoiled import sound
 from ..load.autopilot import LEAST_S, Autopilot, Done, GiveUp, Step
 from ..load.sight import Rung, Sight
 from ..model.events import By
@@ -115,7 +116,8 @@ class Pilot:
         levels = [each for each in timeline.levels if each.opened.epoch == epoch and not each.opened.ramp]
         measured = level is not None and level.figures.settled_seconds >= LEAST_S - 0.5
         if measured:
-            self._verdict = analyse(marking.ladder(timeline, epoch), epoch=epoch, structural=AUTOPILOT_ERROR)
+            levels = sound(timeline, marking.ladder(timeline, epoch))
+            self._verdict = analyse(levels, epoch=epoch, structural=AUTOPILOT_ERROR)
         ports = timeline.last.ports if timeline.last is not None else None
         requests, failures = self._latest(level)
         return Sight(

@@ -1,0 +1,64 @@
+"""Levels during which the generator failed feed no curve: what is left of goodput then is no capacity of the service's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import pytest
+
+from capexplorer.analysis.marking import verdicts
+from capexplorer.model.events import Mark
+from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import KneeVerdict
+
+from .loads import Load, closed_session
+
+WAIT_S = 0.3
+UP = [Load(users, users / 0.4, 100.0, WAIT_S) for users in (5, 10, 20, 40)]
+BROKEN = Load(80, 45.0, 60.0, WAIT_S, failure_ratio=0.8)
+"""As ports run out: most requests fail at once, and goodput falls to a fraction."""
+
+
+def cause(timeline: Timeline, level: int, id: str, state: Literal["open", "closed"] = "open") -> Mark:
+    began, ended = timeline.levels[level].started_s, timeline.levels[level].ended_s or timeline.last_s
+    evidence = {"first_s": began + 5.0, "last_s": ended - 1.0, "count": 900}
+    return Mark(
+        t_s=ended - 1.0, key=f"cause:{id}:epoch0", state=state, kind="cause", id=id, severity="critical", evidence=evidence
+    )
+
+
+def knee(timeline: Timeline, marks: Sequence[Mark] = ()) -> KneeVerdict | None:
+    for mark in marks:
+        timeline.apply(mark)
+    (found,) = verdicts(timeline)
+    return found.capacity.knee
+
+
+@pytest.mark.parametrize(
+    "id", ["ephemeral_port_exhaustion_time_wait", "fd_exhaustion_generator", "dns_failure", "conntrack_table_full"]
+)
+def test_a_generator_that_failed_makes_no_knee(id: str) -> None:
+    timeline = closed_session(*UP, BROKEN)
+    found = knee(timeline, [cause(timeline, 4, id)])
+    assert found is not None and (found.kind, found.users) == ("no_knee", 40)
+
+
+@pytest.mark.parametrize("id", ["fd_exhaustion_target", "load_shedding", "target_crashed", "generator_cpu_saturated"])
+def test_the_services_own_failures_stay_in_its_curve(id: str) -> None:
+    timeline = closed_session(*UP, BROKEN)
+    found = knee(timeline, [cause(timeline, 4, id)])
+    assert found is not None and found.kind != "no_knee"
+
+
+def test_a_level_without_failures_of_its_own_is_kept() -> None:
+    timeline = closed_session(*UP, Load(80, 102.0, 480.0, WAIT_S), Load(120, 103.0, 860.0, WAIT_S))
+    found = knee(timeline, [cause(timeline, 4, "dns_failure")])
+    assert found is not None and found.kind == "knee" and found.users == pytest.approx(41, rel=0.1)
+
+
+def test_levels_after_the_generator_recovered_count_again() -> None:
+    timeline = closed_session(*UP, BROKEN, Load(80, 102.0, 480.0, WAIT_S), Load(120, 103.0, 860.0, WAIT_S))
+    id = "ephemeral_port_exhaustion_time_wait"
+    found = knee(timeline, [cause(timeline, 4, id), cause(timeline, 4, id, "closed")])
+    assert found is not None and found.kind == "knee" and found.capacity_rps == pytest.approx(102, rel=0.05)
