@@ -17,7 +17,7 @@ KEYS = 20
 def main() -> None:
     with rig.fast_server() as (name, url), tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "bench.toml"
-        profile.write_text(rig.PROFILE.format(url=url, users=50, wait_s=0.1, client="fast"))
+        profile.write_text(rig.PROFILE.format(url=url, users=50, wait_s=0.1, client="fast", path="/"))
         sessions = Path(folder) / "sessions"
         run = rig.OnTerminal([str(rig.BIN / "capexplorer"), "run", str(profile), "--sessions-dir", str(sessions)])
         run.seen(b"settl")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, Protocol
 
 from ..analysis import marking, wording
-from ..analysis.generator import is_saturated
+from ..analysis.generator import is_saturated, own_time_ms
 from ..analysis.knee import AUTOPILOT_ERROR
 from ..analysis.recovery import analyse
 from ..analysis.spoiled import sound
@@ -116,10 +116,11 @@ class Pilot:
         levels = [each for each in timeline.levels if each.opened.epoch == epoch and not each.opened.ramp]
         measured = level is not None and level.figures.settled_seconds >= LEAST_S - 0.5
         if measured:
-            levels = sound(timeline, marking.ladder(timeline, epoch))
-            self._verdict = analyse(levels, epoch=epoch, structural=AUTOPILOT_ERROR)
+            told = sound(timeline, marking.ladder(timeline, epoch))
+            self._verdict = analyse(told, epoch=epoch, structural=AUTOPILOT_ERROR)
         ports = timeline.last.ports if timeline.last is not None else None
         requests, failures = self._latest(level)
+        own_ms = own_time_ms(each.figures for each in levels)
         return Sight(
             levels=[Rung(each.users, each.figures) for each in levels],
             open_s=self._there_s(level),
@@ -129,7 +130,7 @@ class Pilot:
             latest_failures=failures,
             ports_used_ratio=(ports.used or 0) / ports.capacity if ports is not None and ports.capacity else 0.0,
             exhausted_in_s=ports.exhausted_in_s if ports is not None else None,
-            generator_saturated=measured and level is not None and bool(is_saturated(level.figures)),
+            generator_saturated=measured and level is not None and bool(is_saturated(level.figures, own_ms)),
         )
 
     def _there_s(self, level: Level | None) -> float:

@@ -20,11 +20,11 @@ BROKEN = Load(80, 45.0, 60.0, WAIT_S, failure_ratio=0.8)
 """As ports run out: most requests fail at once, and goodput falls to a fraction."""
 
 
-def cause(timeline: Timeline, level: int, id: str, state: Literal["open", "closed"] = "open") -> Mark:
+def cause(timeline: Timeline, level: int, name: str, state: Literal["open", "closed"] = "open") -> Mark:
     began, ended = timeline.levels[level].started_s, timeline.levels[level].ended_s or timeline.last_s
     evidence = {"first_s": began + 5.0, "last_s": ended - 1.0, "count": 900}
     return Mark(
-        t_s=ended - 1.0, key=f"cause:{id}:epoch0", state=state, kind="cause", id=id, severity="critical", evidence=evidence
+        t_s=ended - 1.0, key=f"cause:{name}:epoch0", state=state, kind="cause", id=name, severity="critical", evidence=evidence
     )
 
 
@@ -38,16 +38,16 @@ def knee(timeline: Timeline, marks: Sequence[Mark] = ()) -> KneeVerdict | None:
 @pytest.mark.parametrize(
     "id", ["ephemeral_port_exhaustion_time_wait", "fd_exhaustion_generator", "dns_failure", "conntrack_table_full"]
 )
-def test_a_generator_that_failed_makes_no_knee(id: str) -> None:
+def test_a_generator_that_failed_makes_no_knee(name: str) -> None:
     timeline = closed_session(*UP, BROKEN)
-    found = knee(timeline, [cause(timeline, 4, id)])
+    found = knee(timeline, [cause(timeline, 4, name)])
     assert found is not None and (found.kind, found.users) == ("no_knee", 40)
 
 
-@pytest.mark.parametrize("id", ["fd_exhaustion_target", "load_shedding", "target_crashed", "generator_cpu_saturated"])
-def test_the_services_own_failures_stay_in_its_curve(id: str) -> None:
+@pytest.mark.parametrize("name", ["fd_exhaustion_target", "load_shedding", "target_crashed", "generator_cpu_saturated"])
+def test_the_services_own_failures_stay_in_its_curve(name: str) -> None:
     timeline = closed_session(*UP, BROKEN)
-    found = knee(timeline, [cause(timeline, 4, id)])
+    found = knee(timeline, [cause(timeline, 4, name)])
     assert found is not None and found.kind != "no_knee"
 
 
@@ -59,6 +59,6 @@ def test_a_level_without_failures_of_its_own_is_kept() -> None:
 
 def test_levels_after_the_generator_recovered_count_again() -> None:
     timeline = closed_session(*UP, BROKEN, Load(80, 102.0, 480.0, WAIT_S), Load(120, 103.0, 860.0, WAIT_S))
-    id = "ephemeral_port_exhaustion_time_wait"
-    found = knee(timeline, [cause(timeline, 4, id), cause(timeline, 4, id, "closed")])
+    name = "ephemeral_port_exhaustion_time_wait"
+    found = knee(timeline, [cause(timeline, 4, name), cause(timeline, 4, name, "closed")])
     assert found is not None and found.kind == "knee" and found.capacity_rps == pytest.approx(102, rel=0.05)

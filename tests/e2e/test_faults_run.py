@@ -154,7 +154,9 @@ def test_a_disk_that_fills_up_is_told_on_the_screen(tmp_path: Path) -> None:
     words = in_namespace(f"mount -t tmpfs -o size=4k none {folder}")
     with on_screen(tmp_path, "actor", size=(120, 40), before=words) as screen:
         screen.shows("not be written: No space left on device", "users 0")
-        screen.shows("log write failed", "free space on the disk", "users went to zero")
+        screen.shows("the session log cannot be written", "1 cause (f)", "Limited by a session log that cannot be written")
+        screen.press("f")
+        screen.shows("Host", "Free space where sessions are saved", "users went to zero")
         screen.press("q")  # no load runs, so it does not ask
         assert screen.exit_code() == 4
         assert "No space left on device" in screen.text()

@@ -61,7 +61,8 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             return f"{where}{limit}{sure}{_fall(found)}{_provisional(found)}."
         case "at_or_below":
             limit = f" ({blamed})" if blamed else ""
-            return f"The knee is at or below {users} users, the lowest level{limit}: step down to find it{_fall(found)}."
+            lowest = f"{users} user{'s' * (users != '1')}, the lowest level{limit}"
+            return f"The knee is at or below {lowest}: step down to find it{_fall(found)}."
         case "bend":
             return f"Finished work falls behind from {users} users on{sure}, but its ceiling was not seen: no knee yet."
         case "latency_knee" | "no_knee":

@@ -35,8 +35,12 @@ BLAMES: tuple[MarkKind, ...] = ("cause", "bottleneck", "leak")
 
 
 def title(event: Mark) -> str:
-    """What a cause, a bottleneck or a leak is called: `ephemeral ports exhausted (TIME_WAIT)`, `failed check: lost_updates`."""
-    check = event.evidence.get("check")
+    """What a cause, a bottleneck or a leak is called: `ephemeral ports exhausted (TIME_WAIT)`, `failed check: lost_updates`,
+    and of failures that nothing explains what they look like: `replies time out, cause unknown`.
+    """
+    check, symptoms = event.evidence.get("check"), event.evidence.get("symptoms")
+    if event.id == "unknown" and isinstance(symptoms, dict) and symptoms:
+        return f"{name(max(symptoms, key=lambda each: symptoms[each]))}, cause unknown"
     return f"{name(event.id)}: {check}" if check else name(event.id)
 
 

@@ -1,0 +1,194 @@
+"""Clauses of the verdict's sentence: what fails, limits, leaks, what the curve says, each with when and at how many users.
+
+Lower case and without a full stop: which of them make the sentence, and in which order, `sentence` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from ...model.events import Header, LevelFigures, Mark
+from ...model.verdicts import KneeVerdict
+from . import numbers
+from .knees import capacity, knee
+from .marks import title
+from .names import where
+from .seen import DEATHS, Seen, last_s, number, since_s
+
+REFUSALS = ("load_shedding", "rate_limited")
+"""Warnings that are the service's capacity."""
+
+SHARE_LEAST = 0.01
+"""Of requests, from which on what failed belongs into the verdict, whatever its severity."""
+
+NO_REQUESTS = ("user_code_error", "log_write_failed")
+"""What was counted is no failed request."""
+
+EVEN_MOST = 2.0
+"""Ratio of the greatest to the least share of failures by level, up to which load has no part in them."""
+
+
+# -- failures
+
+
+def deaths(seen: Seen) -> Iterator[str]:
+    """`the target crashed at 12:03 and 82 users`."""
+    for mark in seen.causes("target"):
+        if mark.id in DEATHS:
+            yield _failed(seen, mark)
+
+
+def failing(seen: Seen) -> Iterator[tuple[Mark, str]]:
+    """Causes that failed requests, the gravest first: `client errors (HTTP 4xx), 4.6% of requests, from 12:03 at 5 users`."""
+    for mark in seen.causes("generator", "host", "network", "target", "check"):
+        if _matters(seen, mark):
+            yield mark, _failed(seen, mark)
+
+
+def _matters(seen: Seen, mark: Mark) -> bool:
+    if where(mark.id) in ("generator", "host", "network") and mark.severity == "critical":
+        return False  # outgrown, else it were the verdict
+    return mark.severity in ("critical", "error") or mark.id in REFUSALS or (_share(seen, mark) or 0.0) >= SHARE_LEAST
+
+
+def _failed(seen: Seen, mark: Mark) -> str:
+    if mark.id in DEATHS:
+        return f"{title(mark)} at {wall_time(seen.timeline.header, since_s(mark))}{at_users(mark, ' and ')}"
+    share = _share(seen, mark)
+    part = f", {numbers.percent(share)} of requests," if share is not None else ""
+    how = "at every load" if _at_every_load(seen) else since(seen, mark)
+    return f"{title(mark)}{part} {how}" + (": that is its capacity" if mark.id in REFUSALS else "")
+
+
+def _share(seen: Seen, mark: Mark) -> float | None:
+    """Of all requests since they began; None where no failed requests were counted."""
+    count, hidden = number(mark, "count"), number(mark, "retried") or 0.0
+    if count is None or mark.id in NO_REQUESTS or not {"seconds", "deaths"}.isdisjoint(mark.evidence):
+        return None
+    requests = seen.requests(number(mark, "first_s") or 0.0, last_s(mark))
+    return min(1.0, (count - hidden) / requests) if requests and count > hidden else None
+
+
+def _at_every_load(seen: Seen) -> bool:
+    """One cause alone, and the same share at levels of different users."""
+    levels = seen.settled()
+    ratios = [level.figures.failure_ratio for level in levels]
+    known = [ratio for ratio in ratios if ratio]
+    causes = [mark for mark in seen.marks if mark.kind == "cause" and mark.severity in ("critical", "error")]
+    if len(known) < len(ratios) or len({level.users for level in levels}) < 2 or len(causes) > 1:
+        return False
+    return max(known) <= EVEN_MOST * min(known)
+
+
+# -- limits
+
+
+def bottleneck(seen: Seen) -> str:
+    """`the disk is saturated at 82 users`; empty without one."""
+    found = seen.bottlenecks()[:2]
+    users = max((mark.users or 0 for mark in found), default=0)
+    return " and ".join(map(title, found)) + (f" at {numbers.users(users)} users" if users else "")
+
+
+def waits(seen: Seen, *, briefly: bool = False) -> str:
+    """`50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service`; empty where they do not."""
+    mark = _waiting(seen)
+    if mark is None:
+        return ""
+    users, figures = numbers.users(mark.users), _figures_at(seen, mark)
+    if briefly:
+        return f"the users' waits limit the throughput up to {users} users"
+    wait_s = number(mark, "wait_s") or (figures.wait_s if figures else None)
+    rate_rps = number(mark, "throughput_rps") or (figures.throughput_rps if figures else None)
+    long = f" that wait {wait_s:.{1 if wait_s >= 0.95 else 2}f} s" if wait_s else ""
+    making = f" make {numbers.number(rate_rps)}/s" if rate_rps else ""
+    return f"{users} users{long}{making}: the users' waits limit the throughput, not the service"
+
+
+def _waiting(seen: Seen) -> Mark | None:
+    """The mark, while it stands or where no level had more users: steps down take nothing from it."""
+    most = max((level.users for level in seen.settled()), default=0)
+    found = (mark for mark in seen.marks if mark.id == "think_time_limited" and mark.users)
+    return next((mark for mark in found if mark.state != "closed" or (mark.users or 0) >= most), None)
+
+
+def _figures_at(seen: Seen, mark: Mark) -> LevelFigures | None:
+    return next((level.figures for level in reversed(seen.settled()) if level.users == mark.users), None)
+
+
+def leaking(seen: Seen) -> Iterator[str]:
+    """`the target leaks file descriptors: 7,200 an hour, 4 min to its limit`."""
+    for mark in seen.marks:
+        if mark.kind == "leak" and mark.severity != "info":
+            growth = ", ".join(_growth(mark))
+            yield f"{title(mark)}{f': {growth}' if growth else ''}"
+
+
+def _growth(mark: Mark) -> Iterator[str]:
+    per_hour, limit_in_s = number(mark, "growth_per_hour"), number(mark, "limit_in_s")
+    if per_hour is not None:
+        yield f"{numbers.number(round(per_hour)) if mark.id == 'fd_leak' else numbers.size(per_hour)} an hour"
+    if limit_in_s is not None:
+        yield f"{numbers.span(limit_in_s)} to its limit"
+
+
+# -- the curve
+
+
+def knee_alone(found: KneeVerdict) -> str:
+    """`knee at 47 users [43–52] and 122/s`."""
+    interval = numbers.interval(found.users_low, found.users_high)
+    return f"knee at {numbers.users(found.users)} users {interval} and {numbers.number(found.capacity_rps)}/s"
+
+
+def curve(seen: Seen) -> str:
+    """`no knee up to 74 users`, `bend from 60 users`; empty before the curve says so much."""
+    found = seen.knee
+    return knee(found) if found is not None and found.kind in ("no_knee", "bend") else ""
+
+
+def curve_alone(seen: Seen) -> str:
+    """What the detector says; where none has looked, what was seen."""
+    if seen.capacity is not None:
+        return capacity(seen.capacity)
+    settled = [level for level in seen.settled() if level.figures.goodput_rps is not None]
+    if not settled:
+        return "No level settled: nothing can be said about capacity."
+    best = max(settled, key=lambda level: level.figures.goodput_rps or 0.0)
+    told = f"{len(settled)} level{'s' * (len(settled) != 1)} settled; the most finished work was {best.figures.goodput_rps:.4g}/s"
+    return f"{told} at {best.users} users{_p95(best.figures)}. No detector has looked for a knee or a bottleneck."
+
+
+def _p95(figures: LevelFigures) -> str:
+    p95_ms = figures.latency_ms.p95
+    return "" if p95_ms is None else f" (p95 {p95_ms:.4g} ms)"
+
+
+# -- when and where
+
+
+def wall_time(header: Header | None, t_s: float) -> str:
+    """`12:03`; of a session that knows no wall time `01:23 of the session`."""
+    try:
+        began = datetime.fromisoformat(header.started_at) if header is not None and header.started_at else None
+    except ValueError:
+        began = None
+    if began is None:
+        return f"{int(t_s) // 60:02}:{int(t_s) % 60:02} of the session"
+    return f"{began + timedelta(seconds=t_s):%H:%M}"
+
+
+def since(seen: Seen, mark: Mark) -> str:
+    """`from 12:03 at 82 users`."""
+    return f"from {wall_time(seen.timeline.header, since_s(mark))}{at_users(mark, ' at ')}"
+
+
+def at_users(mark: Mark, between: str) -> str:
+    """` at 82 users`; empty where the mark tells none."""
+    return "" if mark.users is None else f"{between}{numbers.users(mark.users)} user{'s' * (mark.users != 1)}"
+
+
+def capital(said: str) -> str:
+    """As a sentence begins."""
+    return said[:1].upper() + said[1:]
