@@ -36,7 +36,7 @@ def knee(timeline: Timeline, marks: Sequence[Mark] = ()) -> KneeVerdict | None:
 
 
 @pytest.mark.parametrize(
-    "id", ["ephemeral_port_exhaustion_time_wait", "fd_exhaustion_generator", "dns_failure", "conntrack_table_full"]
+    "name", ["ephemeral_port_exhaustion_time_wait", "fd_exhaustion_generator", "dns_failure", "conntrack_table_full"]
 )
 def test_a_generator_that_failed_makes_no_knee(name: str) -> None:
     timeline = closed_session(*UP, BROKEN)
