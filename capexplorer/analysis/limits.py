@@ -1,6 +1,8 @@
 """What limits a knee: generator, queue growth, errors, queueing, or unknown, in this order (KNEE.md, step 8).
 
-The generator is ruled out first, always. Which resource or which failure it is, bottlenecks and causes say, not this.
+The generator is ruled out first, always, and blamed only where its own CPU was measured and full: lost time and late timers alone
+have other reasons (users that sleep in a task, a neighbour), but where they could explain all of it nobody else is blamed either.
+Which resource or which failure it is, bottlenecks and causes say, not this.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ BEYOND_SHARE = 1.1
 """Of N*: levels at or above it are looked at."""
 
 LITTLE_MOST = 1.10
-"""N / (X (R + Z0)): above it users spend time that neither the service nor their waits explain, so the generator does."""
+"""N / (X (R + Z0)): above it users spend time that neither the service nor their waits explain, so the generator may."""
 
 LITTLE_SURE = 1.05
 """What its lower bound must exceed."""
@@ -80,14 +82,14 @@ def _judged(
     flags = [level.generator_saturated for level in beyond if level.generator_saturated is not None]
     if flags and flags[0]:  # the first level past the knee: one that saturates it far beyond did not make this knee
         return "generator"
-    late = little is not None and little[0] > LITTLE_MOST and little[0] - ERRORS_90 * little[1] > LITTLE_SURE
-    strained = timers_late_ms > TIMERS_LATE_MS
-    if late and (strained or not flags):  # measured and found idle, the generator is not blamed
-        return "generator"
     if lag is not None and lag > LAG_LEAST:  # by the service's own counts, which no lateness of the generator can bend
         return "queue_growth"
+    late = little is not None and little[0] > LITTLE_MOST and little[0] - ERRORS_90 * little[1] > LITTLE_SURE
+    strained = timers_late_ms > TIMERS_LATE_MS
+    if late and (strained or not flags):  # perhaps the generator's
+        return "unknown"
     if strained and _grew_ms(beyond, baseline) <= timers_late_ms:  # a starved generator sees its own lateness as the service's
-        return "generator"
+        return "unknown"
     if more is not None and more >= FAILURES_MORE:
         return "errors"
     if slower is not None and slower > RESPONSE_RATIO:

@@ -1,0 +1,3 @@
+module kvgo
+
+go 1.19

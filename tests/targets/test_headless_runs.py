@@ -1,0 +1,59 @@
+"""Headless runs of the shipped profiles, in a few seconds each: what their locustfiles and targets do together."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from e2e.rig import ROOT, ended, export
+
+pytestmark = pytest.mark.slow
+
+needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
+
+
+def ran(folder: Path, *args: str) -> tuple[int, str, dict[str, Any]]:
+    """(exit code, stderr, summary)."""
+    run, code = ended(folder, *args, "--headless", cwd=ROOT)
+    return code, run.stderr, export(run.sessions)
+
+
+def failures(summary: dict[str, Any]) -> dict[str, int]:
+    return {f"{each['method']} {each['name']}": each["failures"] for each in summary["endpoints"]}
+
+
+def test_clients_of_the_task_queue_hand_in_a_task_in_five_seconds_and_fetch_what_came_of_it(tmp_path: Path) -> None:
+    code, said, summary = ran(tmp_path, "taskqueue", "--plan", "20:12s")
+    assert code == 0, said
+    requests = {each["name"]: each["requests"] for each in summary["endpoints"]}
+    seconds = sum(level["ended_s"] - level["settled_s"] for level in summary["levels"])
+    submitted = requests["/tasks/submissions http-fetch"] + requests["/tasks/submissions factorial"]
+    assert submitted / seconds / 20 == pytest.approx(1 / 5, rel=0.25)
+    assert summary["levels"][0]["goodput_rps"] == pytest.approx(4, rel=0.25)
+    assert requests["/tasks/{id}"] == pytest.approx(submitted, rel=0.25)
+    assert 1 <= requests["/tasks/submissions/{id}"] / submitted <= 2
+    assert set(failures(summary).values()) == {0}
+
+
+@needs_go
+def test_a_map_without_a_lock_crashes_and_go_says_why(tmp_path: Path) -> None:
+    code, said, _ = ran(tmp_path, "kv-go-plain", "--set", "burst=20000", "--plan", "50:20s")
+    assert (code, "fatal error: concurrent map writes" in said) == (4, True)
+
+
+@needs_go
+def test_an_atomic_counter_is_never_accused(tmp_path: Path) -> None:
+    code, said, summary = ran(tmp_path, "kv-go-counter", "--set", "counter=atomic", "--plan", "30:4s")
+    assert code == 0, said
+    assert failures(summary) == {"GET /counter": 0, "POST /increment": 0}
+
+
+@needs_go
+def test_updates_that_a_plain_counter_loses_are_told(tmp_path: Path) -> None:
+    code, said, summary = ran(tmp_path, "kv-go-counter", "--set", "burst=1000000", "--plan", "30:6s")
+    assert code == 0, said
+    found = failures(summary)
+    assert found["GET /counter"] > 0
+    assert found["POST /increment"] == 0
