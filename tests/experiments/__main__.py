@@ -1,4 +1,4 @@
-"""`make experiments`: all, or `python -m experiments [NAME...] [--parallel N] [--keep FOLDER]` in tests/. About 40 minutes."""
+"""`make experiments`: all; `make experiments NAMES="five-short"`: some. 40 minutes, and the hours that `five` takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from . import knees, others, page, records
+from . import five, five_page, knees, others, page, records
 from .capacity import measured
 from .systems import SYSTEMS
 
@@ -21,7 +21,7 @@ def main() -> int:
     options = _options()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
-        passed = [ALL[name](folder / name, options.parallel) for name in options.names or ALL]
+        passed = [(ALL | SHORT)[name](folder / name, options.parallel) for name in options.names or ALL]
     return 0 if all(passed) else 1
 
 
@@ -65,9 +65,39 @@ def ladder(folder: Path, parallel: int) -> bool:
     return _tell("a ladder by plan", *others.ladder(folder))
 
 
+def reports(folder: Path, parallel: int) -> bool:
+    """The five reports at their own levels."""
+    return _repeat(folder, short=False)
+
+
+def reports_short(folder: Path, parallel: int) -> bool:
+    """The five reports, a coffee break each."""
+    return _repeat(folder, short=True)
+
+
+def _repeat(folder: Path, *, short: bool) -> bool:
+    passed = True
+    for done in five.all_of(folder, short=short):
+        told = "; ".join([*(f"not marked: {each}" for each in done.missing), *(f"wrongly: {each}" for each in done.wrong)])
+        print(f"{'ok  ' if done.passed else 'FAIL'} {done.name}: {done.verdict} {told}", flush=True)
+        five_page.write()
+        passed &= done.passed
+    return passed
+
+
 Experiment = Callable[[Path, int], bool]
 
-ALL: dict[str, Experiment] = {"capacity": capacity, "ladder": ladder, "held": held, "knees": thirty, "thinking": thinking}
+ALL: dict[str, Experiment] = {
+    "capacity": capacity,
+    "ladder": ladder,
+    "held": held,
+    "knees": thirty,
+    "thinking": thinking,
+    "five": reports,
+}
+
+SHORT: dict[str, Experiment] = {"five-short": reports_short}
+"""Only by name: the others hold them."""
 
 
 def _tell(name: str, passed: bool, said: str) -> bool:
@@ -80,11 +110,11 @@ def _tell(name: str, passed: bool, said: str) -> bool:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ALL)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ALL | SHORT)}")
     parser.add_argument("--parallel", type=int, default=PARALLEL, help="autopilot runs at a time")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions are kept")
     options = parser.parse_args()
-    unknown = [name for name in options.names if name not in ALL]
+    unknown = [name for name in options.names if name not in ALL | SHORT]
     if unknown:
         parser.error(f"no experiment {', '.join(unknown)}")
     return options

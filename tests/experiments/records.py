@@ -68,10 +68,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     said: str
 
 
-R = TypeVar("R", KneeRun, Finding)
+R = TypeVar("R", bound=msgspec.Struct)
 
 
-def append(name: str, record: KneeRun | Finding) -> None:
+def append(name: str, record: msgspec.Struct) -> None:
     """One line more in `results/NAME.jsonl`."""
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / f"{name}.jsonl").open("ab") as file:

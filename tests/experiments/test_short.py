@@ -9,7 +9,7 @@ import pytest
 from .headless import Ran, run
 from .systems import SYSTEMS, system
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,175 @@
+"""The five load-test reports as data: what each author measured and concluded, and the runs here that repeat them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Table = tuple[tuple[str, ...], ...]
+"""The header's cells, then each row's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """One run here. `marks`: ids that it must mark; each text may name alternatives, `a|b`."""
+
+    name: str
+    profile: str
+    report: str | None
+    """The plan with the report's own levels; None: there is none but the short one."""
+    short: str = "short"
+    arguments: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    needs: str | None = None
+    """A program without which it is left out."""
+
+    def command(self, plan: str) -> tuple[str, ...]:
+        """The arguments of `capexplorer run`."""
+        return (self.profile, *self.arguments, "--plan", plan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One of the five."""
+
+    title: str
+    about: str
+    table: Table
+    concluded: str
+    """By its author."""
+    repeats: tuple[Repeat, ...]
+    compare: tuple[str, str] | None = None
+    """Names of two repeats to lay side by side."""
+
+
+MIXED = Report(
+    title="1. Mixed Flask service",
+    about="`/health` a check, `/io` a blocking 200 ms sleep, `/cpu` a heavy loop of about 30 ms; users 50/30/20%, waiting 0.1-0.5 s; three "
+    "minutes a level on Windows, CPU and memory watched in another window.",
+    table=(
+        ("users", "requests", "failures", "mean ms", "p95 ms", '"current RPS"', "requests / 180 s"),
+        ("10", "4673", "0", "74.7", "220", "25.9", "26.0"),
+        ("50", "21538", "0", "102.7", "280", "122.6", "119.7"),
+        ("100", "31290", "7046", "256.2", "610", "122", "173.8 (goodput 134.7)"),
+    ),
+    concluded="At most 122 requests a second, reached around 50 users. (By the totals it was 174 at 100 users: 122 is Locust's ten-second "
+    "rate after the generator had run out of ports, which the table does not say.)",
+    repeats=(
+        Repeat(
+            name="mixed",
+            profile="mixed",
+            report="report",
+            marks=("knee|no_knee",),
+            never=("ephemeral_port_exhaustion_time_wait",),
+        ),
+        Repeat(
+            name="mixed-4-threads",
+            profile="mixed",
+            report="10:1m,15:1m,20:1m,30:1m,50:1m,100:1m",
+            short="5:12s,10:12s,15:12s,20:12s,30:12s,50:12s,100:12s",
+            arguments=("--set", "threads=4"),
+            marks=("knee", "worker_pool_exhausted|lock_or_pool_limit"),
+        ),
+        Repeat(name="ports", profile="ports", report="report", marks=("ephemeral_port_exhaustion_time_wait",), never=("knee",)),
+        Repeat(name="mixed-cpu", profile="mixed-cpu", report="report", marks=("knee|at_or_below", "gil_bound")),
+        Repeat(name="mixed-io", profile="mixed-io", report="report", never=("gil_bound",)),
+    ),
+    compare=("mixed-cpu", "mixed-io"),
+)
+
+TASKQUEUE = Report(
+    title="2. Task queue",
+    about="Clients submit a task every 5 s, http-fetch to factorial 5:1, poll once a second, fetch the result once. Steps of 40 users every "
+    "10 minutes, four Locust workers.",
+    table=(
+        ("users", "RPS", "p50 ms", "p95 ms", "what happened"),
+        ("20", "14", "3", "6", ""),
+        ("40", "26", "3", "6", ""),
+        ("60", "38", "3", "6", ""),
+        ("80", "54", "4", "8", ""),
+        ("100", "64, then 0.1", "4", "9", "tasks queue, no errors"),
+        ("120", "78, then 0", "5", "8", "tasks queue and fail"),
+        ("80, 200, 60", "60, 90, 0, 40", "7", "8", "queues at 200; recovers at 60"),
+    ),
+    concluded="The optimum is 40-50 RPS at 80-100 users in one place, 40-60 at 60-100 in another; 110-200 users are borne for 1-5 minutes; "
+    "after a long run everything failed with too many open files, which was called a memory leak.",
+    repeats=(
+        Repeat(name="taskqueue", profile="taskqueue", report="report", marks=("knee|at_or_below", "queue_growth")),
+        Repeat(
+            name="taskqueue-stress",
+            profile="taskqueue",
+            report="stress",
+            short="stress_short",
+            marks=("load_shedding", "recovered|not_recovered"),
+        ),
+        Repeat(name="taskqueue-leak", profile="taskqueue-leak", report=None, marks=("fd_leak", "fd_exhaustion_target")),
+    ),
+)
+
+KV = Report(
+    title="3. Key-value server",
+    about="A Go HTTP server, a map behind a lock, `GET /get` and `POST /post`.",
+    table=(
+        ("run", "users, wait", "RPS", "GET mean/p99 ms", "POST mean/p99 ms"),
+        ("baseline, 1:1", "1, 1-2 s", "0.6", "2.83 / 4", "3.03 / 5"),
+        ("local, 3:1", "50, 0.5-1.5 s", "50.5", "1.85 / 7", "1.95 / 6"),
+        ("4 Locust workers", "50", "49.2", "3.59 / 12", "3.67 / 10"),
+        ("HttpUser", "50", "49.3", "2.22 / 8", "2.25 / 7"),
+        ("FastHttpUser", "50", "48.6", "0.93 / 5", "1.03 / 6"),
+    ),
+    concluded="The server is the bottleneck (Amdahl), since four workers gave 1.002 times one. (50 users who wait 1 s and are served in 3 ms make "
+    "49.8 requests a second, whatever the server.)",
+    repeats=(
+        Repeat(name="kv-http", profile="kv-http", report="report", marks=("think_time_limited",), never=("knee",)),
+        Repeat(name="kv-fast", profile="kv-fast", report="report", marks=("think_time_limited",), never=("knee",)),
+        Repeat(name="kv-go-plain", profile="kv-go-plain", report=None, marks=("target_crashed",), needs="go"),
+        Repeat(name="kv-go-counter", profile="kv-go-counter", report=None, marks=("failed_check",), needs="go"),
+    ),
+    compare=("kv-http", "kv-fast"),
+)
+
+WEBDAV = Report(
+    title="4. WebDAV service",
+    about="ownCloud in a container, generator on the same machine. Each user makes an account, reads a 5 MB manual and writes a small file 3:1, "
+    "waits 1 s, removes the account.",
+    table=(
+        ("users", "SQLite p50 / p95 ms", "MariaDB + Redis p95 ms"),
+        ("20 (1/s)", " / 400-450", "220-250"),
+        ("50 (2/s)", "1000 / 1600-1800", "somewhat better"),
+        ("100 (4/s)", "3200 / 6000", "7000 and more, worse"),
+    ),
+    concluded="With generator and service on one machine Locust took 61.7% of the CPU, so it was no test of the service; account creation makes a "
+    "bump at each step; a slow ramp showed flat latency to 10-15 users.",
+    repeats=(
+        Repeat(name="webdav-sqlite", profile="webdav", report="report", arguments=("--set", "store=sqlite")),
+        Repeat(name="webdav-memory", profile="webdav", report="report", arguments=("--set", "store=memory")),
+    ),
+    compare=("webdav-sqlite", "webdav-memory"),
+)
+
+STATIC = Report(
+    title="5. HTTP benchmarking tools against nginx",
+    about="Two machines of 2 x 10 cores with 2 threads each; the best figures of each tool.",
+    table=(
+        ("tool", "RPS", "CPU of the tool"),
+        ("wrk", "180,192", "488%"),
+        ("wrk2", "187,280", "143%"),
+        ("oha", "183,634", "1,119%"),
+        ("oha without keep-alive", "10,298", "3,894%"),
+        ("Locust, FastHttpUser, 200 users, 1 process", "4,299", ""),
+        ("Locust, 8 processes", "32,387", ""),
+    ),
+    concluded="All but Locust end near 180,000, so nginx or the network is the limit there.",
+    repeats=(
+        Repeat(name="static", profile="static", report="report", marks=("generator_cpu_saturated",), needs="nginx"),
+        Repeat(
+            name="static-no-keep-alive",
+            profile="static-no-keep-alive",
+            report="report",
+            marks=("connection_churn",),
+            needs="nginx",
+        ),
+    ),
+)
+
+REPORTS = {"mixed": MIXED, "taskqueue": TASKQUEUE, "kv": KV, "webdav": WEBDAV, "static": STATIC}

@@ -1,0 +1,60 @@
+"""A target's scratch folder: made when asked for, the session's own, gone with it; what a crash left is cleared by the next."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from capexplorer.errors import TargetError
+from capexplorer.target import scratch
+from capexplorer.target.spec import load_spec
+
+
+def spec_of(folder: Path, command: str) -> bool:
+    folder.mkdir(exist_ok=True)
+    (folder / "target.toml").write_text(f'title = "T"\ncommand = {command}\n', encoding="utf-8")
+    return load_spec(folder).uses_scratch
+
+
+def test_it_is_asked_for_by_its_placeholder(tmp_path: Path) -> None:
+    assert spec_of(tmp_path / "a", '["serve", "--data", "{scratch}/tasks"]')
+    assert not spec_of(tmp_path / "b", '["serve", "{port}"]')
+
+
+def test_the_command_names_the_sessions_folder(tmp_path: Path) -> None:
+    spec_of(tmp_path / "a", '["serve", "{scratch}/tasks"]')
+    spec = msgspec.structs.replace(load_spec(tmp_path / "a"), scratch=tmp_path / "own")
+    assert spec.command_line({}, 8000) == ("serve", f"{tmp_path}/own/tasks")
+
+
+def test_it_is_kept_while_the_session_lives_and_removed_with_all_that_is_in_it(tmp_path: Path) -> None:
+    folder = scratch.folder_in(tmp_path)
+    scratch.make(folder)
+    (folder / "tasks").mkdir()
+    (folder / "tasks" / "1.json").write_text("{}")
+    scratch.make(folder)  # the target restarts
+    assert (folder / "tasks" / "1.json").exists()
+    scratch.remove(folder)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_crash_left_is_cleared_and_a_neighbours_is_not(tmp_path: Path) -> None:
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True)
+    left, neighbours = tmp_path / f".scratch-{gone.stdout.strip()}", tmp_path / f".scratch-{os.getppid()}"
+    for folder in (left, neighbours):
+        folder.mkdir()
+        (folder / "file").write_text("x")
+    scratch.make(scratch.folder_in(tmp_path))
+    assert not left.exists() and (neighbours / "file").exists()
+
+
+def test_where_it_cannot_be_made_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TargetError) as caught:
+        scratch.make(scratch.folder_in(tmp_path / "file"))
+    assert "the target needs a folder to write in" in str(caught.value)
