@@ -85,7 +85,7 @@ def repeat(report: str, each: Repeat, folder: Path, *, short: bool) -> Repeated:
     if drawn is not None:
         PICTURES.mkdir(parents=True, exist_ok=True)
         (PICTURES / f"{each.name}.svg").write_bytes(drawn)
-    ids = _ids(summary)
+    found = ids(summary)
     quoted = (f'"{part}"' if " " in part or "," in part else part for part in arguments)
     return Repeated(
         report=report,
@@ -97,10 +97,10 @@ def repeat(report: str, each: Repeat, folder: Path, *, short: bool) -> Repeated:
         exit_code=ran.exit_code,
         verdict=summary["verdict"],
         levels=[_level(level) for level in summary["levels"]],
-        marks=sorted(ids),
+        marks=sorted(found),
         said=[" ".join(filter(None, (found.said, found.evidence and f"({found.evidence})"))) for found in findings(ran.timeline)],
-        missing=[wanted for wanted in each.marks if not ids & set(wanted.split("|"))],
-        wrong=[unwanted for unwanted in each.never if unwanted in ids],
+        missing=[wanted for wanted in each.marks if not found & set(wanted.split("|"))],
+        wrong=[unwanted for unwanted in each.never if unwanted in found],
     )
 
 
@@ -108,14 +108,15 @@ def all_of(folder: Path, *, short: bool, names: tuple[str, ...] = ()) -> list[Re
     """One after the other, each appended to the results as it ends. `names`: of repeats; none: all."""
     done = []
     for report, each in ((name, each) for name, told in REPORTS.items() for each in told.repeats):
-        if (names and each.name not in names) or (each.needs is not None and _missing(each.needs)):
+        if (names and each.name not in names) or (each.needs is not None and missing(each.needs)):
             continue
         done.append(repeat(report, each, folder, short=short))
         records.append("five", done[-1])
     return done
 
 
-def _missing(program: str) -> bool:
+def missing(program: str) -> bool:
+    """Whether it is neither on the path nor where Debian keeps it."""
     places = ("/usr/sbin", "/usr/local/sbin", "/usr/local/go/bin")
     return shutil.which(program) is None and not any((Path(place) / program).exists() for place in places)
 
@@ -126,7 +127,7 @@ def _length_s(profile: str, plan: str) -> float:
     return sum(step.hold_s + 10.0 + 600.0 * (step.kind == "find") for step in steps)
 
 
-def _ids(summary: dict[str, Any]) -> set[str]:
+def ids(summary: dict[str, Any]) -> set[str]:
     ids = {knee["kind"] for knee in summary["knees"]} | {shift.get("column", "") for shift in summary["shifts"]}
     ids |= {each["id"] for name in ("causes", "bottlenecks") for each in summary[name]}
     ids |= {"recovered" if each["recovered"] else "not_recovered" for each in summary["recoveries"]}
