@@ -1,14 +1,14 @@
 """Whether the generator was saturated: it is ruled out first, always (CAUSES.md, `generator_cpu_saturated`).
 
-Two grounds, since each alone has an innocent explanation: a busy thread that keeps up, a neighbour's burst, a wait that was not
-told. A loop that is busy beside an idle service is one of its own: the resource that is full is the bottleneck (utilisation law),
-and a loop without idle time needs no second ground. What was not measured is no ground and no defence; where nothing was, nothing
-is said.
+Never without its CPU: a load thread that has time to spare is not saturated, however late a neighbour makes its timers and
+however long users do things of their own. And on a second ground beside it, since a busy thread may keep up; an idle service
+is one (the resource that is full is the bottleneck: utilisation law), and a loop without idle time needs none. What was not
+measured is no ground and no defence; where the load thread's CPU was not, nothing is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
@@ -30,14 +30,15 @@ LAG_MOST_MS = 20.0
 LITTLE_MOST = 1.15
 """N / (X (R + Z)): users that neither responses nor waits account for."""
 
+QUIET_MOST = 0.8
+"""Of a load thread: what users lose in a level where it has time to spare they spend themselves (sleeps, other clients)."""
+
 CYCLES_LEAST = 3.0
 """Requests a user, under which what is still in flight spoils Little's law: a stalled service would look like a slow loop."""
 
 LAGS_MOST = 5.0
 """Loop lags p99 that a request's unaccounted time may be: it waits for the loop a few times. Users at a full accept queue lost
 1.4 s a request to connections that were not made, beside a lag of 70 ms that neighbours made (measured)."""
-
-GROUNDS_LEAST = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,9 @@ class Grounds:
     busy_ratio: float | None = None
     loop_lag_p99_ms: float | None = None
     little_ratio: float | None = None
+    """Users over those that responses, chosen waits and the users' own time account for."""
     unaccounted_ms: float | None = None
-    """Of a request's cycle: what neither response nor chosen wait explains."""
+    """Of a request's cycle: what none of them explains."""
     target_cpu_ratio: float | None = None
     listen_queue: float | None = None
 
@@ -56,15 +58,15 @@ class Grounds:
     def held(self) -> tuple[str, ...]:
         """The grounds that hold."""
         late = self.loop_lag_p99_ms is not None and self.loop_lag_p99_ms > LAG_MOST_MS
-        grounds = {"busy": self._busy, "idle_target": self._busy and self._target_idles, "loop_lag": late, "little": self._little}
+        grounds = {"busy": self._busy, "idle_target": self._target_idles, "loop_lag": late, "little": self._little}
         return tuple(name for name, holds in grounds.items() if holds)
 
     @property
     def saturated(self) -> bool | None:
-        """None where neither the load thread's CPU nor its loop lag was measured (imports)."""
-        if self.busy_ratio is None and self.loop_lag_p99_ms is None:
+        """None where the load thread's CPU was not measured (imports)."""
+        if self.busy_ratio is None:
             return None
-        return len(self.held) >= GROUNDS_LEAST or (self.busy_ratio is not None and self.busy_ratio >= BUSY_ALONE)
+        return self.busy_ratio >= BUSY_ALONE or (self._busy and len(self.held) > 1)
 
     @property
     def _busy(self) -> bool:
@@ -83,30 +85,43 @@ class Grounds:
         return self.target_cpu_ratio is not None and self.target_cpu_ratio < IDLE_TARGET_MOST and (self.listen_queue or 0) < 1
 
 
-def is_saturated(figures: LevelFigures) -> bool | None:
-    """Of a settled level. None where neither the load thread's CPU nor its loop lag was measured (imports)."""
-    return grounds_of(figures).saturated
+def is_saturated(figures: LevelFigures, own_ms: float = 0.0) -> bool | None:
+    """Of a settled level; `own_ms`: see `own_time_ms`. None where the load thread's CPU was not measured (imports)."""
+    return grounds_of(figures, own_ms).saturated
 
 
-def grounds_of(figures: LevelFigures) -> Grounds:
+def own_time_ms(levels: Iterable[LevelFigures]) -> float:
+    """Of a request's cycle, what users spend beside responses and chosen waits: as in the level with the fewest users.
+
+    0 where that is not known, or the load thread had no time to spare there.
+    """
+    known = [(figures, lost_ms) for figures in levels if (lost_ms := _unaccounted_ms(figures)) is not None]
+    if not known:
+        return 0.0
+    fewest, lost_ms = min(known, key=lambda each: each[0].users_mean or 0.0)
+    busy = _busy_ratio(fewest)
+    return max(0.0, lost_ms) if busy is not None and busy < QUIET_MOST else 0.0
+
+
+def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> Grounds:
     """Of a level's means."""
-    cpu = figures.generator_cpu_ratio
+    unaccounted_ms = _unaccounted_ms(figures)
     return Grounds(
-        busy_ratio=None if cpu is None else cpu + (figures.generator_run_delay_ratio or 0.0),
+        busy_ratio=_busy_ratio(figures),
         loop_lag_p99_ms=figures.loop_lag_p99_ms,
-        little_ratio=little_ratio(figures),
-        unaccounted_ms=_unaccounted_ms(figures),
+        little_ratio=little_ratio(figures, own_ms),
+        unaccounted_ms=None if unaccounted_ms is None else unaccounted_ms - own_ms,
         target_cpu_ratio=figures.target_cpu_ratio,
         listen_queue=figures.readings.get("target.listen_queue"),
     )
 
 
-def grounds_over(ticks: Sequence[Sample]) -> Grounds:
+def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> Grounds:
     """Of settled seconds of one level. Loop lag is the median second's: one burst of a neighbour is no saturation."""
     read = [tick.generator for tick in ticks if tick.generator is not None]
     busy = [each.cpu_ratio + (each.run_delay_ratio or 0.0) for each in read if each.cpu_ratio is not None]
     lags = [each.loop_lag_p99_ms for each in read if each.loop_lag_p99_ms is not None]
-    little = _little_over(ticks)
+    little = _little_over(ticks, own_ms)
     cpu = [[target.cpu_ratio for target in tick.targets] for tick in ticks if tick.targets]
     queues = [target.listen_queue for tick in ticks for target in tick.targets if target.listen_queue is not None]
     return Grounds(
@@ -119,13 +134,21 @@ def grounds_over(ticks: Sequence[Sample]) -> Grounds:
     )
 
 
-def little_ratio(figures: LevelFigures) -> float | None:
-    """N / (X (R + Z)) with Z the mean wait that users chose; None where one of them is not known, or few cycles were watched."""
+def little_ratio(figures: LevelFigures, own_ms: float = 0.0) -> float | None:
+    """N / (X (R + Z)) with Z the mean wait that users chose, and `own_ms` of their own.
+
+    None where one of them is not known, or few cycles were watched.
+    """
     if figures.wait_s is None or figures.response_ms is None or not figures.users_mean or not figures.throughput_rps:
         return None
     if figures.counted and 0 < figures.requests < CYCLES_LEAST * figures.users_mean:
         return None
-    return figures.users_mean / (figures.throughput_rps * (figures.response_ms / 1000 + figures.wait_s))
+    return figures.users_mean / (figures.throughput_rps * ((figures.response_ms + own_ms) / 1000 + figures.wait_s))
+
+
+def _busy_ratio(figures: LevelFigures) -> float | None:
+    cpu = figures.generator_cpu_ratio
+    return None if cpu is None else cpu + (figures.generator_run_delay_ratio or 0.0)
 
 
 def _unaccounted_ms(figures: LevelFigures) -> float | None:
@@ -134,14 +157,14 @@ def _unaccounted_ms(figures: LevelFigures) -> float | None:
     return 1000 * (figures.users_mean / figures.throughput_rps - (figures.wait_s or 0.0)) - (figures.response_ms or 0.0)
 
 
-def _little_over(ticks: Sequence[Sample]) -> tuple[float, float] | None:
-    """(user-seconds over those spent in requests and chosen waits, ms a request that neither explains); None for few cycles."""
+def _little_over(ticks: Sequence[Sample], own_ms: float) -> tuple[float, float] | None:
+    """(user-seconds over those that are accounted for, ms a request that are not); None for few cycles."""
     requests = sum(each.requests for tick in ticks for each in tick.endpoints)
     users = fmean(tick.users for tick in ticks) if ticks else 0.0
     if not users or requests < CYCLES_LEAST * users:
         return None
     responses_s = sum(each.latency_sum_ms + each.failure_latency_sum_ms for tick in ticks for each in tick.endpoints) / 1000
-    accounted_s = responses_s + sum(tick.wait_sum_s for tick in ticks)
+    accounted_s = responses_s + sum(tick.wait_sum_s for tick in ticks) + requests * own_ms / 1000
     there_s = sum(tick.users * tick.duration_s for tick in ticks)
     return (there_s / accounted_s, 1000 * (there_s - accounted_s) / requests) if accounted_s > 0 else None
 

@@ -26,14 +26,26 @@ class Held:
     """Seconds at one user count: a level and those beside it with as many users."""
 
     levels: tuple[Level, ...]
-    ticks: tuple[int, ...]
+
+    @property
+    def users(self) -> float:
+        """Wanted all the while."""
+        return float(self.levels[0].users)
+
+    @property
+    def seconds(self) -> float:
+        """Settled ones so far."""
+        return math.fsum(level.figures.settled_seconds for level in self.levels)
 
     @property
     def throughput_rps(self) -> float | None:
-        """Mean over its levels, by length."""
-        known = [(level.figures.throughput_rps, level.figures.settled_seconds) for level in self.levels]
-        told = [(rate, seconds) for rate, seconds in known if rate is not None and seconds]
-        return math.fsum(r * s for r, s in told) / math.fsum(s for _, s in told) if told else None
+        """Of settled seconds."""
+        requests = sum(level.figures.requests for level in self.levels)
+        return requests / self.seconds if self.seconds else None
+
+    def ticks(self, timeline: Timeline) -> list[int]:
+        """Column indices of its settled seconds."""
+        return [tick for level in self.levels for tick in timeline.seconds_of(level)]
 
 
 def held_loads(timeline: Timeline, epoch: int) -> Iterator[Held]:
@@ -41,10 +53,9 @@ def held_loads(timeline: Timeline, epoch: int) -> Iterator[Held]:
     starts = restarts_s(timeline)
     own = [level for level in timeline.levels if level.opened.epoch == epoch and not level.opened.ramp]
     for (users, _), group in groupby(own, key=lambda level: (level.users, sum(t <= level.started_s for t in starts))):
-        levels = tuple(group)
-        ticks = tuple(tick for level in levels for tick in timeline.seconds_of(level))
-        if users and ticks:
-            yield Held(levels, ticks)
+        held = Held(tuple(group))
+        if users and held.seconds:
+            yield held
 
 
 def pieces(values: Floats, limit: float | None) -> Iterator[tuple[int, int]]:

@@ -55,6 +55,9 @@ class Kind:
     leasts: tuple[Least, ...]
     sure_s: tuple[float, float]
     """Lengths of medium and of high confidence."""
+    shared: str | None = None
+    """Growth of this column is none of its own: a connection has a descriptor at both ends, and users who open a second one late
+    make the service hold more."""
 
 
 MEMORY = (
@@ -66,12 +69,12 @@ MEMORY = (
 """The first: memory that doubles within a minute is told before the kernel acts on it. The others are many times what healthy
 services grow by once they are warm: the mixed target, of 34 MB, by 0.6 MB in two minutes and seven levels (measured)."""
 
-FDS = (Least(20, 20, 0.10, from_start=True), Least(120, 12, 0.05), Least(600, 8, 0.02))
-"""Descriptors are counted, and held at one user count they stay: a leak of two a second is told after 20 s."""
+FDS = (Least(30, 20, 0.10, from_start=True), Least(120, 12, 0.05), Least(600, 8, 0.02))
+"""Descriptors are counted, and held at one user count they stay: a leak of two a second is told after 30 s."""
 
 KINDS = (
     Kind("memory_leak", ("target_rss_bytes",), "bytes", MEMORY, (300.0, 1_800.0)),
-    Kind("fd_leak", ("target_fds_fullest", "target_fds"), "fds", FDS, (60.0, 300.0)),
+    Kind("fd_leak", ("target_fds_fullest", "target_fds"), "fds", FDS, (60.0, 300.0), shared="generator_fds"),
     Kind("generator_memory", ("generator_rss_bytes",), "bytes", MEMORY[1:], (300.0, 1_800.0)),
 )
 
@@ -91,7 +94,7 @@ def keys(epoch: int) -> frozenset[str]:
 
 
 Looks = dict[tuple[object, ...], Growth | None]
-"""What was found by (kind, first and last tick, limit): a long session has hundreds of loads, and all but the last are over."""
+"""What was found by (kind, load, its seconds, limit): a long session has hundreds of loads, and all but the last are over."""
 
 
 def marks(timeline: Timeline, epoch: int, known: Looks | None = None) -> Iterator[Mark]:
@@ -131,38 +134,57 @@ def _column(timeline: Timeline, kind: Kind) -> Sequence[float] | None:
 
 
 def _known(known: Looks, timeline: Timeline, run: Held, kind: Kind, column: Sequence[float]) -> Growth | None:
-    look = (kind.id, run.ticks[0], run.ticks[-1], _limit_of_fds(timeline, kind))
-    if look not in known:
-        known[look] = _grows(timeline, run, kind, column)
-    return known[look]
+    asked = (kind.id, run.levels[0].opened.index, run.seconds, _limit_of_fds(timeline, kind))
+    if asked not in known:
+        known[asked] = _grows(timeline, run, kind, column)
+    return known[asked]
 
 
 def _grows(timeline: Timeline, run: Held, kind: Kind, column: Sequence[float]) -> Growth | None:
     """The longest look at a held load, up to its end or to where it could not grow on, that shows growth which lasts."""
-    times = np.array([timeline.columns["t_s"][tick] for tick in run.ticks])
-    values = np.array([column[tick] for tick in run.ticks])
+    ticks = run.ticks(timeline)
+    times = np.array([timeline.columns["t_s"][tick] for tick in ticks])
+    values = np.array([column[tick] for tick in ticks])
+    own = values - _shared(timeline, kind, ticks)
     warm_s = loaded_s(timeline, run.levels[0]) + WARM_UP_S
     found = None
     for start, end in pieces(values, _limit_of_fds(timeline, kind)):
         for share in (1.0, 0.5, 0.25):
             first = end - max(1, round(share * (end - start)))
-            told = _look(times[first:end], values[first:end], kind, warm_s)
+            told = look(times[first:end], own[first:end], kind, warm_s)
             if told is not None:
                 found = Growth(run, told, float(values[end - 1]))
                 break
     return found
 
 
-def _look(times: Floats, values: Floats, kind: Kind, warm_s: float) -> Trend | None:
+def _shared(timeline: Timeline, kind: Kind, ticks: Sequence[int]) -> Floats:
+    """What the other end's growth explains, since the first of these ticks; 0 where it was not measured."""
+    column = timeline.columns.get(kind.shared) if kind.shared is not None else None
+    if column is None:
+        return np.zeros(len(ticks))
+    other = np.array([column[tick] for tick in ticks])
+    known = other[~np.isnan(other)]
+    return np.nan_to_num(other - known[0]) if len(known) else np.zeros(len(ticks))
+
+
+def look(times: Floats, values: Floats, kind: Kind, warm_s: float) -> Trend | None:
+    """Growth that lasts and is enough for the length of these seconds, if there is such; `warm_s`: when the target is warm."""
     for least in reversed(kind.leasts):
         chosen = slice(0, None) if least.from_start else slice(int(np.searchsorted(times, warm_s)), None)
-        window = times[chosen]
-        if len(window) < 2 or window[-1] - window[0] < least.seconds - 1.5:
+        window, part = times[chosen], values[chosen]
+        if len(window) < 2 or window[-1] - window[0] < least.seconds - 1.5 or not _spans(part, least.growth):
             continue
-        told = trend(window, values[chosen])
+        told = trend(window, part)
         if told is not None and told.sure and told.growth >= max(least.growth, least.share * told.start):
             return told
     return None
+
+
+def _spans(values: Floats, least: float) -> bool:
+    """Whether values are so far apart at all: nearly always not, and a trend costs a hundred times as much."""
+    known = values[~np.isnan(values)]
+    return len(known) > 0 and float(known.max() - known.min()) >= least
 
 
 # -- what is told of it
@@ -170,10 +192,10 @@ def _look(times: Floats, values: Floats, kind: Kind, warm_s: float) -> Trend | N
 
 def _is_open(timeline: Timeline, last: Growth, runs: Sequence[Held]) -> bool:
     """Unless the target started anew since, or a load held later as long did not show it."""
-    times = timeline.columns["t_s"]
-    restarted = any(started_s > times[last.held.ticks[-1]] for started_s in restarts_s(timeline))
-    later = [run for run in runs if run.ticks[0] > last.held.ticks[-1]]
-    return not restarted and all(times[run.ticks[-1]] - times[run.ticks[0]] < last.trend.seconds for run in later)
+    since_s = last.held.levels[-1].started_s
+    restarted = any(started_s > since_s for started_s in restarts_s(timeline))
+    later = [run for run in runs if run.levels[0].started_s > since_s]
+    return not restarted and all(run.seconds < last.trend.seconds for run in later)
 
 
 def _mark(timeline: Timeline, epoch: int, kind: Kind, found: Sequence[Growth], *, is_open: bool) -> Mark:
@@ -187,7 +209,7 @@ def _mark(timeline: Timeline, epoch: int, kind: Kind, found: Sequence[Growth], *
         kind="leak",
         id=kind.id,
         epoch=epoch,
-        users=float(last.held.levels[-1].users),
+        users=last.held.users,
         severity=catalogue.ENTRIES[kind.id].severity,
         confidence=_confidence(kind, found),
         evidence=evidence,

@@ -17,9 +17,9 @@ from ..model.events import Mark, Verdict
 from ..model.timeline import Level, Timeline
 from ..model.verdicts import KneeVerdict, Recovery, SloVerdict
 from . import wording
-from .generator import is_saturated
+from .generator import is_saturated, own_time_ms
 from .knee import AUTOPILOT_ERROR, LADDER_ERROR
-from .ladder import LadderLevel, ladder_of
+from .ladder import LadderLevel, ladder_of, parts
 from .recovery import analyse, recovery_of, split
 from .slo import Name, capacity_at
 from .splitting import missed_shifts, series
@@ -40,14 +40,21 @@ def ladder(timeline: Timeline, epoch: int, levels: Sequence[Level] | None = None
     """An epoch's settled levels in the order they ran, those of `levels` alone if given."""
     header, chosen = timeline.header, timeline.levels if levels is None else levels
     usable = [level for level in chosen if level.opened.epoch == epoch and _tells(level)]
-    saturated = {level.opened.index: is_saturated(level.figures) for level in usable if level.figures.settled}
+    settled = {level.opened.index: level.figures for level in usable if level.figures.settled}
+    own_ms = own_time_ms(figures for level in usable for _, figures in parts(level))
+    saturated = {index: is_saturated(figures, own_ms) for index, figures in settled.items()}
     return ladder_of(
         usable,
         epoch=epoch,
-        work_is_metric=header is not None and bool(_table(header.profile, "work").get("metric")),
+        work_is_metric=work_is_metric(timeline),
         saturated={index: told for index, told in saturated.items() if told is not None},
         first_requests=header is not None and header.source is not None,
     )
+
+
+def work_is_metric(timeline: Timeline) -> bool:
+    """Whether goodput is the target's own count of finished work."""
+    return timeline.header is not None and bool(_table(timeline.header.profile, "work").get("metric"))
 
 
 def _tells(level: Level) -> bool:

@@ -26,8 +26,8 @@ CORRELATION_MOST = 0.9
 QUARTER_LEAST = 0.5
 """Of an even share: what each quarter must bring. A single step brings all of it in one."""
 
-SECOND_HALF_LEAST = 0.75
-"""Of what the first half brought. An exponential approach passes only if its time constant is over 1.7 windows."""
+SECOND_HALF_LEAST = 0.80
+"""Of what the first half brought. An exponential approach passes only if its time constant is over 2.2 windows."""
 
 SCATTER_MOST = 0.67
 """Of the growth: what single values scatter around the line, the outer tenth left out. Stretches can fall in step with a

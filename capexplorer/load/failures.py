@@ -45,22 +45,32 @@ class FailureStream:
         self._told: set[Key] = set()
         self._waiting: Counter[Key] = Counter()
         """In the order in which they came or came back: a dict's own."""
+        self._examples: dict[FailureSignature, str | None] = {}
+        """By signature, as admitted; None: told."""
 
-    def add(self, name: str, method: str, signature: FailureSignature, *, retried: bool = False) -> None:
-        """Count one."""
-        self._waiting[self._admitted(Key(retried, name, method, self._signature(signature)))] += 1
+    def add(self, name: str, method: str, signature: FailureSignature, example: str = "", *, retried: bool = False) -> None:
+        """Count one. `example`: its full text, where it is at hand."""
+        key = self._admitted(Key(retried, name, method, self._signature(signature)))
+        self._waiting[key] += 1
+        if example and example != key.signature.text:
+            self._examples.setdefault(key.signature, example)
 
     def drain(self) -> tuple[tuple[FailureTick, ...], tuple[FailureTick, ...]]:
         """(failures, retried) to be told now; at least one, if there is any."""
         told: dict[bool, list[FailureTick]] = {False: [], True: []}
         most_bytes = self.most_bytes
         for key in sorted(self._waiting, key=self._told.__contains__):
-            tick = FailureTick(name=key.name, method=key.method, signature=key.signature, count=self._waiting[key])
+            example = self._examples.get(key.signature)
+            tick = FailureTick(
+                name=key.name, method=key.method, signature=key.signature, count=self._waiting[key], example=example
+            )
             most_bytes -= len(msgspec.json.encode(tick))
             if most_bytes < 0 and any(told.values()):
                 break
             del self._waiting[key]
             self._told.add(key)
+            if example is not None:
+                self._examples[key.signature] = None
             told[key.retried].append(tick)
         failures, retried = (sorted(ticks, key=_order) for ticks in told.values())
         return tuple(failures), tuple(retried)

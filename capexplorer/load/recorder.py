@@ -18,7 +18,10 @@ from ..model.histogram import LatencyHistogram
 from . import attempts
 from .endpoints import EndpointNames
 from .failures import FailureStream
-from .signature import reduce
+from .signature import example, reduce
+
+EXAMPLES_MOST = 1_000
+"""Failures told in full in a session, one a signature: the hot path of a failure storm pays for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,8 @@ class Tick:
     failures: tuple[FailureTick, ...] = ()
     """As `FailureStream` tells them: some may be of an earlier second."""
     retried: tuple[FailureTick, ...] = ()
-    connects: int = 0
     """Attempts that a client repeated by itself."""
+    connects: int = 0
     waits: int = 0
     wait_sum_s: float = 0.0
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
@@ -51,6 +54,8 @@ class _Request(NamedTuple):
     response_ms: float
     length: int
     signature: FailureSignature | None
+    example: str
+    """Its full text, with the first of a signature."""
     retried: tuple[FailureSignature, ...]
     warm: bool
 
@@ -80,6 +85,7 @@ class Recorder:
         self.connects_so_far: Callable[[], int] = lambda: 0
         """Connections that users tried to open since the beginning."""
         self._connects = 0
+        self._exemplified: set[FailureSignature] = set()
 
     def on_request(
         self,
@@ -93,10 +99,17 @@ class Recorder:
     ) -> None:
         """Listener of Locust's request event, which user code may fire with any value."""
         signature = reduce(exception, response) if exception else None
+        full = self._example(signature, exception, response) if signature is not None and exception else ""
         retried = attempts.of_request(exception, response)
         method, named = str(request_type or ""), str(name or "")
         response_ms, length = float(response_time or 0.0), int(response_length or 0)
-        self._requests.append(_Request(method, named, response_ms, length, signature, retried, self._is_warm()))
+        self._requests.append(_Request(method, named, response_ms, length, signature, full, retried, self._is_warm()))
+
+    def _example(self, signature: FailureSignature, exception: BaseException | str, response: Any) -> str:
+        if signature in self._exemplified or len(self._exemplified) >= EXAMPLES_MOST:
+            return ""
+        self._exemplified.add(signature)
+        return example(exception, response)
 
     def on_wait(self, seconds: float) -> None:
         """A user waits: its cycle is over, and from now on its requests count."""
@@ -133,7 +146,7 @@ class Recorder:
     def _count_failures(self, key: tuple[str, str], request: _Request) -> None:
         method, name = key
         if request.signature is not None:
-            self.failures.add(name, method, request.signature)
+            self.failures.add(name, method, request.signature, request.example)
         for signature in request.retried:
             self.failures.add(name, method, signature, retried=True)
 

@@ -57,6 +57,23 @@ def reduce(exception: BaseException | str, response: object = None) -> FailureSi
     )
 
 
+def example(exception: BaseException | str, response: object = None) -> str:
+    """One failure in full, for a person: `lost_updates: expected 90, read 60`, `[Errno 99] Cannot assign requested address`.
+
+    On one line, at most 200 characters, without URLs: they may carry what is secret.
+    """
+    if not isinstance(exception, BaseException):
+        return _one_line(exception)
+    beneath = getattr(response, "error", None)
+    numbered = next((link for link in links(exception, beneath) if _errno(link) is not None), None)
+    told = _unwrapped(exception) if numbered is None else numbered
+    try:
+        text = str(told) or repr(told)
+    except Exception:  # user code may raise what cannot tell itself
+        return type(told).__name__
+    return _one_line(text if numbered is None or text.startswith("[") else f"[Errno {_errno(numbered)}] {text}")
+
+
 def links(*exceptions: object) -> Iterator[BaseException]:
     """The exceptions and all they were made of, breadth-first, each once."""
     waiting: deque[object] = deque(exceptions)
@@ -114,8 +131,16 @@ def fold(text: str, status: int | None = None) -> str:
     def replaced(found: re.Match[str]) -> str:
         return found[0] if found["kept"] or found[0] == kept else "#"
 
+    return _VARYING.sub(replaced, _without_urls(text))[:TEXT_LENGTH]
+
+
+def _one_line(text: str) -> str:
+    return _without_urls(text)[:TEXT_LENGTH]
+
+
+def _without_urls(text: str) -> str:
     line = " ".join(text[: TEXT_LENGTH * 4].split())
-    return _VARYING.sub(replaced, _URL.sub(lambda url: "" if url[1] else "{url}", _POOL.sub("", line)))[:TEXT_LENGTH]
+    return _URL.sub(lambda url: "" if url[1] else "{url}", _POOL.sub("", line))
 
 
 _OWN_NUMBERS = ("gaierror", "herror", "SSLError", "SSLCertVerificationError", "SSLEOFError", "SSLZeroReturnError")

@@ -58,6 +58,8 @@ class HostFacts(Reading, frozen=True, kw_only=True):
     somaxconn: int | None = None
     tcp_max_syn_backlog: int | None = None
     conntrack_max: int | None = None
+    link_bytes_per_s: float | None = None
+    """Speed of its fastest network link in one direction; None where none tells."""
     cgroup_cpus: float | None = None
     """Cores that the cgroup's quota allows; None without a quota."""
     cgroup_memory_bytes: int | None = None
@@ -171,6 +173,9 @@ class FailureTick(Reading, frozen=True, kw_only=True):
     method: str
     signature: FailureSignature
     count: int
+    example: str | None = None
+    """Full text of one of them: one line, at most 200 characters, numbers as they were. Only with the first tick that tells its
+    signature, and only where it says more than that. Data from a target: escape before display."""
 
 
 class Sample(Event, frozen=True, kw_only=True, tag="sample"):

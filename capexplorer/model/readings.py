@@ -141,6 +141,18 @@ class PortsReading(Reading, frozen=True, kw_only=True):
     """Seconds to `capacity` at that rate; None when it does not grow."""
 
 
+class TargetTcpReading(Reading, frozen=True, kw_only=True):
+    """TCP at the target's port alone, told as growth in this tick; where connections live for less than a tick, of a part."""
+
+    segments_sent: int = 0
+    """By either end where both are in this network namespace, else by the users'."""
+    segments_retransmitted: int = 0
+    listen_drops: int = 0
+    """Connections that its listeners had no room for; 0 where they are in another network namespace, too."""
+    half_open: int = 0
+    """Connections that its listeners wait to be completed (SYN_RECV), now."""
+
+
 class TcpReading(CountingReading, frozen=True, kw_only=True):
     """Kernel counters (per network namespace), and socket totals."""
 
@@ -161,3 +173,5 @@ class TcpReading(CountingReading, frozen=True, kw_only=True):
     sockets_time_wait: int | None = None
     sockets_orphaned: int | None = None
     memory_pages: int | None = None
+    target: TargetTcpReading | None = None
+    """None: not measured. All that stands above counts neighbours in the namespace, too."""

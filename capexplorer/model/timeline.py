@@ -204,6 +204,8 @@ class Timeline:
         """What is known of capacity now, by epoch; empty where no detector has looked."""
         self.journal: list[Mark | Note | Target | Command] = []
         self.failures: dict[tuple[str, str, FailureSignature], FailureCount] = {}
+        self.examples: dict[FailureSignature, str] = {}
+        """One failure in full by signature, of whatever endpoint, where that says more than the signature."""
         self._lines: deque[Log] = deque(maxlen=LOG_LINES)
         self.log: Sequence[Log] = self._lines
         self.broken: Log | None = None
@@ -339,6 +341,9 @@ class Timeline:
                 count = self.failures[key] = FailureCount(*key, first_s=sample.t_s)
             count.count += failure.count
             count.last_s = sample.t_s
+        for failure in (*sample.failures, *sample.retried):
+            if failure.example:
+                self.examples.setdefault(failure.signature, failure.example)
 
 
 def row(sample: Sample) -> tuple[float | None, ...]:

@@ -36,9 +36,29 @@ def host_facts() -> HostFacts:
         somaxconn=next(iter(numbers("/proc/sys/net/core/somaxconn")), None),
         tcp_max_syn_backlog=next(iter(numbers("/proc/sys/net/ipv4/tcp_max_syn_backlog")), None),
         conntrack_max=next(iter(numbers("/proc/sys/net/netfilter/nf_conntrack_max")), None),
+        link_bytes_per_s=fastest_link("/sys/class/net"),
         cgroup_cpus=_cgroup_cpus(),
         cgroup_memory_bytes=_cgroup_memory_bytes(),
     )
+
+
+def fastest_link(folder: str) -> float | None:
+    """Bytes a second in one direction. Loopback, links that are down and virtual ones tell no speed, or -1 Mb/s."""
+    speeds = [number for name in _listed(folder) for number in _whole(read_once(f"{folder}/{name}/speed"))]
+    return max((mbit * 1e6 / 8 for mbit in speeds if mbit > 0), default=None)
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _whole(text: str | None) -> list[int]:
+    """The number in it, if there is one; it may be negative."""
+    found = re.fullmatch(r"-?\d+", (text or "").strip())
+    return [int(found[0])] if found else []
 
 
 def cpu_model(cpuinfo: str | None) -> str | None:

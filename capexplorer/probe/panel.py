@@ -62,7 +62,7 @@ class Probes:
             generator=self._generator.read(elapsed_s, lag_ms),
             targets=self._targets(elapsed_s),
             host=self._host.read(elapsed_s),
-            tcp=self._tcp.read(),
+            tcp=self._tcp.read(elapsed_s),
             ports=self._ports.read(elapsed_s, dump_now=ports_exhausted),
             app=self._watched.app.read() if self._watched.app else None,  # last: it may take half a second
         )
@@ -72,7 +72,7 @@ class Probes:
         while self._asked:
             self._watched.close()
             self._watched = self._asked.popleft()
-            self._tcp.watch(self._watched.target.pid if self._watched.target else None)
+            self._tcp.watch(self._watched.target.pid if self._watched.target else None, self._watched.port)
             self._ports.watch(self._watched.port)
 
     def _targets(self, elapsed_s: float) -> tuple[TargetReading, ...]:

@@ -150,10 +150,10 @@ class PortsProbe:
 class TcpProbe:
     """Not measured here."""
 
-    def watch(self, pid: int | None) -> None:
+    def watch(self, pid: int | None, port: int | None = None) -> None:
         """Nothing to turn."""
 
-    def read(self) -> TcpReading:
+    def read(self, elapsed_s: float = 1.0) -> TcpReading:
         """Nothing."""
         return TcpReading(unread=_TCP_COUNTERS)
 

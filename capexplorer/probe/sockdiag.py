@@ -30,7 +30,7 @@ STATES = {
 }
 """Names of the kernel's tcp_states.h."""
 
-ESTABLISHED, TIME_WAIT, LISTEN = 1, 6, 10
+ESTABLISHED, SYN_RECV, TIME_WAIT, LISTEN = 1, 3, 6, 10
 HOLDING = frozenset({ESTABLISHED, 2, 4, 5, 8, 9, 11})
 """States, beside TIME_WAIT, in which the end that connected holds its port."""
 
@@ -47,6 +47,9 @@ _BYTECODE = 1
 _PORT_AT_LEAST, _PORT_AT_MOST = 2, 3
 _LISTENER = struct.Struct("=20x2s50xIIII")
 _KEY_BYTES = 56
+_LENGTH = struct.Struct("=I")
+_ROW_BYTES = 88
+"""Of header and inet_diag_msg; attributes follow."""
 _RECEIVE_BYTES = 65536
 
 
@@ -59,13 +62,25 @@ class Listener(NamedTuple):
     inode: int
 
 
-def request(states: Collection[int], *, port: int = 0, local_ports: bytes = b"", sequence: int = 1) -> bytes:
-    """A dump of TCP sockets in `states`; `port` and `local_ports` (see `ports_between`) narrow it to local ports."""
-    attribute = struct.pack("=HH", 4 + len(local_ports), _BYTECODE) + local_ports if local_ports else b""
+def request(
+    states: Collection[int],
+    *,
+    port: int = 0,
+    remote_port: int = 0,
+    local_ports: bytes = b"",
+    attribute: int = 0,
+    sequence: int = 1,
+) -> bytes:
+    """A dump of TCP sockets in `states`; `port` and `local_ports` (see `ports_between`) narrow it to local ports.
+
+    `attribute`: one that every row shall carry, see `value_at`.
+    """
+    bytecode = struct.pack("=HH", 4 + len(local_ports), _BYTECODE) + local_ports if local_ports else b""
     mask = sum(1 << state for state in states)
-    identity = struct.pack("!HH", port, 0) + bytes(36) + b"\xff" * 8
-    body = bytes(4) + identity + struct.pack("=II", mask, 0)
-    return _HEADER.pack(_HEADER.size + len(body) + len(attribute), _TCPDIAG_GETSOCK, _DUMP, sequence, 0) + body + attribute
+    identity = struct.pack("!HH", port, remote_port) + bytes(36) + b"\xff" * 8
+    more = struct.pack("=3xB", 1 << (attribute - 1) if attribute else 0)
+    body = more + identity + struct.pack("=II", mask, 0)
+    return _HEADER.pack(_HEADER.size + len(body) + len(bytecode), _TCPDIAG_GETSOCK, _DUMP, sequence, 0) + body + bytecode
 
 
 def ports_between(first: int, last: int, but: Collection[int] = ()) -> bytes:
@@ -109,6 +124,26 @@ def listeners(piece: memoryview) -> Iterator[Listener]:
         offset += (struct.unpack_from("=I", piece, offset)[0] + 3) & ~3
 
 
+def rows(piece: memoryview) -> Iterator[tuple[int, int]]:
+    """Where each row of a piece begins, and its length."""
+    offset, size, length_at = 0, len(piece), _LENGTH.unpack_from
+    while offset < size:
+        length: int = length_at(piece, offset)[0]
+        yield offset, length
+        offset += (length + 3) & ~3
+
+
+def value_at(piece: memoryview, row: int, length: int, attribute: int) -> int | None:
+    """Where the value of an attribute of that row begins; None when the row does not carry it."""
+    offset = row + _ROW_BYTES
+    while offset + 4 <= row + length:
+        size, kind = struct.unpack_from("=HH", piece, offset)
+        if kind == attribute:
+            return offset + 4
+        offset += max(4, (size + 3) & ~3)
+    return None
+
+
 _rows: dict[int, struct.Struct] = {}
 
 
@@ -136,7 +171,7 @@ class SockDiag:
         """How many sockets by key; None when the kernel did not tell."""
         counts: Counter[Key] = Counter()
         try:
-            for piece in self._pieces(states, 0, local_ports):
+            for piece in self.pieces(states, local_ports=local_ports):
                 count(piece, counts)
         except OSError:
             return None
@@ -145,16 +180,26 @@ class SockDiag:
     def listeners(self, port: int = 0) -> list[Listener] | None:
         """All listeners, or those on `port`; None when the kernel did not tell."""
         try:
-            return [row for piece in self._pieces([LISTEN], port) for row in listeners(piece)]
+            return [row for piece in self.pieces([LISTEN], port=port) for row in listeners(piece)]
         except OSError:
             return None
 
-    def _pieces(self, states: Collection[int], port: int, local_ports: bytes = b"") -> Iterator[memoryview]:
-        """The rows of a dump, piece by piece. OSError: refused, or the kernel dropped some."""
+    def pieces(
+        self, states: Collection[int], *, port: int = 0, remote_port: int = 0, local_ports: bytes = b"", attribute: int = 0
+    ) -> Iterator[memoryview]:
+        """The rows of a dump (see `request`), piece by piece. OSError: refused, or the kernel dropped some."""
         if self._socket is None:
             raise OSError("no netlink socket")
         self._sequence += 1
-        self._socket.send(request(states, port=port, local_ports=local_ports, sequence=self._sequence))
+        asked = request(
+            states,
+            port=port,
+            remote_port=remote_port,
+            local_ports=local_ports,
+            attribute=attribute,
+            sequence=self._sequence,
+        )
+        self._socket.send(asked)
         while True:
             piece = self._buffer[: self._socket.recv_into(self._buffer)]
             _, kind, _, sequence, _ = _HEADER.unpack_from(piece)
@@ -164,8 +209,8 @@ class SockDiag:
                 raise OSError(-struct.unpack_from("=i", piece, _HEADER.size)[0], "sock_diag refused")
             if kind == _DONE:
                 return
-            rows, done = _without_done(piece)
-            yield rows
+            piece, done = _without_done(piece)
+            yield piece
             if done:
                 return
 

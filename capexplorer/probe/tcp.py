@@ -14,6 +14,7 @@ from ..model.readings import TcpReading
 from . import parse
 from .procfs import Growth, KeptFile
 from .sockdiag import SockDiag
+from .target_tcp import TargetTcp
 
 _OURS = {
     "active_opens": "Tcp.ActiveOpens",
@@ -114,20 +115,22 @@ class TcpProbe:
         self._ours = NetCounters()
         self._theirs: NetCounters | None = None
         self._there: ListenersThere | None = None
+        self._at_target: TargetTcp | None = None
         self._totals = SocketTotals()
         self._diag = SockDiag()
 
-    def watch(self, pid: int | None) -> None:
-        """The target's process: its network namespace may be another one."""
+    def watch(self, pid: int | None, port: int | None = None) -> None:
+        """The target's process, whose network namespace may be another one, and where it listens."""
         for each in (self._theirs, self._there):
             if each is not None:
                 each.close()
         self._theirs = self._there = None
+        self._at_target = TargetTcp(port, self._diag) if port is not None else None
         if pid is not None and not _same_namespace(pid):
             self._theirs, self._there = NetCounters(f"/proc/{pid}/net"), ListenersThere(pid)
 
-    def read(self) -> TcpReading:
-        """Counters grown since the last call; all unread the first time."""
+    def read(self, elapsed_s: float = 1.0) -> TcpReading:
+        """Counters grown since the last call, `elapsed_s` ago; all unread the first time."""
         grown = self._ours.read(_OURS | _TARGETS)
         if self._theirs is not None:
             grown |= self._theirs.read(_TARGETS)
@@ -140,6 +143,7 @@ class TcpProbe:
             sockets_time_wait=totals.get("TCP.tw"),
             sockets_orphaned=totals.get("TCP.orphan"),
             memory_pages=totals.get("TCP.mem"),
+            target=self._at_target.read(elapsed_s) if self._at_target is not None else None,
         )
 
     def listen_queue(self, port: int) -> tuple[int, int | None] | None:

@@ -228,12 +228,14 @@ def _failures(timeline: Timeline) -> Iterator[str]:
         return
     yield "<section><h2>Failures, whole session</h2>"
     titles = (("failure", ""), ("endpoint", ""), ("count", ""), ("first", ""), ("last", ""))
-    yield from _table("failures", titles, map(_failure, counts), "texts two sortable" if len(counts) > 1 else "texts two")
+    rows = [_failure(each, timeline.examples.get(each.signature)) for each in counts]
+    yield from _table("failures", titles, rows, "texts two sortable" if len(counts) > 1 else "texts two")
     yield "</section>"
 
 
-def _failure(each: FailureCount) -> str:
-    texts = (wording.failure(each.signature), f"{each.method} {each.name}")
+def _failure(each: FailureCount, example: str | None) -> str:
+    said = wording.failure(each.signature)
+    texts = (f"{said}; e.g. {example}" if example else said, f"{each.method} {each.name}")
     said = "".join(f"<td>{foreign(text)}</td>" for text in texts)
     seen = "".join(_cell(t_s, figures.clock(t_s)) for t_s in (each.first_s, each.last_s))
     return f"<tr>{said}{_cell(each.count)}{seen}</tr>"

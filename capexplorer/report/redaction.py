@@ -60,6 +60,8 @@ _Each = TypeVar("_Each", EndpointTick, LevelEndpoint)
 _Value = TypeVar("_Value")
 
 _SYSTEMS = ("Linux", "Darwin", "Windows")
+_LIMITS = ("network.somaxconn", "generator.open_files", "target.open_files")
+"""All that change a line of advice."""
 _LOCAL = ("localhost",)
 """Tells nothing, and reads better."""
 
@@ -147,7 +149,7 @@ def _evidence(evidence: dict[str, Any], text: Callable[[str], str]) -> dict[str,
 
 def _advice(mark: Mark, text: Callable[[str], str]) -> str:
     """Our own line names files such as /proc/PID/fd, and nobody's."""
-    ours = {wording.advice(mark.id, mark.evidence, system) for system in _SYSTEMS}
+    ours = {wording.advice(mark.id, mark.evidence, system, limits) for system in _SYSTEMS for limits in ((), _LIMITS)}
     return mark.advice if mark.advice in ours else text(mark.advice)
 
 
@@ -202,7 +204,8 @@ def _portless(ports: PortsReading) -> PortsReading:
 
 def _failure(tick: FailureTick, text: Callable[[str], str]) -> FailureTick:
     signature: FailureSignature = replace(tick.signature, text=text(tick.signature.text))
-    return replace(tick, name=_endpoint_name(tick.name, text), signature=signature)
+    example = None if tick.example is None else text(tick.example)
+    return replace(tick, name=_endpoint_name(tick.name, text), signature=signature, example=example)
 
 
 def _endpoints(endpoints: tuple[_Each, ...], text: Callable[[str], str]) -> tuple[_Each, ...]:

@@ -200,7 +200,8 @@ class Recording:
 
     def _on_ready(self) -> None:
         assert self._probes is not None
-        self._probes.watch(self.service.pid, self.service.port, self.service.metrics_url)
+        port = self.service.port if self.service.url else None  # users may have hosts of their own
+        self._probes.watch(self.service.pid, port, self.service.metrics_url)
         first = self._course.index < 0
         if first:
             gc.collect()

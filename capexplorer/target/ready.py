@@ -20,7 +20,8 @@ _START_TIMEOUT_S = 30.0
 """Far beyond the grace of what ran before: reached only when a process cannot be killed (in an uninterruptible wait)."""
 
 _REQUEST_TIMEOUT_S = 2.0
-_RESPONSE_BYTES = 65_536
+_STATUS_LINE_BYTES = 4096
+"""Whoever says more without ending a line does not speak HTTP."""
 
 _IN_USE = ("address already in use", "address in use", "connection in use", "eaddrinuse", "only one usage of each socket address")
 """What servers print when they cannot bind: Python, werkzeug, gunicorn and Go, Node, Windows."""
@@ -77,14 +78,17 @@ def _ask(spec: TargetSpec, port: int) -> str | None:
 
 
 def get_status(port: int, path: str, *, timeout_s: float) -> int | None:
-    """GET from loopback: the status code, None when the answer is not HTTP. Raises OSError. `timeout_s` is for each step."""
+    """GET from loopback: the status code, None when the answer is not HTTP. Raises OSError. `timeout_s` is for each step.
+
+    The status line is enough: a service that streams, or keeps the connection open, is ready all the same.
+    """
     connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
     try:
         connection.settimeout(timeout_s)
         connection.connect(("127.0.0.1", port))
         connection.sendall(f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode("ascii"))
         answer = b""
-        while len(answer) < _RESPONSE_BYTES and (chunk := connection.recv(4096)):
+        while b"\r\n" not in answer and len(answer) < _STATUS_LINE_BYTES and (chunk := connection.recv(_STATUS_LINE_BYTES)):
             answer += chunk
     finally:
         connection.close()

@@ -68,9 +68,15 @@ class Load:
         return LevelFigures(settled=True, readings=readings, **(told | dict(self.figures)))
 
 
-def closed_session(*loads: Load, program: str = "server", host: HostFacts = FACTS) -> Timeline:
+def closed_session(
+    *loads: Load, program: str = "server", host: HostFacts = FACTS, url: str = "http://127.0.0.1:28080"
+) -> Timeline:
     """Levels that ran one after the other and were closed, on one target."""
-    events: list[Event] = [msgspec.structs.replace(HEADER, host=host), Target(t_s=0.5, state="ready", pid=7, program=program)]
+    facts = msgspec.structs.replace(HEADER.target, url=url)
+    events: list[Event] = [
+        msgspec.structs.replace(HEADER, host=host, target=facts),
+        Target(t_s=0.5, state="ready", pid=7, program=program),
+    ]
     t_s = 1.0
     for index, load in enumerate(loads):
         figures = load.level()
@@ -90,6 +96,7 @@ class Second:
     rss_bytes: float | None = 40e6
     fds: float | None = 30
     generator_rss_bytes: float | None = 120e6
+    generator_fds: float = 50
     app: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -120,9 +127,10 @@ def _sample(t_s: float, level: int, users: int, second: Second, fds_limit: int, 
         pid=7, cpu_ratio=0.2, rss_bytes=rss, fds=fds, fds_fullest=fds, fds_limit=fds_limit, memory_limit_bytes=memory_limit_bytes
     )
     own = None if second.generator_rss_bytes is None else round(second.generator_rss_bytes)
+    generator = GeneratorReading(rss_bytes=own, fds=round(second.generator_fds))
     return Sample(
         t_s=t_s, duration_s=1.0, level=level, users=users, wanted=users, phase="settled", settled=True, work=10.0 * users,
         endpoints=(EndpointTick(name="/a", requests=10 * users, latency_sum_ms=50.0 * users),),
-        generator=GeneratorReading(rss_bytes=own), targets=(target,), host=HostReading(memory_used_bytes=2 << 30),
+        generator=generator, targets=(target,), host=HostReading(memory_used_bytes=2 << 30),
         app=dict(second.app),
     )  # fmt: skip

@@ -21,7 +21,7 @@ from capexplorer.model.events import (
     Sample,
     Target,
 )
-from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
+from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TargetTcpReading, TcpReading
 
 FACTS = HostFacts(
     system="Linux", cpus=8, fds_limit=1024, fds_limit_of_system=100_000, conntrack_max=1000, tcp_max_syn_backlog=128
@@ -36,7 +36,7 @@ TARGET = TargetReading(
 )
 HOST = HostReading(cpu_ratio=1.2, fds=3000, conntrack=40)
 PORTS = PortsReading(capacity=28_232, used=10, time_wait=0, established=10, destination="127.0.0.1:28080")
-TCP = TcpReading(segments_sent=1000, sockets_time_wait=3)
+TCP = TcpReading(segments_sent=1000, sockets_time_wait=3, target=TargetTcpReading(segments_sent=400))
 
 NOTHING_READ = {"generator": None, "targets": (), "host": None, "ports": None, "tcp": None}
 
@@ -81,8 +81,9 @@ def target(**changes: Any) -> dict[str, Any]:
 
 
 def tcp(**changes: Any) -> dict[str, Any]:
-    """The kernel's counters, these grown."""
-    return {"tcp": msgspec.structs.replace(TCP, **changes)}
+    """The kernel's counters, these grown; `own`: those of the target's port alone."""
+    own = TargetTcpReading(**{"segments_sent": 400} | changes.pop("own", {}))
+    return {"tcp": msgspec.structs.replace(TCP, **{"target": own} | changes)}
 
 
 def ports(**changes: Any) -> dict[str, Any]:

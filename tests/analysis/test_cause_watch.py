@@ -9,7 +9,20 @@ import msgspec
 import numpy as np
 import pytest
 
-from capexplorer.model.events import Ended, Event, LevelOpened, Target
+from capexplorer.analysis.watch.episode import Occurrence
+from capexplorer.analysis.watch.episodes import Episodes
+from capexplorer.model.events import (
+    Ended,
+    EndpointTick,
+    Event,
+    Header,
+    HostFacts,
+    LevelClosed,
+    LevelFigures,
+    LevelOpened,
+    Target,
+    TargetFacts,
+)
 
 from .seconds import (
     ERROR_500,
@@ -43,10 +56,17 @@ STARVED = {"generator": generator(cpu_ratio=0.6, run_delay_ratio=0.38, loop_lag_
 CLOSED_IDLE = failed("HTTPConnectionClosed", reused=True, count=1)
 HANGS_UP = failed("HTTPConnectionClosed", reused=False, count=150)
 WAITS = {"waits": 10, "wait_sum_s": 10.0}
+WORK = EndpointTick(name="/a", requests=100, latency_sum_ms=1000.0)
 
 
 def died(t_s: float, **how: Any) -> Target:
     return Target(t_s=t_s, state="died", pid=4711, **how)
+
+
+def ended(t_s: float, users: int, **figures: Any) -> LevelClosed:
+    """A level with a load thread that had time to spare."""
+    found = LevelFigures(settled=True, requests=1000, wait_s=0.0, users_mean=float(users), generator_cpu_ratio=0.3, **figures)
+    return LevelClosed(t_s=t_s, index=0, users=users, started_s=1.0, figures=found)
 
 
 BLAMED: list[tuple[str, list[Event], dict[str, str]]] = [
@@ -83,9 +103,13 @@ BLAMED: list[tuple[str, list[Event], dict[str, str]]] = [
     ("a client that tries and tries",
      seconds(2, 9, failed("HTTPConnectionClosed", reused=False, count=20), retried=(HANGS_UP,), connects=240),
      {"generator_retry_amplification": "warning", "connection_reset": "error"}),
-    ("TIME_WAIT buckets", seconds(2, 3, **tcp(time_wait_overflows=40)), {"time_wait_bucket_overflow": "warning"}),
+    ("TIME_WAIT buckets", seconds(2, 3, **tcp(time_wait_overflows=40), connects=45), {"time_wait_bucket_overflow": "warning"}),
     ("TCP memory", seconds(2, 5, RESET, **tcp(aborts_on_memory=3)), {"tcp_memory_pressure": "warning"}),
-    ("lost packets", seconds(2, 14, **tcp(segments_retransmitted=50)), {"packet_loss": "warning"}),
+    ("lost packets", seconds(2, 14, **tcp(own={"segments_retransmitted": 20})), {"packet_loss": "warning"}),
+    ("lost packets, some of them before the listener",
+     [second(2, **tcp(own={"segments_retransmitted": 20, "listen_drops": 4})),
+      *seconds(3, 14, **tcp(own={"segments_retransmitted": 20}))], {"packet_loss": "warning"}),
+    ("timeouts by lost packets", seconds(2, 5, TIMED_OUT, **tcp(own={"segments_retransmitted": 20})), {"packet_loss": "warning"}),
     # the target's life
     ("a crash", [*seconds(2, 5), second(6, RESET), died(6.1, exit_code=1), *seconds(7, 9, REFUSED, targets=())],
      {"target_crashed": "critical"}),
@@ -103,6 +127,10 @@ BLAMED: list[tuple[str, list[Event], dict[str, str]]] = [
     ("a worker that was killed and replaced",
      [*seconds(2, 5), second(6, RESET), second(7, **target(processes_ended=1, processes_started=1)), *seconds(8, 10)],
      {"target_restarted": "error"}),
+    ("resets, beside a helper process that ends in order every four seconds",
+     [second(float(t_s), RESET, **target(processes_started=int(t_s % 4 == 0), processes_ended=int(t_s % 4 == 1),
+                                         ended_by={"exit 0": 1} if t_s % 4 == 1 else {})) for t_s in range(2, 20)],
+     {"connection_reset": "error"}),
     ("nobody listens",
      seconds(2, 9, failed("ConnectionRefusedError", errno=111, count=98),
              **target(listen_queue=None, listen_backlog=None), connects=100),
@@ -120,12 +148,19 @@ BLAMED: list[tuple[str, list[Event], dict[str, str]]] = [
     ("an accept queue that was full as the request began",
      [second(2, **target(listen_queue=129)), *seconds(3, 5), second(6, failed("ConnectTimedOut", name="/b"))],
      {"listen_backlog_overflow": "error"}),
-    ("overflows while it was not empty", seconds(2, 5, TIMED_OUT, **target(listen_queue=9), **tcp(listen_overflows=7)),
+    ("connections that its listener dropped",
+     seconds(2, 5, TIMED_OUT, **tcp(listen_overflows=7, listen_drops=7, own={"listen_drops": 7})),
      {"listen_backlog_overflow": "error"}),
-    ("overflows, and connections a second late",
-     seconds(2, 5, **target(listen_queue=9), **tcp(listen_overflows=7), max_ms=1030.0),
+    ("the same, and connections a second late",
+     seconds(2, 5, **tcp(listen_overflows=7, listen_drops=7, own={"listen_drops": 7}), max_ms=1030.0),
      {"listen_backlog_overflow": "error"}),
-    ("a full SYN queue", seconds(2, 5, TIMED_OUT, **tcp(passive_opens=100, syn_queue_full_drops=50)),
+    ("overflows in the target's own namespace, while its queue was not empty",
+     seconds(2, 5, TIMED_OUT, **target(listen_queue=9, listen_backlog=None), **tcp(listen_overflows=7)),
+     {"listen_backlog_overflow": "error"}),
+    ("overflows in an old log, while its queue was nearly full",
+     seconds(2, 5, TIMED_OUT, **target(listen_queue=90), **tcp(listen_overflows=7, target=None)),
+     {"listen_backlog_overflow": "error"}),
+    ("a full SYN queue", seconds(2, 5, TIMED_OUT, **tcp(passive_opens=100, syncookies_sent=50, own={"half_open": 128})),
      {"syn_queue_overflow": "warning"}),
     # what is left
     ("a target that stalls", seconds(2, 5, TIMED_OUT), {"unknown": "warning"}),
@@ -140,6 +175,12 @@ BLAMED: list[tuple[str, list[Event], dict[str, str]]] = [
      {"keepalive_race": "info"}),
     ("connections that close though nobody lets them idle", seconds(2, 5, CLOSED_IDLE, waits=0, wait_sum_s=0.0),
      {"connection_reset": "error"}),
+    ("connections that break at random after short waits, and few are fresh",
+     seconds(2, 5, failed("HTTPConnectionClosed", reused=True), waits=95, wait_sum_s=19.0, connects=5),
+     {"connection_reset": "error"}),
+    ("the same, while so many fresh ones do not break",
+     seconds(2, 29, failed("HTTPConnectionClosed", reused=True), waits=95, wait_sum_s=19.0, connects=20),
+     {"keepalive_race": "warning"}),
     ("fresh connections break as well",
      [second(2, failed("RemoteDisconnected", reused=False), **WAITS), second(3, CLOSED_IDLE, **WAITS)],
      {"connection_reset": "error"}),
@@ -184,6 +225,15 @@ HEALTHY: list[tuple[str, Sequence[Event]]] = [
     ("a neighbour that opens connections", seconds(2, 20, **tcp(active_opens=900))),
     ("a neighbour that opens as many as we ask", seconds(2, 20, **tcp(active_opens=100))),
     ("a neighbour whose queue overflows", seconds(2, 20, **tcp(listen_overflows=10, listen_drops=10))),
+    ("a neighbour whose queue overflows, as connections are late",
+     seconds(2, 20, **target(listen_queue=9), **tcp(listen_overflows=10, listen_drops=10), max_ms=1030.0)),
+    ("a neighbour that loses packets",
+     seconds(2, 30, **tcp(segments_sent=14_377, segments_retransmitted=524))),
+    ("a neighbour whose dropped connections are sent again when nothing overflows any more",
+     [*seconds(2, 9, **tcp(listen_overflows=50, segments_retransmitted=50)), *seconds(10, 30, **tcp(segments_retransmitted=50))]),
+    ("a neighbour that is flooded", seconds(2, 20, **tcp(passive_opens=100, syncookies_sent=90, own={"half_open": 2}))),
+    ("a neighbour without room for TIME_WAIT", seconds(2, 20, **tcp(time_wait_overflows=60), connects=5)),
+    ("a neighbour that the kernel gives up for want of memory", seconds(2, 20, **tcp(aborts_on_memory=3))),
     ("a neighbour that ran out of memory", seconds(2, 20, **target(oom_kills=1))),
     ("a burst of lateness", [*seconds(2, 5), *seconds(6, 7, **STARVED), *seconds(8, 30)]),
     ("a busy loop that keeps up", seconds(2, 30, **generator(cpu_ratio=0.96, run_delay_ratio=0.0), **target(cpu_ratio=1.0))),
@@ -191,6 +241,16 @@ HEALTHY: list[tuple[str, Sequence[Event]]] = [
     ("late timers, and users that lose more than these can explain",
      seconds(2, 30, waits=9, wait_sum_s=0.9, **generator(loop_lag_p99_ms=40.0), users=30)),
     ("users that are busy elsewhere", seconds(2, 30, wait_sum_s=1.0)),
+    ("users that sleep in their task, beside late timers",
+     seconds(2, 30, users=20, waits=100, wait_sum_s=0.0, **generator(cpu_ratio=0.14, run_delay_ratio=0.23, loop_lag_p99_ms=28.0),
+             endpoints=(msgspec.structs.replace(WORK, requests=227, latency_sum_ms=24.0 * 227),))),
+    ("the same on a busy loop that keeps up, as at low load",
+     [*seconds(2, 20, users=5, waits=100, wait_sum_s=0.0,
+               endpoints=(msgspec.structs.replace(WORK, requests=62, latency_sum_ms=20.0 * 62),)),
+      ended(20.5, users=5, throughput_rps=62.0, response_ms=20.0),
+      *seconds(21, 40, level=1, users=75, waits=100, wait_sum_s=0.0, **target(cpu_ratio=1.0),
+               **generator(cpu_ratio=0.96, run_delay_ratio=0.0, loop_lag_p99_ms=16.0),
+               endpoints=(msgspec.structs.replace(WORK, requests=930, latency_sum_ms=20.0 * 930),))]),
     ("a stall, and late timers", seconds(2, 20, endpoints=(), waits=0, wait_sum_s=0.0, **generator(loop_lag_p99_ms=50.0))),
     ("processes that come and go", seconds(2, 30, **target(processes_started=4, processes_ended=4))),
     ("a few segments sent again", seconds(2, 30, **tcp(segments_retransmitted=1, segments_sent=40))),
@@ -241,6 +301,47 @@ def test_noise_is_not_blamed(seed: int) -> None:
     assert watched(events) == []
 
 
+NOT_OURS = msgspec.structs.replace(LINUX, target=TargetFacts(name="served", url="http://127.0.0.1:28080"))
+ALL_REFUSED = failed("ConnectionRefusedError", errno=111, count=100)
+GONE: dict[str, Any] = target(alive=False, listen_queue=None, listen_backlog=None)
+
+
+def ends(**how: int) -> dict[str, Any]:
+    return target(alive=False, listen_queue=None, listen_backlog=None, processes_ended=1, ended_by=how)
+
+
+@pytest.mark.parametrize(
+    ("why", "end", "expected", "told"),
+    [
+        ("by a signal", ends(SIGSEGV=1), "target_killed_by_signal", {"signal": "SIGSEGV"}),
+        ("by SIGKILL", ends(SIGKILL=1), "target_killed_by_signal", {"signal": "SIGKILL"}),
+        ("by SIGKILL for want of memory", target(alive=False, processes_ended=1, ended_by={"SIGKILL": 1}, oom_kills=1),
+         "target_oom_killed", {"oom_kills": 1}),
+        ("by itself", ends(**{"exit 3": 1}), "target_crashed", {"exit_code": 3}),
+        ("in order", ends(**{"exit 0": 1}), "connection_refused", {"target_alive": False}),
+        ("in a way that nobody tells", ends(), "connection_refused", {"target_alive": False}),
+    ],
+)  # fmt: skip
+def test_a_service_that_ran_before_us_ended(why: str, end: dict[str, Any], expected: str, told: dict[str, Any]) -> None:
+    down = [second(6, failed("ConnectionResetError", errno=104, count=9), **end), *seconds(7, 12, ALL_REFUSED, **GONE)]
+    marks = watched([*seconds(2, 5), *down], header=NOT_OURS)
+    [mark] = [mark for mark in standing(marks).values() if mark.id != "connection_reset"]
+    assert (mark.id, mark.state) == (expected, "updated") or (mark.id, mark.state) == (expected, "open")
+    assert told.items() <= mark.evidence.items()
+
+
+def test_a_death_of_a_service_that_ran_before_us_is_over_when_requests_succeed_again() -> None:
+    events = [*seconds(2, 5), second(6, RESET, **ends(SIGKILL=1)), *seconds(7, 12, ALL_REFUSED, **GONE), *seconds(13, 20, **GONE)]
+    marks = watched(events, header=NOT_OURS)
+    assert [(mark.id, mark.state) for mark in marks][-1] == ("target_killed_by_signal", "closed")
+    assert set(standing(marks)) == {"target_killed_by_signal"}
+
+
+def test_a_worker_of_a_service_that_ran_before_us_is_not_its_end() -> None:
+    events = [*seconds(2, 5), second(6, RESET, **ends(SIGKILL=1)), *seconds(7, 20, **GONE)]
+    assert not {"target_killed_by_signal", "target_crashed"} & set(standing(watched(events, header=NOT_OURS)))
+
+
 # -- how it is told
 
 
@@ -258,6 +359,35 @@ def test_a_mark_carries_counts_endpoints_an_example_and_readings() -> None:
         "established": 200, "destination": "127.0.0.1:28080", "unavailable": [], "competing": [],
     }  # fmt: skip
     assert marks[-1].confidence == "high" and "tcp_tw_reuse" in marks[-1].advice
+
+
+def test_an_example_is_one_failure_in_full_also_where_a_later_tick_opens_the_mark() -> None:
+    lost = failed("CatchResponseError", text="lost_updates")
+    full = msgspec.structs.replace(lost, example="lost_updates: expected 90, read 60")
+    [mark] = watched([second(2, full), second(3, lost)])
+    assert (mark.evidence["example"], mark.evidence["check"]) == ("lost_updates: expected 90, read 60", "lost_updates")
+    reset = msgspec.structs.replace(RESET, example="[Errno 104] Connection reset by peer")
+    [mark] = watched([second(2, reset), second(3), second(4)])
+    assert mark.evidence["example"] == "[Errno 104] Connection reset by peer"
+
+
+def test_what_a_session_limited_itself_is_advised_with_its_own_option() -> None:
+    own = Header(
+        t_s=0.0, schema=1, id="x", started_at="", target=TargetFacts(name="x", url="http://127.0.0.1:1"),
+        host=HostFacts(system="Linux"), profile={"limits": {"network": {"tcp_tw_reuse": 0}}},
+    )  # fmt: skip
+    full = ports(used=28_200, time_wait=28_000, established=200)
+    advice = [marks[-1].advice for marks in (watched([second(2, NO_PORT, **full)]), watched([own, second(2, NO_PORT, **full)]))]
+    assert "`sysctl -w net.ipv4.tcp_tw_reuse=1`" in advice[0] and "--limit" not in advice[0]
+    assert "`--limit network.tcp_tw_reuse=1`" in advice[1] and "sysctl" not in advice[1]
+
+
+def test_churn_that_ends_in_exhausted_ports_is_no_alternative_to_it() -> None:
+    episodes, seen = Episodes(), Occurrence(t_s=1.0, users=10)
+    for id_ in ("connection_churn", "server_error", TW):
+        episodes.saw(id_, 0, seen)
+    told = {mark.id: mark.evidence["competing"] for mark in episodes.news(1.0, 10)}
+    assert told == {"connection_churn": [], "server_error": [TW], TW: []}
 
 
 @pytest.mark.parametrize(

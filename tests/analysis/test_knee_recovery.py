@@ -10,7 +10,7 @@ import pytest
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.analysis.recovery import analyse, confirmation, recovery_of, split
 
-from .ladders import ideal
+from .ladders import ideal, rates
 
 
 def users_of(levels: tuple[LadderLevel, ...]) -> list[float]:
@@ -52,17 +52,17 @@ def test_a_soak_and_a_return_that_agree_confirm() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_few_requests_a_second_are_averaged_for_longer_before_anything_is_said(seed: int) -> None:
     """11 a second, steady: five seconds of them are now and then below 90% of their mean, and once were marked so."""
-    rates = np.random.default_rng(seed).binomial(22, 0.5, 60).astype(float).tolist()  # 0.7 of Poisson, as measured live
+    finished = np.random.default_rng(seed).binomial(22, 0.5, 60).astype(float).tolist()  # 0.7 of Poisson, as measured live
     before = ideal([5.5, 10, 20, 40])
-    assert recovery_of(before, 40, 5.5, rates, [50.0] * 60).recovered is True
-    assert recovery_of(before, 40, 5.5, rates[:8], [50.0] * 8).recovered is None
+    assert recovery_of(before, 40, 5.5, finished, [50.0] * 60).recovered is True
+    assert recovery_of(before, 40, 5.5, finished[:8], [50.0] * 8).recovered is None
 
 
 def test_recovery_takes_until_goodput_and_latency_are_back_for_good() -> None:
     before = ideal([10, 20, 30, 40, 60, 80])
-    rates = [5.0] * 20 + [40.0] * 20
+    finished = [5.0] * 20 + [40.0] * 20
     latencies = [900.0] * 25 + [50.0] * 15
-    found = recovery_of(before, 80, 20, rates, latencies)
+    found = recovery_of(before, 80, 20, finished, latencies)
     assert found.recovered is True
     assert found.after_s == pytest.approx(25, abs=5)
     assert found.goodput_ratio == pytest.approx(1.0)
@@ -70,10 +70,11 @@ def test_recovery_takes_until_goodput_and_latency_are_back_for_good() -> None:
 
 def test_a_backlog_that_is_still_worked_off_is_not_recovery() -> None:
     """As the task queue at 60 users after 200: 18.5 tasks a second finished for 75 s, of which 60 users hand in 12."""
-    found = recovery_of(ideal([30, 60, 90, 200], 0.2), 200, 60, [18.5] * 75 + [12.0] * 45, [5.0] * 120)
+    before = rates([(20, 4.0), (60, 12.0), (90, 18.0), (200, 18.5)])
+    found = recovery_of(before, 200, 60, [18.5] * 75 + [12.0] * 45, [5.0] * 120)
     assert found.recovered is True
     assert found.after_s == pytest.approx(75, abs=15)
-    assert recovery_of(ideal([30, 60, 90, 200], 0.2), 200, 60, [18.5] * 75, [5.0] * 75).recovered is False
+    assert recovery_of(before, 200, 60, [18.5] * 75, [5.0] * 75).recovered is False
 
 
 def test_what_does_not_come_back_has_not_recovered() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from capexplorer.analysis import wording
 from capexplorer.analysis.detectors import detect
-from capexplorer.analysis.generator import is_saturated
+from capexplorer.analysis.generator import is_saturated, own_time_ms
 from capexplorer.analysis.levels import settling_s
 from capexplorer.analysis.markbook import MarkBook
 from capexplorer.analysis.marking import known, verdicts
@@ -133,13 +133,35 @@ def test_evidence_holds_only_what_is_known_and_json_can_say() -> None:
           "response_ms": 500.0, "wait_s": 1.0}, True),
         ("Little's law alone", {"generator_cpu_ratio": 0.4, "users_mean": 100.0, "throughput_rps": 50.0, "response_ms": 500.0,
                                 "wait_s": 1.0}, False),
+        ("no CPU measured, and late", {"loop_lag_p99_ms": 50.0}, None),
+        ("late, users that sleep in their task, and time to spare",
+         {"generator_cpu_ratio": 0.14, "generator_run_delay_ratio": 0.23, "loop_lag_p99_ms": 28.0, "users_mean": 20.0,
+          "throughput_rps": 227.0, "response_ms": 24.0, "wait_s": 0.0}, False),
         ("Little's law kept", {"generator_cpu_ratio": 0.97, "users_mean": 75.0, "throughput_rps": 50.0, "response_ms": 500.0,
                                "wait_s": 1.0}, False),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_the_generator_is_saturated_on_two_grounds_of_three(why: str, figures: dict[str, float], expected: bool | None) -> None:
+def test_the_generator_is_saturated_by_its_cpu_and_another_ground(
+    why: str, figures: dict[str, float], expected: bool | None
+) -> None:
     assert is_saturated(LevelFigures(settled=True, **figures)) is expected  # type: ignore[arg-type]
+
+
+def test_time_that_users_lose_at_low_load_as_well_is_their_own() -> None:
+    """A task that sleeps for 60 ms, on a load thread that is busy and keeps up."""
+    few = LevelFigures(settled=True, generator_cpu_ratio=0.2, users_mean=5.0, throughput_rps=62.0, response_ms=20.0, wait_s=0.0)
+    many = msgspec.structs.replace(few, generator_cpu_ratio=0.96, users_mean=75.0, throughput_rps=930.0, loop_lag_p99_ms=16.0)
+    assert own_time_ms([many, few]) == pytest.approx(60.6, abs=0.1)
+    assert is_saturated(many) is True
+    assert is_saturated(many, own_time_ms([many, few])) is False
+    slower = msgspec.structs.replace(many, throughput_rps=600.0)
+    assert is_saturated(slower, own_time_ms([slower, few])) is True
+
+
+def test_a_busy_level_tells_nothing_of_the_users_own_time() -> None:
+    busy = LevelFigures(settled=True, generator_cpu_ratio=0.96, users_mean=5.0, throughput_rps=62.0, response_ms=20.0, wait_s=0.0)
+    assert own_time_ms([busy]) == own_time_ms([]) == 0.0
 
 
 # -- imported

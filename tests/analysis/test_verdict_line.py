@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from capexplorer.analysis import wording
 from capexplorer.analysis.catalogue import ENTRIES
 from capexplorer.model.events import (
+    EndpointTick,
     Event,
     Header,
     HostFacts,
@@ -19,6 +21,7 @@ from capexplorer.model.events import (
     Mark,
     MarkKind,
     Note,
+    Sample,
     TargetFacts,
     Verdict,
 )
@@ -73,6 +76,26 @@ def told(*events: Event, started_at: str = STARTED_AT) -> str:
         t_s=0.0, schema=1, id="x", started_at=started_at, target=TargetFacts(name="x", url="http://127.0.0.1:1"), host=HostFacts()
     )
     return wording.verdict(Timeline([header, *events]))
+
+
+def seconds(count: int, *, users: int = 10, requests: int = 20) -> list[Event]:
+    """One after the other from the session's begin, so many requests in each."""
+    tick = EndpointTick(name="/", requests=requests)
+    return [
+        Sample(t_s=s, duration_s=1.0, level=0, users=users, wanted=users, phase="settled", settled=True, endpoints=(tick,))
+        for s in map(float, range(1, count + 1))
+    ]
+
+
+def failing_levels(*pairs: tuple[int, float]) -> list[Event]:
+    """Users, and the share of their requests that failed."""
+    events: list[Event] = []
+    for event in levels(*(users for users, _ in pairs)):
+        if isinstance(event, LevelClosed):
+            figures = msgspec.structs.replace(event.figures, failure_ratio=pairs[event.index][1])
+            event = msgspec.structs.replace(event, figures=figures)
+        events.append(event)
+    return events
 
 
 UP = levels(10, 40, 74, 82)
@@ -193,7 +216,16 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "sheds": (
         [*UP, curve("no_knee", 74), mark("load_shedding")],
-        "The service sheds load (HTTP 503) from 12:03 at 82 users: that is its capacity; no knee up to 74 users.",
+        "The service sheds load (HTTP 503) from 12:03 at 82 users; no knee up to 74 users.",
+    ),
+    "sheds beyond a knee": (
+        [*UP, curve("knee", 47), mark("load_shedding")],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
+        "the service sheds load (HTTP 503) from 12:03 at 82 users: that is its capacity.",
+    ),
+    "sheds as much at every load": (
+        [*failing_levels((10, 0.017), (20, 0.02)), mark("load_shedding", 10, 3.0), mark("think_time_limited", 20)],
+        "The service sheds load (HTTP 503) at every load; the users' waits limit the throughput up to 20 users.",
     ),
     "fails, and sheds": (
         [*UP, mark("load_shedding", 74, 130.0), mark("server_error", 82, 190.0)],
@@ -204,6 +236,36 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
         "Failed check: lost_updates from 12:01 at 40 users.",
     ),
     "users' own code": ([*UP, mark("user_code_error", 10, 3.0)], "User code error from 12:00 at 10 users."),
+    "how much of it": (
+        [*levels(10)[:1], *seconds(50), mark("server_error", 10, 31.0, count=20, last_s=50.0)],
+        "Server errors (HTTP 5xx), 5% of requests, from 12:00 at 10 users.",
+    ),
+    "as much at every load": (
+        [*failing_levels((5, 0.046), (10, 0.051)), mark("client_error", 5, 3.0, count=40, last_s=119.0),
+         mark("think_time_limited", 10)],
+        "Client errors (HTTP 4xx) at every load; the users' waits limit the throughput up to 10 users.",
+    ),
+    "more with the load": (
+        [*failing_levels((5, 0.01), (10, 0.3)), mark("client_error", 5, 3.0, count=40, last_s=119.0)],
+        "Client errors (HTTP 4xx) from 12:00 at 5 users.",
+    ),
+    "without a cause, but not to be passed over": (
+        [*levels(10)[:1], *seconds(50), mark("unknown", 10, 1.0, count=90, last_s=50.0, symptoms={"read_timeout": 90})],
+        "Replies time out, cause unknown, 9% of requests, from 12:00 at 10 users.",
+    ),
+    "without a cause, and few": (
+        [*levels(10)[:1], *seconds(50), mark("unknown", 10, 1.0, count=1, last_s=50.0, symptoms={"read_timeout": 1})],
+        "No level settled: nothing can be said about capacity.",
+    ),
+    "a repeated attempt is no failed request": (
+        [*levels(10)[:1], *seconds(50), mark("keepalive_race", 10, 1.0, count=90, retried=90, last_s=50.0)],
+        "No level settled: nothing can be said about capacity.",
+    ),
+    "a knee, and failures that did not make it": (
+        [*UP, curve("knee", 47), mark("failed_check", 10, 70.0, check="lost_updates")],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
+        "failed check: lost_updates from 12:01 at 10 users.",
+    ),
     # no failures, no knee
     "a bottleneck without a knee": (
         [*UP, mark("disk_saturated", 82, confidence="medium")],
@@ -221,9 +283,22 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
         [*levels(10, 50), curve("no_knee", 50), mark("think_time_limited", 50, wait_s=0.5, throughput_rps=97.2)],
         "50 users that wait 0.50 s make 97.2/s: the users' waits limit the throughput, not the service; no knee up to 50 users.",
     ),
+    "steps down take nothing from the waits": (
+        [*levels(10, 50, 1), mark("think_time_limited", 50, state="closed")],
+        "50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service; no knee up to 50 users.",
+    ),
     "waits that no longer limit": (
         [*UP, curve("no_knee", 82), mark("think_time_limited", 40, state="closed")],
         "No knee up to 82 users (high confidence).",
+    ),
+    "waits do not hide a leak": (
+        [*levels(10, 50), mark("think_time_limited", 50), mark("fd_leak", 50, growth_per_hour=7200.0)],
+        "50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service; no knee up to 50 users; "
+        "the target leaks file descriptors: 7,200 an hour.",
+    ),
+    "nor does a bottleneck": (
+        [*UP, mark("disk_saturated", 82, confidence="medium"), mark("fd_leak", 50, growth_per_hour=7200.0)],
+        "The disk is saturated at 82 users: no knee yet; the target leaks file descriptors: 7,200 an hour.",
     ),
     "a leak alone": (
         [*UP, curve("no_knee", 82), mark("memory_leak", 82, growth_per_hour=float(720 << 20), limit_in_s=2400.0)],
@@ -263,3 +338,5 @@ def test_the_weight_goes_with_the_sentence() -> None:
     assert weight(*UP, mark("dns_failure")) == ("critical", True)
     assert weight(*UP, mark("load_shedding")) == ("warning", True)
     assert weight(*UP, curve("knee", 47)) == ("info", False)
+    assert weight(*UP, mark("think_time_limited")) == ("info", True)
+    assert weight(*UP, mark("think_time_limited"), mark("fd_leak")) == ("warning", True)

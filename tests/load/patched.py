@@ -51,7 +51,7 @@ def _answers(module: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
     native.patch()
     scenes = importlib.import_module(module)
-    return {name: _answer(scene, arguments) for name, scene in vars(scenes).items() if _is_scene(name, scene, module)}
+    return {name: _answer(scene, arguments) for name, scene in list(vars(scenes).items()) if _is_scene(name, scene, module)}
 
 
 def _is_scene(name: str, scene: object, module: str) -> bool:

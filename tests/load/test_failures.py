@@ -76,6 +76,26 @@ def test_kinds_and_endpoints_that_never_repeat_do_not_grow_the_keys() -> None:
     assert len(keys) <= KEYS + KINDS + 1
 
 
+def test_a_signature_is_told_in_full_once_with_the_first_tick_that_tells_it() -> None:
+    stream, lost = FailureStream(), FailureSignature(types=("CatchResponseError",), text="lost_updates")
+    stream.add("/b", "GET", lost, "lost_updates: expected 90, read 60")
+    stream.add("/a", "GET", lost, "lost_updates: expected 7, read 6")
+    stream.add("/a", "GET", refused(), "Connection refused")
+    assert sorted(filter(None, (tick.example for tick in told_of(stream)))) == ["lost_updates: expected 90, read 60"]
+    stream.add("/c", "GET", lost, "lost_updates: expected 8, read 5")
+    assert [tick.example for tick in told_of(stream)] == [None]
+
+
+def test_an_example_waits_with_what_did_not_fit() -> None:
+    stream, seen = FailureStream(), Counter[str]()
+    for n in range(40):
+        stream.add("/a", "GET", refused(f"kind {chr(97 + n)}"), "x" * 190 + str(n))
+    while ticks := told_of(stream):
+        assert size(ticks) <= BYTES_A_TICK
+        seen.update(tick.example for tick in ticks if tick.example)
+    assert len(seen) == seen.total() == 40
+
+
 def test_failures_and_repeated_attempts_are_told_apart_and_in_order() -> None:
     stream = FailureStream()
     for name in ("/b", "/a", "/b"):

@@ -12,11 +12,15 @@ import msgspec
 import pytest
 
 from capexplorer.analysis.causes import classify
-from capexplorer.load.signature import DEPTH, TEXT_LENGTH, links, reduce
+from capexplorer.load.signature import DEPTH, TEXT_LENGTH, example, links, reduce
 from capexplorer.model.events import FailureSignature
 
 from .conditions import CLIENTS, IDS, STARVED_IDS, has_namespaces, play_reported, play_starved
 from .patched import Played
+
+
+class CatchResponseError(Exception):
+    """Known by the name of Locust's: importing that would patch this process."""
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +116,24 @@ def test_what_was_being_handled_when_a_reply_came_does_not_count() -> None:
 
 def test_text_is_cut_and_put_on_one_line() -> None:
     assert reduce(ValueError("a\n b\t\x0bc" + "x" * 10_000)).text == ("a b c" + "x" * 10_000)[:TEXT_LENGTH]
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (CatchResponseError("lost_updates: expected 90,\n read 60"), "lost_updates: expected 90, read 60"),
+        (OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address"), "[Errno 99] Cannot assign requested address"),
+        (RuntimeError("wrapped", OSError(errno.ECONNRESET, "reset 17")), "[Errno 104] reset 17"),
+        (OSError(errno.ECONNRESET, ""), "[Errno 104]"),
+        (socket.gaierror(-3, "Temporary failure"), "[Errno -3] Temporary failure"),
+        (ValueError("got 7 of http://ann:pw@h/x?token=abc"), "got 7 of {url}"),
+        ("boom 3", "boom 3"),
+        (TimeoutError(), "TimeoutError()"),
+        (ValueError("x" * 10_000), "x" * TEXT_LENGTH),
+    ],
+)
+def test_an_example_says_in_full_what_a_signature_folds(failure: BaseException | str, told: str) -> None:
+    assert example(failure) == told
 
 
 def test_the_first_errno_of_the_chain_wins_breadth_first() -> None:

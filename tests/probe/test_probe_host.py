@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -13,7 +14,7 @@ if sys.platform != "linux":
     pytest.skip("/proc is Linux", allow_module_level=True)
 
 from capexplorer.model.readings import HostReading
-from capexplorer.probe.facts import host_facts
+from capexplorer.probe.facts import fastest_link, host_facts
 from capexplorer.probe.host import HostProbe
 
 
@@ -65,3 +66,23 @@ def test_facts_are_those_of_this_machine() -> None:
     first, last = facts.port_range
     assert facts.ports_capacity == last - first + 1 - facts.ports_reserved
     assert facts.somaxconn is not None and facts.tcp_tw_reuse in (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("speeds", "expected"),
+    [
+        ({"eth0": "1000\n", "eth1": "100\n"}, 125e6),
+        ({"eth0": "-1\n"}, None),
+        ({"lo": None}, None),
+        ({"eth0": "?\n"}, None),
+        ({}, None),
+    ],
+)
+def test_the_fastest_link_is_the_one_that_tells_the_most(
+    speeds: dict[str, str | None], expected: float | None, tmp_path: Path
+) -> None:
+    for name, speed in speeds.items():
+        (tmp_path / name).mkdir()
+        if speed is not None:
+            (tmp_path / name / "speed").write_text(speed)
+    assert fastest_link(str(tmp_path)) == expected and fastest_link(str(tmp_path / "gone")) is None

@@ -19,7 +19,7 @@ from capexplorer.probe.panel import Probes
 linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux")
 
 _EMFILE = """
-import json, os, resource, socket, subprocess, sys, threading
+import json, msgspec, os, resource, socket, subprocess, sys, threading
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 from capexplorer.probe.panel import Probes
 listener = socket.create_server(("127.0.0.1", 0))
@@ -46,7 +46,7 @@ unopened = probes.read(1.0).targets[0]
 for fd in held:
     os.close(fd)
 opened = probes.read(1.0).targets[0]
-told = {name: {field: getattr(reading, field) for field in reading.__struct_fields__} for name, reading in
+told = {name: {field: msgspec.to_builtins(getattr(reading, field)) for field in reading.__struct_fields__} for name, reading in
         (("generator", readings.generator), ("target", readings.targets[0]), ("host", readings.host),
          ("ports", readings.ports), ("tcp", readings.tcp), ("unopened", unopened), ("opened", opened))}
 probes.close()
@@ -104,7 +104,7 @@ def test_when_descriptors_run_out_everything_opened_before_is_still_read() -> No
     assert target["unread"] == []
     assert host["cpu_ratio"] is not None and host["memory_used_bytes"] > 0 and host["unread"] == []
     assert ports["used"] is not None and ports["capacity"] > 0
-    assert tcp["unread"] == []
+    assert tcp["unread"] == [] and tcp["target"] is not None
     assert app is None
 
 

@@ -80,6 +80,53 @@ tell([*queues, reading.listen_overflows, reading.listen_drops])
     assert overflows == drops > 0
 
 
+def test_what_the_target_drops_and_sends_again_is_told_apart_from_its_neighbours(in_namespace: InNamespace) -> None:
+    told = in_namespace(
+        """
+from capexplorer.probe.tcp import TcpProbe
+target, neighbour = TcpProbe(), TcpProbe()
+target.watch(None, 9000)
+neighbour.watch(None, 9001)
+full = socket.create_server(('127.0.0.1', 9001), backlog=5)
+first = [probe.read().target for probe in (target, neighbour)]
+clients = []
+for _ in range(12):
+    client = socket.socket()
+    client.setblocking(False)
+    client.connect_ex(('127.0.0.1', 9001))
+    clients.append(client)
+client, server = pair(('127.0.0.1', 9000))
+client.send(b'.')
+time.sleep(1.2)
+own, other = target.read().target, neighbour.read().target
+tell([first, own.segments_sent, own.segments_retransmitted, own.listen_drops, other.segments_retransmitted, other.listen_drops])
+"""
+    )
+    first, sent, retransmitted, drops, of_neighbour, dropped_by_neighbour = told
+    assert first == [None, None]
+    assert sent == 4, "SYN, ACK, one byte and its ACK: a SYN-ACK is of no socket yet"
+    assert (retransmitted, drops) == (0, 0)
+    assert of_neighbour >= 6 and dropped_by_neighbour >= 12, "six do not fit, and each asks again after a second"
+
+
+def test_half_open_connections_are_those_to_the_target(in_namespace: InNamespace) -> None:
+    told = in_namespace(
+        """
+from capexplorer.probe.tcp import TcpProbe
+target, neighbour = TcpProbe(), TcpProbe()
+target.watch(None, 9000)
+neighbour.watch(None, 9001)
+waits_for_data = socket.create_server(('127.0.0.1', 9001))
+waits_for_data.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 30)
+for probe in (target, neighbour):
+    probe.read()
+clients = [socket.create_connection(('127.0.0.1', 9001)) for _ in range(3)]
+tell([probe.read().target.half_open for probe in (target, neighbour)])
+"""
+    )
+    assert told == [0, 3]
+
+
 def test_a_target_in_another_namespace_is_read_there(in_namespace: InNamespace) -> None:
     told = in_namespace(
         """

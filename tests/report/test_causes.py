@@ -147,6 +147,17 @@ def test_retried_attempts_are_redacted_too() -> None:
     assert isinstance(found, Sample) and "db7" not in str(found.retried)
 
 
+def test_a_failure_told_in_full_is_redacted_too_and_stands_in_the_page() -> None:
+    signature = FailureSignature(types=("CatchResponseError",), text="lost_updates")
+    example = "lost_updates: 90 at db7.corp.internal, 60 at 10.1.2.3, token=abc"
+    failed = (FailureTick(name="/x", method="GET", signature=signature, count=1, example=example),)
+    tick = Sample(t_s=1.0, duration_s=1.0, level=0, users=1, wanted=1, phase="settled", failures=failed)
+    events = [canonical(event) for event in (HEADER, tick)]
+    assert "e.g. lost_updates: 90 at db7.corp.internal, 60 at 10.1.2.3, token=***" in html.render(Timeline(events)).decode()
+    page = html.render(Timeline(redacted(events))).decode()
+    assert "lost_updates: 90 at redacted-host, 60 at redacted-address" in page and "db7" not in page
+
+
 def test_compare_says_what_was_marked_in_each_and_warns_of_one_that_says_nothing() -> None:
     comparison = compare([Session(Timeline(session())), Session(Timeline(troubled()))])
     first, second = document(comparison)["sessions"]

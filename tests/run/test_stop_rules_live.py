@@ -93,6 +93,7 @@ def test_detectors_neither_find_nor_lose_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_headless_run_that_a_rule_ends_exits_with_3_and_says_which(tmp_path: Path) -> None:
     profile = tmp_path / "slow.toml"
     profile.write_text(PROFILE)

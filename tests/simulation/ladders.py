@@ -51,6 +51,8 @@ class ObservedLevel:
     response_ms: float | None
     """Mean over all requests."""
     wait_s: float
+    generator_busy_ratio: float | None = None
+    """Of the generator's one core; None: it costs nothing in this system, and nobody looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ def climb(system: System, users: Sequence[int], rng: np.random.Generator, level_
     ended_s, response_s, ok = np.array(running.ended_s), np.array(running.response_s), np.array(running.ok, bool)
     order = np.argsort(ended_s, kind="stable")
     ended_s, response_s, ok = ended_s[order], response_s[order], ok[order]
-    return tuple(_observed(count, start, level_s, system.think_s, ended_s, response_s, ok) for count, start in windows)
+    return tuple(_observed(count, start, level_s, system, ended_s, response_s, ok) for count, start in windows)
 
 
 def _recent_rps(running: Run) -> float:
@@ -144,7 +146,7 @@ def _recent_rps(running: Run) -> float:
 
 
 def _observed(
-    users: int, start_s: float, level_s: int, think_s: float, ended_s: Floats, response_s: Floats, ok: NDArray[np.bool_]
+    users: int, start_s: float, level_s: int, system: System, ended_s: Floats, response_s: Floats, ok: NDArray[np.bool_]
 ) -> ObservedLevel:
     first, last = np.searchsorted(ended_s, [start_s, start_s + level_s])
     second = (ended_s[first:last] - start_s).astype(int)
@@ -156,7 +158,8 @@ def _observed(
         latency_ms=response_ms[succeeded],
         latency_second=second[succeeded],
         response_ms=float(response_ms.mean()) if len(response_ms) else None,
-        wait_s=think_s,
+        wait_s=system.think_s,
+        generator_busy_ratio=system.generator_s * len(second) / level_s if system.generator_s else None,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from capexplorer.analysis.generator import BUSY_LEAST
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.levels import batch_error
 
@@ -38,4 +39,5 @@ def level_of(level: ObservedLevel, started_s: float = 0.0) -> LadderLevel:
         seconds=float(seconds),
         wait_s=level.wait_s,
         started_s=started_s,
+        generator_saturated=None if level.generator_busy_ratio is None else level.generator_busy_ratio >= BUSY_LEAST,
     )

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from textual.geometry import Size
 from textual.strip import Strip
 
-from capexplorer.model.events import Event, FailureSignature, FailureTick
+from capexplorer.model.events import Event, FailureSignature, FailureTick, Sample
 from capexplorer.model.readings import PortsReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.look import Look, Palette
@@ -105,6 +105,15 @@ def test_raw_errors_are_listed_by_endpoint_with_count_and_when() -> None:
     assert lines[0].split()[:2] == ["20", "×"] and "GET /cpu: HTTP 503, HTTPError: ␛[31mred" in lines[0]
     assert lines[-1].strip() == "00:02 to 00:11"
     assert shown([], raw=True) == ["  nothing failed"]
+
+
+def test_a_raw_error_shows_one_in_full() -> None:
+    lost = FailureSignature(types=("CatchResponseError",), text="lost_updates")
+    first = FailureTick(name="/a", method="GET", signature=lost, count=3, example="lost_updates: expected 90, read 60")
+    events = [*session([(80, 2)])]
+    last = next(event for event in reversed(events) if isinstance(event, Sample))
+    events.append(msgspec.structs.replace(last, t_s=last.t_s + 1, failures=(first,)))
+    assert "e.g. lost_updates: expected 90, read 60" in [line.strip() for line in shown(events, raw=True)]
 
 
 # -- whatever the size and the text

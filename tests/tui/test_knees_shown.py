@@ -230,6 +230,13 @@ def test_a_shift_stands_where_the_service_changed_and_its_level_begins_there() -
     assert (usual.solid, by_shift.x, by_shift.solid, by_shift.color) == (False, 15.0, True, Palette().warning)
 
 
+@pytest.mark.parametrize(("id_", "tag"), [("think_time_limited", "◇ waits"), ("gil_bound", "■ bottleneck")])
+def test_what_limits_nothing_of_the_service_is_not_called_a_bottleneck(id_: str, tag: str) -> None:
+    mark = Mark(t_s=10.0, key=f"bottleneck:{id_}:epoch0", state="open", kind="bottleneck", id=id_, users=20)
+    (found,) = page_tags([*session(((20, 30),)), mark])
+    assert f"{found.glyph} {found.word}" == tag
+
+
 def page_tags(events: list[Event]) -> tuple[Tag, ...]:
     timeline = Timeline(events)
     page = page_at(timeline, len(timeline) - 1, None)

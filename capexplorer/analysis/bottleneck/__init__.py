@@ -15,10 +15,11 @@ from .. import catalogue, marking, wording
 from ..held import pid_of
 from ..ladder import pooled
 from ..recovery import split
+from ..spoiled import sound
 from . import growth
 from .finding import Evidence, Finding
 from .judging import Judged, judged
-from .level import seen
+from .level import Seen, seen
 
 Confidence = Literal["high", "medium", "low"]
 
@@ -28,9 +29,12 @@ AT_TOP = ("think_time_limited", "not_saturated")
 IDS = (
     "think_time_limited", "target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated", "host_cpu_saturated",
     "cpu_throttled", "cpu_steal", "worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "memory_saturated", "swapping",
-    "disk_saturated", "disk_full", "not_saturated",
+    "disk_saturated", "disk_full", "network_bandwidth_saturated", "not_saturated",
 )  # fmt: skip
 """All that this may find, in the order in which they are told."""
+
+SHOWS_S = 20.0
+"""Settled seconds of an open level after which it would show what the one before it did: queues need time to be seen to grow."""
 
 SURE_REQUESTS = 1_000
 """From so many on, one level's Little's law is as sure as two levels'."""
@@ -49,17 +53,30 @@ def marks(timeline: Timeline, verdict: Verdict) -> Iterator[Mark]:
     for id_ in IDS:
         showing = [each for each in levels if each.finding(id_) is not None]
         if showing:
-            yield _mark(id_, showing, is_open=levels[-1] is showing[-1], timeline=timeline, epoch=verdict.epoch)
+            yield _mark(id_, showing, is_open=_is_open(id_, showing[-1], levels), timeline=timeline, epoch=verdict.epoch)
 
 
 def judged_levels(timeline: Timeline, verdict: Verdict) -> Iterator[Judged]:
     """Levels in the order they ran, those left out about which nothing can be said."""
     levels = tuple(seen(timeline, verdict.epoch))
-    fit = pooled(split(marking.ladder(timeline, verdict.epoch)).fit)
+    fit = pooled(split(sound(timeline, marking.ladder(timeline, verdict.epoch))).fit)
     for level in levels:
-        found = judged(level, levels, fit, verdict.capacity.knee, growth.queue_growth(timeline, level))
+        found = judged(level, levels, fit, verdict.capacity.knee, growth.backlog_of(timeline, level))
         if found.findings is not None:
             yield found
+
+
+def _is_open(id_: str, last: Judged, levels: Sequence[Judged]) -> bool:
+    """Unless a later level does not show it. What is told of the most users is not over because there are fewer; other things are
+    not over because there are more, before these had time to show them."""
+    later = [each.level for each in levels[levels.index(last) + 1 :]]
+    if id_ in AT_TOP:
+        return all(level.users < last.level.users for level in later)
+    return all(level.users >= last.level.users and not _had_time(level) for level in later)
+
+
+def _had_time(level: Seen) -> bool:
+    return level.level.closed is not None or level.figures.settled_seconds >= SHOWS_S
 
 
 def _mark(id_: str, showing: Sequence[Judged], *, is_open: bool, timeline: Timeline, epoch: int) -> Mark:
@@ -85,7 +102,7 @@ def _mark(id_: str, showing: Sequence[Judged], *, is_open: bool, timeline: Timel
 
 
 def _evidence(found: Finding, judged: Judged, levels: int, pid: int | None) -> dict[str, object]:
-    """Its readings, those of the gate where it was asked for, and what else was found at the level."""
+    """Its readings at the last level that shows it, those of the gate where it was asked for, and what else was found there."""
     gate, others = judged.gate, [each.id for each in judged.findings or () if each.id != found.id]
     asked: Evidence = {}
     if gate.stalls:
@@ -99,6 +116,7 @@ def _evidence(found: Finding, judged: Judged, levels: int, pid: int | None) -> d
         **found.evidence,
         **asked,
         **({} if pid is None or found.id in AT_TOP else {"pid": pid}),
+        "users_at": judged.level.users,
         "levels": levels,
         **({"competing": others} if others else {}),
         **({"unavailable": list(found.unavailable)} if found.unavailable else {}),
@@ -106,11 +124,12 @@ def _evidence(found: Finding, judged: Judged, levels: int, pid: int | None) -> d
 
 
 def _confidence(found: Finding, showing: Sequence[Judged]) -> Confidence:
-    """High on two grounds: two levels, or one level both flat and beyond the knee. Less by one for each doubt."""
+    """High on two grounds: two levels, or one level both flat and beyond the knee. Less by one for each doubt; low where nothing
+    is saturated at a level that none can be compared with."""
     last = showing[-1]
     repeated = len(showing) > 1 or (last.gate.flat and last.gate.beyond_knee) or last.gate.grows
     many = found.id == "think_time_limited" and last.level.figures.requests >= SURE_REQUESTS
-    rank = 2 if repeated or many else 1
+    rank = 2 if repeated or many else 0 if found.id == "not_saturated" else 1
     competing = len(last.findings or ()) > 1 or last.level.level.opened.ramp
     names: tuple[Confidence, ...] = ("low", "medium", "high")
     return names[max(0, rank - bool(competing) - bool(found.unavailable))]

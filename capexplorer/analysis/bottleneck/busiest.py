@@ -9,17 +9,26 @@ from .gate import Gate
 from .level import Seen
 
 BUSY_MOST = 0.90
-"""Of a resource, up to which "not saturated" may be said of a level whose users did not yet bring their share of work."""
+"""Of a resource, up to which "not saturated" may be said: a busier one is near its end, though work still grows."""
+
+REQUESTS_LEAST = 30
+"""Under which a level is too thin to be called anything."""
 
 FAILURES_MOST = 0.05
 
 
 def not_saturated(level: Seen, gate: Gate) -> Finding | None:
-    """Where readings were taken, requests succeed, and more users bring more; or, where that is not known, time is left."""
-    if gate.stalls or level.failure_ratio > FAILURES_MOST or not level.target_is_here or level.rates.goodput_rps <= 0:
+    """Where readings were taken, requests succeed, goodput does not stay behind, and every resource has something left."""
+    if (
+        gate.stalls
+        or level.figures.requests < REQUESTS_LEAST
+        or level.failure_ratio > FAILURES_MOST
+        or not level.target_is_here
+        or level.rates.goodput_rps <= 0
+    ):
         return None
     found = max(_ratios(level), key=lambda each: each[1], default=None)
-    if found is None or (found[1] > BUSY_MOST and not gate.grows):
+    if found is None or found[1] > BUSY_MOST:
         return None
     name, ratio = found
     return Finding("not_saturated", {"busiest": f"{name} {ratio:.2f}"})

@@ -7,15 +7,20 @@ walk does, so growth must be far beyond what its own steps would make of chance,
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...model.timeline import Timeline
+from ..marking import work_is_metric
 from .finding import Evidence, Finding
 from .level import Seen
 
 STEPS_ERRORS = 4.0
 """Standard errors of the sum of the steps. A reflected random walk passes three in 0.3% of levels, and is looked at ten times."""
+
+STEPS_DOUBT = 2.0
+"""From so many on, growth is at least likely."""
 
 GROWTH_LEAST = 10.0
 """Pieces of work over the level."""
@@ -29,20 +34,58 @@ TOLD_BY = ("app.queued", "app.accepted")
 """Without one of them there is no backlog to look for."""
 
 
-def queue_growth(timeline: Timeline, level: Seen) -> Finding | None:
-    """From the target's own count of work that it took and did not finish, over the settled seconds of the level."""
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Work that was taken and not finished, over the settled seconds of a level."""
+
+    growth: float
+    seconds: float
+    last: float
+    chance: float
+    """Standard error of the growth, if its steps were a random walk's."""
+    finished_per_s: float | None
+    """By the target's own count; None where goodput is something else."""
+
+    @property
+    def grows(self) -> bool:
+        """Far beyond chance, and enough to matter."""
+        matters = self.growth >= SHARE_LEAST * (self.finished_per_s or 0.0) * self.seconds
+        return matters and self.growth >= max(GROWTH_LEAST, STEPS_ERRORS * self.chance)
+
+    @property
+    def may_grow(self) -> bool:
+        """So much that nobody can say that nothing limits."""
+        return self.growth >= max(GROWTH_LEAST, STEPS_DOUBT * self.chance)
+
+
+def is_told(level: Seen) -> bool:
+    """Whether the target tells of its work at all."""
+    return any(level.read(name) is not None for name in TOLD_BY)
+
+
+def backlog_of(timeline: Timeline, level: Seen) -> Backlog | None:
+    """By the target's own metrics; None where it tells none, or too few seconds of it."""
     column = timeline.columns.get("app_backlog")
-    if column is None or level.level.opened.ramp or not any(level.read(name) is not None for name in TOLD_BY):
+    if column is None or level.level.opened.ramp or not is_told(level):
         return None
     ticks = [tick for tick in timeline.seconds_of(level.level) if not math.isnan(column[tick])]
     if len(ticks) < SECONDS_LEAST:
         return None
-    times = np.array([timeline.columns["t_s"][tick] for tick in ticks])
-    backlog = np.array([column[tick] for tick in ticks])
-    steps = np.diff(backlog)
-    growth, seconds = float(steps.sum()), float(times[-1] - times[0])
-    chance = STEPS_ERRORS * float(steps.std(ddof=1)) * math.sqrt(len(steps))
-    if growth < max(GROWTH_LEAST, chance) or growth < SHARE_LEAST * level.rates.goodput_rps * seconds:
+    steps = np.diff(np.array([column[tick] for tick in ticks]))
+    times = timeline.columns["t_s"]
+    return Backlog(
+        growth=float(steps.sum()),
+        seconds=times[ticks[-1]] - times[ticks[0]],
+        last=column[ticks[-1]],
+        chance=float(steps.std(ddof=1)) * math.sqrt(len(steps)),
+        finished_per_s=level.rates.goodput_rps if work_is_metric(timeline) else None,
+    )
+
+
+def queue_growth(backlog: Backlog | None) -> Finding | None:
+    """Whether it grows while the load stays the same."""
+    if backlog is None or not backlog.grows:
         return None
-    evidence: Evidence = {"backlog": float(backlog[-1]), "backlog_growth_per_s": growth / seconds}
-    return Finding("queue_growth", {**evidence, "finished_per_s": level.rates.goodput_rps})
+    evidence: Evidence = {"backlog": backlog.last, "backlog_growth_per_s": backlog.growth / backlog.seconds}
+    finished = backlog.finished_per_s
+    return Finding("queue_growth", evidence | ({} if finished is None else {"finished_per_s": finished}))

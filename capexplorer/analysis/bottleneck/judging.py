@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...model.verdicts import KneeVerdict
 from ..ladder import LadderLevel
-from . import busiest, queues, resources, waits
+from . import busiest, growth, queues, resources, waits
 from .finding import Finding
 from .gate import Gate, gate_of
 from .level import Seen
@@ -32,6 +32,7 @@ GATED: tuple[Rule, ...] = (
     resources.single_thread,
     resources.host_cpu,
     resources.disk,
+    resources.network,
 )
 """A busy resource is a bottleneck only where more users bring nothing."""
 
@@ -50,19 +51,24 @@ class Judged:
 
 
 def judged(
-    level: Seen, levels: Sequence[Seen], fit: Sequence[LadderLevel], knee: KneeVerdict | None, queue: Finding | None
+    level: Seen,
+    levels: Sequence[Seen],
+    fit: Sequence[LadderLevel],
+    knee: KneeVerdict | None,
+    backlog: growth.Backlog | None,
 ) -> Judged:
-    """`levels`: all of the epoch. `fit`: pooled ones that feed the fit. `queue`: what was found of the work's own queue."""
+    """`levels`: all of the epoch. `fit`: pooled ones that feed the fit. `backlog`: of the target's own work."""
     gate = gate_of(level.rates, fit, knee)
     if level.generator_saturated:
         return Judged(level, gate, None)
-    found = [rule(level) for rule in STANDING] + [queue]
+    found = [rule(level) for rule in STANDING] + [growth.queue_growth(backlog)]
     if gate.is_open:
         found += [rule(level) for rule in GATED]
     told = [each for each in found if each is not None]
     if not told:
         told = _left_over(level, gate)
-    if not told:
+    piles_up = growth.is_told(level) and (backlog is None or backlog.may_grow)  # perhaps
+    if not told and not piles_up:
         told = _nothing_limits(level, gate, levels, knee)
     return Judged(level, gate, tuple(told))
 

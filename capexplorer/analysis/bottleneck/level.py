@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from errno import ENOSPC
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from ...model.events import HostFacts, LevelFigures
 from ...model.events import Target as TargetEvent
 from ...model.timeline import Level, Timeline
-from ..generator import is_saturated
+from ..generator import is_saturated, own_time_ms
 from ..ladder import LadderLevel, ladder_level, parts
 
 TELLS_S = 5.5
@@ -30,6 +33,12 @@ class Seen:
     host: HostFacts
     program: str | None
     """File name of the target's executable."""
+    is_loopback: bool
+    """The target's address is this machine's own: no link is between."""
+    told_no_space: bool
+    """A failure in it said that no space was left (ENOSPC)."""
+    own_ms: float
+    """What users spend of a cycle beside responses and chosen waits."""
 
     @property
     def users(self) -> float:
@@ -67,6 +76,12 @@ class Seen:
         return (self.program or "").startswith("python") and (self.read("target.processes") or 1.0) < 2.5
 
     @property
+    def requests_inside(self) -> float | None:
+        """Requests that were with the service at a time, by Little's law: N = X R."""
+        rate, response_ms = self.figures.throughput_rps, self.figures.response_ms
+        return None if rate is None or response_ms is None else rate * response_ms / 1000
+
+    @property
     def failure_ratio(self) -> float:
         """Of all requests."""
         return self.figures.failure_ratio or 0.0
@@ -74,20 +89,33 @@ class Seen:
     @property
     def generator_saturated(self) -> bool:
         """Then the level says nothing about the target."""
-        return is_saturated(self.figures) is True
+        return is_saturated(self.figures, self.own_ms) is True
 
 
 def seen(timeline: Timeline, epoch: int) -> Iterator[Seen]:
     """Settled levels with users of an epoch in the order they ran, ramps as their bins."""
     host = timeline.header.host if timeline.header is not None else HostFacts()
-    program = program_of(timeline)
-    for level in timeline.levels:
-        if level.opened.epoch != epoch or not level.users or not (level.closed or level.figures.settled_seconds >= TELLS_S):
-            continue
+    program, is_loopback = program_of(timeline), is_loopback_url(timeline.header.target.url if timeline.header else "")
+    levels = [level for level in timeline.levels if level.opened.epoch == epoch and level.users and _tells(level)]
+    own_ms = own_time_ms(figures for level in levels for _, figures in parts(level))
+    for level in levels:
         for users, figures in parts(level):
             if figures.settled and figures.goodput_rps is not None and users > 0:
                 rates = ladder_level(users, figures)
-                yield Seen(level=level, figures=figures, rates=rates, host=host, program=program)
+                yield Seen(
+                    level=level,
+                    figures=figures,
+                    rates=rates,
+                    host=host,
+                    program=program,
+                    is_loopback=is_loopback,
+                    told_no_space=told_no_space(timeline, level),
+                    own_ms=own_ms,
+                )
+
+
+def _tells(level: Level) -> bool:
+    return level.closed is not None or level.figures.settled_seconds >= TELLS_S
 
 
 def program_of(timeline: Timeline) -> str | None:
@@ -97,3 +125,23 @@ def program_of(timeline: Timeline) -> str | None:
         return told[-1]
     command: Sequence[str] = timeline.header.target.command if timeline.header is not None else ()
     return command[0].replace("\\", "/").rpartition("/")[2] if command else None
+
+
+def is_loopback_url(url: str) -> bool:
+    """Whether the host it names never leaves the machine; what cannot be read may as well not."""
+    try:
+        host = urlsplit(url).hostname or "localhost"
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def told_no_space(timeline: Timeline, level: Level) -> bool:
+    """Whether failures of the level's time say so, by errno or in a reply's own words."""
+    began_s, ended_s = level.started_s, timeline.last_s if level.ended_s is None else level.ended_s
+    return any(
+        (failure.signature.errno == ENOSPC or "no space left" in failure.signature.text.lower())
+        and failure.first_s <= ended_s
+        and failure.last_s >= began_s
+        for failure in timeline.failures.values()
+    )

@@ -16,7 +16,7 @@ CPU_LOW = 0.50
 tell: a GIL-bound service on a crowded machine had 0.66 cores (measured)."""
 
 HELD_BACK_MOST = 0.10
-"""Cores' worth of time in which its threads waited for a core, or its quota for the next period."""
+"""Of the requests inside, how many wait for a core; of the time, how much the quota takes."""
 
 DISK_LOW = 0.70
 
@@ -74,10 +74,12 @@ def _rests(level: Seen) -> bool:
 
 def _is_held_back(level: Seen) -> bool:
     """Whether they would have run more: they waited for a core, or for the quota's next period."""
-    delay, idle = level.read("target.run_delay_ratio"), level.cores_idle
-    if delay is None:
+    delay, inside, idle = level.read("target.run_delay_ratio"), level.requests_inside, level.cores_idle
+    if (level.read("target.throttled_ratio") or 0.0) >= HELD_BACK_MOST:
+        return True
+    if delay is None or inside is None:
         return idle is None or idle < CORES_LEFT
-    return delay + (level.read("target.throttled_ratio") or 0.0) >= HELD_BACK_MOST
+    return delay >= HELD_BACK_MOST * inside
 
 
 def _idleness(level: Seen) -> Evidence:

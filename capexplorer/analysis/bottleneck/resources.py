@@ -24,14 +24,18 @@ CORES_LEFT = 0.20
 HOST_IDLE_MOST = 0.05
 """Share of the host's cores."""
 
-GIL_FULL = 0.95
-"""Cores from which on its lock leaves a Python process nothing to wait for: then it is bound on a full machine, too."""
-
-RUN_DELAY_LEAST = 0.10
-"""Cores' worth of time in which threads of the service were runnable and had no core."""
-
 DELAYED_SHARE_LEAST = 0.25
-"""Of what they did get: a service that uses a hundredth of a core is not held back by a full machine."""
+"""Of the CPU time that a service got, what its threads waited for a core: then it would have used more."""
+
+DEMAND_OF_REQUESTS = 0.30
+"""Of the requests inside, how many run or wait for a core, where that is what they are there for. Measured on two crowded cores:
+0.36 and more for a GIL-bound service, 0.01 for one that only waits for a lock, whatever the neighbours do."""
+
+DEMAND_OF_ONE = 0.90
+"""Cores that something serial (one thread, a GIL) asks for, had or not, where it is full."""
+
+SERIAL_LEAST = 0.80
+"""Of a service's CPU time, used by one thread."""
 
 THROTTLED_LEAST = 0.05
 STEAL_LEAST = 0.05
@@ -58,13 +62,13 @@ def target_cpu(level: Seen) -> Finding | None:
 
 
 def gil(level: Seen) -> Finding | None:
-    """A Python process uses one core with many threads, and could have had another."""
+    """A Python process uses one core with many threads, and could have had another, or has all of the one that its lock gives."""
     cpu, threads = level.read("target.cpu_ratio"), level.read("target.threads")
     busiest, idle = level.read("target.busiest_thread_ratio"), level.cores_idle
     if cpu is None or threads is None or busiest is None or idle is None or not level.is_one_python_process:
         return None
     bound = GIL_CORES[0] <= cpu <= GIL_CORES[1] and threads >= 2 and busiest <= GIL_THREAD_MOST
-    another_core = (idle >= CORES_LEFT or cpu >= GIL_FULL) and (level.cores_allowed or 0.0) > GIL_CORES[1]
+    another_core = (idle >= CORES_LEFT or cpu >= BUSY_LEAST) and (level.cores_allowed or 0.0) > GIL_CORES[1]
     if not (bound and another_core):
         return None
     evidence: Evidence = {"target_cpu_ratio": cpu, "threads": threads, "busiest_thread_ratio": busiest, "cores_idle": idle}
@@ -72,15 +76,16 @@ def gil(level: Seen) -> Finding | None:
 
 
 def single_thread(level: Seen) -> Finding | None:
-    """One thread never rests, and another core had time or the process has more to use."""
+    """One thread never rests: nearly all that runs, or another core had time for the rest."""
     busiest, cpu, allowed = level.read("target.busiest_thread_ratio"), level.read("target.cpu_ratio"), level.cores_allowed
     if busiest is None or busiest < BUSY_LEAST or cpu is None or allowed is None or cpu >= BUSY_LEAST * allowed:
         return None
     idle = level.cores_idle
-    if idle is not None and idle < CORES_LEFT / 2:
+    if busiest < SERIAL_LEAST * cpu and (idle is None or idle < CORES_LEFT):
         return None
-    evidence: Evidence = {"busiest_thread_ratio": busiest, "target_cpu_ratio": cpu, "cores_allowed": allowed}
-    return Finding("single_thread_cpu_saturated", evidence, level.missing("host.cpu_ratio"))
+    return Finding(
+        "single_thread_cpu_saturated", {"busiest_thread_ratio": busiest, "target_cpu_ratio": cpu, "cores_allowed": allowed}
+    )
 
 
 def host_cpu(level: Seen) -> Finding | None:
@@ -89,16 +94,24 @@ def host_cpu(level: Seen) -> Finding | None:
     delay = level.read("target.run_delay_ratio")
     if busy is None or not cores or target is None or delay is None or busy < (1 - HOST_IDLE_MOST) * cores:
         return None
-    throttled = (level.read("target.throttled_ratio") or 0.0) > THROTTLED_LEAST
-    if (
-        throttled
-        or target >= BUSY_LEAST * (level.cores_allowed or cores)
-        or delay < max(RUN_DELAY_LEAST, DELAYED_SHARE_LEAST * target)
-    ):
+    at_its_limit = target >= BUSY_LEAST * (level.cores_allowed or cores)
+    if at_its_limit or (level.read("target.throttled_ratio") or 0.0) > THROTTLED_LEAST or not _wants_more(level, target, delay):
         return None
     evidence: Evidence = {"host_cpu_ratio": busy, "cores": cores, "target_cpu_ratio": target, "run_delay_ratio": delay}
     more = _read(level, cpu_pressure_ratio="host.cpu_pressure_ratio", generator_cpu_ratio="generator.cpu_ratio")
     return Finding("host_cpu_saturated", evidence | more)
+
+
+def _wants_more(level: Seen, cpu: float, delay: float) -> bool:
+    """Whether cores are what requests wait for: most of them run or want to, or what runs them one by one always wants to.
+
+    Something serial that has nearly all of its one core is full by itself, however many wait behind it.
+    """
+    inside, busiest = level.requests_inside, level.read("target.busiest_thread_ratio")
+    serial = level.is_one_python_process or (busiest is not None and busiest >= SERIAL_LEAST * cpu)
+    if delay < DELAYED_SHARE_LEAST * cpu or (serial and cpu >= BUSY_LEAST):
+        return False
+    return (inside is not None and cpu + delay >= DEMAND_OF_REQUESTS * inside) or (serial and cpu + delay >= DEMAND_OF_ONE)
 
 
 def cpu_throttled(level: Seen) -> Finding | None:
@@ -151,10 +164,21 @@ def disk(level: Seen) -> Finding | None:
     )
 
 
+def network(level: Seen) -> Finding | None:
+    """A link is full in one direction. Bytes are those of all links, so it is compared with the fastest."""
+    rates, speed = [level.read("host.received_bytes_per_s"), level.read("host.sent_bytes_per_s")], level.host.link_bytes_per_s
+    busier = max((rate for rate in rates if rate is not None), default=None)
+    if busier is None or speed is None or level.is_loopback or busier < BUSY_LEAST * speed:
+        return None
+    return Finding("network_bandwidth_saturated", {"bytes_per_s": busier, "link_bytes_per_s": speed})
+
+
 def disk_full(level: Seen) -> Finding | None:
-    """Nothing is left where the service writes."""
+    """Nothing is left where the service writes, by the reading or by what it says."""
     left = level.read("target.disk_free_bytes")
-    return Finding("disk_full", {"disk_free_bytes": left}) if left is not None and left < DISK_LEFT_BYTES else None
+    if not level.told_no_space and (left is None or left >= DISK_LEFT_BYTES):
+        return None
+    return Finding("disk_full", {} if left is None else {"disk_free_bytes": left}, level.missing("target.disk_free_bytes"))
 
 
 def _read(level: Seen, **names: str) -> Evidence:

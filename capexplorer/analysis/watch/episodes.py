@@ -13,6 +13,9 @@ CHECKS_MOST = 20
 
 OTHERS = "others"
 
+FOLLOWS = {"connection_churn": "ephemeral_port_exhaustion"}
+"""What comes of a cause (the beginning of its ids) is no alternative to it."""
+
 
 class Episodes:
     """Episodes by key, in the order first seen."""
@@ -50,7 +53,7 @@ class Episodes:
             each.look(t_s, users)
         spoiling = [each.id for each in self._all.values() if each.is_open and spoils(each.id)]
         for each in self._all.values():
-            each.also(spoiling)
+            each.also(other for other in spoiling if not other.startswith(FOLLOWS.get(each.id, "-")))
             mark = each.news(t_s, exactly=exactly)
             if mark is not None:
                 yield mark

@@ -1,6 +1,7 @@
 """The target's life as the events tell it: up, down because we asked, or dead by itself; and what of its end is known.
 
-What fails while we restart or stop it is nobody's fault. What fails from its death on belongs to that death.
+What fails while we restart or stop it is nobody's fault. What fails from its death on belongs to that death. Of a service that
+ran before us nobody tells but its readings: it is dead once its process is, nobody answers, and how it ended is known.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 
-from ...model.events import Target
+from ...model.events import Sample, Target
+from ...model.readings import TargetReading
+from . import recent
 from .recent import Recent
 
 SETTLES_S = 2.0
@@ -55,9 +58,12 @@ class Death:
 
 
 class TargetLife:
-    """Folds Target events."""
+    """Folds Target events; samples where the target `is_ours` not."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_ours: bool = True) -> None:
+        self._is_ours = is_ours
+        self._ended: Death | None = None
+        """A process that ended, and perhaps the service with it."""
         self.death: Death | None = None
         """Of the process that ran last, until another one is ready."""
         self.death_id: str | None = None
@@ -83,6 +89,18 @@ class TargetLife:
                 self.death, self.death_id = Death(event.t_s, event.pid or self._pid, code, name, event.output), None
             case "stopped" | "failed":
                 pass
+
+    def watch(self, sample: Sample) -> None:
+        """Fold one."""
+        if self._is_ours:
+            return
+        if recent.requests([sample]) > recent.failures([sample]):
+            self.death = self.death_id = self._ended = None
+        elif sample.failures and self._ended is not None:
+            self.death, self._ended = self._ended, None
+        for target in sample.targets:
+            if not target.alive and target.processes_ended:
+                self._ended = _ending(target, sample.t_s - sample.duration_s)
 
     def is_down(self, ended_s: float) -> bool:
         """Whether we have it down, or had in the tick that ended then."""
@@ -116,6 +134,15 @@ def oom_kills(recent: Recent, at_s: float) -> int | None:
     ticks = recent.since(at_s - BEFORE_DEATH_S)
     read = [grown for tick in ticks for target in tick.targets if (grown := target.grown("oom_kills")) is not None]
     return int(sum(read)) if read else None
+
+
+def _ending(target: TargetReading, at_s: float) -> Death | None:
+    """How it ended; None where that is not known, or was in order: whoever stopped it meant to."""
+    ways = [way for way in target.ended_by if way != "exit 0"]
+    if len(ways) != 1:
+        return None
+    code = int(ways[0].removeprefix("exit ")) if ways[0].startswith("exit ") else None
+    return Death(at_s, target.pid, code, ways[0] if code is None else _signal_of(code), ())
 
 
 def _signal_of(exit_code: int | None) -> str | None:

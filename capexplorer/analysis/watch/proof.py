@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ...model.events import HostFacts, Sample
-from .recent import Ticks, fullest, growth, most
+from ...model.readings import TargetTcpReading
+from .recent import Ticks, broken, fullest, growth, most
 
 Scalar = float | int | str | bool
 
@@ -26,6 +27,12 @@ LOSSES_LEAST = 20
 SYN_DROPS_SHARE = 0.01
 SYN_DROPS_LEAST = 3
 """Of connections accepted: counters are the whole network namespace's, where others may live."""
+
+NEARLY_FULL = 0.5
+"""(p) Of a queue's limit, at a tick: queues that overflow are full nearly all the time, those of who is well are nearly empty."""
+
+ABORTS_EXPLAIN = 2.0
+"""(p) Broken connections for each that the kernel gave up: others have another reason."""
 
 MODES_MS = ((990.0, 1300.0), (2990.0, 3500.0), (6990.0, 7800.0))
 """Latency of a request whose SYN was sent a second, third, fourth time: 1 s + 2 s + 4 s."""
@@ -113,20 +120,21 @@ def conntrack(ticks: Ticks, host: HostFacts) -> Proof:
 
 
 def backlog(ticks: Ticks, host: HostFacts) -> Proof:
-    """The target's accept queue: beyond its limit, or overflows of its network namespace while it was not empty."""
+    """The target's accept queue: beyond its limit, or connections dropped at it. A neighbour's overflows are not its own."""
     overflows, queue = growth(ticks, "listen_overflows", "listen_drops"), most(ticks, lambda target: target.listen_queue)
-    limit = most(ticks, lambda target: target.listen_backlog)
+    limit, dropped = most(ticks, lambda target: target.listen_backlog), listen_drops(ticks)
     evidence: dict[str, Scalar] = {}
     if queue is not None:
         evidence["listen_queue"] = int(queue)
     if limit is not None:
         evidence["listen_backlog"] = int(limit)
-    if overflows is not None:
-        evidence["listen_overflows"] = growth(ticks, "listen_overflows") or 0
-        evidence["listen_drops"] = growth(ticks, "listen_drops") or 0
+    if dropped is not None:
+        evidence["listen_drops"] = dropped
     unread = tuple(name for name, value in (("listen_queue", queue), ("listen_overflows", overflows)) if value is None)
     over = queue is not None and limit is not None and queue > limit
-    return Proof("listen_backlog_overflow", over or (bool(overflows) and queue != 0), evidence, unread)
+    nearly = queue is not None and queue > NEARLY_FULL * (limit or 0) and not _tells_its_own(ticks)
+    holds = over or (bool(overflows) and (nearly or bool(dropped)))  # what a full SYN queue drops overflows nothing
+    return Proof("listen_backlog_overflow", holds, evidence, unread)
 
 
 def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
@@ -139,21 +147,26 @@ def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
         evidence["tcp_max_syn_backlog"] = host.tcp_max_syn_backlog
     many = drops >= max(SYN_DROPS_LEAST, SYN_DROPS_SHARE * accepted)
     by_backlog = growth(ticks, "listen_overflows") or 0  # a full accept queue lets the other one fill, too
-    return Proof("syn_queue_overflow", many and drops > by_backlog, evidence)
+    full = True
+    if _tells_its_own(ticks):
+        half_open = max(own.half_open for own in _at_target(ticks))
+        evidence["half_open"] = half_open
+        full = half_open > NEARLY_FULL * (most(ticks, lambda target: target.listen_backlog) or 0)
+    return Proof("syn_queue_overflow", many and full and drops > by_backlog, evidence)
 
 
 def packet_loss(ticks: Ticks, host: HostFacts) -> Proof:
-    """Segments sent again. A full accept queue makes them too, so it is ruled out."""
-    again, sent = growth(ticks, "segments_retransmitted"), growth(ticks, "segments_sent")
-    if again is None or not sent:
+    """Segments of our connections sent again. A full accept queue makes them too, so it is ruled out."""
+    own = _at_target(ticks)
+    sent, again = sum(each.segments_sent for each in own), sum(each.segments_retransmitted for each in own)
+    if not sent:
         return Proof("packet_loss", False, unread=("segments_retransmitted",))
     evidence = {"segments_retransmitted": again, "segments_sent": sent, "retransmitted_ratio": again / sent}
-    dropped_by_queues = growth(ticks, "listen_overflows", "listen_drops", "syn_queue_full_drops") or 0
-    return Proof("packet_loss", again >= max(LOSSES_LEAST, LOSS_LEAST * sent) and not dropped_by_queues, evidence)
+    return Proof("packet_loss", again >= max(LOSSES_LEAST, LOSS_LEAST * sent) and not listen_drops(ticks), evidence)
 
 
 def tcp_memory(ticks: Ticks, host: HostFacts) -> Proof:
-    """Connections that the kernel gave up for want of memory."""
+    """Connections that the kernel gave up for want of memory: the namespace's, so ours must have broken as well."""
     aborts = growth(ticks, "aborts_on_memory")
     if aborts is None:
         return Proof("tcp_memory_pressure", False, unread=("aborts_on_memory",))
@@ -161,7 +174,24 @@ def tcp_memory(ticks: Ticks, host: HostFacts) -> Proof:
     pages = [tick.tcp.memory_pages for tick in ticks if tick.tcp is not None and tick.tcp.memory_pages is not None]
     if pages:
         evidence["tcp_memory_pages"] = max(pages)
-    return Proof("tcp_memory_pressure", aborts > 0, evidence)
+    return Proof("tcp_memory_pressure", 0 < broken(ticks) <= ABORTS_EXPLAIN * aborts, evidence)
+
+
+def listen_drops(ticks: Ticks) -> int | None:
+    """Connections that the target's listeners dropped; of its whole namespace where that is another one, and in old logs."""
+    dropped = sum(own.listen_drops for own in _at_target(ticks))
+    if dropped or _tells_its_own(ticks):
+        return min(dropped, growth(ticks, "listen_drops") or 0)  # a filter's drops are a listener's, but not the queues'
+    return growth(ticks, "listen_drops") if most(ticks, lambda target: target.listen_queue) is not None else None
+
+
+def _at_target(ticks: Ticks) -> list[TargetTcpReading]:
+    return [tick.tcp.target for tick in ticks if tick.tcp is not None and tick.tcp.target is not None]
+
+
+def _tells_its_own(ticks: Ticks) -> bool:
+    """Whether the target's listeners are in our network namespace, where what they drop is read."""
+    return bool(_at_target(ticks)) and most(ticks, lambda target: target.listen_backlog) is not None
 
 
 def late_connections(ticks: Ticks) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from ...model.events import Sample
+from ...model.events import FailureSignature, Sample
 from ...model.readings import TargetReading
 
 KEPT = 90
@@ -76,6 +76,21 @@ def failures(ticks: Ticks) -> int:
 def connects(ticks: Ticks) -> int:
     """Connections that users tried to open."""
     return sum(tick.connects for tick in ticks)
+
+
+def broken(ticks: Ticks, reused: Iterable[bool | None] = (True, False, None)) -> int:
+    """Connections that broke without a timeout, a status or a check, hidden ones included; `reused`: had been used before."""
+    failed = [each for tick in ticks for each in (*tick.failures, *tick.retried)]
+    return sum(each.count for each in failed if each.signature.reused in reused and _is_break(each.signature))
+
+
+def _is_break(signature: FailureSignature) -> bool:
+    return signature.status is None and bool(_BREAKS.intersection(signature.types))
+
+
+_BREAKS = frozenset(
+    ("ConnectionResetError", "BrokenPipeError", "ConnectionAbortedError", "RemoteDisconnected", "HTTPConnectionClosed")
+)
 
 
 def retried(ticks: Ticks) -> int:

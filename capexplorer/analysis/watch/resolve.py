@@ -30,8 +30,11 @@ AROUND_S = 3.0
 RACE_WAIT_LEAST_S = 0.1
 """(p) Connections that idled may break as they are used again; without idling it is something else."""
 
-RACE_SHARE_MOST, FRESH_EXPECTED = 0.2, 3.0
-"""(p) Rare; or so many that as many fresh connections would have broken by chance, and none did."""
+RACE_SHARE_MOST, RACE_WAIT_SURE_S = 0.01, 1.0
+"""(p) Of all requests, after such waits: no server closes what idled for a shorter time."""
+
+FRESH_EXPECTED = 5.0
+"""Fresh connections that would have broken by chance, were they as likely to: that none did has a chance of 0.7%."""
 
 RACE_OVER_S = 30.0
 
@@ -40,6 +43,9 @@ ENDS_SHARE_MOST = 0.5
 
 USUAL_PORTS = {"Linux": 28_232, "Darwin": 16_384, "Windows": 16_384}
 """Of a system whose ports cannot be read."""
+
+
+Race = Literal["yes", "no", "perhaps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,8 @@ class Resolved:
     confidence: Literal["high", "medium", "low"] = "high"
     residual: bool = False
     """Nothing confirms it: wait for readings that come a tick later."""
+    open: bool = False
+    """More failures, or their absence, will tell: wait for longer."""
 
 
 BEHIND_TIMEOUTS: tuple[Check, ...] = (proof.conntrack, proof.starved_of_fds, proof.backlog, proof.syn_queue, proof.packet_loss)
@@ -175,6 +183,8 @@ def _worker_ended(ticks: Ticks, lately: Recent) -> Resolved | None:
     for target in ending:
         for way, count in target.ended_by.items():
             ways[way] = ways.get(way, 0) + count
+    if ways.get("exit 0", 0) >= ended:  # in order, as helper processes end all the time
+        return None
     if ways:
         evidence["ended_by"] = ways
     unread = () if sum(ways.values()) >= ended else ("exit_code",)
@@ -198,8 +208,12 @@ def _broken(symptom: Symptom, ticks: Ticks, lately: Recent) -> Resolved:
             evidence[name] = grown
     if symptom.id == "incomplete_response":
         return Resolved(symptom.id, evidence, tuple(unread), residual=True)
-    if _is_race(symptom, lately):
+    race = _race(symptom, lately)
+    if race == "yes":
         return Resolved("keepalive_race", evidence, tuple(unread), residual=True, severity="info" if symptom.hidden else None)
+    if race == "perhaps":
+        competing = ("keepalive_race",)
+        return Resolved("connection_reset", evidence, tuple(unread), competing, confidence="medium", residual=True, open=True)
     return Resolved("connection_reset", evidence, tuple(unread), residual=True)
 
 
@@ -212,33 +226,16 @@ def _refused(ticks: Ticks) -> Resolved:
     return Resolved("connection_refused", {"listening": listens, "target_alive": latest.alive}, residual=True)
 
 
-def _is_race(symptom: Symptom, lately: Recent) -> bool:
-    """Only connections that had carried requests break, few of them, and users do let them idle."""
+def _race(symptom: Symptom, lately: Recent) -> Race:
+    """Only connections that had carried requests break, and users do let them idle: rarely and after long, or so many that
+    fresh ones would have broken as well."""
     if not symptom.signature.reused:
-        return False
+        return "no"
     ticks = lately.since(symptom.t_s - RACE_OVER_S)
-    waits, requests = sum(tick.waits for tick in ticks), recent.requests(ticks)
+    waits = sum(tick.waits for tick in ticks)
     idle_s = sum(tick.wait_sum_s for tick in ticks) / waits if waits else 0.0
-    broken = sum(_count(ticks, reused) for reused in (True, False, None))
-    rare = broken <= max(1.0, RACE_SHARE_MOST * requests)
-    proven = broken * min(1.0, broken / max(1, requests)) >= FRESH_EXPECTED
-    return idle_s >= RACE_WAIT_LEAST_S and (rare or proven) and not _count(ticks, False)
-
-
-def _count(ticks: Ticks, reused: bool | None) -> int:
-    """Connections that broke without a timeout, a status or a check."""
-    return sum(
-        each.count
-        for tick in ticks
-        for each in (*tick.failures, *tick.retried)
-        if each.signature.reused is reused and _is_break(each.signature)
-    )
-
-
-def _is_break(signature: FailureSignature) -> bool:
-    return signature.status is None and bool(_BREAKS.intersection(signature.types))
-
-
-_BREAKS = frozenset(
-    ("ConnectionResetError", "BrokenPipeError", "ConnectionAbortedError", "RemoteDisconnected", "HTTPConnectionClosed")
-)
+    if idle_s < RACE_WAIT_LEAST_S or recent.broken(ticks, (False,)):
+        return "no"
+    share = recent.broken(ticks) / max(1, recent.requests(ticks))
+    rare = share < RACE_SHARE_MOST and idle_s >= RACE_WAIT_SURE_S
+    return "yes" if rare or min(1.0, share) * recent.connects(ticks) >= FRESH_EXPECTED else "perhaps"

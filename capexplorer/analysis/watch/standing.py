@@ -33,20 +33,27 @@ HELD_FOR = 3
 """Ticks in a row."""
 
 LOSS_OVER = 10
+DROPS_OVER = 18
 SLOW_CONNECTS_OVER = 8
 """Ticks: a SYN that was dropped comes again after 1, 3, 7 s."""
 
 
-def standing(lately: Recent, host: HostFacts) -> Iterator[Proof]:
-    """What holds now."""
+def standing(lately: Recent, host: HostFacts, own_ms: float = 0.0) -> Iterator[Proof]:
+    """What holds now. `own_ms`: what users spend of a cycle beside responses and chosen waits, where that is known."""
+    saturated = _generator_cpu(lately, own_ms)
+    if saturated is not None and saturated.holds:
+        yield saturated
     for look in (
-        _generator_cpu, _backlog, _target_fds, _syn_queue, _packet_loss, _tcp_memory, _time_wait_buckets, _churn, _amplification,
+        _backlog, _target_fds, _syn_queue, _packet_loss, _time_wait_buckets, _churn, _amplification,
         _oom,
     ):  # fmt: skip
         found = look(lately, host)
         if found is not None and found.holds:
             yield found
 
+
+TIME_WAIT_OURS = 0.5
+"""(p) Connections that users opened for each TIME_WAIT that found no room: the count is the whole namespace's."""
 
 Look = Callable[[Recent, HostFacts], Proof | None]
 
@@ -61,11 +68,11 @@ def _settled(lately: Recent, ticks: int) -> list[Sample]:
     return found[::-1]
 
 
-def _generator_cpu(lately: Recent, host: HostFacts) -> Proof | None:
+def _generator_cpu(lately: Recent, own_ms: float) -> Proof | None:
     ticks = _settled(lately, SATURATED_OVER)
     if len(ticks) < SATURATED_LEAST:
         return None
-    grounds = grounds_over(ticks)
+    grounds = grounds_over(ticks, own_ms)
     named = {
         "busy_ratio": grounds.busy_ratio,
         "loop_lag_p99_ms": grounds.loop_lag_p99_ms,
@@ -81,8 +88,8 @@ def _generator_cpu(lately: Recent, host: HostFacts) -> Proof | None:
 def _backlog(lately: Recent, host: HostFacts) -> Proof | None:
     """Beyond its limit as connections are dropped; or dropped while the slowest replies are as late as a SYN sent again."""
     ticks = lately.last(HELD_FOR)
-    found, dropped = proof.backlog(ticks, host), growth(ticks, "listen_overflows", "listen_drops")
-    if not dropped:
+    found = proof.backlog(ticks, host)
+    if not proof.listen_drops(ticks):
         return None
     queue, limit = most(ticks, lambda target: target.listen_queue), most(ticks, lambda target: target.listen_backlog)
     over = queue is not None and limit is not None and queue > limit
@@ -102,20 +109,21 @@ def _syn_queue(lately: Recent, host: HostFacts) -> Proof | None:
 
 
 def _packet_loss(lately: Recent, host: HostFacts) -> Proof | None:
-    """Over ten seconds, and in most of the latest."""
-    found = proof.packet_loss(lately.last(LOSS_OVER), host)
-    lost_in = sum(bool(growth([tick], "segments_retransmitted")) for tick in lately.last(HELD_FOR))
-    return found if lost_in == HELD_FOR else None
-
-
-def _tcp_memory(lately: Recent, host: HostFacts) -> Proof | None:
-    return proof.tcp_memory(lately.last(1), host)
+    """Over ten seconds, in some of the latest. What a full queue dropped is sent again for as long as its SYNs are."""
+    ticks = lately.last(LOSS_OVER)
+    lost_in = [
+        index for index, tick in enumerate(ticks) if tick.tcp and tick.tcp.target and tick.tcp.target.segments_retransmitted
+    ]
+    if len(lost_in) < HELD_FOR or lost_in[-1] < len(ticks) - HELD_FOR or proof.listen_drops(lately.last(DROPS_OVER)):
+        return None
+    return proof.packet_loss(ticks, host)
 
 
 def _time_wait_buckets(lately: Recent, host: HostFacts) -> Proof | None:
-    ticks = lately.last(1)
-    overflows = growth(ticks, "time_wait_overflows")
-    if not overflows:
+    """Ours, where we open about as many connections as find no room."""
+    ticks = lately.last(HELD_FOR)
+    overflows, opens = growth(ticks[-1:], "time_wait_overflows"), recent.connects(ticks)
+    if not overflows or opens < TIME_WAIT_OURS * (growth(ticks, "time_wait_overflows") or 0):
         return None
     evidence: dict[str, Scalar] = {"time_wait_overflows": overflows}
     waiting = ticks[-1].tcp.sockets_time_wait if ticks[-1].tcp is not None else None

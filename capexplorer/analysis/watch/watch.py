@@ -8,7 +8,7 @@ is told names it as competing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -19,14 +19,18 @@ from ...model.events import (
     FailureTick,
     Header,
     HostFacts,
+    LevelClosed,
+    LevelFigures,
     LevelOpened,
     Mark,
     Sample,
     Target,
 )
+from ...model.limits import set_limits
 from .. import wording
 from ..catalogue import ENTRIES
 from ..causes import classify
+from ..generator import own_time_ms
 from .episode import Occurrence
 from .episodes import Episodes
 from .life import TargetLife, oom_kills
@@ -37,6 +41,9 @@ from .standing import standing
 
 PATIENCE_S = 0.9
 """A tick later readings have told what they can of a symptom; marks come within two seconds."""
+
+OPEN_PATIENCE_S = 5.9
+"""(p) Where only more failures can tell: a wrong mark is worse than a late one."""
 
 TIMEOUT_S, TIMEOUT_MOST_S = 10.0, 60.0
 """How long a request may have waited where neither it nor the profile tells; and at most."""
@@ -55,11 +62,16 @@ class CauseWatch:
     def __init__(self) -> None:
         self._host = HostFacts()
         self._timeout_s = TIMEOUT_S
+        self._limits: Mapping[str, object] = {}
         self._lately = Recent()
         self._life = TargetLife()
         self._episodes = Episodes()
         self._classes: dict[FailureSignature, tuple[str, bool]] = {}
+        self._examples: dict[FailureSignature, str] = {}
+        """In full, as they came with the first of a signature."""
         self._waiting: list[Symptom] = []
+        self._levels: list[LevelFigures] = []
+        self._own_ms = 0.0
         self._epoch = 0
         self._users = 0
 
@@ -68,9 +80,14 @@ class CauseWatch:
         match event:
             case Header():
                 self._host = event.host
+                self._life = TargetLife(is_ours=bool(event.target.command))
                 self._timeout_s = _timeout_s(event)
+                self._limits = set_limits(event.profile)
             case LevelOpened():
                 self._turn_to(event.epoch)
+            case LevelClosed():
+                self._levels.append(event.figures)
+                self._own_ms = own_time_ms(self._levels)
             case Target():
                 self._target(event)
             case Sample():
@@ -88,13 +105,14 @@ class CauseWatch:
         """Of what stayed unknown: that of its symptom."""
         symptoms = mark.evidence.get("symptoms", {}) if mark.id == "unknown" else {}
         named = max(symptoms, key=lambda name: symptoms[name]) if symptoms else mark.id
-        return wording.advice(named, mark.evidence, self._host.system)
+        return wording.advice(named, mark.evidence, self._host.system, self._limits)
 
     def _turn_to(self, epoch: int) -> None:
         if epoch != self._epoch:
             self._settle(self._lately_s, at_last=True)
             self._episodes.end_all()
             self._epoch = epoch
+            self._levels, self._own_ms = [], 0.0
 
     @property
     def _lately_s(self) -> float:
@@ -112,17 +130,23 @@ class CauseWatch:
     def _sample(self, sample: Sample) -> None:
         self._users = sample.users
         self._lately.add(sample)
+        before = self._life.death_id
+        self._life.watch(sample)
+        if before is not None and self._life.death is None:
+            self._episodes.end(before)
         for failure in sample.failures:
             self._failed(sample, failure, hidden=False)
         for failure in sample.retried:
             self._failed(sample, failure, hidden=True)
         self._settle(sample.t_s)
         ours = self._life.is_ours(sample.t_s - sample.duration_s, sample.t_s)
-        for found in standing(self._lately, self._host):
+        for found in standing(self._lately, self._host, self._own_ms):
             if not (ours and ENTRIES[found.id].where == "target"):
                 self._saw(found.id, _seen_for_a_second(sample, found))
 
     def _failed(self, sample: Sample, failure: FailureTick, hidden: bool) -> None:
+        if failure.example and len(self._examples) < CLASSES_MOST:
+            self._examples.setdefault(failure.signature, failure.example)
         found, is_symptom = self._class_of(failure.signature)
         endpoint = f"{failure.method} {failure.name}".strip()
         if is_symptom:
@@ -143,12 +167,15 @@ class CauseWatch:
                 count=failure.count,
                 counted="retried" if hidden else "failures",
                 endpoint=endpoint,
-                example=_example(failure.signature),
+                example=self._example(failure.signature),
                 evidence={**_particulars(found, failure), **said.evidence},
                 unavailable=said.unread,
             ),
             part=failure.signature.text if found == "failed_check" else "",
         )
+
+    def _example(self, signature: FailureSignature) -> str:
+        return self._examples.get(signature) or signature.text or " ".join(signature.types)
 
     def _class_of(self, signature: FailureSignature) -> tuple[str, bool]:
         found = self._classes.get(signature)
@@ -181,10 +208,11 @@ class CauseWatch:
             found = resolved.get(key)
             if found is None:
                 found = resolved[key] = resolve(symptom, self._lately, self._host)
-            if found.residual and not at_last and now_s - symptom.t_s < PATIENCE_S:
+            patience_s = OPEN_PATIENCE_S if found.open else PATIENCE_S
+            if found.residual and not at_last and now_s - symptom.t_s < patience_s:
                 self._waiting.append(symptom)
             else:
-                self._saw(found.id, _occurrence(symptom, found))
+                self._saw(found.id, _occurrence(symptom, found, self._example(symptom.signature)))
 
     def _decide_death(self, now_s: float, at_last: bool) -> None:
         death, before = self._life.death, self._life.death_id
@@ -212,7 +240,8 @@ class CauseWatch:
         if self._life.death_id is None:
             self._waiting.append(symptom)
         else:
-            self._saw(self._life.death_id, _occurrence(symptom, Resolved(self._life.death_id)))
+            example = self._example(symptom.signature)
+            self._saw(self._life.death_id, _occurrence(symptom, Resolved(self._life.death_id), example))
         return True
 
     # -- what is told
@@ -225,7 +254,7 @@ def _seen_for_a_second(sample: Sample, found: Proof) -> Occurrence:
     return Occurrence(t_s=sample.t_s, users=sample.users, counted="seconds", evidence=found.evidence, unavailable=found.unread)
 
 
-def _occurrence(symptom: Symptom, found: Resolved) -> Occurrence:
+def _occurrence(symptom: Symptom, found: Resolved, example: str) -> Occurrence:
     named = {"symptoms": {symptom.id: symptom.count}} if found.id == "unknown" else {}
     return Occurrence(
         t_s=symptom.t_s,
@@ -233,17 +262,13 @@ def _occurrence(symptom: Symptom, found: Resolved) -> Occurrence:
         count=symptom.count,
         counted="retried" if symptom.hidden else "failures",
         endpoint=symptom.endpoint,
-        example=_example(symptom.signature),
+        example=example,
         evidence={**named, **found.evidence},
         unavailable=found.unavailable,
         competing=found.competing,
         severity=found.severity,
         confidence=found.confidence,
     )
-
-
-def _example(signature: FailureSignature) -> str:
-    return signature.text or " ".join(signature.types)
 
 
 def _particulars(found: str, failure: FailureTick) -> dict[str, str | dict[str, int]]:

@@ -7,7 +7,7 @@ something. What an id means, `names` says.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 Evidence = Mapping[str, Any]
@@ -22,6 +22,9 @@ _REUSE = {
     "Darwin": "free them sooner (`sysctl -w net.inet.tcp.msl=1000`)",
     "Windows": "free them sooner (registry: Tcpip\\Parameters\\TcpTimedWaitDelay=30)",
 }
+_OWN_WIDER = "`--limit network.ip_local_port_range=[10000,65535]`"
+"""Below 8000 or so there must be a port left for the target."""
+_OWN_REUSE = "use ports again (`--limit network.tcp_tw_reuse=1`)"
 _WORKERS = "`--set workers=N` or `--set threads=N` where the target has it"
 
 ADVICE = {
@@ -83,10 +86,71 @@ ADVICE = {
 }  # fmt: skip
 
 
-def advice(id: str, evidence: Evidence, system: str | None = None) -> str:  # noqa: A002 - the vocabulary's word
-    """One line; empty for an id that this version does not know. `system`: Linux (unless told), Darwin, Windows."""
-    built = _BUILT.get(id)
-    return built(evidence, system or "Linux") if built is not None else ADVICE.get(id, "")
+def advice(
+    id: str,  # noqa: A002 - the vocabulary's word
+    evidence: Evidence,
+    system: str | None = None,
+    limits: Collection[str] = (),
+) -> str:
+    """One line; empty for an id that this version does not know. `system`: Linux (unless told), Darwin, Windows.
+
+    `limits`: keys of the session's own (`model.limits.set_limits`): what it limited itself, no sysctl of the machine raises.
+    """
+    limited, built = _LIMITED.get(id), _BUILT.get(id)
+    own = limited(evidence, limits) if limited is not None else ""
+    return own or (built(evidence, system or "Linux") if built is not None else ADVICE.get(id, ""))
+
+
+# -- what the session limited itself
+
+
+def _own_ports(evidence: Evidence, limits: Collection[str]) -> str:
+    return f"Keep connections alive (`keep_alive = true`), or widen the range: {_OWN_WIDER}." if _has_namespace(limits) else ""
+
+
+def _own_time_wait(evidence: Evidence, limits: Collection[str]) -> str:
+    said = f"Keep connections alive (`keep_alive = true`), or {_OWN_REUSE}, or widen the range: {_OWN_WIDER}."
+    return said if _has_namespace(limits) else ""
+
+
+def _own_established(evidence: Evidence, limits: Collection[str]) -> str:
+    said = f"Every port is in use, so tcp_tw_reuse does not help: widen the range, {_OWN_WIDER}."
+    return said if _has_namespace(limits) else ""
+
+
+def _own_backlog(evidence: Evidence, limits: Collection[str]) -> str:
+    said = (
+        "Raise the server's backlog (gunicorn: `--backlog 2048`) and `--limit network.somaxconn=4096`: the smaller one counts; "
+    )
+    return f"{said}then accept faster, with more workers." if _has_namespace(limits) else ""
+
+
+def _limited_fds(side: str) -> Callable[[Evidence, Collection[str]], str]:
+    key = f"{side}.open_files"
+
+    def said(evidence: Evidence, limits: Collection[str]) -> str:
+        if key not in limits:
+            return ""
+        return f"This session limits them itself: `--limit {key}={_power_of_two(evidence, 'fds_limit', 65_536)}`, or none."
+
+    return said
+
+
+def _has_namespace(limits: Collection[str]) -> bool:
+    return any(key.startswith("network.") for key in limits)
+
+
+_LIMITED: dict[str, Callable[[Evidence, Collection[str]], str]] = {
+    "ephemeral_port_exhaustion": _own_ports,
+    "ephemeral_port_exhaustion_time_wait": _own_time_wait,
+    "ephemeral_port_exhaustion_established": _own_established,
+    "listen_backlog_overflow": _own_backlog,
+    "fd_exhaustion_generator": _limited_fds("generator"),
+    "fd_exhaustion_target": _limited_fds("target"),
+}
+
+
+# -- what the machine limits
 
 
 def _ports(evidence: Evidence, system: str) -> str:

@@ -57,8 +57,15 @@ def _failed(seen: Seen, mark: Mark) -> str:
         return f"{title(mark)} at {wall_time(seen.timeline.header, since_s(mark))}{at_users(mark, ' and ')}"
     share = _share(seen, mark)
     part = f", {numbers.percent(share)} of requests," if share is not None else ""
-    how = "at every load" if _at_every_load(seen) else since(seen, mark)
-    return f"{title(mark)}{part} {how}" + (": that is its capacity" if mark.id in REFUSALS else "")
+    even = _at_every_load(seen)
+    is_capacity = mark.id in REFUSALS and not even and _has_a_top(seen)
+    return f"{title(mark)}{part} {'at every load' if even else since(seen, mark)}" + ": that is its capacity" * is_capacity
+
+
+def _has_a_top(seen: Seen) -> bool:
+    """More users brought no more: what refuses is the capacity only then."""
+    found = seen.knee
+    return found is not None and (found.kind in ("knee", "at_or_below") or found.peak is not None)
 
 
 def _share(seen: Seen, mark: Mark) -> float | None:

@@ -119,20 +119,28 @@ def _failing(seen: Seen) -> Iterator[Judgement]:
     """The gravest cause that failed requests; beside it what limits, which failures need not have to do with."""
     for mark, said in failing(seen):
         beside = bottleneck(seen) or waits(seen, briefly=True) or curve(seen)
-        yield Judgement(f"{capital(said)}{f'; {beside}' if beside else ''}.", mark.severity, marked=True)
+        yield Judgement(f"{capital(said)}{f'; {beside}' if beside else ''}{_and_leaks(seen)}.", mark.severity, marked=True)
 
 
 def _bottleneck(seen: Seen) -> Iterator[Judgement]:
     said, beside = bottleneck(seen), curve(seen)
     if said:
-        yield Judgement(f"{capital(said)}{f'; {beside}' if beside else ': no knee yet'}.", "warning", marked=True)
+        curved = f"; {beside}" if beside else ": no knee yet"
+        yield Judgement(f"{capital(said)}{curved}{_and_leaks(seen)}.", "warning", marked=True)
 
 
 def _waits(seen: Seen) -> Iterator[Judgement]:
     said = waits(seen)
     if said:
         most = numbers.users(max((mark.users or 0 for mark in seen.marks if mark.id == "think_time_limited"), default=0))
-        yield Judgement(f"{said}; {curve(seen) or f'no knee up to {most} users'}.", "info", marked=True)
+        leak = _and_leaks(seen)
+        told = f"{said}; {curve(seen) or f'no knee up to {most} users'}{leak}."
+        yield Judgement(told, "warning" if leak else "info", marked=True)
+
+
+def _and_leaks(seen: Seen) -> str:
+    """A leak is lost behind nothing: `; the target leaks ...`."""
+    return next((f"; {said}" for said in leaking(seen)), "")
 
 
 def _leaks(seen: Seen) -> Iterator[Judgement]:

@@ -186,14 +186,17 @@ def raw_lines(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
     failures = sorted(timeline.failures.values(), key=lambda failure: -failure.count)
     if not failures:
         return [text.line([("  nothing failed", Style(color=palette.muted))], width)]
-    return [strip for failure in failures for strip in _raw(failure, palette, width)]
+    examples = timeline.examples
+    return [strip for failure in failures for strip in _raw(failure, examples.get(failure.signature), palette, width)]
 
 
-def _raw(failure: FailureCount, palette: Palette, width: int) -> Iterator[Strip]:
+def _raw(failure: FailureCount, example: str | None, palette: Palette, width: int) -> Iterator[Strip]:
     said = text.safe(f"{failure.method} {failure.name}: {wording.failure(failure.signature)}")
     count = text.pad(f"{text.count(failure.count)} ×", 9, right=True) + " "
     for index, part in enumerate(text.wrap(said, width - len(count))):
         head = (count if index == 0 else " " * len(count), Style(color=palette.error, bold=True))
         yield text.line([head, (part, Style(color=palette.text))], width)
+    if example:
+        yield from _wrapped(f"e.g. {example}", " " * len(count), Style(color=palette.muted), width)
     seen = f"{text.clock(failure.first_s)} to {text.clock(failure.last_s)}"
     yield text.line([(" " * len(count) + seen, Style(color=palette.muted))], width)

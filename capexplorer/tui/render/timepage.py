@@ -38,6 +38,9 @@ MARK_TAGS: dict[MarkKind, tuple[str, str]] = {
     "stop_rule": ("■", "stop"),
 }
 
+_UNALARMING = {"think_time_limited": ("◇", "waits"), "not_saturated": ("◇", "not saturated")}
+"""Bottlenecks that are none."""
+
 _AT_USERS = ("knee", "at_or_below", "bend", "latency_knee")
 """Kinds whose user count is told beside them."""
 
@@ -150,7 +153,7 @@ def _users(mark: Mark, timeline: Timeline) -> float | None:
 
 
 def _mark_tag(mark: Mark, t_s: float, users: float | None, palette: Palette) -> Tag:
-    glyph, word = MARK_TAGS.get(mark.kind, ("■", ""))
+    glyph, word = _UNALARMING.get(mark.id) or MARK_TAGS.get(mark.kind, ("■", ""))
     if mark.kind == "shift" and mark.id.endswith("_rose"):
         glyph = "↑"
     if mark.kind in _AT_USERS and users is not None:
