@@ -5,16 +5,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test check lint bench experiments setup wheel clean
+.PHONY: run test check lint bench experiments faults setup wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
 
+# Most tests wait for processes and screens, so twice as many run at once as the smallest machine has cores.
+PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
+
 test: setup
-	$(BIN)/pytest tests
+	$(BIN)/pytest $(PARALLEL) -m "not alone" tests; crowd=$$?; $(BIN)/pytest -m alone tests && exit $$crowd
 
 check: lint
-	$(BIN)/pytest -q -m "not slow" tests
+	$(BIN)/pytest -q $(PARALLEL) -m "not slow" tests
 
 lint: setup
 	$(BIN)/ruff format --check capexplorer tests benchmarks targets profiles docs
@@ -27,7 +30,10 @@ bench: setup
 	$(BIN)/python -m benchmarks
 
 experiments: setup
-	cd tests && ../$(BIN)/python -m experiments
+	cd tests && ../$(BIN)/python -m experiments $(NAMES)
+
+faults: setup
+	cd tests && ../$(BIN)/python -m faults $(ROWS)
 
 setup: $(READY)
 

@@ -17,6 +17,7 @@ ALL = {
     "beneath": "what looking beneath the clients costs a request",
     "autopilot": "(autopilot) the autopilot against plain policies on simulated systems",
     "knees": "(knees) detector against kneed and a broken stick on simulated ladders",
+    "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are told",
 }
 
 

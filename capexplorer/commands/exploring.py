@@ -99,7 +99,10 @@ def live_run(options: RunOptions) -> Iterator[tuple[LiveRun, Capture]]:
             own_events = options.locustfile is None
             run.drive(host, host.load(lambda: _workload(options, run.service.url), run.service.url, own_events=own_events))
             supervisor.listen(native.start_thread, run.told_by_target)
-            yield run, capture
+            try:
+                yield run, capture
+            finally:
+                host.stop()  # a pump that a defect ended stopped nothing; a load thread that outlives the interpreter crashes it
         finally:
             capture.end()
     finally:

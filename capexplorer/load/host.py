@@ -123,7 +123,7 @@ class LoadHost:
         self._post(self._start_shape)
 
     def stop(self, timeout_s: float = 10.0) -> bool:
-        """Stop all users, fire the locustfile's ending events, end the thread. False when that took longer than the timeout."""
+        """Stop all users, fire the locustfile's ending events, end the thread; once. False when that took too long."""
         if self._done is None:
             return True
         self._post(self._done.set)
@@ -131,6 +131,7 @@ class LoadHost:
             self._finished.get(timeout=timeout_s)
         except Exception:  # _queue.Empty; the thread is a daemon and dies with the process
             return False
+        self._done = None
         return True
 
     def call(self, body: Callable[[], T]) -> T:

@@ -391,9 +391,11 @@ class Recording:
         self.outlet.emit(mark)
 
     def _on_defect(self, text: str) -> None:
+        """The load ends and whoever waits is told before anything else that the defect may reach, too."""
         self.steering.shut()
-        self._critical(text)
         self.outcome.fail("defect", f"a defect in capexplorer: {text.strip().splitlines()[-1]}", 1, tuple(text.splitlines()))
+        self.outlet.watch = lambda event: ()
+        self._critical(text)
 
     def _critical(self, text: str) -> None:
         self.outlet.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="critical", text=text))

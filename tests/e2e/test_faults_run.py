@@ -177,6 +177,7 @@ class Fragile(HttpUser):
 """
 
 
+@pytest.mark.alone
 def test_users_that_die_in_on_start_are_replaced_and_told(tmp_path: Path) -> None:
     path = tmp_path / "fragile.py"
     path.write_text(BREAKS_IN_ON_START, encoding="utf-8")
@@ -209,6 +210,27 @@ def test_load_to_a_host_that_is_not_allowed_is_refused_where_it_connects(tmp_pat
     assert "load to 192.0.2.1 is not allowed" in run.stderr
     failures = [failure for sample in of(run.events(), Sample) for failure in sample.failures]
     assert failures and all("HostNotAllowed" in failure.signature.types for failure in failures)
+
+
+DEFECT = """
+from capexplorer.analysis.watch import CauseWatch
+whole = CauseWatch.apply
+def apply(self, event):
+    if event.t_s > 3:
+        raise ValueError("a defect for the test")
+    return whole(self, event)
+CauseWatch.apply = apply
+"""
+
+
+def test_a_defect_of_ours_ends_the_load_and_is_told_with_exit_code_1(tmp_path: Path) -> None:
+    """Users once went on unrecorded, and the process crashed at its end: 139."""
+    (tmp_path / "sitecustomize.py").write_text(DEFECT, encoding="utf-8")
+    before = ("env", f"PYTHONPATH={tmp_path}")
+    run, code = ended(tmp_path, "actor", "--headless", "--plan", "5:20s", before=before)
+    assert code == 1, run.stderr
+    assert "a defect in capexplorer: ValueError: a defect for the test" in run.stderr
+    assert of(run.events(), Sample)[-1].users == 5  # nothing recorded is lost
 
 
 def test_the_faults_leave_this_folder_clean() -> None:

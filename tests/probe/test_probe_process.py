@@ -188,12 +188,13 @@ def test_open_files_limit_and_threads_are_those_of_the_target() -> None:
 
 def test_the_fullest_process_is_the_one_nearest_to_its_own_limit() -> None:
     code = """
+opened, tell = os.pipe()
 if not os.fork():
     resource.setrlimit(resource.RLIMIT_NOFILE, (50, 200))
     held = [open('/dev/null') for _ in range(30)]
-    say(); time.sleep(60)
+    os.read(opened, 1); say(); time.sleep(60)
 held = [open('/dev/null') for _ in range(60)]
-time.sleep(60)
+os.write(tell, b'.'); time.sleep(60)
 """
     with python(code) as process:
         probe = TargetProbe(process.pid)

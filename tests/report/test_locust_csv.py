@@ -71,7 +71,7 @@ def url() -> Iterator[str]:
 @pytest.mark.slow
 def test_the_columns_are_those_that_the_installed_locust_writes(url: str, tmp_path: Path) -> None:
     (tmp_path / "locustfile.py").write_text(LOCUSTFILE)
-    command = [sys.executable, "-m", "locust", "--headless", "-u", "2", "-r", "2", "-t", "3s", "-H", url, "--csv", "theirs"]
+    command = [sys.executable, "-m", "locust", "--headless", "-u", "2", "-r", "2", "-t", "5s", "-H", url, "--csv", "theirs"]
     subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60, check=False)  # 1: there were failures
     for name, content in files().items():
         theirs = (tmp_path / f"theirs_{name}.csv").read_text().splitlines()

@@ -233,7 +233,7 @@ with socket.create_server(('127.0.0.1', int(sys.argv[1]))) as server:
     [
         (b"HTTP/1.1 503 Busy\r\n\r\n", 0, "status 503"),
         (b"hello\r\n", 0, "not an HTTP answer"),
-        (b"HTTP/1.1 200 OK\r\n\r\n", 600, "no answer"),
+        (b"HTTP/1.1 200", 600, "no answer"),
     ],
 )
 def test_an_answer_that_is_not_ready_is_told(rig: Rig, answer: bytes, wait_s: int, said: str) -> None:
@@ -241,6 +241,11 @@ def test_an_answer_that_is_not_ready_is_told(rig: Rig, answer: bytes, wait_s: in
     run = rig.supervisor.start(spec, {}, port)
     with pytest.raises(TargetError, match=said):
         rig.wait_until_ready(spec, port, run)
+
+
+def test_a_status_line_is_ready_though_the_answer_never_ends(rig: Rig) -> None:
+    spec, port = rig.target(ANSWERS.format(answer=b"HTTP/1.1 200 OK\r\nserver: streams\r\n", wait_s=600)), free_port()
+    rig.wait_until_ready(spec, port, rig.supervisor.start(spec, {}, port))
 
 
 # ---- output

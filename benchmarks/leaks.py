@@ -1,0 +1,65 @@
+"""Leaks against ground truth: wrong marks on healthy services, and how soon leaks of known rates are told.
+
+Ten minutes of each service at one user count, looked at as a run does: at 20, 30 ... 120 s, then each minute. Shapes and figures
+are drawn at random (tests/simulation/growth.py). Thresholds were tuned on seeds 0-399; these are 500,000 and up.
+
+    python -m benchmarks leaks        or: python benchmarks/leaks.py [--services 200] [--first-seed 500000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capexplorer.analysis.leaks import KINDS, WARM_UP_S, Kind, look
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+from simulation.growth import HEALTHY, descriptors, leaking  # noqa: E402
+
+TIMES = np.arange(1.0, 601.0)
+LOOKS: tuple[int, ...] = (*range(20, 121, 10), *range(180, 601, 60))
+SETTLES_S = 4
+MEMORY, FDS = KINDS[0], KINDS[1]
+
+
+def first_told_s(kind: Kind, values: NDArray[np.float64]) -> int | None:
+    """Seconds of load after which a leak is first told, of the whole level, its last half or its last quarter."""
+    for seconds in LOOKS:
+        times, seen = TIMES[SETTLES_S:seconds], values[SETTLES_S:seconds]
+        begins = (len(seen) - max(1, round(share * len(seen))) for share in (1.0, 0.5, 0.25))
+        if any(look(times[begin:], seen[begin:], kind, WARM_UP_S) is not None for begin in begins):
+            return seconds
+    return None
+
+
+def row(name: str, told: Iterable[int | None]) -> str:
+    each = list(told)
+    found = [seconds for seconds in each if seconds is not None]
+    soon = f"; after {np.median(found):.0f} s, 95% by {np.percentile(found, 95):.0f} s" if found else ""
+    return f"{name:<24} told {len(found)} of {len(each)}{soon}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--services", type=int, default=200)
+    parser.add_argument("--first-seed", type=int, default=500_000)
+    options, _ = parser.parse_known_args()
+    seeds = range(options.first_seed, options.first_seed + options.services)
+    for name, shape in HEALTHY.items():
+        told = (first_told_s(MEMORY, shape(np.random.default_rng(seed), TIMES)) for seed in seeds)
+        print(row(f"healthy, {name}", told), flush=True)
+    for per_s in (0.0, 0.05, 0.5, 2.0):
+        told = (first_told_s(FDS, descriptors(np.random.default_rng(seed), TIMES, per_s)) for seed in seeds)
+        print(row(f"{per_s:g} descriptors/s", told), flush=True)
+    for per_s in (5e4, 2e5, 1e6, 5e6):
+        told = (first_told_s(MEMORY, leaking(np.random.default_rng(seed), TIMES, per_s)) for seed in seeds)
+        print(row(f"{per_s / 1e6:g} MB/s", told), flush=True)
+
+
+if __name__ == "__main__":
+    main()

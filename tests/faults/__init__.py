@@ -1,0 +1,1 @@
+"""Faults that are injected for real, and the marks that capexplorer makes of them: `make faults`."""

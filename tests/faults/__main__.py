@@ -1,0 +1,108 @@
+"""`make faults`: all rows, or `python -m faults [ROW...] [--client C] [--family F] [--keep FOLDER]` in tests/."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+
+from experiments.knees import commit
+
+from . import page, records
+from .carrying import Ran, carry_out, why_not
+from .evidence import in_words
+from .judge import latest, relevant, told
+from .row import BOTH, FAMILIES, Client, Row
+from .rows import ALL
+
+ATTEMPTS = 2
+
+_WORST_FIRST = ("critical", "error", "warning", "info")
+
+
+def main() -> int:
+    options = _options()
+    rows = [ALL[name] for name in options.names] or list(ALL.values())
+    rows = [row for row in rows if not options.family or row.family in options.family]
+    keep = options.keep or Path(tempfile.mkdtemp(prefix="faults-"))
+    asked = [(row, client) for row in rows for client in row.clients if client in (options.client or BOTH)]
+    results = [_settled(row, client, keep, save=not options.unsaved) for row, client in asked]
+    wrong = [result for result in results if not result.right and not result.skipped]
+    skipped = sum(result.skipped for result in results)
+    print(f"{len(results)} runs: {len(results) - len(wrong) - skipped} right, {skipped} skipped, {len(wrong)} wrong", flush=True)
+    if wrong:
+        print(f"sessions of the wrong ones: {keep}")
+    return 1 if wrong else 0
+
+
+def _settled(row: Row, client: Client, keep: Path, save: bool) -> records.Result:
+    """Wrong while the machine's neighbours were busy: once again. Every run is recorded."""
+    for attempt in range(ATTEMPTS):
+        result = _result(row, client, keep / f"{row.name}-{client}-{attempt + 1}", save)
+        if result.right or not result.disturbed:
+            break
+    return result
+
+
+def _result(row: Row, client: Client, folder: Path, save: bool) -> records.Result:
+    """One run, told, saved and put on the page. The session of a right one is not kept."""
+    since_s = monotonic()
+    shutil.rmtree(folder, ignore_errors=True)
+    verdict, ran = f"skipped: {why_not(row)}", None
+    if not why_not(row):
+        try:
+            ran = carry_out(row, client, folder)
+            verdict = ran.verdict.said
+        except Exception as error:  # the other rows are to be seen all the same
+            verdict = f"wrong: not carried out: {error}"
+    result = _record(row, client, ran, verdict, monotonic() - since_s)
+    print(page.line(result), flush=True)
+    if save:
+        records.append(result)
+        page.write()
+    if result.right:
+        shutil.rmtree(folder, ignore_errors=True)
+    return result
+
+
+def _record(row: Row, client: Client, ran: Ran | None, verdict: str, seconds: float) -> records.Result:
+    marks = latest(relevant(ran.marks)) if ran else []
+    standing = sorted((mark for mark in marks if mark.state != "retracted"), key=lambda mark: _WORST_FIRST.index(mark.severity))
+    expected = [*row.expected, *([" or ".join(row.one_of)] if row.one_of else [])]
+    wanted = {*row.expected, *row.one_of}
+    return records.Result(
+        at=datetime.now().astimezone().isoformat(timespec="seconds"),
+        commit=commit(),
+        row=row.name,
+        family=row.family,
+        client=client,
+        fault=row.fault,
+        expected=expected,
+        marked=[f"{mark.id} ({mark.severity})" for mark in standing] + sorted(told(row, ran.stderr) if ran else ()),
+        evidence="; ".join(in_words(mark) for mark in standing if mark.id in wanted),
+        verdict=verdict,
+        seconds=seconds,
+        neighbours=round(ran.neighbours, 2) if ran else 0.0,
+    )
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="ROW", help=f"of {', '.join(ALL)}")
+    parser.add_argument("--client", action="append", choices=BOTH)
+    parser.add_argument("--family", action="append", choices=FAMILIES)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions of wrong rows are kept")
+    parser.add_argument("--unsaved", action="store_true", help="leave the results and the page as they are")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in ALL]
+    if unknown:
+        parser.error(f"no row {', '.join(unknown)}")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+"""Carries one row out with one client class: the room, the run, and its session as it was saved."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from capexplorer import paths
+from capexplorer.model.events import Event, Mark, Sample
+from capexplorer.model.timeline import Timeline
+from capexplorer.report.summary import summarise
+from capexplorer.session.reader import read
+
+from .judge import Verdict, judge
+from .room import HERE, busy, cgroups, is_root, namespace, service
+from .row import Client, Row
+
+PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
+LIMIT_S = 240.0
+WAIT_S = "{ between = [0.05, 0.15] }"
+PORT = 8123
+"""Of the service apart; the namespace is the row's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A row that was carried out."""
+
+    row: Row
+    client: Client
+    session: Path
+    exit_code: int
+    stderr: str
+    events: tuple[Event, ...]
+
+    @property
+    def marks(self) -> list[Mark]:
+        return [event for event in self.events if isinstance(event, Mark)]
+
+    @property
+    def neighbours(self) -> float:
+        """Cores that others kept busy, in the middle of the run's seconds; those that the row keeps busy left out."""
+        busy = [_of_others(event) for event in self.events if isinstance(event, Sample)]
+        measured = [cores for cores in busy if cores is not None]
+        return 0.0 if self.row.busy_cores or not measured else median(measured)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What `export --format json` prints."""
+        return summarise(Timeline(self.events))
+
+    @property
+    def verdict(self) -> Verdict:
+        found = judge(self.row, self.marks, self.stderr)
+        exported = {each["id"] for part in ("causes", "bottlenecks", "leaks") for each in self.summary.get(part, ())}
+        lost = tuple(
+            f"{each} in the export" for each in self.row.expected if each not in (*exported, *found.missing, *self.row.told)
+        )
+        bad_end = () if self.exit_code in self.row.exit_codes else (f"exit code {self.exit_code}",)
+        return Verdict((*found.missing, *lost), (*found.wrong, *bad_end))
+
+
+def _of_others(sample: Sample) -> float | None:
+    """Cores busy on the host, less the generator's and the service's."""
+    host, generator = sample.host, sample.generator
+    if host is None or host.cpu_ratio is None or generator is None or generator.process_cpu_ratio is None:
+        return None
+    return host.cpu_ratio - generator.process_cpu_ratio - sum(target.cpu_ratio or 0.0 for target in sample.targets)
+
+
+def why_not(row: Row) -> str:
+    """Why this row cannot be carried out here; empty when it can."""
+    if row.wants and shutil.which(row.wants) is None:
+        return f"needs {row.wants}"
+    return f"needs root for {row.wants_root}" if row.wants_root and not is_root() else ""
+
+
+def carry_out(row: Row, client: Client, folder: Path, short: bool = False) -> Ran:
+    """One run of capexplorer in the row's room, its files in `folder`."""
+    folder.mkdir(parents=True)
+    port = PORT if is_root() else _free_port()
+    with ExitStack() as room:
+        words = room.enter_context(namespace(row.namespace))
+        groups = room.enter_context(cgroups(row.cgroups))
+        room.enter_context(busy(row.busy_cores))
+        params = {"act": row.act, **row.params} | ({"cgroup": groups} if groups else {})
+        if row.served == "apart":
+            room.enter_context(service([*words, *_idle_core(row)], folder, port, params, row.tls))
+        profile = folder / f"{row.name}.toml"
+        profile.write_text("".join(f"{key} = {_toml(value)}\n" for key, value in _profile(row, client, params, port).items()))
+        arguments = [str(profile), "--plan", row.short if short else row.plan, *row.arguments]
+        return _run(row, client, folder, [*words, *row.before], arguments)
+
+
+def _idle_core(row: Row) -> list[str]:
+    """Words that hold the service to the core that is left to it."""
+    return ["taskset", "-c", str(1 - row.busy_cores[0])] if row.busy_cores else []
+
+
+def _run(row: Row, client: Client, folder: Path, before: Sequence[str], arguments: Sequence[str]) -> Ran:
+    sessions = folder / "sessions"
+    sessions.mkdir()
+    command = [*before, PROGRAM, "run", *arguments, "--headless", "--sessions-dir", str(sessions)]
+    if row.small_disk:
+        command = _on_small_disk(command, sessions, row.small_disk)
+    if row.small_folder:
+        command = _in_small_folder(command, folder / "targets" / row.target, row.small_folder)
+    environment = {**os.environ, "FAULT_CLIENT": client}
+    with (folder / "stderr").open("wb") as told:
+        process = subprocess.Popen(
+            command,
+            cwd=folder if row.small_folder else HERE,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=told,
+        )
+        try:
+            process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    stderr = (folder / "stderr").read_text(errors="replace")
+    logs = sorted(sessions.glob("*.jsonl"))
+    if not logs:
+        raise RuntimeError(f"no session: {shlex.join(command)}: {stderr}")
+    return Ran(row, client, logs[0], process.returncode, stderr, tuple(read(logs[0])))
+
+
+def _on_small_disk(command: Sequence[str], sessions: Path, size: str) -> list[str]:
+    """Under a mount of its own; what was written there is copied out at the end."""
+    kept = sessions.with_name("kept")
+    kept.mkdir()
+    script = (
+        f"mount -t tmpfs -o size={size} none {sessions} || exit 99; {shlex.join(command)}; code=$?; cp {sessions}/* {kept}; "
+        f"umount {sessions}; cp {kept}/* {sessions}; exit $code"
+    )
+    return ["unshare", "-m", "sh", "-c", script]
+
+
+def _in_small_folder(command: Sequence[str], folder: Path, size: str) -> list[str]:
+    """Under a mount of its own, too: the service's folder is a copy on it, and found before the one here."""
+    folder.mkdir(parents=True)
+    copied = f"cp {HERE}/targets/{folder.name}/*.* {folder}"
+    script = f"mount -t tmpfs -o size={size} none {folder} && {copied} && exec {shlex.join(command)}"
+    return ["unshare", "-m", "sh", "-c", script]
+
+
+def _profile(row: Row, client: Client, params: dict[str, Any], port: int) -> dict[str, Any]:
+    """As a table."""
+    if row.profile:
+        return _shipped(paths.profile(row.profile), row, client)
+    users: dict[str, Any] = {
+        "client": client,
+        "wait_s": _wait(row.wait_s or WAIT_S),
+        "keep_alive": row.keep_alive,
+        "timeout_s": row.timeout_s,
+    }
+    if row.locustfile:
+        users["locustfile"] = str(HERE / "locustfiles" / row.locustfile)
+    else:
+        users["task"] = [dict(row.task)]
+    where: dict[str, Any] = {"target": row.target, "params": params}
+    if row.served != "started":
+        where = {"url": (row.host or "http://127.0.0.1:{port}").format(port=port)}
+    return {"title": row.fault, **where, "users": users, "guards": {"max_users": 1000}}
+
+
+def _shipped(path: Path, row: Row, client: Client) -> dict[str, Any]:
+    """With another client; what it names beside itself is found from elsewhere, too."""
+    profile = tomllib.loads(path.read_text())
+    profile["users"] |= {"client": client} | ({"wait_s": _wait(row.wait_s)} if row.wait_s else {})
+    if "locustfile" in profile["users"]:
+        profile["users"]["locustfile"] = str(path.with_name(profile["users"]["locustfile"]))
+    return profile
+
+
+def _wait(text: str) -> Any:
+    return tomllib.loads(f"wait = {text}")["wait"]
+
+
+def _toml(value: object) -> str:
+    """A value; tables inline."""
+    match value:
+        case dict():
+            return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
+        case list():
+            return "[" + ", ".join(map(_toml, value)) + "]"
+        case _:
+            return json.dumps(value)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port

@@ -1,0 +1,25 @@
+"""A mark's evidence in a few words, for the table: plain `name value`, so that no wording of the app hides what it rests on."""
+
+from __future__ import annotations
+
+from capexplorer.model.events import Mark
+
+FIRST = ("count", "rate_per_s")
+LEFT_OUT = ("endpoints", "example", "advice", "first_s", "last_s")
+AT_MOST = 6
+
+
+def in_words(mark: Mark) -> str:
+    """`count 120, rate_per_s 11.2, ports_used 150`."""
+    evidence = mark.evidence
+    names = [*(name for name in FIRST if name in evidence), *(name for name in evidence if name not in (*FIRST, *LEFT_OUT))]
+    told = [f"{name} {_figure(evidence[name])}" for name in names if evidence[name] not in (None, [], (), {}, "")]
+    return ", ".join(told[:AT_MOST]) or mark.state
+
+
+def _figure(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(str, value))
+    return str(value)

@@ -1,0 +1,73 @@
+"""Services that are well: idle, lightly loaded, at half their capacity, stepped up and down. Nothing may be blamed on anybody."""
+
+from __future__ import annotations
+
+from .row import BOTH, Client, Row
+
+
+def _well(
+    profile: str, half: int, wait_s: str = "", clients: tuple[Client, ...] = BOTH, settings: tuple[str, ...] = (), wants: str = ""
+) -> Row:
+    """`half`: users that ask for half of what the service can give. A locustfile has its own clients."""
+    light = max(1, half // 5)
+    return Row(
+        name="-".join(("healthy", profile, *(setting.partition("=")[2] for setting in settings))),
+        family="healthy",
+        fault=f"{profile}{' '.join(('', *settings))}: idle, {light} users, {half} users (half of what it can), up and down again",
+        expected=(),
+        one_of=("not_saturated", "think_time_limited"),
+        profile=profile,
+        wait_s=wait_s,
+        clients=clients,
+        wants=wants,
+        arguments=tuple(part for setting in settings for part in ("--set", setting)),
+        plan=f"0:8s,{light}:12s,{half}:15s,{half + light}:10s,{light}:10s,0:8s",
+    )
+
+
+ROWS = (
+    Row(
+        name="cache-fills",
+        family="healthy",
+        fault="a cache of 60 MB fills in the first 20 s, and stays",
+        expected=(),
+        act="cache",
+        params={"amount": 40_000, "after": 1500},
+        plan="8:70s",
+    ),
+    Row(
+        name="workers-retire",
+        family="healthy",
+        fault="forked workers that retire in good order after 200 requests, as gunicorn's max_requests does",
+        expected=(),
+        act="workers_that_retire",
+        params={"amount": 200},
+        plan="8:15s",
+    ),
+    Row(
+        name="slow-and-steady",
+        family="healthy",
+        fault="each reply takes 300 ms, whatever the load",
+        expected=(),
+        act="slow",
+        params={"amount": 300},
+        wait_s="{ between = [0.1, 0.3] }",
+        plan="5:10s,20:10s,60:12s",
+    ),
+    _well("mixed", half=15),
+    _well("mixed", half=15, settings=("server=gunicorn",)),
+    _well("sleepers", half=20),
+    _well("static", half=20, wait_s="{ between = [0.02, 0.08] }", wants="nginx"),
+    _well("webdav", half=5, clients=("requests",)),
+    _well("taskqueue", half=45, clients=("fast",)),
+    _well("kv", half=80),
+    _well("kv-go", half=40, settings=("burst=1000",), wants="go"),
+    Row(
+        name="think-time",
+        family="healthy",
+        fault="experiment 3's trap: 50 users that wait 0.5-1.5 s on a fast service",
+        expected=("think_time_limited",),
+        wait_s="{ between = [0.5, 1.5] }",
+        plan="10:12s,25:15s,50:20s",
+    ),
+)

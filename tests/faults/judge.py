@@ -1,0 +1,67 @@
+"""Are a run's marks right? Pure: a row and marks in, a verdict out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from capexplorer.model.events import Mark
+
+from .row import Row
+
+KINDS = ("cause", "bottleneck", "leak")
+SEVERE = ("error", "critical")
+HARMLESS = ("think_time_limited", "not_saturated")
+"""All that a healthy run may be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is wrong with the marks of one run; nothing when both are empty."""
+
+    missing: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+    @property
+    def right(self) -> bool:
+        return not self.missing and not self.wrong
+
+    @property
+    def said(self) -> str:
+        missing = [f"missing {', '.join(self.missing)}"] if self.missing else []
+        wrong = [f"wrong {', '.join(self.wrong)}"] if self.wrong else []
+        return "; ".join(missing + wrong) or "right"
+
+
+def judge(row: Row, marks: Sequence[Mark], stderr: str = "") -> Verdict:
+    """Every revision counts: a wrong mark that was taken back later was on the screen all the same."""
+    found = list(relevant(marks))
+    standing = {mark.id for mark in latest(found) if mark.state != "retracted"} | told(row, stderr)
+    missing = [wanted for wanted in row.expected if wanted not in standing]
+    if row.one_of and not standing & set(row.one_of):
+        missing.append(" or ".join(row.one_of))
+    right = {*row.expected, *row.one_of, *row.true_too}
+    wrong = {mark.id: None for mark in found if mark.id not in right and _is_blame(row, mark)}
+    return Verdict(tuple(missing), tuple(wrong))
+
+
+def told(row: Row, stderr: str) -> set[str]:
+    """Marks that the log could not take."""
+    return {name for name, words in row.told.items() if words in stderr}
+
+
+def relevant(marks: Iterable[Mark]) -> Iterable[Mark]:
+    """Causes, bottlenecks and leaks."""
+    return (mark for mark in marks if mark.kind in KINDS)
+
+
+def latest(marks: Iterable[Mark]) -> list[Mark]:
+    """The current revision of each."""
+    return list({mark.key: mark for mark in marks}.values())
+
+
+def _is_blame(row: Row, mark: Mark) -> bool:
+    """A severe cause, any bottleneck or leak at all, and on a healthy run any cause at all."""
+    if row.family == "healthy" or mark.kind != "cause":
+        return mark.id not in HARMLESS
+    return mark.severity in SEVERE

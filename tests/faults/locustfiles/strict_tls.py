@@ -1,0 +1,15 @@
+"""Checks certificates, with FastHttpUser too, whose default is to accept any."""
+
+# mypy: ignore-errors
+
+from clients import Base
+from locust import between, task
+
+
+class Strict(Base):
+    wait_time = between(0.05, 0.15)
+    insecure = False
+
+    @task
+    def work(self):
+        self.client.get("/work")

@@ -1,0 +1,120 @@
+"""Faults between the generator and the service."""
+
+from __future__ import annotations
+
+from .row import Row
+
+_LOSS = "4,32 0 0 4294963256,53 1 0 {share},6 0 0 2,6 0 0 0"
+"""Classic BPF: a random word; below `share` (of 2^32) the packet is dropped as it comes in."""
+
+_DEAF = "4,40 0 0 36,21 0 1 20000,6 0 0 2,6 0 0 0"
+"""Drops what comes to port 20000, from which the half-open connections are asked for: nobody is there to refuse the answer."""
+
+ROWS = (
+    Row(
+        name="refused",
+        family="network",
+        fault="nobody listens on the port",
+        expected=("connection_refused",),
+        served="nobody",
+    ),
+    Row(
+        name="host-unreachable",
+        family="network",
+        fault="the route to the host says unreachable",
+        expected=("host_unreachable",),
+        served="nobody",
+        host="http://10.9.9.9:{port}",
+        arguments=("--allow-host", "10.9.9.9"),
+        namespace=("ip route add unreachable 10.9.9.0/24",),
+    ),
+    Row(
+        name="network-unreachable",
+        family="network",
+        fault="no route to the network",
+        expected=("network_unreachable",),
+        served="nobody",
+        host="http://10.9.9.9:{port}",
+        arguments=("--allow-host", "10.9.9.9"),
+        namespace=("true",),
+    ),
+    Row(
+        name="packet-loss",
+        family="network",
+        fault="5% of packets are lost",
+        expected=("packet_loss",),
+        namespace=(
+            "tc qdisc add dev lo clsact",
+            f"tc filter add dev lo ingress bpf da bytecode '{_LOSS.format(share=214748364)}'",
+        ),
+        plan="40:12s",
+    ),
+    Row(
+        name="syn-flood",
+        family="network",
+        fault="200 half-open connections a second that nobody completes, a backlog of 16",
+        expected=("syn_queue_overflow",),
+        served="apart",
+        params={"backlog": 16},
+        keep_alive=False,
+        namespace=(
+            "tc qdisc add dev lo clsact",
+            f"tc filter add dev lo ingress bpf da bytecode '{_DEAF}'",
+            "{ {python} -m faults.synflood 8123 >/dev/null & }",
+        ),
+    ),
+    Row(
+        name="bad-certificate",
+        family="network",
+        fault="a certificate that nobody signed",
+        expected=("tls_certificate_error",),
+        served="apart",
+        tls=True,
+        host="https://127.0.0.1:{port}",
+        locustfile="strict_tls.py",
+    ),
+    Row(
+        name="https-against-http",
+        family="network",
+        fault="https to a port that speaks http",
+        expected=("tls_handshake_failure",),
+        served="apart",
+        host="https://127.0.0.1:{port}",
+    ),
+    Row(
+        name="http-against-https",
+        family="network",
+        fault="http to a port that speaks TLS",
+        expected=(),
+        one_of=("malformed_response", "incomplete_response", "connection_reset"),
+        served="apart",
+        tls=True,
+        true_too={"generator_retry_amplification": "FastHttpUser repeats"},
+    ),
+    Row(
+        name="resets",
+        family="network",
+        fault="RST in place of every reply",
+        expected=("connection_reset",),
+        act="reset",
+    ),
+    Row(
+        name="hidden-resets",
+        family="network",
+        fault="RST on every fourth connection, which FastHttpUser repeats in silence",
+        expected=("connection_reset",),
+        act="reset_some",
+        params={"after": 4},
+        short="8:4s",
+    ),
+    Row(
+        name="keep-alive-race",
+        family="network",
+        fault="the service hangs up connections idle for 0.95 s, just as a request comes; users wait 0.5-1.0 s",
+        expected=("keepalive_race",),
+        act="race",
+        params={"amount": 950},
+        wait_s="{ between = [0.5, 1.0] }",
+        plan="40:15s",
+    ),
+)

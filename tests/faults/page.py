@@ -1,0 +1,75 @@
+"""The matrix as a table: on a terminal, a line a run; in docs/faults.md, the latest of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .records import Result, latest
+from .room import HERE
+from .rows import ALL
+
+PAGE = HERE.parents[1] / "docs" / "faults.md"
+
+_INTRODUCTION = """\
+# The fault matrix
+
+Written by `make faults` from `tests/faults/results/`; not by hand. Each row injects one fault for real, runs capexplorer headless
+on it, and reads the marks that it made: what was expected must be marked, and no other cause of severity error or above, no other
+bottleneck and no other leak may have been, at any moment of the run. On healthy services no cause may be marked at all, and no
+bottleneck but `think_time_limited` and `not_saturated`.
+
+A run that was wrong while other processes kept more than half a core busy was disturbed, since what was marked may be true of
+them: it is repeated once, and the last one counts. All are in the results.
+
+Rows: `tests/faults/*.py`; some of them alone: `make faults ROWS="gil pool"`."""
+
+_COLUMNS = ("fault", "client", "expected", "marked", "evidence", "verdict", "commit")
+
+
+def line(result: Result) -> str:
+    """One run in one line."""
+    state = "skip" if result.skipped else "ok  " if result.right else "FAIL"
+    disturbed = f", disturbed: others used {result.neighbours:g} cores" * result.disturbed
+    marked = ", ".join(result.marked) or "nothing"
+    told = result.verdict if not result.right else result.evidence
+    expected = ", ".join(result.expected) or "nothing"
+    ran = f"{state} {result.row:24} {result.client:8} ({result.seconds:.0f} s{disturbed})"
+    return f"{ran} expected {expected}; marked {marked} | {told}"
+
+
+def write() -> None:
+    """Write the page anew; it has nothing that the results do not have."""
+    results = [result for result in latest() if result.row in ALL]
+    order = {name: index for index, name in enumerate(ALL)}
+    results.sort(key=lambda result: (order[result.row], result.client))
+    parts = [_INTRODUCTION, _totals(results)]
+    for family in dict.fromkeys(row.family for row in ALL.values()):
+        parts += [f"## {family.capitalize()}", _table(result for result in results if result.family == family)]
+    PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _totals(results: list[Result]) -> str:
+    rows = {result.row for result in results}
+    right, skipped = sum(result.right for result in results), sum(result.skipped for result in results)
+    commits = ", ".join(dict.fromkeys(result.commit for result in sorted(results, key=lambda each: each.at)))
+    wrong = len(results) - right - skipped
+    return f"{len(rows)} rows, {len(results)} runs: {right} right, {skipped} skipped, {wrong} wrong ({commits})."
+
+
+def _table(results: Iterable[Result]) -> str:
+    rows = [f"| {' | '.join(_COLUMNS)} |", "|" + " --- |" * len(_COLUMNS)]
+    return "\n".join(rows + [_row(result) for result in results])
+
+
+def _row(result: Result) -> str:
+    verdict = result.verdict if result.right or result.skipped else f"**{result.verdict}**"
+    cells = [
+        f"**{result.row}**: {result.fault}",
+        result.client,
+        "<br>".join(f"`{each}`" for each in result.expected) or "–",
+        "<br>".join(f"`{each}`" for each in result.marked) or "–",
+        result.evidence or "–",
+        verdict,
+        f"{result.commit}, {result.at[:10]}",
+    ]
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

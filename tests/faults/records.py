@@ -1,0 +1,62 @@
+"""What rows gave, as lines of JSON: appended as each ends, so that what went wrong once stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+RESULTS = Path(__file__).resolve().parent / "results" / "faults.jsonl"
+
+
+DISTURBED_CORES = 0.5
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """One row with one client class."""
+
+    at: str
+    commit: str
+    row: str
+    family: str
+    client: str
+    fault: str
+    expected: list[str]
+    marked: list[str]
+    """Every cause, bottleneck and leak that stood at the end, worst first."""
+    evidence: str
+    verdict: str
+    """`right`, what is missing and what is wrong, or `skipped: why`."""
+    seconds: float = 0.0
+    neighbours: float = 0.0
+    """Cores that others kept busy meanwhile."""
+
+    @property
+    def right(self) -> bool:
+        return self.verdict == "right"
+
+    @property
+    def disturbed(self) -> bool:
+        """By neighbours on the machine, so that what was marked may be true of them."""
+        return self.neighbours > DISTURBED_CORES
+
+    @property
+    def skipped(self) -> bool:
+        return self.verdict.startswith("skipped")
+
+
+def append(result: Result) -> None:
+    """One line more."""
+    RESULTS.parent.mkdir(exist_ok=True)
+    with RESULTS.open("ab") as file:
+        file.write(msgspec.json.encode(result) + b"\n")
+
+
+def load() -> list[Result]:
+    """All lines so far."""
+    return [msgspec.json.decode(line, type=Result) for line in RESULTS.read_bytes().splitlines()] if RESULTS.exists() else []
+
+
+def latest() -> list[Result]:
+    """The last of each row and client."""
+    return list({(result.row, result.client): result for result in load()}.values())

@@ -1,0 +1,123 @@
+"""Where a row is carried out: a network namespace of its own, cgroups, busy neighbours, a service apart. All gone at the end.
+
+As root every row gets a namespace, so that the kernel's counters, ports and queues are its own; without rights a row runs on the
+machine's loopback, where it can.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SERVE = HERE / "targets" / "faulty" / "serve.py"
+CGROUPS = Path("/sys/fs/cgroup")
+PATIENCE_S = 15.0
+BUSY_MOST_S = 120.0
+
+
+def is_root() -> bool:
+    return os.geteuid() == 0
+
+
+@contextmanager
+def namespace(lines: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
+    """Words that run a command in a network namespace with loopback up, after the shell `lines`; none without rights."""
+    if not is_root():
+        yield ()
+        return
+    script = " && ".join(("ip link set lo up", *lines, "echo ready", "exec cat")).replace("{python}", sys.executable)
+    words = ["unshare", "-n", "sh", "-c", script]
+    holder = subprocess.Popen(words, cwd=HERE.parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert holder.stdin is not None and holder.stdout is not None
+    with holder, holder.stdin:
+        if holder.stdout.readline() != b"ready\n":
+            raise RuntimeError(f"the namespace was not made: {script}")
+        yield ("nsenter", f"--net=/proc/{holder.pid}/ns/net")
+        holder.stdin.close()  # cat ends, and the namespace with it
+
+
+@contextmanager
+def cgroups(wanted: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Folders of new cgroups, separated by colons: version 1, one folder a controller, or version 2, one for all."""
+    folders = []
+    name = f"capexplorer-faults-{os.getpid()}"
+    for controller, files in wanted.items():
+        folder = CGROUPS / controller / name if (CGROUPS / controller).is_dir() else CGROUPS / name
+        folder.mkdir(exist_ok=True)
+        folders.append(folder)
+        for file, text in files.items():
+            if (folder / file).exists():
+                (folder / file).write_text(text)
+    try:
+        yield ":".join(map(str, folders))
+    finally:
+        for folder in folders:
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Once its last process has gone."""
+    for _ in range(50):
+        with suppress(OSError):
+            folder.rmdir()
+            return
+        time.sleep(0.1)
+
+
+@contextmanager
+def busy(cores: Sequence[int], count: int = 4) -> Iterator[None]:
+    """Processes that keep these cores busy, `count` each; they end by themselves in the end."""
+    spin = f"import time; end = time.monotonic() + {BUSY_MOST_S}\nwhile time.monotonic() < end: pass"
+    processes = [
+        subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", spin]) for core in cores for _ in range(count)
+    ]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def service(words: Sequence[str], folder: Path, port: int, params: Mapping[str, object], tls: bool) -> Iterator[None]:
+    """The faulty service, not started by capexplorer. It is found once it listens."""
+    given = [part for name, value in params.items() for part in (f"--{name}", str(value))]
+    given += ["--certificate", str(certificate(folder))] if tls else []
+    with (folder / "service.log").open("wb") as log:
+        command = [*words, sys.executable, str(SERVE), "--port", str(port), *given]
+        process = subprocess.Popen(command, cwd=SERVE.parent, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            _await_listener(words, port)
+            yield
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _await_listener(words: Sequence[str], port: int) -> None:
+    connect = f"import socket; socket.create_connection(('127.0.0.1', {port}), 1).close()"
+    deadline_s = time.monotonic() + PATIENCE_S
+    while subprocess.run([*words, sys.executable, "-c", connect], capture_output=True, check=False).returncode != 0:
+        if time.monotonic() > deadline_s:
+            raise RuntimeError(f"no service on port {port}")
+        time.sleep(0.1)
+
+
+def certificate(folder: Path) -> Path:
+    """Key and certificate that nobody signed, in one file."""
+    path = folder / "self-signed.pem"
+    if not path.exists():
+        made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+        made += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(path), "-out", f"{path}.crt"]
+        subprocess.run(made, check=True, capture_output=True)
+        path.write_text(path.read_text() + Path(f"{path}.crt").read_text())
+    ssl.create_default_context().load_verify_locations(path)
+    return path

@@ -1,0 +1,85 @@
+"""What a row of the matrix says: the fault, how it is injected, and which marks are right. Data only; carries nothing out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Client = Literal["fast", "requests"]
+BOTH: tuple[Client, ...] = ("fast", "requests")
+
+Family = Literal["generator", "host", "network", "target", "http", "bottleneck", "healthy"]
+FAMILIES: tuple[Family, ...] = ("generator", "host", "network", "target", "http", "bottleneck", "healthy")
+
+Param = str | int | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One fault."""
+
+    name: str
+    family: Family
+    fault: str
+    """What is done to whom, in a line."""
+    expected: tuple[str, ...]
+    """Ids that must be marked, each of them."""
+    one_of: tuple[str, ...] = ()
+    """At least one of these must be marked, too."""
+    true_too: Mapping[str, str] = field(default_factory=dict)
+    """Other ids that are true of this fault, with the reason; beside them none of severity error or above may be marked."""
+    clients: tuple[Client, ...] = BOTH
+    plan: str = "8:9s"
+    short: str = ""
+    """A shorter plan that shows it as well, for `make test`; empty: not run there."""
+
+    target: str = "faulty"
+    act: str = "ok"
+    params: Mapping[str, Param] = field(default_factory=dict)
+    wait_s: str = ""
+    """As in a profile; 0.05-0.15 s unless given."""
+    keep_alive: bool = True
+    timeout_s: float = 30.0
+    task: Mapping[str, Param] = field(default_factory=lambda: {"name": "/work"})
+    locustfile: str = ""
+    """Of locustfiles/, in place of tasks."""
+    wants: str = ""
+    """A program that the service needs."""
+    profile: str = ""
+    """A shipped profile in place of all of this, but for `wait_s`; its users get the row's client."""
+
+    served: Literal["started", "apart", "nobody"] = "started"
+    """By capexplorer; by the test, and found by its port; or there is no such service."""
+    tls: bool = False
+    """The service apart speaks TLS, with a certificate that nobody signed."""
+    host: str = ""
+    """Where load goes when not to the service: `{port}` is the service's."""
+    arguments: tuple[str, ...] = ()
+    """More of `capexplorer run`."""
+    exit_codes: tuple[int, ...] = (0,)
+    told: Mapping[str, str] = field(default_factory=dict)
+    """Marks that cannot be in the log, and the words of stderr that stand for them."""
+
+    namespace: tuple[str, ...] = ()
+    """Shell lines that make its network namespace what the fault wants."""
+    before: tuple[str, ...] = ()
+    """Words that the app, and what it starts, runs under."""
+    busy_cores: tuple[int, ...] = ()
+    """Each has four busy processes. A service apart gets the other core."""
+    cgroups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Controller to its files' contents, for the service."""
+    small_disk: str = ""
+    """Size of the file system that the session is saved on."""
+    small_folder: str = ""
+    """Size of the file system that the service works on."""
+
+    @property
+    def wants_root(self) -> str:
+        """Why it needs to be root; empty when it does not."""
+        wants = {
+            "a network namespace": self.namespace,
+            "cgroups": self.cgroups,
+            "a mount": self.small_disk or self.small_folder,
+        }
+        return ", ".join(what for what, wanted in wants.items() if wanted)

@@ -1,0 +1,18 @@
+"""All rows, in the order of the table."""
+
+from __future__ import annotations
+
+from . import bottlenecks, generator, healthy, http, network, target
+
+ALL = {row.name: row for part in (generator, network, target, http, bottlenecks, healthy) for row in part.ROWS}
+
+NOT_INJECTED = {
+    "fd_exhaustion_system": "its limit is the whole machine's",
+    "tcp_memory_pressure": "its limit is the whole machine's",
+    "memory_saturated": "its pressure is the whole machine's",
+    "disk_saturated": "the disk is the whole machine's",
+    "swapping": "it needs a machine with swap",
+    "cpu_steal": "another virtual machine would have to take the core",
+    "network_bandwidth_saturated": "no link of a namespace tells its speed",
+}
+"""Causes without a row, and why."""

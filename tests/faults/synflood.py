@@ -1,0 +1,42 @@
+"""`python -m faults.synflood PORT` in a network namespace: half-open connections to that port of loopback, 200 a second for 30 s.
+
+They come from port 20000 of 127.77.0.0/16; what is answered must be dropped there, else the kernel refuses it.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import sys
+import time
+
+A_SECOND, SECONDS = 200, 30
+
+
+def main() -> None:
+    port = int(sys.argv[1])
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
+        for number in range(A_SECOND * SECONDS):
+            raw.sendto(syn(f"127.77.{number // 250 % 250}.{number % 250 + 1}", "127.0.0.1", port), ("127.0.0.1", 0))
+            time.sleep(1 / A_SECOND)
+
+
+def syn(source: str, to: str, port: int) -> bytes:
+    """An IP packet with a TCP segment that asks for a connection."""
+    addresses = socket.inet_aton(source) + socket.inet_aton(to)
+    segment = struct.pack(">HHIIBBHHH", 20_000, port, 1, 0, 5 << 4, 2, 64_240, 0, 0)
+    check = checksum(addresses + struct.pack(">BBH", 0, socket.IPPROTO_TCP, len(segment)) + segment)
+    segment = segment[:16] + struct.pack(">H", check) + segment[18:]
+    return struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(segment), 0, 0, 64, socket.IPPROTO_TCP, 0) + addresses + segment
+
+
+def checksum(data: bytes) -> int:
+    """The Internet checksum."""
+    total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return 0xFFFF - total
+
+
+if __name__ == "__main__":
+    main()

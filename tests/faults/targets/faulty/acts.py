@@ -1,0 +1,243 @@
+"""What goes wrong with one reply. Each act answers a request, wrongly or after harm was done; which one, --act says."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+
+from wire import Answer, Request, reply
+
+WORK_S = 0.002
+"""What an honest reply takes, so that no client spins."""
+
+dead = threading.Event()
+"""Set when the main thread is to die."""
+
+_hoard: list[object] = []
+_lock = threading.Lock()
+
+
+def ok(request: Request) -> bool:
+    time.sleep(WORK_S)
+    return reply(request)
+
+
+def slow(request: Request, sleep_ms: int) -> bool:
+    time.sleep(sleep_ms / 1000)
+    return reply(request)
+
+
+def sticky(request: Request) -> bool:
+    """Whatever the client asks, the connection stays: the client closes first, and keeps the TIME_WAIT."""
+    time.sleep(WORK_S)
+    return reply(request._replace(last=False))
+
+
+def reset(request: Request) -> bool:
+    """RST in place of a reply."""
+    request.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    return False
+
+
+def reset_some(request: Request, every: int) -> bool:
+    """RST on each `every`th connection; all others are closed in good order after five replies."""
+    if request.connection_number % every == 0:
+        return reset(request)
+    time.sleep(WORK_S)
+    return reply(request, close=request.nth == 5)
+
+
+def silence(request: Request) -> bool:
+    """FIN in place of a reply."""
+    return False
+
+
+def cut_body(request: Request) -> bool:
+    request.connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")
+    return False
+
+
+def cut_chunks(request: Request) -> bool:
+    request.connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\nonly this")
+    return False
+
+
+def cut_headers(request: Request) -> bool:
+    request.connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Le")
+    return False
+
+
+def no_http(request: Request) -> bool:
+    request.connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+    return False
+
+
+def stall(request: Request, after: int) -> bool:
+    """Never answers once `after` requests were."""
+    if request.number > after:
+        time.sleep(3600)
+    return ok(request)
+
+
+def stall_with_files(request: Request, after: int, limit: int) -> bool:
+    """The same with most of its descriptors in use, none of which anybody wants for."""
+    if request.number == 1:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+        _hoard.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(limit - 44))
+    return stall(request, after)
+
+
+def sticky_status(request: Request, code: int, every: int) -> bool:
+    return status(request._replace(last=False), code, every)
+
+
+def status(request: Request, code: int, after: int) -> bool:
+    """`code` for each `after`th request (0: for all)."""
+    time.sleep(WORK_S)
+    fails = not after or request.number % after == 0
+    return reply(request, status=code, headers="Retry-After: 1") if fails else reply(request)
+
+
+def shed(request: Request, limit: int) -> bool:
+    """503 beyond `limit` requests at a time, as a service that protects itself does."""
+    with _lock:
+        busy = _hoard.__len__()
+        if busy < limit:
+            _hoard.append(request)
+    if busy >= limit:
+        return reply(request, status=503, headers="Retry-After: 1")
+    time.sleep(0.05)
+    with _lock:
+        _hoard.pop()
+    return reply(request)
+
+
+def tell(request: Request, body: str, every: int) -> bool:
+    """200, and a body that tells of a failure for each `every`th request."""
+    time.sleep(WORK_S)
+    return reply(request, body if request.number % max(every, 1) == 0 else "ok")
+
+
+def crash(request: Request, after: int) -> bool:
+    """The main thread ends with a traceback."""
+    if request.number == after:
+        dead.set()
+    return ok(request)
+
+
+def kill(request: Request, after: int, number: signal.Signals) -> bool:
+    if request.number == after:
+        os.kill(os.getpid(), number)
+    return ok(request)
+
+
+def leak_memory(request: Request, size: int) -> bool:
+    _hoard.append(b"x" * size)
+    return ok(request)
+
+
+def cache(request: Request, size: int, keys: int) -> bool:
+    """`size` bytes for each of `keys` keys: it grows until all are there, and no more."""
+    if len(_hoard) < keys:
+        _hoard.append(b"x" * size)
+    return ok(request)
+
+
+def leak_files(request: Request, count: int) -> bool:
+    """`count` descriptors for each request; one in -count requests when negative."""
+    if count > 0 or request.number % -count == 0:
+        _hoard.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(max(count, 1)))
+    return ok(request)
+
+
+def open_files(request: Request, limit: int) -> bool:
+    """Opens a file for each request and never closes it; at the limit it says so in a 200."""
+    if request.number == 1:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    time.sleep(WORK_S)
+    try:
+        _hoard.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return reply(request, f"task_failed: {error}")
+    return reply(request)
+
+
+def write(request: Request, size: int) -> bool:
+    """Appends to a file in its folder; when the disk is full, that is a 500."""
+    time.sleep(WORK_S)
+    try:
+        with open("orders.log", "ab") as file:
+            file.write(b"x" * size)
+    except OSError as error:
+        return reply(request, str(error), status=500)
+    return reply(request)
+
+
+def race(request: Request, keep_alive_ms: int) -> bool:
+    """The keep-alive ran out just as this request came: closed unread, as a server in that moment does."""
+    if request.nth > 1 and request.idle_s * 1000 > keep_alive_ms:
+        return reset(request)
+    return ok(request)
+
+
+def lock(request: Request, hold_ms: int) -> bool:
+    """All requests need one lock, and hold it while they wait for something else."""
+    with _lock:
+        time.sleep(hold_ms / 1000)
+    return reply(request)
+
+
+def burn(request: Request, turns: int) -> bool:
+    """Pure Python in the connection's own thread, so one thread at a time holds the GIL."""
+    spin(turns)
+    return reply(request)
+
+
+def spin(turns: int) -> int:
+    """About 60 ns a turn."""
+    value = 1
+    for _ in range(turns):
+        value = (value * 1_103_515_245 + 12_345) & 0x7FFF_FFFF
+    return value
+
+
+def named(act: str, after: int, amount: int) -> Answer:
+    """The act of that name. Raises KeyError."""
+    made: dict[str, Callable[[Request], bool]] = {
+        "ok": ok,
+        "slow": partial(slow, sleep_ms=amount),
+        "sticky": sticky,
+        "reset": reset,
+        "reset_some": partial(reset_some, every=after),
+        "silence": silence,
+        "cut_body": cut_body,
+        "cut_chunks": cut_chunks,
+        "cut_headers": cut_headers,
+        "no_http": no_http,
+        "stall": partial(stall, after=after),
+        "stall_with_files": partial(stall_with_files, after=after, limit=amount),
+        "sticky_status": partial(sticky_status, code=amount, every=after),
+        "cache": partial(cache, size=amount, keys=after),
+        "status": partial(status, code=amount, after=after),
+        "shed": partial(shed, limit=amount),
+        "task_failed": partial(tell, body="task_failed: division by zero", every=after),
+        "lost_updates": partial(tell, body="lost_updates: expected 41, read 40", every=after),
+        "crash": partial(crash, after=after),
+        "killed": partial(kill, after=after, number=signal.SIGKILL),
+        "segfault": partial(kill, after=after, number=signal.SIGSEGV),
+        "leak_memory": partial(leak_memory, size=amount),
+        "leak_files": partial(leak_files, count=amount),
+        "open_files": partial(open_files, limit=amount),
+        "write": partial(write, size=amount),
+        "race": partial(race, keep_alive_ms=amount),
+        "lock": partial(lock, hold_ms=amount),
+        "burn": partial(burn, turns=amount),
+    }
+    return made[act]

@@ -1,0 +1,84 @@
+"""What counts as a right row: pure, marks in, verdict out."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from capexplorer.model.events import Mark
+
+from .judge import judge
+from .row import Row
+
+ROW = Row(name="row", family="http", fault="", expected=("server_error",), true_too={"connection_reset": "so it is"})
+WELL = Row(name="well", family="healthy", fault="", expected=())
+
+
+def mark(name: str, severity: str = "error", state: str = "open", kind: str = "cause") -> Mark:
+    said = {"t_s": 1.0, "key": f"{kind}:{name}", "state": state, "kind": kind, "id": name, "severity": severity}
+    return msgspec.convert(said, Mark)
+
+
+def test_the_cause_that_was_injected_is_right() -> None:
+    assert judge(ROW, [mark("server_error")]).right
+
+
+def test_a_closed_mark_is_as_good_as_an_open_one() -> None:
+    assert judge(ROW, [mark("server_error"), mark("server_error", state="closed")]).right
+
+
+def test_nothing_marked_is_a_miss() -> None:
+    assert judge(ROW, []).missing == ("server_error",)
+
+
+def test_a_mark_that_was_taken_back_is_a_miss() -> None:
+    assert judge(ROW, [mark("server_error"), mark("server_error", state="retracted")]).missing == ("server_error",)
+
+
+@pytest.mark.parametrize("severity", ["error", "critical"])
+@pytest.mark.parametrize("kind", ["cause", "bottleneck", "leak"])
+def test_another_severe_mark_is_wrong(severity: str, kind: str) -> None:
+    assert judge(ROW, [mark("server_error"), mark("bad_gateway", severity, kind=kind)]).wrong == ("bad_gateway",)
+
+
+def test_a_wrong_mark_is_wrong_though_it_was_taken_back() -> None:
+    marks = [mark("server_error"), mark("bad_gateway"), mark("bad_gateway", state="retracted")]
+    assert judge(ROW, marks).wrong == ("bad_gateway",)
+
+
+@pytest.mark.parametrize("severity", ["warning", "info"])
+def test_a_warning_beside_it_is_no_blame(severity: str) -> None:
+    assert judge(ROW, [mark("server_error"), mark("connection_churn", severity)]).right
+
+
+@pytest.mark.parametrize("kind", ["bottleneck", "leak"])
+def test_a_bottleneck_or_a_leak_is_one_though_it_is_only_a_warning(kind: str) -> None:
+    assert judge(ROW, [mark("server_error"), mark("gil_bound", "warning", kind=kind)]).wrong == ("gil_bound",)
+
+
+def test_what_harms_nobody_may_be_told_of_any_run() -> None:
+    assert judge(ROW, [mark("server_error"), mark("not_saturated", "info", kind="bottleneck")]).right
+
+
+def test_what_is_true_too_may_be_marked() -> None:
+    assert judge(ROW, [mark("server_error"), mark("connection_reset")]).right
+
+
+def test_knees_and_shifts_are_another_matter() -> None:
+    assert judge(ROW, [mark("server_error"), mark("knee", kind="knee"), mark("goodput_fell", kind="shift")]).right
+
+
+def test_one_of_several_suffices() -> None:
+    row = Row(name="row", family="http", fault="", expected=(), one_of=("a", "b"))
+    assert judge(row, [mark("b")]).right
+    assert judge(row, []).missing == ("a or b",)
+
+
+@pytest.mark.parametrize("severity", ["warning", "info"])
+def test_a_healthy_run_may_not_even_be_warned(severity: str) -> None:
+    assert judge(WELL, [mark("connection_churn", severity)]).wrong == ("connection_churn",)
+
+
+def test_a_healthy_run_may_be_told_what_it_is() -> None:
+    marks = [mark("not_saturated", "info", kind="bottleneck"), mark("think_time_limited", "info", kind="bottleneck")]
+    assert judge(WELL, marks).right

@@ -1,0 +1,44 @@
+"""The rows as data: all ids are known, every cause is injected or said not to be, every family is in `make test`."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.analysis.catalogue import ENTRIES
+
+from .room import HERE
+from .row import FAMILIES
+from .rows import ALL, NOT_INJECTED
+
+MOST_SHORT_RUNS = 8
+
+
+def test_there_are_more_than_thirty_faults() -> None:
+    assert len([row for row in ALL.values() if row.family != "healthy"]) >= 30
+
+
+def test_a_row_names_known_causes_only() -> None:
+    named = {each for row in ALL.values() for each in (*row.expected, *row.one_of, *row.true_too)}
+    assert named <= set(ENTRIES)
+
+
+def test_every_cause_has_a_row_or_a_reason_why_not() -> None:
+    injected = {each for row in ALL.values() for each in (*row.expected, *row.one_of)}
+    assert injected | set(NOT_INJECTED) >= {name for name, entry in ENTRIES.items() if not entry.symptom}
+    assert not injected & set(NOT_INJECTED)
+
+
+def test_every_family_but_the_healthy_is_in_make_test() -> None:
+    short = [row for row in ALL.values() if row.short]
+    assert {row.family for row in short} == set(FAMILIES) - {"healthy"}
+    assert len(short) <= MOST_SHORT_RUNS
+
+
+def test_both_client_classes_carry_a_row_out_unless_it_is_about_one_of_them() -> None:
+    alone = {row.name for row in ALL.values() if len(row.clients) < 2}
+    assert alone == {"retries-amplify", "generator-leaks", "healthy-webdav", "healthy-taskqueue", "lost-updates-go"}
+
+
+@pytest.mark.parametrize("row", [row for row in ALL.values() if row.locustfile], ids=lambda row: row.name)
+def test_its_locustfile_is_there(row: object) -> None:
+    assert (HERE / "locustfiles" / getattr(row, "locustfile", "")).is_file()

@@ -1,0 +1,23 @@
+"""One row a family, as short as shows it. All of them, with both client classes: `make faults`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .carrying import carry_out, why_not
+from .row import Row
+from .rows import ALL
+
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
+
+SHORT = [row for row in ALL.values() if row.short]
+
+
+@pytest.mark.parametrize("row", SHORT, ids=lambda row: row.name)
+def test_a_fault_gets_its_name_and_no_other(row: Row, tmp_path: Path) -> None:
+    if reason := why_not(row):
+        pytest.skip(reason)
+    ran = carry_out(row, "fast", tmp_path / "ran", short=True)
+    assert ran.verdict.right, f"{ran.verdict.said}: {ran.stderr}"
