@@ -1,8 +1,9 @@
 """Whether the generator was saturated: it is ruled out first, always (CAUSES.md, `generator_cpu_saturated`).
 
 Never without its CPU: a load thread that has time to spare is not saturated, however late a neighbour makes its timers and
-however long users do things of their own. And on a second ground beside it, since a busy thread may keep up; an idle service
-is one (the resource that is full is the bottleneck: utilisation law), and a loop without idle time needs none. What was not
+however long users do things of their own; unless half of all timers are late, as in a loop that something blocks. And on a second
+ground beside it, since a busy thread may keep up; an idle service is one (the resource that is full is the bottleneck: utilisation
+law), and a loop without idle time needs none. What was not
 measured is no ground and no defence; where the load thread's CPU was not, nothing is said.
 """
 
@@ -27,6 +28,11 @@ IDLE_TARGET_MOST = 0.7
 LAG_MOST_MS = 20.0
 """Loop lag p99."""
 
+BLOCKED_MS = 20.0
+"""Loop lag p50: half of all timers so late is a loop that stands still, whatever its CPU: a call that blocks, a GIL that is held.
+Bursts of neighbours do not reach the median of a second, and a core that neighbours have shows as run delay. Tasks that blocked
+25 ms each made 120 ms with 0.02 cores (measured)."""
+
 LITTLE_MOST = 1.15
 """N / (X (R + Z)): users that neither responses nor waits account for."""
 
@@ -47,6 +53,7 @@ class Grounds:
 
     busy_ratio: float | None = None
     loop_lag_p99_ms: float | None = None
+    loop_lag_p50_ms: float | None = None
     little_ratio: float | None = None
     """Users over those that responses, chosen waits and the users' own time account for."""
     unaccounted_ms: float | None = None
@@ -58,19 +65,32 @@ class Grounds:
     def held(self) -> tuple[str, ...]:
         """The grounds that hold."""
         late = self.loop_lag_p99_ms is not None and self.loop_lag_p99_ms > LAG_MOST_MS
-        grounds = {"busy": self._busy, "idle_target": self._target_idles, "loop_lag": late, "little": self._little}
-        return tuple(name for name, holds in grounds.items() if holds)
+        return tuple(
+            name
+            for name, holds in (
+                ("busy", self._busy),
+                ("blocked", self._blocked),
+                ("idle_target", self._target_idles),
+                ("loop_lag", late),
+                ("little", self._little),
+            )
+            if holds
+        )
 
     @property
     def saturated(self) -> bool | None:
         """None where the load thread's CPU was not measured (imports)."""
         if self.busy_ratio is None:
             return None
-        return self.busy_ratio >= BUSY_ALONE or (self._busy and len(self.held) > 1)
+        return self.busy_ratio >= BUSY_ALONE or self._blocked or (self._busy and len(self.held) > 1)
 
     @property
     def _busy(self) -> bool:
         return self.busy_ratio is not None and self.busy_ratio >= BUSY_LEAST
+
+    @property
+    def _blocked(self) -> bool:
+        return self.loop_lag_p50_ms is not None and self.loop_lag_p50_ms >= BLOCKED_MS
 
     @property
     def _little(self) -> bool:
@@ -109,6 +129,7 @@ def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> Grounds:
     return Grounds(
         busy_ratio=_busy_ratio(figures),
         loop_lag_p99_ms=figures.loop_lag_p99_ms,
+        loop_lag_p50_ms=figures.readings.get("generator.loop_lag_p50_ms"),
         little_ratio=little_ratio(figures, own_ms),
         unaccounted_ms=None if unaccounted_ms is None else unaccounted_ms - own_ms,
         target_cpu_ratio=figures.target_cpu_ratio,
@@ -121,12 +142,14 @@ def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> Grounds:
     read = [tick.generator for tick in ticks if tick.generator is not None]
     busy = [each.cpu_ratio + (each.run_delay_ratio or 0.0) for each in read if each.cpu_ratio is not None]
     lags = [each.loop_lag_p99_ms for each in read if each.loop_lag_p99_ms is not None]
+    medians = [each.loop_lag_p50_ms for each in read if each.loop_lag_p50_ms is not None]
     little = _little_over(ticks, own_ms)
     cpu = [[target.cpu_ratio for target in tick.targets] for tick in ticks if tick.targets]
     queues = [target.listen_queue for tick in ticks for target in tick.targets if target.listen_queue is not None]
     return Grounds(
         busy_ratio=fmean(busy) if busy else None,
         loop_lag_p99_ms=median(lags) if lags else None,
+        loop_lag_p50_ms=median(medians) if medians else None,
         little_ratio=little[0] if little else None,
         unaccounted_ms=little[1] if little else None,
         target_cpu_ratio=fmean(sum(known) for each in cpu if (known := _all(each))) if any(map(_all, cpu)) else None,

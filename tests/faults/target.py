@@ -104,10 +104,10 @@ ROWS = (
     Row(
         name="stall-with-files",
         family="target",
-        fault="it stops answering, and happens to hold 97% of its descriptors, but accepts whoever comes",
+        fault="it stops answering, and happens to hold 96% of its descriptors, but accepts whoever comes",
         expected=("unknown",),
         act="stall_with_files",
-        params={"after": 200, "amount": 400},
+        params={"after": 200, "amount": 10_000},
         timeout_s=1,
         plan="8:12s",
     ),

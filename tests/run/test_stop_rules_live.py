@@ -98,7 +98,7 @@ def test_a_headless_run_that_a_rule_ends_exits_with_3_and_says_which(tmp_path: P
     profile = tmp_path / "slow.toml"
     profile.write_text(PROFILE)
     command = [sys.executable, "-m", "capexplorer", "run", str(profile), "--headless", "--sessions-dir", str(tmp_path / "s")]
-    run = subprocess.run([*command, "--plan", "3:9s,30:15s,60:30s"], capture_output=True, text=True, timeout=120, check=False)
+    run = subprocess.run([*command, "--plan", "3:5s,30:15s,60:30s"], capture_output=True, text=True, timeout=120, check=False)
     assert run.returncode == 3, run.stderr
     assert "stop rule: p95 ms" in run.stderr.splitlines()[-1] and "Traceback" not in run.stderr
     (path,) = run.stdout.split()
