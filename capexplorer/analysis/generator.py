@@ -2,9 +2,9 @@
 
 Never without its CPU: a load thread that has time to spare is not saturated, however late a neighbour makes its timers and
 however long users do things of their own; unless half of all timers are late, as in a loop that something blocks. And on a second
-ground beside it, since a busy thread may keep up; an idle service is one (the resource that is full is the bottleneck: utilisation
-law), and a loop without idle time needs none. What was not
-measured is no ground and no defence; where the load thread's CPU was not, nothing is said.
+ground beside it, since a busy thread may keep up; an idle service is one (utilisation law: what is full is the bottleneck), and a
+loop without idle time needs none. What was not measured is no ground and no defence; where the load thread's CPU was not, nothing
+is said.
 """
 
 from __future__ import annotations
