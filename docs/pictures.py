@@ -1,4 +1,5 @@
-"""Makes every picture in the docs: `python docs/pictures.py SESSION FOLDER` draws the live screen at a session's last second.
+"""Makes every picture in the docs: `python docs/pictures.py SESSION FOLDER` draws the live screen at a session's last second,
+`... SESSION FOLDER NAME AT_S [KEY...]` one picture at a moment, after some keys.
 
 The screen is the real one, fed with the events of a real, saved session.
 """
@@ -6,6 +7,7 @@ The screen is the real one, fed with the events of a real, saved session.
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -25,8 +27,8 @@ FONT_FACE = re.compile(r"@font-face\s*\{.*?\}\s*", re.DOTALL)
 class Saved:
     """An EventSource that has everything at once."""
 
-    def __init__(self, path: Path) -> None:
-        events = list(read(path))
+    def __init__(self, path: Path, at_s: float = math.inf) -> None:
+        events = [event for event in read(path) if event.t_s <= at_s]
         last = max(index for index, event in enumerate(events) if isinstance(event, Sample) and event.users)
         self._events: Sequence[Event] = events[: last + 1]
 
@@ -43,18 +45,26 @@ class Saved:
         """Nothing to end."""
 
 
-async def picture(session: Path, size: tuple[int, int], theme: str) -> str:
+async def picture(session: Path, size: tuple[int, int], theme: str, at_s: float = math.inf, keys: Sequence[str] = ()) -> str:
     """One SVG."""
-    app = ExplorerApp(Saved(session))
+    app = ExplorerApp(Saved(session, at_s))
     async with app.run_test(size=size) as pilot:
         app.theme = theme
         await pilot.pause(0.5)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause(0.2)
         return FONT_FACE.sub("", app.export_screenshot(title="capexplorer"))
 
 
 def main() -> None:
     session, folder = Path(sys.argv[1]), Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
+    if len(sys.argv) > 3:
+        name, at_s, *keys = sys.argv[3:]
+        drawn = picture(session, SIZES["wide"], THEMES["dark"], float(at_s), keys)
+        (folder / f"{name}.svg").write_text(asyncio.run(drawn), encoding="utf-8")
+        return
     for size_name, size in SIZES.items():
         for theme_name, theme in THEMES.items():
             path = folder / f"live-{size_name}-{theme_name}.svg"

@@ -1,12 +1,13 @@
 """Makes a sample of a recorded session: `python docs/sample.py SESSION sessions/sample.jsonl`.
 
 What says on whose machine it was recorded is taken out of the header: the host's name, and the path of the Python that ran the
-target. The id becomes the sample's name. Every line after the header is copied byte by byte.
+target, and of the folder where that wrote. The id becomes the sample's name. Every line after the header is copied byte by byte.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -15,11 +16,15 @@ import msgspec
 from capexplorer.model.events import Header
 from capexplorer.session.codec import decode, encode
 
+SCRATCH = re.compile(r"/\S*/\.scratch-\d+")
+"""The session's own folder, where the target may write."""
+
 
 def neutral(header: Header, name: str) -> Header:
     """Without what is this machine's."""
     program, *arguments = header.target.command
-    target = msgspec.structs.replace(header.target, command=(os.path.basename(program), *arguments))
+    command = (os.path.basename(program), *(SCRATCH.sub("{scratch}", argument) for argument in arguments))
+    target = msgspec.structs.replace(header.target, command=command)
     return msgspec.structs.replace(header, id=name, target=target, host=msgspec.structs.replace(header.host, name=None))
 
 
