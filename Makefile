@@ -5,13 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# Most tests wait for processes and screens, so twice as many run at once as the smallest machine has cores.
+PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
+
+# Hundreds of fresh processes would compile the same files again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test check lint bench experiments faults setup wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
-
-# Most tests wait for processes and screens, so twice as many run at once as the smallest machine has cores.
-PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
 
 test: setup
 	$(BIN)/pytest $(PARALLEL) -m "not alone" tests; crowd=$$?; $(BIN)/pytest -m alone tests && exit $$crowd

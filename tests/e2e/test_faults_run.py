@@ -216,7 +216,7 @@ DEFECT = """
 from capexplorer.analysis.watch import CauseWatch
 whole = CauseWatch.apply
 def apply(self, event):
-    if event.t_s > 3:
+    if event.t_s > 5:
         raise ValueError("a defect for the test")
     return whole(self, event)
 CauseWatch.apply = apply

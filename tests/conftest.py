@@ -1,0 +1,8 @@
+"""No test asserts wall-clock time, and so Hypothesis must not either: a busy machine is no failure."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("any pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any pace")
