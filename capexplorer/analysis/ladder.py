@@ -126,7 +126,6 @@ def ladder_of(
             ramp=level.opened.ramp,
             arrivals_per_s=level.opened.spawn_rate if first_requests and level.opened.ramp else 0.0,
             generator_saturated=saturated.get(level.opened.index),
-            loop_lag_ms=level.figures.loop_lag_p99_ms,
             work_is_metric=work_is_metric,
         )
         for level in levels
@@ -160,6 +159,7 @@ def ladder_level(users: float, figures: LevelFigures) -> LadderLevel:
         requests=figures.requests if figures.counted else None,
         seconds=(figures.settled_seconds or None) if figures.counted else None,
         wait_s=figures.wait_s,
+        loop_lag_ms=figures.loop_lag_p99_ms,
     )
 
 

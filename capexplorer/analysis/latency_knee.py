@@ -33,6 +33,8 @@ def latency_knee(levels: Sequence[LadderLevel], found: Crossing, *, epoch: int =
     if len(known) <= len(base):
         return None
     alone_ms, alone_error_ms = _mean(base)
+    if not alone_ms:  # less than a float holds
+        return None
     bound_ms, bound_error_ms = RISE * alone_ms, RISE * alone_error_ms
     risen = [_surely_above([level], bound_ms, bound_error_ms) for level in known]
     for index in range(1, len(known) - LEVELS_IN_A_ROW + 1):

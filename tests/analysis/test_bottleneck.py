@@ -194,6 +194,21 @@ def test_starved_users_hide_from_latency_but_not_from_the_accept_queue() -> None
     assert marks["worker_pool_exhausted"].users == 8 and marks["worker_pool_exhausted"].evidence["listen_queue"] == 56.0
 
 
+def test_an_accept_queue_of_a_service_that_neighbours_starve_proves_nothing() -> None:
+    """nginx beside busy neighbours, seen live: 0.14 cores, waiting for 0.48, 12 of 20 users in the accept queue."""
+    starved = {"target.listen_queue": 11.6, "target.cpu_ratio": 0.14, "target.run_delay_ratio": 0.475, "host.cpu_ratio": 2.0,
+               "target.busiest_thread_ratio": 0.14}  # fmt: skip
+    marks = found(Load(2, 1900, 1.3), Load(5, 1940, 2.3, readings=starved), Load(20, 1950, 7.1, readings=starved), host=TWO_CORES)
+    assert "worker_pool_exhausted" not in marks
+
+
+def test_latency_that_rose_by_no_more_than_the_generators_timers_are_late_opens_nothing() -> None:
+    busy = {"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95}
+    late = {"loop_lag_p99_ms": 40.0}
+    assert "target_cpu_saturated" not in found(Load(8, 78, 5), Load(16, 79, 20, readings=busy, figures=late))
+    assert "target_cpu_saturated" in found(Load(8, 78, 5), Load(16, 79, 20, readings=busy))
+
+
 # -- what is wrong at any load
 
 

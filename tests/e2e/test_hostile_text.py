@@ -25,7 +25,9 @@ def test_on_the_screen_it_is_text(tmp_path: Path) -> None:
         screen.shows("level 0, settled 1 s")
         screen.press("5")
         screen.press("z")
-        for key in "57":  # failures of the endpoints, and the log
+        screen.press("7")
+        screen.shows("╭─ Failures")
+        for key in "d8":  # raw errors, and the log
             screen.press(key)
             text = screen.once(lambda text: SHOWN in _unwrapped(text), "the target's text, as text")
             assert text.startswith((" ●", "●"))
@@ -55,4 +57,6 @@ def test_a_headless_run_on_a_terminal_does_not_obey_it(tmp_path: Path) -> None:
     assert any("\x1b[31mHOSTILE" in log.text for log in of(events, Log) if log.source == "stdout")
     assert "HOSTILE" not in written
     [signature] = {failure.signature for sample in of(events, Sample) for failure in sample.failures}
-    assert "\x1b[2J\x1b[H\x1b[31mHOSTILE" in signature.text
+    assert "\x1b[#J\x1b[H\x1b[#mHOSTILE" in signature.text  # numbers are folded: a kind is no counter
+    (example,) = {failure.example for sample in of(events, Sample) for failure in sample.failures if failure.example}
+    assert "\x1b[2J\x1b[H\x1b[31mHOSTILE" in example

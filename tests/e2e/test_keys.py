@@ -167,7 +167,7 @@ def test_a_tour(tmp_path: Path) -> None:
     with on_screen(tmp_path, "actor", size=(80, 24)) as screen:
         screen.shows("level 0, settled 1 s")
         for key, seen in zip(
-            "7654321", ("Log", "Journal", "Endpoints", "Resources", "Capacity", "Latency", "Throughput"), strict=True
+            "87654321", ("Log", "Failures", "Journal", "Endpoints", "Resources", "Capacity", "Latency", "Throughput"), strict=True
         ):
             screen.press(key)
             screen.shows(f"╭─ {seen}")
@@ -182,10 +182,10 @@ def test_a_tour(tmp_path: Path) -> None:
         screen.press("Space")
         held = screen.shows(" HOLD")
         screen.shows("level 1, settled 2 s")  # the load goes on, and so does the status
-        panes = [line for line in screen.lines()[2:-2]]
-        assert panes == held.split("\n")[2:-2]
+        panes = [line for line in screen.lines()[4:-2]]
+        assert panes == held.split("\n")[4:-2]
         screen.press("Space")
-        screen.once(lambda text: " HOLD" not in text and text.split("\n")[2:-2] != panes, "panes that go on")
+        screen.once(lambda text: " HOLD" not in text and text.split("\n")[4:-2] != panes, "panes that go on")
 
         screen.press("t")
         screen.shows("Restart actor", "delay_ms")

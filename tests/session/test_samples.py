@@ -17,18 +17,18 @@ each_sample = pytest.mark.parametrize("path", SAMPLES.values(), ids=SAMPLES)
 
 
 def test_there_are_some_and_one_is_called_just_sample() -> None:
-    assert set(SAMPLES) == {"sample", "sample-4-threads"}
+    assert set(SAMPLES) >= {"sample", "sample-4-threads", "sample-ports"}
 
 
 @each_sample
 def test_a_sample_is_whole_and_small(path: Path) -> None:
-    assert path.stat().st_size <= 300_000
+    assert path.stat().st_size <= 520_000
     with open_session(path) as session:
         timeline = Timeline(session)
         assert session.notes == [] and session.header.id == path.stem
     assert timeline.ended is not None and timeline.ended.exit_code == 0
     settled = [level for level in timeline.levels if level.figures.settled]
-    assert len(settled) == len(timeline.levels) >= 5
+    assert len(settled) == len(timeline.levels) >= 1
     [entry] = [entry for entry in list_sessions(path.parent) if entry.path == path]
     assert entry.complete and entry.problem is None
 

@@ -106,6 +106,8 @@ def _is_flat(level: LadderLevel, before: LadderLevel, growth: float) -> bool:
 def _is_slower(level: LadderLevel, before: LadderLevel) -> bool:
     if level.latency_ms is None or before.latency_ms is None:
         return False
+    if level.loop_lag_ms is not None and level.latency_ms - before.latency_ms <= level.loop_lag_ms:
+        return False  # the generator's own lateness is the error bar on every latency
     error = math.hypot(level.latency_error_ms or 0.0, before.latency_error_ms or 0.0)
     return level.latency_ms - ERRORS_90 * error > LATENCY_MORE * before.latency_ms
 

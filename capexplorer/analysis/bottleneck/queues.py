@@ -18,6 +18,10 @@ tell: a GIL-bound service on a crowded machine had 0.66 cores (measured)."""
 HELD_BACK_MOST = 0.10
 """Of the requests inside, how many wait for a core; of the time, how much the quota takes."""
 
+STARVED_LEAST = 0.25
+"""Cores that its threads waited for on a full machine, and more than they ran: what queues may queue for that alone (nginx beside
+busy neighbours, at 0.14 cores and waiting for 0.48, had 12 connections in its accept queue)."""
+
 DISK_LOW = 0.70
 
 QUEUE_LEAST = 1.0
@@ -79,7 +83,9 @@ def _is_held_back(level: Seen) -> bool:
         return True
     if delay is None or inside is None:
         return idle is None or idle < CORES_LEFT
-    return delay >= HELD_BACK_MOST * inside
+    cpu = level.read("target.cpu_ratio") or 0.0
+    starved = idle is not None and idle < CORES_LEFT and delay >= max(STARVED_LEAST, cpu)
+    return starved or delay >= HELD_BACK_MOST * inside
 
 
 def _idleness(level: Seen) -> Evidence:
