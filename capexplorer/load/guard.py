@@ -1,17 +1,22 @@
 """Load goes to loopback only, unless a host is allowed by name. The guard stands where sockets look up names and connect, so
 absolute URLs, redirects and user code are covered. It patches gevent's sockets, which in this process only the load thread uses
-for traffic.
+for traffic. Addresses are not sent to gevent's resolver threads: see `_of_address`.
 """
 
 from __future__ import annotations
 
 import errno
+import ipaddress
+import socket
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from gevent import socket as gevent_socket
+from gevent.monkey import get_original
 
 from ..addresses import is_loopback
+
+_look_up = get_original("socket", "getaddrinfo")
 
 
 class HostNotAllowed(PermissionError):
@@ -64,7 +69,7 @@ class HostGuard:
         def guarded_resolve(host: Any, *args: Any, **kwargs: Any) -> Any:
             name = host.decode() if isinstance(host, bytes) else str(host or "")
             guard.check(name)
-            found = resolve(host, *args, **kwargs)
+            found = (_of_address if _is_address(name) else resolve)(host, *args, **kwargs)
             guard.learn(name, found)
             return found
 
@@ -90,9 +95,24 @@ class HostGuard:
                 guard.check(str(address[0]))
             return sendmsg(sock, buffers, ancdata, flags, address)
 
-        import socket
-
         socket.getaddrinfo = gevent_socket.getaddrinfo = guarded_resolve
         sockets.connect, sockets.connect_ex, sockets.sendto = guarded_connect, guarded_connect_ex, guarded_sendto
         if sendmsg is not None:
             sockets.sendmsg = guarded_sendmsg
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _of_address(host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
+    """getaddrinfo of an address: nothing is looked up, so nothing waits, and the load thread may ask by itself.
+
+    gevent hands each one to a pool of threads, which then fight for the GIL: with a connection a request that took 0.2 cores
+    beside 0.87 of the load thread, whose waits for the GIL no clock of the kernel shows (measured at 3,457 requests/s).
+    """
+    return _look_up(host, port, *args, **kwargs)

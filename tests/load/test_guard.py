@@ -34,6 +34,10 @@ def test_loopback_by_address_and_by_name_is_reached_by_both_clients(seen: Played
     assert seen["redirects_to_loopback"] == [True, True]
 
 
+def test_an_address_keeps_no_resolver_thread_busy(seen: Played) -> None:
+    assert seen["threads_for_addresses"] == 0
+
+
 @pytest.mark.parametrize("scene", ["absolute_urls", "names", "redirects"])
 def test_another_host_is_refused_to_both_clients(seen: Played, scene: str) -> None:
     assert seen[scene] == [True, True]

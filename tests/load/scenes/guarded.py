@@ -39,6 +39,12 @@ def _refused(kind: type[locust.User], url: str, path: str) -> bool:
     return found is not None and "HostNotAllowed" in reduce(found).types
 
 
+def threads_for_addresses(url: str) -> int:
+    for kind in (locust.HttpUser, locust.FastHttpUser):
+        assert _exception(kind, url, "/ok") is None
+    return gevent.get_hub().threadpool.size
+
+
 def loopback(url: str) -> list[bool]:
     port = url.rpartition(":")[2]
     urls = [url, f"http://localhost:{port}"]
