@@ -3,8 +3,9 @@
 Never without its CPU: a load thread that has time to spare is not saturated, however late a neighbour makes its timers and
 however long users do things of their own; unless half of all timers are late, as in a loop that something blocks. And on a second
 ground beside it, since a busy thread may keep up; an idle service is one (utilisation law: what is full is the bottleneck), and a
-loop without idle time needs none. What was not measured is no ground and no defence; where the load thread's CPU was not, nothing
-is said.
+loop without idle time needs none. Threads that resolve names for it hold the same GIL, and how long it waits for that no clock of
+the kernel shows: beside a load thread that is busy itself their CPU counts as its own. What was not measured is no ground and no
+defence; where the load thread's CPU was not, nothing is said.
 """
 
 from __future__ import annotations
@@ -47,11 +48,18 @@ LAGS_MOST = 5.0
 1.4 s a request to connections that were not made, beside a lag of 70 ms that neighbours made (measured)."""
 
 
+PROCESS = ("process_cpu_ratio", "cpu_ratio", "screen_cpu_ratio", "recorder_cpu_ratio")
+"""Readings of the generator: the whole process, and those of its threads that are known by name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grounds:
     """What was measured of the generator over some settled seconds; None: it was not."""
 
     busy_ratio: float | None = None
+    """Of the load thread: on-CPU, and waiting for a core."""
+    threads_ratio: float | None = None
+    """On-CPU, of the threads that work for it: the process without load thread, screen and recorder."""
     loop_lag_p99_ms: float | None = None
     loop_lag_p50_ms: float | None = None
     little_ratio: float | None = None
@@ -86,7 +94,10 @@ class Grounds:
 
     @property
     def _busy(self) -> bool:
-        return self.busy_ratio is not None and self.busy_ratio >= BUSY_LEAST
+        if self.busy_ratio is None:
+            return False
+        helped = self.busy_ratio >= QUIET_MOST  # under it there is time to spare, whatever its threads do outside the GIL
+        return self.busy_ratio + (self.threads_ratio or 0.0) * helped >= BUSY_LEAST
 
     @property
     def _blocked(self) -> bool:
@@ -128,6 +139,7 @@ def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> Grounds:
     unaccounted_ms = _unaccounted_ms(figures)
     return Grounds(
         busy_ratio=_busy_ratio(figures),
+        threads_ratio=_rest(*(figures.readings.get(f"generator.{name}") for name in PROCESS)),
         loop_lag_p99_ms=figures.loop_lag_p99_ms,
         loop_lag_p50_ms=figures.readings.get("generator.loop_lag_p50_ms"),
         little_ratio=little_ratio(figures, own_ms),
@@ -141,6 +153,7 @@ def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> Grounds:
     """Of settled seconds of one level. Loop lag is the median second's: one burst of a neighbour is no saturation."""
     read = [tick.generator for tick in ticks if tick.generator is not None]
     busy = [each.cpu_ratio + (each.run_delay_ratio or 0.0) for each in read if each.cpu_ratio is not None]
+    threads = [_rest(*(getattr(each, name) for name in PROCESS)) for each in read]
     lags = [each.loop_lag_p99_ms for each in read if each.loop_lag_p99_ms is not None]
     medians = [each.loop_lag_p50_ms for each in read if each.loop_lag_p50_ms is not None]
     little = _little_over(ticks, own_ms)
@@ -148,6 +161,7 @@ def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> Grounds:
     queues = [target.listen_queue for tick in ticks for target in tick.targets if target.listen_queue is not None]
     return Grounds(
         busy_ratio=fmean(busy) if busy else None,
+        threads_ratio=fmean(known) if (known := _all(threads)) else None,
         loop_lag_p99_ms=median(lags) if lags else None,
         loop_lag_p50_ms=median(medians) if medians else None,
         little_ratio=little[0] if little else None,
@@ -172,6 +186,12 @@ def little_ratio(figures: LevelFigures, own_ms: float = 0.0) -> float | None:
 def _busy_ratio(figures: LevelFigures) -> float | None:
     cpu = figures.generator_cpu_ratio
     return None if cpu is None else cpu + (figures.generator_run_delay_ratio or 0.0)
+
+
+def _rest(whole: float | None, *parts: float | None) -> float | None:
+    """What is left of the whole; None where one of them was not measured."""
+    known = _all(parts)
+    return max(0.0, whole - sum(known)) if whole is not None and known else None
 
 
 def _unaccounted_ms(figures: LevelFigures) -> float | None:

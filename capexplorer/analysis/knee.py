@@ -26,7 +26,7 @@ from .confidence import Grounds, confidence_of
 from .crossing import LINEAR_LIKELY, Crossing, Curve, crossing, curve_of, efficiency, interval, scatter
 from .ladder import LadderLevel, pooled
 from .latency_knee import latency_knee
-from .limits import Evidence, limit_of
+from .limits import Evidence, limit_of, perhaps_generators
 
 LEVELS_LEAST = 3
 """Before that nothing is declared (KNEE.md, step 1)."""
@@ -225,6 +225,8 @@ def _bend(ladder: Sequence[LadderLevel], curve: Curve, found: Crossing, gates: G
     """Where the curve falls behind for good. The knee, if one comes, is not below what the greatest goodput seen says."""
     shares, _ = efficiency(curve, found)
     last = int(np.flatnonzero(shares >= LINEAR_LIKELY)[-1])
+    baseline = [level for level, chosen in zip(ladder, found.baseline, strict=True) if chosen]
+    doubtful = perhaps_generators(list(ladder[last + 1 :]), baseline)
     return KneeVerdict(
         kind="bend",
         epoch=epoch,
@@ -232,7 +234,8 @@ def _bend(ladder: Sequence[LadderLevel], curve: Curve, found: Crossing, gates: G
         users_low=ladder[max(last - 1, 0)].users,
         users_high=ladder[min(last + 1, len(ladder) - 1)].users,
         peak=_peak(curve, found),
-        confidence="medium" if gates.surely_bent and found.baseline.sum() > 1 else "low",
+        limit="generator" if doubtful else None,
+        confidence="medium" if gates.surely_bent and len(baseline) > 1 and not doubtful else "low",
         soft=True,
         evidence={**_evidence(found, gates), "knee_not_below_users": float(curve.goodput.max() / found.rate)},
     )

@@ -88,13 +88,27 @@ def _judged(
     strained = timers_late_ms > TIMERS_LATE_MS
     if late and (strained or not flags):  # perhaps the generator's
         return "unknown"
-    if strained and _grew_ms(beyond, baseline) <= timers_late_ms:  # a starved generator sees its own lateness as the service's
+    if _within_lateness(beyond, baseline):
         return "unknown"
     if more is not None and more >= FAILURES_MORE:
         return "errors"
     if slower is not None and slower > RESPONSE_RATIO:
         return "queueing"
     return "unknown"
+
+
+def perhaps_generators(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
+    """Whether what these levels, by their users, lost may be the generator's: nothing is known of the service then."""
+    if any(level.generator_saturated for level in beyond[:1]):
+        return True
+    lag = _lag(beyond, baseline)
+    return (lag is None or lag <= LAG_LEAST) and _within_lateness(beyond, baseline)
+
+
+def _within_lateness(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
+    """A starved generator sees its own lateness as the service's: it explains all by which responses take longer."""
+    late_ms = _median([level.loop_lag_ms for level in beyond]) or 0.0
+    return late_ms > TIMERS_LATE_MS and _grew_ms(beyond, baseline) <= late_ms
 
 
 def _little(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> tuple[float, float] | None:

@@ -271,6 +271,11 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
         [*UP, mark("disk_saturated", 82, confidence="medium")],
         "The disk is saturated at 82 users: no knee yet.",
     ),
+    "a bend that the generator's lateness may have made": (
+        [*UP, curve("bend", 60, limit="generator")],
+        "Finished work falls behind from 60 users on (high confidence), perhaps for the generator's lateness: nothing is said "
+        "about the service beyond.",
+    ),
     "a bend with its bottleneck": (
         [*UP, curve("bend", 60), mark("disk_saturated", 82, confidence="medium")],
         "The disk is saturated at 82 users; bend from 60 users.",

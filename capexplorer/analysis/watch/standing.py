@@ -75,6 +75,7 @@ def _generator_cpu(lately: Recent, own_ms: float) -> Proof | None:
     grounds = grounds_over(ticks, own_ms)
     named = {
         "busy_ratio": grounds.busy_ratio,
+        "threads_ratio": grounds.threads_ratio,
         "loop_lag_p99_ms": grounds.loop_lag_p99_ms,
         "little_ratio": grounds.little_ratio,
         "unaccounted_ms": grounds.unaccounted_ms,

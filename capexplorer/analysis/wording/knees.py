@@ -15,6 +15,8 @@ LIMITS = {
     "unknown": "something that no reading shows",
 }
 
+GENERATORS = ", perhaps the generator's"
+
 OBJECTIVES = {"p95_ms": "p95 ≤ {:g} ms", "p99_ms": "p99 ≤ {:g} ms", "failure_ratio": "failures ≤ {:g}%"}
 
 
@@ -29,7 +31,7 @@ def knee(verdict: KneeVerdict) -> str:
         case "at_or_below":
             return f"knee at or below {users} users"
         case "bend":
-            return f"bend from {users} users"
+            return f"bend from {users} users{GENERATORS * (verdict.limit == 'generator')}"
         case "latency_knee":
             return f"latency knee {users} users"
         case "no_knee":
@@ -64,7 +66,10 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             lowest = f"{users} user{'s' * (users != '1')}, the lowest level{limit}"
             return f"The knee is at or below {lowest}: step down to find it{_fall(found)}."
         case "bend":
-            return f"Finished work falls behind from {users} users on{sure}, but its ceiling was not seen: no knee yet."
+            seen = f"Finished work falls behind from {users} users on{sure}"
+            if found.limit == "generator":
+                return f"{seen}, perhaps for the generator's lateness: nothing is said about the service beyond."
+            return f"{seen}, but its ceiling was not seen: no knee yet."
         case "latency_knee" | "no_knee":
             return f"No knee up to {users} users{sure}."
 
