@@ -11,7 +11,7 @@ from simulation.ladders import ladder as climbed
 from simulation.shown import shown
 
 from analysis.loads import FACTS, READINGS, Load, closed_session
-from capexplorer.analysis import bottleneck, marking
+from capexplorer.analysis import bottleneck, marking, wording
 from capexplorer.analysis.bottleneck.gate import gate_of
 from capexplorer.analysis.knee import judge
 from capexplorer.analysis.ladder import pooled
@@ -85,6 +85,19 @@ RESOURCES: list[tuple[str, dict[str, float], str, HostFacts, str]] = [
     ("a disk", {"host.disk_busy_ratio": 0.97, "host.io_pressure_ratio": 0.4, "target.written_bytes_per_s": 5e6}, "server", FACTS,
      "disk_saturated"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("generator", "share"), [(0.86, 0.22), (0.2, None)])
+def test_a_full_machine_tells_what_the_generator_had_of_it(generator: float, share: float | None) -> None:
+    full = {
+        "target.cpu_ratio": 1.5,
+        "host.cpu_ratio": 3.9,
+        "target.run_delay_ratio": 14.0,
+        "generator.process_cpu_ratio": generator,
+    }
+    mark = found(*overloaded(full))["host_cpu_saturated"]
+    assert mark.evidence.get("generator_share") == (None if share is None else pytest.approx(share, abs=0.005))
+    assert ("(22% of it by the generator)" in wording.mark(mark)) == (share is not None)
 
 
 @pytest.mark.parametrize(("why", "readings", "program", "host", "expected"), RESOURCES, ids=[each[0] for each in RESOURCES])

@@ -36,11 +36,14 @@ BLAMES: tuple[MarkKind, ...] = ("cause", "bottleneck", "leak")
 
 def title(event: Mark) -> str:
     """What a cause, a bottleneck or a leak is called: `ephemeral ports exhausted (TIME_WAIT)`, `failed check: lost_updates`,
-    and of failures that nothing explains what they look like: `replies time out, cause unknown`.
+    `the host's CPU is saturated (22% of it by the generator)`, and of failures that nothing explains what they look like:
+    `replies time out, cause unknown`.
     """
-    check, symptoms = event.evidence.get("check"), event.evidence.get("symptoms")
+    check, symptoms, share = (event.evidence.get(name) for name in ("check", "symptoms", "generator_share"))
     if event.id == "unknown" and isinstance(symptoms, dict) and symptoms:
         return f"{name(max(symptoms, key=lambda each: symptoms[each]))}, cause unknown"
+    if isinstance(share, float):
+        return f"{name(event.id)} ({share:.0%} of it by the generator)"
     return f"{name(event.id)}: {check}" if check else name(event.id)
 
 
