@@ -94,6 +94,7 @@ _BOTTLENECKS = (
     Entry("disk_full", "host", "error"),
     Entry("network_bandwidth_saturated", "network", "warning"),
     Entry("not_saturated", "target", "info"),
+    Entry("generator_shares_host", "generator", "warning"),
 )
 
 ENTRIES: dict[str, Entry] = {entry.id: entry for entry in (*_CAUSES, *_BOTTLENECKS)}

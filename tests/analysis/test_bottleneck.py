@@ -11,7 +11,7 @@ from simulation.ladders import ladder as climbed
 from simulation.shown import shown
 
 from analysis.loads import FACTS, READINGS, Load, closed_session
-from capexplorer.analysis import bottleneck, marking, wording
+from capexplorer.analysis import bottleneck, marking
 from capexplorer.analysis.bottleneck.gate import gate_of
 from capexplorer.analysis.knee import judge
 from capexplorer.analysis.ladder import pooled
@@ -87,17 +87,36 @@ RESOURCES: list[tuple[str, dict[str, float], str, HostFacts, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("generator", "share"), [(0.86, 0.22), (0.2, None)])
-def test_a_full_machine_tells_what_the_generator_had_of_it(generator: float, share: float | None) -> None:
-    full = {
-        "target.cpu_ratio": 1.5,
-        "host.cpu_ratio": 3.9,
-        "target.run_delay_ratio": 14.0,
-        "generator.process_cpu_ratio": generator,
-    }
-    mark = found(*overloaded(full))["host_cpu_saturated"]
-    assert mark.evidence.get("generator_share") == (None if share is None else pytest.approx(share, abs=0.005))
-    assert ("(22% of it by the generator)" in wording.mark(mark)) == (share is not None)
+SHARED = [
+    (
+        "a third of a nearly full machine",
+        {"generator.process_cpu_ratio": 1.3, "target.cpu_ratio": 2.2, "host.cpu_ratio": 3.6},
+        0.36,
+    ),
+    ("little of it", {"generator.process_cpu_ratio": 0.2, "target.cpu_ratio": 3.4, "host.cpu_ratio": 3.7}, None),
+    (
+        "much, and the machine has cores left",
+        {"generator.process_cpu_ratio": 1.3, "target.cpu_ratio": 1.2, "host.cpu_ratio": 2.6},
+        None,
+    ),
+    (
+        "a machine that neighbours fill",
+        {"generator.process_cpu_ratio": 0.5, "target.cpu_ratio": 1.0, "host.cpu_ratio": 3.9},
+        None,
+    ),
+    ("its CPU was not measured", {"target.cpu_ratio": 2.2, "host.cpu_ratio": 3.6}, None),
+]
+
+
+@pytest.mark.parametrize(("why", "readings", "share"), SHARED, ids=[each[0] for each in SHARED])
+def test_the_generators_part_of_a_full_machine_is_told(why: str, readings: dict[str, float], share: float | None) -> None:
+    marks = found(*overloaded(readings | {"target.run_delay_ratio": 0.01}))
+    assert ("generator_shares_host" in marks) == (share is not None)
+    if share is not None:
+        mark = marks["generator_shares_host"]
+        assert mark.evidence["generator_share_ratio"] == pytest.approx(share, abs=0.005)
+        assert (mark.users, mark.confidence, mark.evidence.get("competing")) == (16, "high", None)
+        assert [each.evidence.get("competing") for each in marks.values()] == [None] * len(marks)
 
 
 @pytest.mark.parametrize(("why", "readings", "program", "host", "expected"), RESOURCES, ids=[each[0] for each in RESOURCES])

@@ -276,6 +276,11 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
         "Finished work falls behind from 60 users on (high confidence), perhaps for the generator's lateness: nothing is said "
         "about the service beyond.",
     ),
+    "a knee on a machine that the generator shares": (
+        [*UP, curve("knee", 47), mark("generator_shares_host", 82, generator_share_ratio=0.36)],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); from 82 users on the generator had 36% "
+        "of the machine's busy CPU.",
+    ),
     "a bend with its bottleneck": (
         [*UP, curve("bend", 60), mark("disk_saturated", 82, confidence="medium")],
         "The disk is saturated at 82 users; bend from 60 users.",

@@ -29,7 +29,7 @@ AT_TOP = ("think_time_limited", "not_saturated")
 IDS = (
     "think_time_limited", "target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated", "host_cpu_saturated",
     "cpu_throttled", "cpu_steal", "worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "memory_saturated", "swapping",
-    "disk_saturated", "disk_full", "network_bandwidth_saturated", "not_saturated",
+    "disk_saturated", "disk_full", "network_bandwidth_saturated", "not_saturated", "generator_shares_host",
 )  # fmt: skip
 """All that this may find, in the order in which they are told."""
 
@@ -103,9 +103,9 @@ def _mark(id_: str, showing: Sequence[Judged], *, is_open: bool, timeline: Timel
 
 def _evidence(found: Finding, judged: Judged, levels: int, pid: int | None) -> dict[str, object]:
     """Its readings at the last level that shows it, those of the gate where it was asked for, and what else was found there."""
-    gate, others = judged.gate, [each.id for each in judged.findings or () if each.id != found.id]
+    gate, others = judged.gate, [each.id for each in _rivals(found, judged)]
     asked: Evidence = {}
-    if gate.stalls:
+    if gate.stalls and found is not judged.aside:
         told = {
             "users_before": gate.users_before,
             "goodput_growth_ratio": gate.goodput_growth_ratio,
@@ -123,6 +123,11 @@ def _evidence(found: Finding, judged: Judged, levels: int, pid: int | None) -> d
     }
 
 
+def _rivals(found: Finding, judged: Judged) -> list[Finding]:
+    """What else may limit there."""
+    return [] if found is judged.aside else [each for each in judged.findings or () if each.id != found.id]
+
+
 def _confidence(found: Finding, showing: Sequence[Judged]) -> Confidence:
     """High on two grounds: two levels, or one level both flat and beyond the knee. Less by one for each doubt; low where nothing
     is saturated at a level that none can be compared with."""
@@ -130,6 +135,6 @@ def _confidence(found: Finding, showing: Sequence[Judged]) -> Confidence:
     repeated = len(showing) > 1 or (last.gate.flat and last.gate.beyond_knee) or last.gate.grows
     many = found.id == "think_time_limited" and last.level.figures.requests >= SURE_REQUESTS
     rank = 2 if repeated or many else 0 if found.id == "not_saturated" else 1
-    competing = len(last.findings or ()) > 1 or last.level.level.opened.ramp
+    competing = _rivals(found, last) or last.level.level.opened.ramp
     names: tuple[Confidence, ...] = ("low", "medium", "high")
     return names[max(0, rank - bool(competing) - bool(found.unavailable))]

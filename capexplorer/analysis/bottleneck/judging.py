@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...model.verdicts import KneeVerdict
 from ..ladder import LadderLevel
-from . import busiest, growth, queues, resources, waits
+from . import busiest, growth, queues, resources, sharing, waits
 from .finding import Finding
 from .gate import Gate, gate_of
 from .level import Seen
@@ -45,9 +45,13 @@ class Judged:
     gate: Gate
     findings: tuple[Finding, ...] | None
 
+    aside: Finding | None = None
+    """What it says of the run, not of the service: it competes with nothing."""
+
     def finding(self, id_: str) -> Finding | None:
         """The one of that id."""
-        return next((found for found in self.findings or () if found.id == id_), None)
+        told = (*(self.findings or ()), *((self.aside,) if self.aside is not None else ()))
+        return next((found for found in told if found.id == id_), None)
 
 
 def judged(
@@ -70,7 +74,7 @@ def judged(
     piles_up = growth.is_told(level) and (backlog is None or backlog.may_grow)  # perhaps
     if not told and not piles_up:
         told = _nothing_limits(level, gate, levels, knee)
-    return Judged(level, gate, tuple(told))
+    return Judged(level, gate, tuple(told), sharing.generator_shares_host(level))
 
 
 def _left_over(level: Seen, gate: Gate) -> list[Finding]:

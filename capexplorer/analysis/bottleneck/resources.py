@@ -27,9 +27,6 @@ HOST_IDLE_MOST = 0.05
 DELAYED_SHARE_LEAST = 0.25
 """Of the CPU time that a service got, what its threads waited for a core: then it would have used more."""
 
-SHARE_LEAST = 0.10
-"""Of a full machine's busy cores, had by the generator: the service by itself would get further."""
-
 DEMAND_OF_REQUESTS = 0.30
 """Of the requests inside, how many run or wait for a core, where that is what they are there for. Measured on two crowded cores:
 0.36 and more for a GIL-bound service, 0.01 for one that only waits for a lock, whatever the neighbours do."""
@@ -101,9 +98,8 @@ def host_cpu(level: Seen) -> Finding | None:
     if at_its_limit or (level.read("target.throttled_ratio") or 0.0) > THROTTLED_LEAST or not _wants_more(level, target, delay):
         return None
     evidence: Evidence = {"host_cpu_ratio": busy, "cores": cores, "target_cpu_ratio": target, "run_delay_ratio": delay}
-    more = _read(level, cpu_pressure_ratio="host.cpu_pressure_ratio", generator_cpu_ratio="generator.process_cpu_ratio")
-    share = float(more.get("generator_cpu_ratio", 0.0)) / busy
-    return Finding("host_cpu_saturated", evidence | more | ({"generator_share": share} if share >= SHARE_LEAST else {}))
+    more = _read(level, cpu_pressure_ratio="host.cpu_pressure_ratio", generator_cpu_ratio="generator.cpu_ratio")
+    return Finding("host_cpu_saturated", evidence | more)
 
 
 def _wants_more(level: Seen, cpu: float, delay: float) -> bool:

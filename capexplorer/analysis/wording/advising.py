@@ -82,6 +82,7 @@ ADVICE = {
     "disk_saturated": "Write less or in batches, or use a faster disk: `iostat -x 1`.",
     "disk_full": "Free space: `df -h`.",
     "network_bandwidth_saturated": "A faster link, or smaller replies (compression).",
+    "generator_shares_host": "Run the generator on another machine: by itself the service may get further.",
     "not_saturated": "Step up: more users still bring more.",
 }  # fmt: skip
 

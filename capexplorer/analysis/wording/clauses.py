@@ -140,6 +140,15 @@ def _growth(mark: Mark) -> Iterator[str]:
         yield f"{numbers.span(limit_in_s)} to its limit"
 
 
+def sharing(seen: Seen) -> str:
+    """`from 120 users on the generator had 36% of the machine's busy CPU`; empty where it mattered not."""
+    for mark in seen.marks:
+        share = number(mark, "generator_share_ratio")
+        if share is not None:
+            return f"from {numbers.users(mark.users)} users on the generator had {share:.0%} of the machine's busy CPU"
+    return ""
+
+
 # -- the curve
 
 

@@ -27,8 +27,8 @@ MARK_KINDS = {
 }
 
 
-NO_LIMITS = ("not_saturated", "think_time_limited")
-"""Bottlenecks that are none: the service was not brought to its limit."""
+NO_LIMITS = ("not_saturated", "think_time_limited", "generator_shares_host")
+"""Bottlenecks that are none: the service was not brought to its limit, or what they bound is the run."""
 
 BLAMES: tuple[MarkKind, ...] = ("cause", "bottleneck", "leak")
 """Kinds that say what went wrong or what is the limit, by an id of CAUSES.md."""
@@ -36,14 +36,11 @@ BLAMES: tuple[MarkKind, ...] = ("cause", "bottleneck", "leak")
 
 def title(event: Mark) -> str:
     """What a cause, a bottleneck or a leak is called: `ephemeral ports exhausted (TIME_WAIT)`, `failed check: lost_updates`,
-    `the host's CPU is saturated (22% of it by the generator)`, and of failures that nothing explains what they look like:
-    `replies time out, cause unknown`.
+    and of failures that nothing explains what they look like: `replies time out, cause unknown`.
     """
-    check, symptoms, share = (event.evidence.get(name) for name in ("check", "symptoms", "generator_share"))
+    check, symptoms = event.evidence.get("check"), event.evidence.get("symptoms")
     if event.id == "unknown" and isinstance(symptoms, dict) and symptoms:
         return f"{name(max(symptoms, key=lambda each: symptoms[each]))}, cause unknown"
-    if isinstance(share, float):
-        return f"{name(event.id)} ({share:.0%} of it by the generator)"
     return f"{name(event.id)}: {check}" if check else name(event.id)
 
 

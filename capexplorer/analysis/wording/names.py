@@ -76,6 +76,7 @@ NAMES = {
     "memory_leak": "the target's memory leaks",
     "fd_leak": "the target leaks file descriptors",
     "not_saturated": "nothing is saturated",
+    "generator_shares_host": "generator and service share a full machine",
 }
 
 LIMITERS = {

@@ -15,7 +15,20 @@ from ...model.events import Mark
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
 from . import numbers
-from .clauses import REFUSALS, bottleneck, capital, curve, curve_alone, deaths, failing, knee_alone, leaking, since, waits
+from .clauses import (
+    REFUSALS,
+    bottleneck,
+    capital,
+    curve,
+    curve_alone,
+    deaths,
+    failing,
+    knee_alone,
+    leaking,
+    sharing,
+    since,
+    waits,
+)
 from .knees import capacity
 from .marks import title
 from .names import limiter
@@ -52,7 +65,8 @@ def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
     """The same with its weight. Costs a pass over the marks; where the run was spoiled, one over journal and levels too."""
     chosen = _latest(timeline) if epoch is None else epoch
     seen = Seen(timeline, chosen)
-    return next(_said(seen), Judgement(curve_alone(seen)))
+    said, shared = next(_said(seen), Judgement(curve_alone(seen))), sharing(seen)
+    return replace(said, said=f"{said.said.removesuffix('.')}; {shared}.") if shared and not said.spoiled else said
 
 
 def _latest(timeline: Timeline) -> int | None:
