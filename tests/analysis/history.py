@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from capexplorer.analysis.ladder import LadderLevel
-from capexplorer.model.levels import batch_error
+from capexplorer.model.level_fold import batch_error
 
 WARM_UP = 10
 HELD = 20

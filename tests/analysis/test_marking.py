@@ -225,6 +225,9 @@ def knee(kind: str = "knee", **more: Any) -> CapacityVerdict:
          f"{AT_47} (high confidence); beyond 60 users finished work collapses by 75%."),
         (knee("no_knee", users=60.0), "No knee up to 60 users (high confidence)."),
         (knee("at_or_below", users=10.0), "The knee is at or below 10 users, the lowest level: step down to find it."),
+        (knee("at_or_below", users=1.0), "The knee is at or below 1 user, the lowest level: step down to find it."),
+        (knee("at_or_below", users=1.0, limit="generator"),
+         "Limited by the generator at 1 user, the lowest level: nothing is said about the service."),
         (knee("bend", confidence="low"),
          "Finished work falls behind from 47 users on (low confidence), but its ceiling was not seen: no knee yet."),
         (CapacityVerdict(curve=knee().curve, missing=(Missing(kind="levels", count=2),)),
@@ -241,6 +244,8 @@ def test_capacity_is_one_sentence(verdict: CapacityVerdict, said: str) -> None:
     ("mark", "said"),
     [
         (KNEE, "knee at 47 users [43–52] and 122/s, limited by queueing (high confidence)"),
+        (moved(kind="at_or_below", users=1.0, confidence="low", evidence={"limit": "generator", "users_high": 1.25}),
+         "knee at or below 1 user, the generator's (low confidence)"),
         (moved(state="retracted"), "knee at 47 users (high confidence): retracted"),
         (Mark(t_s=1.0, key="s", state="open", kind="shift", id="goodput_fell", users=100.0,
               evidence={"at_s": 34.6, "level": 2, "column": "goodput", "before": 170.2, "after": 119.7}),

@@ -95,7 +95,7 @@ def bottleneck(seen: Seen) -> str:
     """`the disk is saturated at 82 users`; empty without one."""
     found = seen.bottlenecks()[:2]
     users = max((mark.users or 0 for mark in found), default=0)
-    return " and ".join(map(title, found)) + (f" at {numbers.users(users)} users" if users else "")
+    return " and ".join(map(title, found)) + (f" at {numbers.counted(users)}" if users else "")
 
 
 def waits(seen: Seen, *, briefly: bool = False) -> str:
@@ -145,7 +145,7 @@ def sharing(seen: Seen) -> str:
     for mark in seen.marks:
         share = number(mark, "generator_share_ratio")
         if share is not None:
-            return f"from {numbers.users(mark.users)} users on the generator had {share:.0%} of the machine's busy CPU"
+            return f"from {numbers.counted(mark.users)} on the generator had {share:.0%} of the machine's busy CPU"
     return ""
 
 
@@ -155,7 +155,7 @@ def sharing(seen: Seen) -> str:
 def knee_alone(found: KneeVerdict) -> str:
     """`knee at 47 users [43–52] and 122/s`."""
     interval = numbers.interval(found.users_low, found.users_high)
-    return f"knee at {numbers.users(found.users)} users {interval} and {numbers.number(found.capacity_rps)}/s"
+    return f"knee at {numbers.counted(found.users)} {interval} and {numbers.number(found.capacity_rps)}/s"
 
 
 def curve(seen: Seen) -> str:
@@ -202,7 +202,7 @@ def since(seen: Seen, mark: Mark) -> str:
 
 def at_users(mark: Mark, between: str) -> str:
     """` at 82 users`; empty where the mark tells none."""
-    return "" if mark.users is None else f"{between}{numbers.users(mark.users)} user{'s' * (mark.users != 1)}"
+    return "" if mark.users is None else f"{between}{numbers.counted(mark.users)}"
 
 
 def capital(said: str) -> str:

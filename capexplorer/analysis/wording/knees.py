@@ -15,27 +15,29 @@ LIMITS = {
     "unknown": "something that no reading shows",
 }
 
-GENERATORS = ", perhaps the generator's"
+OF_GENERATOR = {"bend": ", perhaps the generator's", "at_or_below": ", the generator's"}
+"""Of what the curve says where the generator was the limit, or may have been."""
 
 OBJECTIVES = {"p95_ms": "p95 ≤ {:g} ms", "p99_ms": "p99 ≤ {:g} ms", "failure_ratio": "failures ≤ {:g}%"}
 
 
 def knee(verdict: KneeVerdict) -> str:
     """Short, for a status line: `knee 47 [43–52] at 122/s, queueing`, `no knee up to 60 users`."""
-    users = numbers.users(verdict.users)
+    users, counted = numbers.users(verdict.users), numbers.counted(verdict.users)
+    whose = OF_GENERATOR.get(verdict.kind, "") if verdict.limit == "generator" else ""
     match verdict.kind:
         case "knee":
             interval = numbers.interval(verdict.users_low, verdict.users_high)
             said = f"knee {users} {interval} at {numbers.number(verdict.capacity_rps)}/s"
             return f"{said}, {(verdict.limit or 'unknown').replace('_', ' ')}" if verdict.limit != "unknown" else said
         case "at_or_below":
-            return f"knee at or below {users} users"
+            return f"knee at or below {counted}{whose}"
         case "bend":
-            return f"bend from {users} users{GENERATORS * (verdict.limit == 'generator')}"
+            return f"bend from {counted}{whose}"
         case "latency_knee":
-            return f"latency knee {users} users"
+            return f"latency knee {counted}"
         case "no_knee":
-            return f"no knee up to {users} users"
+            return f"no knee up to {counted}"
 
 
 def short_knee(verdict: KneeVerdict) -> str:
@@ -54,24 +56,25 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
     if found is None:
         more = next((each.count for each in verdict.missing if each.kind == "levels"), 1)
         return f"Not enough levels to tell a knee: {_levels(more)} would."
-    users, sure = numbers.users(found.users), f" ({found.confidence} confidence)" if found.confidence else ""
+    counted, sure = numbers.counted(found.users), f" ({found.confidence} confidence)" if found.confidence else ""
     match found.kind:
         case "knee":
             limit = f": {blamed}" if blamed else f", limited by {LIMITS[found.limit or 'unknown']}"
             interval = numbers.interval(found.users_low, found.users_high)
-            where = f"Knee at {users} users {interval} and {numbers.number(found.capacity_rps)}/s"
+            where = f"Knee at {counted} {interval} and {numbers.number(found.capacity_rps)}/s"
             return f"{where}{limit}{sure}{_fall(found)}{_provisional(found)}."
         case "at_or_below":
-            limit = f" ({blamed})" if blamed else ""
-            lowest = f"{users} user{'s' * (users != '1')}, the lowest level{limit}"
+            if found.limit == "generator":
+                return f"Limited by the generator at {counted}, the lowest level: nothing is said about the service."
+            lowest = f"{counted}, the lowest level{f' ({blamed})' if blamed else ''}"
             return f"The knee is at or below {lowest}: step down to find it{_fall(found)}."
         case "bend":
-            seen = f"Finished work falls behind from {users} users on{sure}"
+            seen = f"Finished work falls behind from {counted} on{sure}"
             if found.limit == "generator":
                 return f"{seen}, perhaps for the generator's lateness: nothing is said about the service beyond."
             return f"{seen}, but its ceiling was not seen: no knee yet."
         case "latency_knee" | "no_knee":
-            return f"No knee up to {users} users{sure}."
+            return f"No knee up to {counted}{sure}."
 
 
 def _fall(found: KneeVerdict) -> str:
@@ -108,7 +111,7 @@ def missing(wanted: Missing) -> str:
         case "soak":
             return f"a soak of a minute or more at {above} to {below} users would confirm the knee"
         case "return_to_first":
-            return f"a return to {below} user{'s' * (below != '1')} would show drift"
+            return f"a return to {numbers.counted(wanted.users_below)} would show drift"
 
 
 def short_missing(wanted: Missing) -> str:
@@ -118,7 +121,7 @@ def short_missing(wanted: Missing) -> str:
         case "soak":
             return f"soak a minute at {above}–{below} users"
         case "return_to_first":
-            return f"then return to {below} users"
+            return f"then return to {numbers.counted(wanted.users_below)}"
         case "longer_levels":
             return "longer levels"
         case _:

@@ -52,7 +52,7 @@ def mark(event: Mark) -> str:
     kind, called = MARK_KINDS[event.kind], title(event)
     said = called if called == kind or event.id in NO_LIMITS else f"{kind}: {called}"
     if event.users is not None:
-        said += f" at {numbers.users(event.users)} users"
+        said += f" at {numbers.counted(event.users)}"
     if event.confidence is not None:
         said += f" ({event.confidence} confidence)"
     if event.state == "retracted":
@@ -74,7 +74,9 @@ def _short(event: Mark) -> str | None:
             limit = LIMITS.get(str(told.get("limit")), "something that no reading shows")
             interval = numbers.interval(told["users_low"], told["users_high"])
             rate = f" and {numbers.number(told.get('capacity_rps'))}/s"
-            return f"knee at {numbers.users(event.users)} users {interval}{rate}, limited by {limit}{sure}"
+            return f"knee at {numbers.counted(event.users)} {interval}{rate}, limited by {limit}{sure}"
+        case "at_or_below" | "bend" if "limit" in told:
+            return _curve(event)
         case "shift" if {"column", "before", "after", "at_s"} <= told.keys():
             unit = "/s" if told["column"] == "goodput" else " ms"
             moved = "rose" if told["after"] > told["before"] else "fell"
@@ -101,7 +103,7 @@ def stop_rule(rule: str, measured: object, limit: object, users: float | None) -
     """`stop rule: p95 ms 1,240 is over 1,000 at 50 users`."""
     side = "under" if rule == "throughput_growth_ratio" else "over"
     broken = f"{numbers.number(measured)} is {side} {numbers.number(limit)}"
-    return f"stop rule: {rule.replace('_', ' ')} {broken} at {numbers.users(users)} users"
+    return f"stop rule: {rule.replace('_', ' ')} {broken} at {numbers.counted(users)}"
 
 
 def journal_mark(event: Mark) -> str:
@@ -114,9 +116,15 @@ def journal_mark(event: Mark) -> str:
         return f"{said}, {counts}" if counts and event.state != "retracted" else said
     if event.kind not in ("at_or_below", "bend", "latency_knee") or event.state == "retracted":
         return mark(event)
-    sure = f" ({event.confidence} confidence)" if event.confidence else ""
-    said = knee(KneeVerdict(kind=event.kind, users=event.users)) + sure
+    said = _curve(event)
     return f"{said}. {event.advice[:1].upper()}{event.advice[1:]}" if event.advice else said
+
+
+def _curve(event: Mark) -> str:
+    """Of a mark of the curve, without its readings."""
+    limit = "generator" if event.evidence.get("limit") == "generator" else None
+    sure = f" ({event.confidence} confidence)" if event.confidence else ""
+    return knee(msgspec.convert({"kind": event.kind, "users": event.users, "limit": limit}, KneeVerdict)) + sure
 
 
 def revised(event: Mark) -> str:

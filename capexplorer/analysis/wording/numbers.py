@@ -10,6 +10,11 @@ def users(value: float | None) -> str:
     return "–" if value is None else f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
+def counted(value: float | None) -> str:
+    """`1 user`, `47 users`."""
+    return f"{users(value)} user{'s' * (value != 1)}"
+
+
 def interval(low: float | None, high: float | None) -> str:
     """`[43–52]`."""
     return f"[{users(low)}–{users(high)}]"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...model.events import Mark
-from ...model.timeline import Level, Timeline
+from ...model.level import Level
+from ...model.timeline import Timeline
 from ...model.verdicts import CapacityVerdict, KneeVerdict
 from .marks import NO_LIMITS
 from .names import where

@@ -42,7 +42,8 @@ def _refused(kind: type[locust.User], url: str, path: str) -> bool:
 def threads_for_addresses(url: str) -> int:
     for kind in (locust.HttpUser, locust.FastHttpUser):
         assert _exception(kind, url, "/ok") is None
-    return gevent.get_hub().threadpool.size
+    size: int = gevent.get_hub().threadpool.size
+    return size
 
 
 def loopback(url: str) -> list[bool]:
