@@ -34,7 +34,7 @@ from capexplorer.model.events import (
     TargetFacts,
 )
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.levels import LevelFold
+from capexplorer.model.level_fold import LevelFold
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 from capexplorer.session.writer import SessionWriter
 

@@ -21,9 +21,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, overload
 
+from .model.columns import row
 from .model.events import Ended, Event, FailureSignature, LevelOpened, Log, Mark, Note, Sample
+from .model.level import Folded, Level
 from .model.recording import Landmark
-from .model.timeline import LOG_LINES, FailureCount, Folded, Level, Timeline, row
+from .model.timeline import LOG_LINES, FailureCount, Timeline
 from .session.reader import open_session
 from .session.seconds import LevelSeconds
 

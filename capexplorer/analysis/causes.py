@@ -85,7 +85,6 @@ _CODE = frozenset(
 """Nothing that a service can do raises these."""
 
 SAYS_NO_FDS = "too many open files"
-SAYS_NO_SPACE = "no space left on device"
 """What a target may say of itself inside a reply; `signature` keeps these words."""
 
 

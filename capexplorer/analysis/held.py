@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ..model.events import Target
-from ..model.timeline import Level, Timeline
+from ..model.level import Level
+from ..model.timeline import Timeline
 from .trend import Floats
 
 NEAR_LIMIT = 0.95

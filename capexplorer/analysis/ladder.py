@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from ..model.events import LevelFigures
-from ..model.timeline import Level
+from ..model.level import Level
 
 _Number = TypeVar("_Number", int, float)
 

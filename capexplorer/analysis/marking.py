@@ -14,7 +14,8 @@ from itertools import takewhile
 from typing import Any, Literal
 
 from ..model.events import Mark, Verdict
-from ..model.timeline import Level, Timeline
+from ..model.level import Level
+from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict, Recovery, SloVerdict
 from . import wording
 from .generator import is_saturated, own_time_ms

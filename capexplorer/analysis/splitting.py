@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..model.timeline import Level, Timeline
+from ..model.level import Level
+from ..model.timeline import Timeline
 from ..model.verdicts import Shift
 from .shifts import SEGMENT_LEAST, shifts
 

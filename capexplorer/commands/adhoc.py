@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,6 +10,7 @@ from ..addresses import is_http_url, is_loopback
 from ..errors import InputError
 from ..probe.listener import listening_pid
 from ..target import spec
+from ..target.alive import is_alive
 from ..target.spec import Ready, TargetSpec
 
 PORT = "{port}"
@@ -68,18 +68,8 @@ def watched_pid(pid: int | None, port: int | None) -> int | None:
     """The process that `--pid` or `--port-of` names; None where neither is given. Raises InputError."""
     if pid is not None and port is not None:
         raise InputError("--pid: not beside --port-of: either names the process to watch")
-    if pid is not None and not _runs(pid):
+    if pid is not None and not is_alive(pid):
         raise InputError(f"--pid: no process {pid} runs here")
     if port is not None and (pid := listening_pid(port)) is None:
         raise InputError(f"--port-of: nobody listens on port {port} here, or its process is not ours to see")
     return pid
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -13,8 +13,9 @@ from rich.text import Text
 
 from ..analysis import wording
 from ..model.events import Command, Event, LevelBin, LevelClosed, Log, Mark, Target
+from ..model.level import Level
 from ..model.stream import EventSource
-from ..model.timeline import Level, Timeline
+from ..model.timeline import Timeline
 from .telling import printable
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from .. import paths, profile
 from ..errors import InputError
-from ..tui.screens.picker import PickerApp, ProfileEntry
+from ..tui.screens.picker import PickerApp
+from ..tui.screens.profiles import ProfileEntry
 from ..tui.terminal import own_terminal
 from .resolving import DEFAULT_PROFILE
 from .shelf import SessionShelf

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import InputError
+from ..model.level import Level
 from ..model.stream import SessionEntry
-from ..model.timeline import Level, Timeline
+from ..model.timeline import Timeline
 from ..report.compare import Comparison, Session, compare
 from ..report.formats import FORMATS
 from ..session import removal, titles

@@ -196,8 +196,3 @@ class PlanCursor:
     def next_s(self) -> float | None:
         """When `due` will next have something; None while spawning or after the end."""
         return None if self.finished else self._ends_s
-
-    @property
-    def hold_s(self) -> float:
-        """Length of all holds together."""
-        return sum(step.hold_s for step in self.steps)

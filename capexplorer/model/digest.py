@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from .timeline import Level, Timeline
+from .level import Level
+from .timeline import Timeline
 
 
 def digest(timeline: Timeline) -> str:

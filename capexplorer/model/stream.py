@@ -20,13 +20,6 @@ class Clock(Protocol):
         """Now."""
 
 
-class EventSink(Protocol):
-    """Takes events in order."""
-
-    def write(self, event: Event) -> None:
-        """Take one event."""
-
-
 class EventSource(Protocol):
     """Where events come from: a live run, or a log. The one who draws owns the pace: it takes, it is never pushed."""
 
@@ -122,13 +115,3 @@ class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Ended in order: its last event is `ended`."""
     problem: str | None = None
     """Why it cannot be opened, in one line."""
-
-
-class Catalog(Protocol):
-    """The saved sessions."""
-
-    def sessions(self) -> Sequence[SessionEntry]:
-        """All of them, newest first; those that cannot be opened too, with their problem. Cheap; never raises for a file."""
-
-    def find(self, name: str) -> Path:
-        """A session by path, id, unique beginning of an id, or `last`. SessionError names the nearest."""

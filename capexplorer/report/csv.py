@@ -12,8 +12,9 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ..analysis import wording
+from ..model.columns import COLUMNS
 from ..model.events import Mark
-from ..model.timeline import COLUMNS, Timeline
+from ..model.timeline import Timeline
 from .escaping import cell
 from .findings import findings
 from .summary import summarise

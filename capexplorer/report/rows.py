@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..model.events import LevelEndpoint, LevelFigures, LevelOpened
-from ..model.timeline import Level, Timeline
+from ..model.level import Level
+from ..model.timeline import Timeline
 
 Z95 = 1.96
 """Half a 95% interval in standard errors."""

@@ -10,7 +10,8 @@ from typing import Any
 
 from ..analysis import wording
 from ..model.events import Latency, LevelEndpoint, LevelFigures, Mark, Note, Reanalysed, Verdict
-from ..model.timeline import Level, Timeline
+from ..model.level import Level
+from ..model.timeline import Timeline
 from .rows import recovery_levels
 
 SCHEMA = "capexplorer.summary/1"

@@ -16,8 +16,9 @@ from ..analysis.spoiled import sound
 from ..load.autopilot import LEAST_S, Autopilot, Done, GiveUp, Step
 from ..load.sight import Rung, Sight
 from ..model.events import By
+from ..model.level import Level
 from ..model.stream import Param
-from ..model.timeline import Level, Timeline
+from ..model.timeline import Timeline
 from ..model.verdicts import CapacityVerdict
 
 LATEST_S = 3.0

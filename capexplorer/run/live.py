@@ -104,7 +104,7 @@ class LiveRun:
         """From what is known now on, or off at once."""
         self._steering.piloted = on
         self._command("autopilot", on=on)
-        self._post(lambda: self.recording.switch_autopilot(on))
+        self._post(lambda: self.recording.driving.switch_autopilot(on))
 
     @property
     def plans(self) -> Mapping[str, str]:
@@ -124,7 +124,7 @@ class LiveRun:
         steps = self._steps(plan)
         self._steering.piloted = False
         self._command("plan", plan=plan)
-        self._post(lambda: self.recording.begin_plan(steps))
+        self._post(lambda: self.recording.driving.begin_plan(steps))
 
     def _steps(self, plan: str) -> tuple[Step, ...]:
         return parse(self.plans.get(plan, plan), "plan", self.max_users)
@@ -150,7 +150,7 @@ class LiveRun:
         users = self.wanted
         self._steering.piloted = False
         self._command("new_level", users=users)
-        self._post(lambda: self.recording.step(users, "user", self._steering.rate(users, users)))
+        self._post(lambda: self.recording.driving.step(users, "user", self._steering.rate(users, users)))
 
     def zero(self) -> None:
         """All users stop at once."""
@@ -181,13 +181,13 @@ class LiveRun:
 
     def _step(self, users: int) -> None:
         rate = self._steering.step(users)
-        self._post(lambda: self.recording.step(users, "user", rate))
+        self._post(lambda: self.recording.driving.step(users, "user", rate))
 
     # -- told by other threads
 
     def told_by_load(self, report: LoadReport) -> None:
         """A report of the load thread."""
-        self._post(lambda: self.recording.load_report(report))
+        self._post(lambda: self.recording.driving.load_report(report))
 
     def told_by_target(self, report: TargetReport) -> None:
         """A report of the supervisor."""

@@ -13,7 +13,8 @@ from ..analysis import bottleneck, leaks, marking
 from ..analysis.markbook import MarkBook
 from ..analysis.splitting import latest_shift, missed_shifts
 from ..model.events import Event
-from ..model.timeline import Level, Timeline
+from ..model.level import Level
+from ..model.timeline import Timeline
 from ..model.verdicts import Shift
 
 LOOKS_AT = (6, 10, 15, 20, 30, 45, 60)

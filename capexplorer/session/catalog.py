@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,21 +20,6 @@ from .reader import open_session
 
 _TAIL_BYTES = 64 * 1024
 _MOST_NAMES = 5
-
-
-class SessionCatalog:
-    """The Catalog of a folder; a folder that does not exist holds none."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def sessions(self) -> Sequence[SessionEntry]:
-        """See `list_sessions`."""
-        return list_sessions(self.folder)
-
-    def find(self, name: str) -> Path:
-        """See `find`."""
-        return find(name, self.folder)
 
 
 def list_sessions(folder: Path) -> list[SessionEntry]:

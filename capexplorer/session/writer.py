@@ -21,7 +21,7 @@ _SYNC_AFTER_S = 4.0
 
 
 class SessionWriter:
-    """An EventSink onto a new file. The header is written and synced at once, marks and the end too, all else by `flush`.
+    """Events onto a new file. The header is written and synced at once, marks and the end too, all else by `flush`.
 
     When the disk fails, LogWriteError is raised once; from then on events are kept in memory until `retry` or `close` gets
     them onto the disk. Lines that are on the disk stay there, whole.

@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 
 from ..errors import TargetError
+from .alive import is_alive
 
 _NAME = re.compile(r"\.scratch-(?P<pid>\d+)")
 
@@ -25,7 +26,7 @@ def make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for other in folder.parent.iterdir():
-            if (found := _NAME.fullmatch(other.name)) and not _alive(int(found["pid"])):
+            if (found := _NAME.fullmatch(other.name)) and not is_alive(int(found["pid"])):
                 remove(other)
     except OSError as error:
         raise TargetError(f"{folder}: {error.strerror}: the target needs a folder to write in") from None
@@ -34,13 +35,3 @@ def make(folder: Path) -> None:
 def remove(folder: Path) -> None:
     """All of it; what cannot be removed stays."""
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 
 from ..model.events import LevelBin
-from ..model.timeline import Level, Timeline
+from ..model.level import Level
+from ..model.timeline import Timeline
 
 
 def moment(timeline: Timeline) -> Timeline:

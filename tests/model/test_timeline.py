@@ -26,7 +26,7 @@ from capexplorer.model.events import (
     Unknown,
 )
 from capexplorer.model.readings import HostReading, TargetReading
-from capexplorer.model.timeline import COLUMNS, LOG_LINES, Timeline, column_values
+from capexplorer.model.timeline import LOG_LINES, Timeline
 
 
 def opened(index: int, t_s: float, users: int = 10, *, ramp: bool = False) -> LevelOpened:
@@ -92,7 +92,6 @@ def test_an_empty_timeline_can_be_drawn() -> None:
 def test_every_column_grows_by_one_a_tick() -> None:
     timeline = Timeline([opened(0, 0.0), tick(1.0), busy_sample(2.0)])
     assert {len(column) for column in timeline.columns.values()} == {2} == {len(timeline)}
-    assert tuple(column_values(tick(1.0))) == COLUMNS
 
 
 READINGS = {

@@ -10,7 +10,7 @@ from session.samples import busy_sample
 from tui.fakes import Session, died, header, session
 
 from capexplorer.model.events import Command, Ended, Event, LevelClosed, LevelOpened, Log, Mark, Note, Sample, Target, Unknown
-from capexplorer.model.levels import LevelFold, RampFold
+from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.session.canonical import canonical
 from capexplorer.session.writer import SessionWriter
 

@@ -23,7 +23,7 @@ from capexplorer.model.events import (
     TargetFacts,
 )
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.levels import LevelFold, RampFold
+from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 
 HOSTILE = (

@@ -13,8 +13,9 @@ from xml.etree import ElementTree
 import pytest
 
 from capexplorer.errors import InputError
+from capexplorer.model.columns import COLUMNS
 from capexplorer.model.events import Ended, Event, Latency, LevelClosed, LevelFigures, LevelOpened
-from capexplorer.model.timeline import COLUMNS, Timeline
+from capexplorer.model.timeline import Timeline
 from capexplorer.report import capacity, charts, html, markdown
 from capexplorer.report import csv as csv_report
 from capexplorer.report.formats import FORMATS, to_disk, to_text, write

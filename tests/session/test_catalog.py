@@ -11,8 +11,7 @@ import pytest
 
 from capexplorer.errors import SessionError
 from capexplorer.model.events import Ended, Event, LevelOpened, Note, Sample, TargetFacts
-from capexplorer.model.stream import Catalog
-from capexplorer.session.catalog import SessionCatalog, find, list_sessions
+from capexplorer.session.catalog import find, list_sessions
 from capexplorer.session.writer import SessionWriter
 
 from .samples import HEADER, ONE_OF_EACH
@@ -129,15 +128,14 @@ def test_a_session_is_found_by_path_id_beginning_and_last(tmp_path: Path, monkey
     older = save(tmp_path, "20260101-120000-mixed-0a1b", 0)
     newer = save(tmp_path, "20260101-120500-mixed-77ff", 5)
     (tmp_path / "20260101-130000-mixed-dead.jsonl").write_bytes(b"")
-    catalog: Catalog = SessionCatalog(tmp_path)
-    assert len(catalog.sessions()) == 3
-    assert catalog.find("last") == newer
-    assert catalog.find(older.stem) == older
-    assert catalog.find("20260101-1200") == older
-    assert catalog.find(str(newer)) == newer
-    assert catalog.find(newer.name) == newer
+    assert len(list_sessions(tmp_path)) == 3
+    assert find("last", tmp_path) == newer
+    assert find(older.stem, tmp_path) == older
+    assert find("20260101-1200", tmp_path) == older
+    assert find(str(newer), tmp_path) == newer
+    assert find(newer.name, tmp_path) == newer
     monkeypatch.chdir(tmp_path)
-    assert catalog.find(newer.name) == Path(newer.name)
+    assert find(newer.name, tmp_path) == Path(newer.name)
 
 
 def test_an_id_that_begins_another_is_still_its_own(tmp_path: Path) -> None:

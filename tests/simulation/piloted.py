@@ -17,8 +17,8 @@ from capexplorer.analysis.recovery import analyse
 from capexplorer.load.autopilot import LEAST_S, Autopilot, Done, GiveUp, Step
 from capexplorer.load.sight import Rung, Sight
 from capexplorer.model.events import Latency, LevelClosed, LevelFigures, LevelOpened
-from capexplorer.model.levels import batch_error
-from capexplorer.model.timeline import Level
+from capexplorer.model.level import Level
+from capexplorer.model.level_fold import batch_error
 from capexplorer.model.verdicts import CapacityVerdict
 
 from .ladders import KINDS, Kind, Truth, random_system

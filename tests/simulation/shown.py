@@ -9,7 +9,7 @@ import numpy as np
 
 from capexplorer.analysis.generator import BUSY_LEAST
 from capexplorer.analysis.ladder import LadderLevel
-from capexplorer.model.levels import batch_error
+from capexplorer.model.level_fold import batch_error
 
 from .ladders import Ladder, ObservedLevel
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from target_rig import Rig, a_rig, becomes_true
 
 from capexplorer.model.limits import ProcessLimits
 from capexplorer.target.ports import free_port
+
+from .target_rig import Rig, becomes_true
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="affinity needs Linux")
 
@@ -22,12 +22,6 @@ if len(sys.argv) > 1:
     subprocess.run([sys.executable, sys.argv[0]])
     time.sleep(600)
 """
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    with a_rig(tmp_path) as found:
-        yield found
 
 
 def told(rig: Rig, limits: ProcessLimits) -> list[str]:

@@ -12,7 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from target_rig import (
+
+from capexplorer.errors import TargetError
+
+from .target_rig import (
     IGNORES_SIGTERM,
     LEAVES_A_DAEMON,
     MIXED,
@@ -20,21 +23,12 @@ from target_rig import (
     PRINTS_AND_SLEEPS,
     ROOT,
     Rig,
-    a_rig,
     becomes_true,
     below,
     is_alive,
 )
 
-from capexplorer.errors import TargetError
-
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the supervisor needs POSIX")
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    with a_rig(tmp_path) as found:
-        yield found
 
 
 def test_a_daemon_of_the_target_is_ended_with_it(rig: Rig) -> None:

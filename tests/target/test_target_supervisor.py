@@ -9,21 +9,9 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from target_rig import (
-    IGNORES_SIGTERM,
-    MIXED,
-    PATIENCE_S,
-    PRINTS_AND_SLEEPS,
-    Rig,
-    a_rig,
-    becomes_true,
-    below,
-    is_alive,
-)
 
 from capexplorer.errors import TargetError
 from capexplorer.target.ports import free_port
@@ -32,13 +20,18 @@ from capexplorer.target.reports import Exited, Output, Started
 from capexplorer.target.spec import load_spec
 from capexplorer.target.supervisor import KEPT_LINES, Supervisor
 
+from .target_rig import (
+    IGNORES_SIGTERM,
+    MIXED,
+    PATIENCE_S,
+    PRINTS_AND_SLEEPS,
+    Rig,
+    becomes_true,
+    below,
+    is_alive,
+)
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the supervisor needs POSIX")
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    with a_rig(tmp_path) as found:
-        yield found
 
 
 # ---- the shipped target

@@ -32,7 +32,7 @@ from capexplorer.model.events import (
     Target,
     TargetFacts,
 )
-from capexplorer.model.levels import RampFold
+from capexplorer.model.level_fold import RampFold
 from capexplorer.model.readings import GeneratorReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.look import Look

@@ -10,7 +10,8 @@ import pytest
 from capexplorer.tui.screens.ask import Ask, Confirm
 from capexplorer.tui.screens.choose import Choose
 from capexplorer.tui.screens.compare import CompareScreen
-from capexplorer.tui.screens.picker import PickerApp, ProfileEntry
+from capexplorer.tui.screens.picker import PickerApp
+from capexplorer.tui.screens.profiles import ProfileEntry
 from capexplorer.tui.screens.session_levels import Levels
 
 from .shelf import ROWS, FakeShelf, row

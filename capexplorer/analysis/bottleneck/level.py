@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 from ...model.events import HostFacts, LevelFigures
 from ...model.events import Target as TargetEvent
-from ...model.timeline import Level, Timeline
+from ...model.level import Level
+from ...model.timeline import Timeline
 from ..generator import is_saturated, own_time_ms
 from ..ladder import LadderLevel, ladder_level, parts
 

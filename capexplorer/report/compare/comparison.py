@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from ...analysis import wording
 from ...errors import InputError
 from ...model.events import ClientFloor, Mark
-from ...model.timeline import Level, Timeline
+from ...model.level import Level
+from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
 from ..rows import recovery_levels
 from .difference import Difference, difference, floor_difference

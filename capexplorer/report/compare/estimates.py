@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...model.histogram import LatencyHistogram
-from ...model.levels import batch_error
-from ...model.timeline import Level, Timeline
+from ...model.level import Level
+from ...model.level_fold import batch_error
+from ...model.timeline import Timeline
 from .quantile_error import design_effect, quantile_error
 
 LEAST_VALUES = {"p50": 20, "p95": 200, "p99": 1_000}

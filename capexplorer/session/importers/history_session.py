@@ -26,7 +26,7 @@ from ...model.events import (
     Phase,
     Sample,
 )
-from ...model.levels import LevelFold, RampFold
+from ...model.level_fold import LevelFold, RampFold
 from ...model.merged import EndpointFold
 from .locust_history import Counters, Key, Observation, adds_up
 from .stretches import Stretch, stretches

@@ -16,7 +16,8 @@ from textual.strip import Strip
 
 from ...analysis import wording
 from ...model.events import Verdict
-from ...model.timeline import Level, Timeline
+from ...model.level import Level
+from ...model.timeline import Timeline
 from ..look import Look, Palette
 from ..render.axis import Axis, count_axis, figure, linear_axis
 from ..render.chart import Chart, Point, Series, note_rows, y_ticks

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...model.events import LevelFigures
-from ...model.timeline import Level, Timeline
+from ...model.level import Level
+from ...model.timeline import Timeline
 from ...report.rows import recovery_levels
 
 Z95 = 1.96

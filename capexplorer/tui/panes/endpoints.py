@@ -13,8 +13,9 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from ...model.events import EndpointTick
+from ...model.level import Level
 from ...model.merged import tick_latency
-from ...model.timeline import Level, Timeline
+from ...model.timeline import Timeline
 from ..look import Look, Palette
 from ..render import text
 from .scrolling import ScrollingPane

@@ -5,7 +5,8 @@ from __future__ import annotations
 from textual.geometry import Size
 from textual.strip import Strip
 
-from ...model.timeline import Level, Timeline
+from ...model.level import Level
+from ...model.timeline import Timeline
 from ..look import Look, Palette
 from ..render.axis import Axis, duration_axis, figure, linear_axis, log_axis
 from ..render.chart import Chart, Series, y_ticks

@@ -14,8 +14,8 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
+from ...model.columns import total
 from ...model.events import HostFacts, Sample
-from ...model.levels import total
 from ...model.readings import GeneratorReading, HostReading, TcpReading
 from ...model.timeline import Timeline
 from ..look import Look, Palette

@@ -15,6 +15,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from ...analysis.wording import numbers
+
 Piece = tuple[str, Style]
 
 MISSING = "–"
@@ -187,10 +189,8 @@ def short_size(value: float | None) -> str:
 def span(seconds: float) -> str:
     """A length of time: 12 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)
-    if whole < 100:
-        return f"{whole} s"
     if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s" if whole < 600 else f"{whole // 60} min"
+        return numbers.span(whole)
     if whole < 360_000:
         return f"{whole // 3600} h {whole % 3600 // 60} min"
     return "days"

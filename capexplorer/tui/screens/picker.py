@@ -10,43 +10,28 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar
 
-import msgspec
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
 
 from ...errors import CapexplorerError
 from ...model.stream import SessionEntry
-from ..render.text import pad, safe, size
+from ..render.text import safe, size
 from ..terminal import Terminal
 from ..themes import DARK, OURS
 from .ask import Ask, Confirm
 from .choose import Choose
 from .compare import CompareScreen
+from .entries import LETTERS, Entries
+from .profiles import ProfileEntry
 from .session_levels import Levels
-from .sessions import COLUMNS, SessionRow, Shelf, began, heading, matching, ordered, session_line
-
-
-class ProfileEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A profile that can be run."""
-
-    name: str
-    title: str = ""
-    target: str = ""
-    """The target's name, or the address of a service that runs already."""
-    problem: str | None = None
-    """Why it cannot be run, in one line."""
-
+from .sessions import COLUMNS, SessionRow, Shelf, began
 
 Picked = ProfileEntry | SessionEntry
 """A profile to run, or a session to replay."""
-
-LETTERS = "ABCDEFGH"
-"""Sessions that can be marked; a comparison calls them so too."""
 
 _PROFILE_KEYS = "Enter runs it   / filters   q quits"
 _SESSION_KEYS = "↵ open  space mark  c compare  e export  r rename  d delete  i levels  1-9 sort"
@@ -90,7 +75,7 @@ class PickerApp(App[Picked]):
 
 
 class Picker(Screen[None]):
-    """One list: profiles, then sessions, sorted and filtered as asked."""
+    """The list, and what keys do to the session that is highlighted."""
 
     AUTO_FOCUS = "#entries"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -108,26 +93,22 @@ class Picker(Screen[None]):
 
     def __init__(self, profiles: Sequence[ProfileEntry], shelf: Shelf, default: str) -> None:
         super().__init__()
-        self._profiles, self._shelf, self._default = profiles, shelf, default
-        self._rows: dict[str, SessionRow] = {}
-        """By the option's id, newest first."""
-        self._marked: list[str] = []
-        self._column, self._descending = 0, True
-        self._cells = 80
+        self._shelf, self._default = shelf, default
+        self._entries = Entries(profiles)
         self._told_of = ""
 
     def compose(self) -> ComposeResult:
         """Title, filter, list, keys."""
         yield Static(Text("capexplorer   explore the capacity of a service"), id="title")
         yield Input(placeholder="filter", id="filter", compact=True)
-        yield OptionList(id="entries", markup=False)
+        yield self._entries
         yield Static(Text(_PROFILE_KEYS), id="keys")
 
     def on_mount(self) -> None:
         """Everything, the default profile in front."""
         self.query_one("#filter").display = False
         self._load()
-        self._fill(f"profile {self._default}")
+        self._entries.fill(f"profile {self._default}")
         self.run_worker(self._search, thread=True)
 
     def _search(self) -> None:
@@ -138,86 +119,42 @@ class Picker(Screen[None]):
 
     def _show_found(self) -> None:
         self._load()
-        self._fill()
+        self._entries.fill()
 
     def on_resize(self, event: Resize) -> None:
         """Lines as wide as the screen."""
-        self._cells = event.size.width - 1  # the scrollbar's
-        self._fill()
-
-    # -- the list
+        self._entries.cells = event.size.width - 1  # the scrollbar's
+        self._entries.fill()
 
     def _load(self) -> None:
-        """Sessions anew; marks of those that are gone go."""
+        """Sessions anew."""
         try:
             rows = self._shelf.rows()
         except CapexplorerError as error:
             rows = ()
             self._say(str(error))
-        self._rows = {f"session {row.entry.path}": row for row in rows}
-        self._marked = [each for each in self._marked if each in self._rows]
-
-    def _fill(self, highlight: str | None = None) -> None:
-        """What matches, in order. The highlight stays where it was, or as near as can be."""
-        entries = self.query_one("#entries", OptionList)
-        before = entries.highlighted
-        here = highlight or (entries.get_option_at_index(before).id if before is not None else None)
-        entries.clear_options()
-        entries.add_options(self._options(self.query_one("#filter", Input).value))
-        usable = [index for index, option in enumerate(entries.options) if not option.disabled]
-        at = next((index for index in usable if entries.options[index].id == here), None)
-        if at is None and usable:
-            at = min(usable, key=lambda index: abs(index - (before or 0)))
-        entries.highlighted = at
-
-    def _options(self, wanted: str) -> list[Option]:
-        profiles = [profile for profile in self._profiles if wanted.casefold() in profile_line(profile).casefold()]
-        rows = ordered(matching(self._rows.values(), wanted), self._column, descending=self._descending)
-        return [
-            _heading("Profiles"),
-            *(Option(Text(profile_line(each)), id=f"profile {each.name}") for each in profiles),
-            *([] if profiles else [_remark(wanted, "no profiles here: a *.toml in profiles/ makes one")]),
-            _heading(""),
-            _heading("Saved sessions"),
-            *([Option(heading(self._column, self._descending, self._cells), disabled=True)] if rows else []),
-            *(self._option(row) for row in rows),
-            *([] if rows else [_remark(wanted, "none yet: each run saves one, also when it is cut short")]),
-        ]
-
-    def _option(self, row: SessionRow) -> Option:
-        name = f"session {row.entry.path}"
-        letter = LETTERS[self._marked.index(name)] if name in self._marked else ""
-        return Option(session_line(row, letter, self._cells), id=name)
-
-    @property
-    def _highlighted(self) -> str:
-        option = self.query_one("#entries", OptionList).highlighted_option
-        return (option.id or "") if option is not None else ""
-
-    @property
-    def _row(self) -> SessionRow | None:
-        return self._rows.get(self._highlighted)
+        self._entries.keep(rows)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter as one types."""
-        self._fill()
+        self._entries.wanted = event.value
+        self._entries.fill()
 
     def on_input_submitted(self) -> None:
         """Enter goes on in the list."""
-        self.query_one("#entries").focus()
+        self._entries.focus()
 
     def on_option_list_option_highlighted(self) -> None:
         """Other entries, other keys. The same one again (the list was filled anew) leaves what was said."""
-        if self._highlighted == self._told_of:
+        if self._entries.here == self._told_of:
             return
-        self._told_of = self._highlighted
-        self._say(_SESSION_KEYS if self._row is not None else _PROFILE_KEYS)
+        self._told_of = self._entries.here
+        self._say(_SESSION_KEYS if self._entries.row is not None else _PROFILE_KEYS)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Run a profile, replay a session; what cannot be opened says why."""
-        row = self._rows.get(event.option.id or "")
-        profile = next((each for each in self._profiles if event.option.id == f"profile {each.name}"), None)
-        picked = profile or (row.entry if row else None)
+        found = self._entries.entry(event.option.id)
+        picked = found.entry if isinstance(found, SessionRow) else found
         if picked is not None and picked.problem is not None:
             self._say(picked.problem)
         elif picked is not None:
@@ -237,31 +174,24 @@ class Picker(Screen[None]):
         """All entries again."""
         typed = self.query_one("#filter", Input)
         typed.value, typed.display = "", False
-        self.query_one("#entries").focus()
+        self._entries.focus()
 
     def action_sort(self, column: int) -> None:
         """By this column; once more: the other way."""
-        same = column == self._column
-        self._column, self._descending = column, not self._descending if same else COLUMNS[column].first_descending
-        self._fill()
+        self._entries.sort_by(column)
+        self._entries.fill()
 
     def action_mark(self) -> None:
         """For a comparison, the first one marked is what the others are held against; once more: not."""
-        row = self._openable()
-        if row is None:
+        if self._openable() is None:
             return
-        if self._highlighted in self._marked:
-            self._marked.remove(self._highlighted)
-        elif len(self._marked) == len(LETTERS):
+        if not self._entries.mark():
             return self._say(f"{len(LETTERS)} are marked already: that is as many as can be compared here")
-        else:
-            self._marked.append(self._highlighted)
-        self._fill()
+        self._entries.fill()
 
     def action_compare(self) -> None:
         """Those that are marked; with one marked, and the one here; with none, the epochs of the one here."""
-        names = self._marked if len(self._marked) > 1 else list(dict.fromkeys([*self._marked, self._highlighted]))
-        entries = [self._rows[name].entry for name in names if name in self._rows]
+        entries = [row.entry for row in self._entries.compared()]
         if not entries:
             return self._say("a comparison is of sessions: mark two with space, then c")
         try:
@@ -295,8 +225,8 @@ class Picker(Screen[None]):
     def action_delete(self) -> None:
         """Asks; never one that is being recorded now."""
         self._load()
-        self._fill()
-        row = self._row
+        self._entries.fill()
+        row = self._entries.row
         if row is None:
             return self._say("only sessions can be deleted here")
         if row.recording:
@@ -317,7 +247,7 @@ class Picker(Screen[None]):
         except CapexplorerError as error:
             problem = str(error)
         self._load()
-        self._fill()
+        self._entries.fill()
         if problem is not None:
             self._say(problem)
 
@@ -341,22 +271,8 @@ class Picker(Screen[None]):
         self.app.call_from_thread(self._say, said)
 
     def _openable(self) -> SessionRow | None:
-        row = self._row
+        row = self._entries.row
         if row is None or row.entry.problem is None:
             return row
         self._say(row.entry.problem)
         return None
-
-
-def _heading(said: str) -> Option:
-    return Option(Text(said, "bold"), disabled=True)
-
-
-def _remark(wanted: str, none: str) -> Option:
-    return Option(Text("  nothing matches" if wanted else f"  {none}", "italic"), disabled=True)
-
-
-def profile_line(profile: ProfileEntry) -> str:
-    """Name, title, target; what is wrong with it."""
-    line = f"  {pad(safe(profile.name), 16)} {pad(safe(profile.title), 32)} {pad(safe(profile.target), 24)}"
-    return f"{line.rstrip()}  ! cannot be run" if profile.problem else line.rstrip()

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from .columns import READINGS, SECOND_COLUMNS, second_values, unsettled_failures
 from .events import EndpointTick, LevelBin, LevelEndpoint, LevelFigures, Sample
 from .histogram import LatencyHistogram
 from .merged import EndpointFold, Merged, latency_of
 from .reading_means import ReadingSums
-from .readings import GeneratorReading, HostReading, PortsReading, TcpReading
 
 BATCHES = 6
 
@@ -177,64 +177,3 @@ def batch_error(pairs: Sequence[tuple[float, float]], batches: int = BATCHES) ->
         means.append(math.fsum(a for a, _ in batch) / total)
     centre = math.fsum(means) / batches
     return math.sqrt(math.fsum((mean - centre) ** 2 for mean in means) / (batches - 1) / batches)
-
-
-READINGS = (
-    "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m",
-    "generator_cpu_ratio", "generator_run_delay_ratio", "loop_lag_p99_ms",
-    "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
-)  # fmt: skip
-"""Readings that a level averages."""
-
-SECOND_COLUMNS = (
-    "duration_s", "users", "work", "waits", "wait_sum_s",
-    "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
-    *READINGS,
-)  # fmt: skip
-"""What a level's figures need of a second, its histograms apart; names of the timeline's columns."""
-
-
-def second_values(sample: Sample) -> tuple[float | None, ...]:
-    """A tick's values by SECOND_COLUMNS; None: not measured."""
-    generator, host = sample.generator or _NO_GENERATOR, sample.host or _NO_HOST
-    ports, tcp, ticks = sample.ports or _NO_PORTS, sample.tcp or _NO_TCP, sample.endpoints
-    return (
-        sample.duration_s,
-        sample.users,
-        sample.work,
-        sample.waits,
-        sample.wait_sum_s,
-        sum([tick.requests for tick in ticks]),
-        sum([tick.failures for tick in ticks]),
-        math.fsum([tick.latency_sum_ms for tick in ticks]),
-        math.fsum([tick.failure_latency_sum_ms for tick in ticks]),
-        total([target.cpu_ratio for target in sample.targets]),
-        total([target.rss_bytes for target in sample.targets]),
-        host.cpu_ratio,
-        host.load_average_1m,
-        generator.cpu_ratio,
-        generator.run_delay_ratio,
-        generator.loop_lag_p99_ms,
-        host.received_bytes_per_s,
-        host.sent_bytes_per_s,
-        tcp.sockets_in_use,
-        host.disk_busy_ratio,
-        ports.used,
-        ports.capacity,
-    )
-
-
-def unsettled_failures(sample: Sample) -> int:
-    """Failures of a tick that are in no figure of its level but this count."""
-    return sum([tick.warmup_failures + (0 if sample.settled else tick.failures) for tick in sample.endpoints])
-
-
-_NO_GENERATOR, _NO_HOST, _NO_PORTS, _NO_TCP = GeneratorReading(), HostReading(), PortsReading(), TcpReading()
-
-
-def total(values: Iterable[float | None]) -> float | None:
-    """Sum of what was measured; None when nothing was, or when part of it could not be."""
-    known = list(values)
-    if len(known) == 1:
-        return known[0]
-    return math.fsum(value for value in known if value is not None) if known and None not in known else None

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from capexplorer.model.columns import total
 from capexplorer.model.events import EndpointTick, Latency, LevelFigures, Sample
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.levels import RAMP_BINS, LevelFold, RampFold, batch_error, total
+from capexplorer.model.level_fold import RAMP_BINS, LevelFold, RampFold, batch_error
 from capexplorer.model.reading_means import KEYS
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 

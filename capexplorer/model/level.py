@@ -1,0 +1,125 @@
+"""A level as a timeline knows it: its figures while it is open, and those recorded once it closed. Must not judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .events import LevelBin, LevelClosed, LevelEndpoint, LevelFigures, LevelOpened, Sample
+from .level_fold import LevelFold, RampFold
+
+Folded = tuple[LevelFold, RampFold | None]
+"""A level's seconds so far, and those of a ramp."""
+
+
+class Level:
+    """A level as known so far."""
+
+    def __init__(self, opened: LevelOpened, first_index: int, opened_index: int | None = None) -> None:
+        self.opened = opened
+        self.first_index = first_index
+        """Column index of its first tick."""
+        self.opened_index = first_index if opened_index is None else opened_index
+        """Of the first tick after it opened: later than the first where a shift was found later than it happened."""
+        self.closed: LevelClosed | None = None
+        self._folded: Folded | None = (LevelFold(), RampFold() if opened.ramp else None)
+        self._fold_again: Callable[[], Folded] | None = None
+        self._figures: LevelFigures | None = None
+        self._endpoints: tuple[LevelEndpoint, ...] | None = None
+
+    def fold_when_asked(self, fold: Callable[[], Folded]) -> None:
+        """Its seconds so far are what `fold` gives; called when a figure is asked for, if ever."""
+        self._folded, self._fold_again, self._figures, self._endpoints = None, fold, None, None
+
+    @property
+    def fold(self) -> LevelFold | None:
+        """Its seconds so far; None once it closed."""
+        folded = self._seconds()
+        return folded[0] if folded is not None else None
+
+    def _seconds(self) -> Folded | None:
+        if self._folded is None and self._fold_again is not None:
+            self._folded, self._fold_again = self._fold_again(), None
+        return self._folded
+
+    @property
+    def users(self) -> int:
+        """The count that was wanted: the level's name."""
+        return self.opened.users
+
+    @property
+    def started_s(self) -> float:
+        """When its seconds began: where it opened, or the shift by which it did."""
+        return self.opened.t_s if self.opened.since_s is None else self.opened.since_s
+
+    @property
+    def settled_s(self) -> float | None:
+        """When it settled, seconds of the session."""
+        if self.closed is not None:
+            return self.closed.settled_s
+        return self.fold.settled_s if self.fold else None
+
+    @property
+    def ended_s(self) -> float | None:
+        """When it ended; None while it is open."""
+        if self.closed is None:
+            return None
+        return self.closed.t_s if self.closed.ended_s is None else self.closed.ended_s
+
+    @property
+    def figures(self) -> LevelFigures:
+        """Its figures: those recorded when it closed, else those so far."""
+        if self.closed is not None:
+            return self.closed.figures
+        if self._figures is None:
+            assert self.fold is not None  # a level that is open has its fold
+            self._figures = self.fold.figures()
+        return self._figures
+
+    @property
+    def endpoints(self) -> tuple[LevelEndpoint, ...]:
+        """Per endpoint over its settled seconds."""
+        if self.closed is not None:
+            return self.closed.endpoints
+        if self._endpoints is None:
+            assert self.fold is not None
+            self._endpoints = self.fold.endpoint_figures()
+        return self._endpoints
+
+    @property
+    def bins(self) -> tuple[LevelBin, ...]:
+        """Of a ramp: its seconds by user count."""
+        if self.closed is not None:
+            return self.closed.bins
+        folded = self._seconds()
+        return folded[1].bins() if folded is not None and folded[1] is not None else ()
+
+    def ending(self, t_s: float, ended_s: float | None = None, later: Sequence[Sample] = ()) -> LevelClosed:
+        """The event of its end. `ended_s` and `later`: by a shift, and the ticks since then, which are another level's."""
+        folded = self._seconds()
+        assert folded is not None  # a level that is open has its fold
+        fold, ramp = (folded[0].without(later) if later else folded[0]), folded[1]
+        return LevelClosed(
+            t_s=t_s,
+            index=self.opened.index,
+            users=self.opened.users,
+            started_s=self.started_s,
+            ended_s=ended_s,
+            settled_s=fold.settled_s,
+            figures=fold.figures(),
+            endpoints=fold.endpoint_figures(with_histogram=True),
+            bins=ramp.bins(with_histogram=True) if ramp is not None else (),
+        )
+
+    def add(self, sample: Sample) -> None:
+        """Fold one tick; late ticks of a closed level are already in its figures."""
+        folded = self._seconds()
+        if folded is not None:
+            self._figures = self._endpoints = None
+            for fold in folded:
+                if fold is not None:
+                    fold.add(sample)
+
+    def close(self, closed: LevelClosed) -> None:
+        """Take the recorded figures; seconds need not be kept."""
+        self.closed = closed
+        self._folded = self._fold_again = self._figures = self._endpoints = None

@@ -1,0 +1,211 @@
+"""Who steps the users (a person, a plan, a shape, the autopilot), what ends that, and the levels that come of it.
+
+Every method is called in the pump's thread. It tells levels and marks as events; must not know probes, log or target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from ..analysis import wording
+from ..analysis.stop_rules import Struck
+from ..load.host import Report as LoadReport
+from ..load.host import ShapeEnded, ShapeStep, Spawned
+from ..load.plan import Step
+from ..model.events import By, Command
+from .autopilot import Pilot
+from .course import RAMP_OVER_S, Course
+from .marking import LiveMarks
+from .options import RunOptions
+from .outcome import Outcome
+from .outlet import Outlet
+from .planned import FindKnee, Go, Lost, Planned
+from .pump import Pump
+from .steering import Steering
+from .stopping import Driver, StopWatch
+
+
+class Driving:
+    """`begin` when the service is ready, `ramp` before each tick is read, `ticked` after it was told, `end` at last."""
+
+    def __init__(
+        self, options: RunOptions, steering: Steering, outcome: Outcome, outlet: Outlet, pump: Pump, epoch: Callable[[], int]
+    ) -> None:
+        self._options, self._steering, self._outcome = options, steering, outcome
+        self._emit, self._pump, self._epoch = outlet.emit, pump, epoch
+        timeline, max_users = outlet.timeline, options.profile.guards.max_users
+        self.course = Course(timeline)
+        self._marks = LiveMarks(timeline, outlet.emit, pump.now_s, self._split_level)
+        self._stop_watch = StopWatch(options.profile.stop, timeline)
+        self._plan = Planned(options.steps, timeline, max_users)
+        self._pilot = Pilot(
+            timeline,
+            steering,
+            max_users=max_users,
+            tell=lambda name, args: self._emit(Command(t_s=pump.now_s(), name=name, by="autopilot", args=dict(args))),
+            open_level=lambda users, rate: self.step(users, "autopilot", rate),
+            finish=self._autopilot_finished,
+        )
+        self._shaped = False
+        self._shape_changed_s = 0.0
+
+    # -- who drives
+
+    @property
+    def driver(self) -> Driver | None:
+        """What steps the users now, if it is not a person."""
+        if self._pilot.is_on:
+            return "autopilot"
+        return "plan" if self._shaped or self._plan.is_on else None
+
+    def begin(self, *, has_shape: bool) -> None:
+        """The service is ready, first or again: whoever drives goes on; where nobody does, users wanted meanwhile come."""
+        first = self.course.index < 0
+        if self._plan.is_on and (first or not self._plan.has_begun):
+            self._steering.is_open = True
+            self._advance_plan()
+        elif first and self._options.autopilot:
+            self._steering.is_open = True
+            self._pilot.begin(self._options.start_users)
+            self._pilot.ticked()
+        elif first and has_shape and self._options.follow_shape:
+            self._shaped = True
+            self._steering.follow_shape()
+        else:
+            self.step(self._steering.wanted, "autopilot" if self._pilot.is_on else "user", self._steering.open())
+
+    def begin_plan(self, steps: tuple[Step, ...]) -> None:
+        """From its first step, in place of whatever drove."""
+        self._undrive()
+        self._pilot.taken_over("plan")
+        self._plan.begin(steps)
+        if self._steering.is_open:
+            self._advance_plan()
+
+    def switch_autopilot(self, on: bool) -> None:
+        """From what is known now on; it ends a plan or a shape."""
+        if on:
+            self._undrive()
+            self._pilot.begin(self._options.start_users)
+        else:
+            self._pilot.end()
+
+    def _autopilot_finished(self, reason: str) -> None:
+        self._plan.found(self._pump.now_s())
+        if self._options.autopilot:
+            self._outcome.finish(reason)
+
+    def _undrive(self) -> None:
+        """Whoever stepped the users steps no more; the autopilot ends by itself."""
+        self._plan.end()
+        self._shaped = False
+
+    # -- steps and levels
+
+    def step(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
+        """The load was told to go to `users`: a new level. A step by hand ends a plan."""
+        if by == "user":
+            self._undrive()
+            self._outcome.recover("stop_rule")
+        if by != "autopilot":
+            self._pilot.taken_over(by)
+        if not self._steering.is_open:
+            return  # kept as wanted until the service is ready
+        self.close_level()
+        self.course.epoch = self._epoch()
+        self._emit(self.course.open(self._pump.now_s(), users, spawn_rate, by, ramp=ramp))
+
+    def to_zero(self, by: By) -> None:
+        """No users, in a level of its own."""
+        self.step(0, by, self._steering.step(0))
+
+    def close_level(self) -> None:
+        """The open level's end, if one is open, and what it says."""
+        closed = self.course.close(self._pump.now_s())
+        if closed is not None:
+            self._emit(closed)
+            self._marks.judge()
+
+    def _split_level(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
+        parts = self.course.split(self._pump.now_s(), since_s, shifted)
+        for event in parts or ():
+            self._emit(event)
+        return parts is not None
+
+    def load_report(self, report: LoadReport) -> None:
+        """Of the load thread."""
+        match report:
+            case Spawned(users, at_s):
+                if users == self._steering.wanted:
+                    self.course.spawned(self._pump.at_s(at_s))
+                    self._plan.spawned(self._pump.at_s(at_s))
+            case ShapeStep(users, spawn_rate):
+                self._follow_shape(users, spawn_rate)
+            case ShapeEnded():
+                self.to_zero("plan")
+                self._outcome.finish("shape finished")
+
+    def _follow_shape(self, users: int, spawn_rate: float) -> None:
+        """A shape that changes before its level settled is a ramp: one level, binned by user count."""
+        opened = self.course.opened
+        self._steering.wanted, self._shape_changed_s = users, self._pump.now_s()
+        if opened is None or not opened.ramp:
+            moving = opened is not None and opened.by == "plan" and self.course.phase != "settled"
+            self.step(users, "plan", spawn_rate, ramp=moving)
+
+    # -- as time goes on
+
+    def start_alarm(self) -> None:
+        """From now on the pump wakes for a plan's moves."""
+        self._pump.alarm, self._pump.on_alarm = lambda: self._plan.next_s, self._advance_plan
+
+    def _advance_plan(self) -> None:
+        match self._plan.due(self._pump.now_s(), self._steering.wanted):
+            case Go(users, None, at_once):
+                self.step(users, "plan", self._steering.step(users, at_once=at_once))
+            case Go(users, over_s):
+                change = abs(users - self._steering.wanted)
+                self._steering.begin_ramp()
+                self.step(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
+            case FindKnee():
+                self._pilot.begin(max(1, self._steering.wanted))
+                self._pilot.ticked()
+            case Lost(why):
+                self.to_zero("guard")
+                self._outcome.fail("plan", why, 3)
+            case None if self._plan.is_over:
+                self.close_level()
+                self._outcome.finish("plan finished")
+
+    def ramp(self, now_s: float) -> None:
+        """A ramp's next users; the end of that of a shape that stands still. A plan knows when its ramps end."""
+        ramping = self._plan.ramping(now_s)
+        if ramping is not None:
+            self._steering.ramp(ramping)
+            return
+        opened = self.course.opened
+        if opened is not None and opened.ramp and now_s - self._shape_changed_s >= RAMP_OVER_S:
+            self.step(self._steering.wanted, "plan", opened.spawn_rate)
+
+    def ticked(self) -> None:
+        """A second was folded into the timeline: what it shows is marked, and whoever drives looks at it."""
+        self._marks.ticked()
+        self._strike(self._stop_watch.look())
+        self._pilot.ticked()
+
+    def _strike(self, found: Sequence[Struck]) -> None:
+        """Stop rules: told, and the end of whatever drives. By hand they only mark."""
+        driver = self.driver
+        for each in found:
+            self._emit(self._stop_watch.mark(each, self._pump.now_s(), driver))
+        if found and driver is not None:
+            said = wording.stop_rule(found[0].rule, found[0].measured, found[0].limit, float(self._steering.wanted))
+            self._undrive()
+            self.to_zero("guard")
+            self._outcome.fail("stop_rule", said, 3)
+
+    def end(self) -> None:
+        """The last level, and the last word on what was marked."""
+        self.close_level()
+        self._marks.end()

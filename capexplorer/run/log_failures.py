@@ -1,0 +1,43 @@
+"""A log that cannot be written, as a mark: kept in memory while it lasts, and written once there is space again."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ..analysis import wording
+from ..model.events import Mark
+
+
+class LogFailures:
+    """One mark for all failures of a session, revised each time one begins and ends."""
+
+    def __init__(self) -> None:
+        self._revision = self._count = 0
+        self._first_s = 0.0
+        self._example = ""
+
+    def began(self, t_s: float, epoch: int, error: str) -> Mark:
+        """Nothing can be written, because of `error`."""
+        self._count, self._first_s, self._example = self._count + 1, t_s, error
+        return self._mark("open", t_s, epoch)
+
+    def ended(self, t_s: float, epoch: int) -> Mark:
+        """All that was kept is written."""
+        return self._mark("closed", t_s, epoch)
+
+    def _mark(self, state: Literal["open", "closed"], t_s: float, epoch: int) -> Mark:
+        self._revision += 1
+        evidence: dict[str, Any] = {"count": self._count, "first_s": self._first_s, "example": self._example, "last_s": t_s}
+        return Mark(
+            t_s=t_s,
+            key="cause:log_write_failed",
+            revision=self._revision,
+            state=state,
+            kind="cause",
+            id="log_write_failed",
+            epoch=epoch,
+            severity="critical",
+            confidence="high",
+            evidence=evidence,
+            advice=wording.advice("log_write_failed", evidence),
+        )

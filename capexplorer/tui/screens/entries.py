@@ -1,0 +1,113 @@
+"""One list: profiles, then sessions, filtered and sorted as asked, sessions with their marks. Acts on none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from .profiles import ProfileEntry, profile_line
+from .sessions import COLUMNS, SessionRow, heading, matching, ordered, session_line
+
+LETTERS = "ABCDEFGH"
+"""Sessions that can be marked; a comparison calls them so too."""
+
+
+class Entries(OptionList):
+    """Set `wanted` or `cells`, `keep` rows, `sort_by` or mark; then `fill`."""
+
+    def __init__(self, profiles: Sequence[ProfileEntry]) -> None:
+        super().__init__(id="entries", markup=False)
+        self.wanted = ""
+        """What entries must hold."""
+        self.cells = 80
+        self._profiles = profiles
+        self._rows: dict[str, SessionRow] = {}
+        """By the option's id, newest first."""
+        self._marked: list[str] = []
+        self._column, self._descending = 0, True
+
+    @property
+    def here(self) -> str:
+        """The id of the entry that is highlighted; empty where none is."""
+        option = self.highlighted_option
+        return (option.id or "") if option is not None else ""
+
+    @property
+    def row(self) -> SessionRow | None:
+        """The session that is highlighted."""
+        return self._rows.get(self.here)
+
+    def entry(self, name: str | None) -> ProfileEntry | SessionRow | None:
+        """What has this id."""
+        profile = next((each for each in self._profiles if name == f"profile {each.name}"), None)
+        return profile or self._rows.get(name or "")
+
+    def keep(self, rows: Sequence[SessionRow]) -> None:
+        """Sessions anew; marks of those that are gone go."""
+        self._rows = {_name(row): row for row in rows}
+        self._marked = [each for each in self._marked if each in self._rows]
+
+    def sort_by(self, column: int) -> None:
+        """By a column of COLUMNS; once more: the other way."""
+        same = column == self._column
+        self._column, self._descending = column, not self._descending if same else COLUMNS[column].first_descending
+
+    def mark(self) -> bool:
+        """The session here, or take its mark away; False where as many are marked as can be."""
+        if self.here in self._marked:
+            self._marked.remove(self.here)
+        elif len(self._marked) == len(LETTERS):
+            return False
+        else:
+            self._marked.append(self.here)
+        return True
+
+    def compared(self) -> list[SessionRow]:
+        """Those that are marked, in that order; where fewer than two are, with the one here."""
+        names = self._marked if len(self._marked) > 1 else list(dict.fromkeys([*self._marked, self.here]))
+        return [self._rows[name] for name in names if name in self._rows]
+
+    def fill(self, highlight: str | None = None) -> None:
+        """What matches, in order. The highlight stays where it was, or as near as can be."""
+        before, here = self.highlighted, highlight or self.here or None
+        self.clear_options()
+        self.add_options(self._matching())
+        usable = [index for index, option in enumerate(self.options) if not option.disabled]
+        at = next((index for index in usable if self.options[index].id == here), None)
+        if at is None and usable:
+            at = min(usable, key=lambda index: abs(index - (before or 0)))
+        self.highlighted = at
+
+    def _matching(self) -> list[Option]:
+        profiles = [profile for profile in self._profiles if self.wanted.casefold() in profile_line(profile).casefold()]
+        rows = ordered(matching(self._rows.values(), self.wanted), self._column, descending=self._descending)
+        return [
+            _heading("Profiles"),
+            *(Option(Text(profile_line(each)), id=f"profile {each.name}") for each in profiles),
+            *([] if profiles else [_remark(self.wanted, "no profiles here: a *.toml in profiles/ makes one")]),
+            _heading(""),
+            _heading("Saved sessions"),
+            *([Option(heading(self._column, self._descending, self.cells), disabled=True)] if rows else []),
+            *(self._session(row) for row in rows),
+            *([] if rows else [_remark(self.wanted, "none yet: each run saves one, also when it is cut short")]),
+        ]
+
+    def _session(self, row: SessionRow) -> Option:
+        name = _name(row)
+        letter = LETTERS[self._marked.index(name)] if name in self._marked else ""
+        return Option(session_line(row, letter, self.cells), id=name)
+
+
+def _name(row: SessionRow) -> str:
+    return f"session {row.entry.path}"
+
+
+def _heading(said: str) -> Option:
+    return Option(Text(said, "bold"), disabled=True)
+
+
+def _remark(wanted: str, none: str) -> Option:
+    return Option(Text("  nothing matches" if wanted else f"  {none}", "italic"), disabled=True)
