@@ -64,10 +64,16 @@ def _knee(knee: KneeVerdict, se_rps: float | None) -> tuple[str, ...]:
 def _objective(slo: SloVerdict) -> tuple[str, ...]:
     users = {"crossed": "", "kept": "at least ", "broken": "under "}[slo.state]
     at = slo.users_high if slo.state == "broken" else slo.users
-    name = wording.OBJECTIVES[slo.name].format(slo.limit)
     goodput = figures.number(slo.goodput_rps)
     few = "few values at its edge" if slo.thin else figures.MISSING
-    return name, users + _users(at), _interval(slo.users_low, slo.users_high), goodput, figures.MISSING, few
+    return (
+        wording.objective_name(slo),
+        users + _users(at),
+        _interval(slo.users_low, slo.users_high),
+        goodput,
+        figures.MISSING,
+        few,
+    )
 
 
 def _interval(low: float | None, high: float | None) -> str:

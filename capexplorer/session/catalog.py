@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from .. import paths
 from ..errors import SessionError
 from ..model.stream import SessionEntry
 from .names import SUFFIX
@@ -34,7 +35,10 @@ def entry_of(path: Path) -> SessionEntry | None:
 
 
 def find(name: str, folder: Path) -> Path:
-    """The session that `name` means: `last`, a path, an id, or what only one id begins with. Raises SessionError."""
+    """The session that `name` means: `last`, a path, an id, what only one id begins with, or a sample that comes along.
+
+    Raises SessionError.
+    """
     if name == "last":
         return _last(folder)
     if name.endswith(SUFFIX) or os.sep in name or "/" in name:
@@ -44,6 +48,9 @@ def find(name: str, folder: Path) -> Path:
         return path
     ids = sorted(path.stem for path in _paths(folder))
     meant = [name] if name in ids else [each for each in ids if name and each.startswith(name)]
+    samples = paths.sample_sessions()
+    if name in samples and name not in ids:
+        return samples[name]
     if len(meant) != 1:
         raise SessionError(_unclear(name, folder, ids, meant))
     return folder / f"{meant[0]}{SUFFIX}"

@@ -16,6 +16,9 @@ from .rig import PATIENCE_S, ROOT, export
 pytestmark = pytest.mark.slow
 
 
+SAMPLES = sorted(path.stem for path in (ROOT / "sessions").glob("sample*.jsonl"))
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`capexplorer` in a venv of its own; its dependencies are those of this one, found by path."""
@@ -69,4 +72,7 @@ def test_the_default_profile_runs_from_an_empty_folder(installed: Path, tmp_path
     assert level["users"] == 2 and level["requests"] > 0
     assert str(installed.parents[1]) in run("profiles", "--json").stdout
     assert path.stem in run("sessions").stdout
+    for name in SAMPLES:
+        sample = run("export", name, "--format", "json", "-o", str(tmp_path / f"{name}.json"))
+        assert sample.returncode == 0, f"{name}: {sample.stderr}"
     assert list((tmp_path / "empty").iterdir()) == []

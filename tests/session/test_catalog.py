@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from capexplorer import paths
 from capexplorer.errors import SessionError
 from capexplorer.model.events import Ended, Event, LevelOpened, Note, Sample, TargetFacts
 from capexplorer.session.catalog import find, list_sessions
@@ -136,6 +137,14 @@ def test_a_session_is_found_by_path_id_beginning_and_last(tmp_path: Path, monkey
     assert find(newer.name, tmp_path) == newer
     monkeypatch.chdir(tmp_path)
     assert find(newer.name, tmp_path) == Path(newer.name)
+
+
+def test_a_sample_that_comes_along_is_found_from_any_folder(tmp_path: Path) -> None:
+    """From a wheel, sessions are saved in the user's data folder, where there are no samples."""
+    assert find("sample", tmp_path) == paths.sample_sessions()["sample"]
+    own = tmp_path / "sample.jsonl"
+    own.write_bytes(b"")
+    assert find("sample", tmp_path) == own
 
 
 def test_an_id_that_begins_another_is_still_its_own(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from .advising import advice
 from .evidence import counted, doubts, endpoints, example, readings
 from .happened import command, failure, journal, parameters, target
-from .knees import LIMITS, OBJECTIVES, capacity, knee, missing, objective, short_knee, short_missing
+from .knees import LIMITS, capacity, knee, missing, objective, objective_name, short_knee, short_missing
 from .marks import BLAMES, MARK_KINDS, change, journal_mark, mark, reanalysed, revised, stop_rule, title
 from .names import GROUPS, name, where
 from .piloting import TROUBLES, autopilot, autopilot_step
@@ -19,7 +19,6 @@ __all__ = [
     "GROUPS",
     "LIMITS",
     "MARK_KINDS",
-    "OBJECTIVES",
     "TROUBLES",
     "Judgement",
     "advice",
@@ -41,6 +40,7 @@ __all__ = [
     "missing",
     "name",
     "objective",
+    "objective_name",
     "parameters",
     "readings",
     "reanalysed",

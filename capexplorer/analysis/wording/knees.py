@@ -18,7 +18,7 @@ LIMITS = {
 OF_GENERATOR = {"bend": ", perhaps the generator's", "at_or_below": ", the generator's"}
 """Of what the curve says where the generator was the limit, or may have been."""
 
-OBJECTIVES = {"p95_ms": "p95 ≤ {:g} ms", "p99_ms": "p99 ≤ {:g} ms", "failure_ratio": "failures ≤ {:g}%"}
+_OBJECTIVES = {"p95_ms": "p95 ≤ {:g} ms", "p99_ms": "p99 ≤ {:g} ms", "failure_ratio": "failures ≤ {:g}%"}
 
 
 def knee(verdict: KneeVerdict) -> str:
@@ -128,9 +128,14 @@ def short_missing(wanted: Missing) -> str:
             return missing(wanted).split(" would ")[0]
 
 
+def objective_name(verdict: SloVerdict) -> str:
+    """`p95 ≤ 300 ms`, `failures ≤ 1%`."""
+    return _OBJECTIVES[verdict.name].format(verdict.limit * (100 if verdict.name == "failure_ratio" else 1))
+
+
 def objective(verdict: SloVerdict) -> str:
     """`p95 ≤ 300 ms up to 41 users [40–45] at 118/s`."""
-    said = OBJECTIVES[verdict.name].format(verdict.limit * (100 if verdict.name == "failure_ratio" else 1))
+    said = objective_name(verdict)
     if verdict.state == "broken":
         return f"{said} is kept at no level, not even at {numbers.users(verdict.users_high)} users"
     least = "at least " if verdict.state == "kept" else ""
