@@ -3,37 +3,84 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 
 from .. import paths, profile
 from ..errors import InputError
+from ..load.plan import parse
+from ..report.figures import span
+
+WIDTH = 80
+
+INDENT = " " * 4
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def command(as_json: bool) -> None:
-    """List profiles: from the working folder, then those that ship with capexplorer."""
+    """List profiles with their plans: from the working folder, then those that ship with capexplorer.
+
+    A plan runs with `capexplorer run PROFILE --plan NAME`.
+    """
     rows = [_row(name, path) for name, path in paths.profiles().items()]
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    width = max((len(row["name"]) for row in rows), default=0)
     for row in rows:
-        click.echo(f"{row['name']:{width}}  {row['problem'] or row['title']}")
+        click.echo("\n".join(_lines(row)))
 
 
-def _row(name: str, path: Any) -> dict[str, Any]:
-    try:
-        found = profile.load(path)
-    except InputError as error:
-        return {"name": name, "title": None, "target": None, "plans": {}, "path": str(path), "problem": str(error)}
-    return {
+def _row(name: str, path: Path) -> dict[str, Any]:
+    row: dict[str, Any] = {
         "name": name,
-        "title": found.title,
-        "target": found.target or found.url,
-        "plans": found.plans,
+        "title": None,
+        "target": None,
+        "plans": {},
+        "plan_lengths_s": {},
         "path": str(path),
         "problem": None,
     }
+    try:
+        found = profile.load(path)
+    except InputError as error:
+        return row | {"problem": str(error)}
+    lengths = {plan: length_s(text, found.guards.max_users) for plan, text in found.plans.items()}
+    told = {"title": found.title, "target": found.target or found.url, "plans": found.plans, "plan_lengths_s": lengths}
+    return row | told
+
+
+def length_s(plan: str, max_users: int) -> float | None:
+    """Of all its holds; None where the plan cannot be run, or looks for the knee first, which takes as long as it takes."""
+    try:
+        steps = parse(plan, "plan", max_users)
+    except InputError:
+        return None
+    return None if any(step.kind == "find" for step in steps) else sum(step.hold_s for step in steps)
+
+
+def _lines(row: dict[str, Any]) -> Iterator[str]:
+    yield row["name"]
+    yield _wrapped(row["problem"] or row["title"], INDENT, INDENT)
+    width = max(map(len, row["plans"]), default=0)
+    for name, text in row["plans"].items():
+        length = row["plan_lengths_s"][name]
+        told = _one_line(text) + ("" if length is None else f" ({span(length)})")
+        yield _wrapped(told, f"{INDENT}--plan {name:{width}}  ", " " * (len(INDENT) + len("--plan ") + width + 2))
+
+
+def _one_line(plan: str) -> str:
+    """As written, but lines are commas, and a comma has a space behind it, where it may be broken."""
+    return re.sub(r"\s*[,\n]\s*", ", ", plan.strip())
+
+
+def _wrapped(text: str, first: str, others: str) -> str:
+    """A path longer than a line stays whole."""
+    return textwrap.fill(
+        text, WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False, break_long_words=False
+    )
