@@ -44,11 +44,11 @@ def with_flask(options: argparse.Namespace) -> None:
 
 
 def with_gunicorn(options: argparse.Namespace) -> None:
+    """Its own choice of worker class: `sync` with one thread (connections wait to be accepted), `gthread` with more."""
     settings = {
         "bind": f"127.0.0.1:{options.port}",
         "workers": options.workers,
         "threads": options.threads,
-        "worker-class": "gthread",
         "worker-connections": CONNECTIONS,
         "backlog": BACKLOG,
         "keep-alive": 75,  # seconds; its default of 2 closes connections that a user is about to use

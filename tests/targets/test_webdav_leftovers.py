@@ -1,0 +1,57 @@
+"""Accounts that a crash left over in the WebDAV service are gone as soon as users come again."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import httpx
+import pytest
+from e2e.rig import ROOT, ended, start, until
+
+from .served import served
+
+pytestmark = pytest.mark.slow
+
+ADMIN = ("admin", "admin")
+USERS = "/ocs/v2.php/cloud/users"
+
+
+def service(folder: Path) -> AbstractContextManager[httpx.Client]:
+    """Started again with the same folder it has the accounts that it had."""
+    return served("webdav", folder, store="sqlite", manual_mb=0.01, hash_rounds=10)
+
+
+def accounts(cloud: httpx.Client) -> list[str]:
+    return re.findall("<element>(.+?)</element>", cloud.get(USERS, auth=ADMIN).text)
+
+
+def profile(cloud: httpx.Client, plan: str) -> tuple[str, ...]:
+    """The profile against the running service."""
+    return ("webdav", "--host", str(cloud.base_url).rstrip("/"), "--headless", "--plan", plan)
+
+
+def kill_with_accounts(folder: Path, cloud: httpx.Client, count: int) -> None:
+    """A session that ends by SIGKILL, so that nobody removes the accounts of its users."""
+    folder.mkdir()
+    with start(folder, *profile(cloud, f"{count}:60s"), cwd=ROOT) as run:
+        until(lambda: len(accounts(cloud)) == count, f"{count} accounts")
+        os.kill(run.process.pid, signal.SIGKILL)
+        run.process.wait()
+
+
+def test_accounts_left_over_by_a_crash_are_removed_at_the_next_start_and_nobody_elses(tmp_path: Path) -> None:
+    scratch, last = tmp_path / "scratch", tmp_path / "last"
+    last.mkdir()
+    with service(scratch) as cloud:
+        kill_with_accounts(tmp_path / "killed", cloud, 3)
+        cloud.post(USERS, data={"userid": "anna", "password": "pw"}, auth=ADMIN)
+    with service(scratch) as cloud:
+        assert len(accounts(cloud)) == 4
+        run, code = ended(last, *profile(cloud, "1:1s"), cwd=ROOT)
+        assert code == 0, run.stderr
+        assert accounts(cloud) == ["anna"]
+    assert [home.name for home in (scratch / "homes").iterdir()] == ["anna"]
