@@ -1,17 +1,28 @@
-"""`make experiments`: all; `make experiments NAMES="five-short"`: some. 40 minutes, and the hours that `five` takes."""
+"""`make experiments`: all; `make experiments NAMES="five-short"`: some. An hour, and the hours that `five` takes."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from . import five, five_page, knees, others, page, records
+from . import five, five_page, knees, others, page, records, twice
 from .capacity import measured
 from .systems import SYSTEMS
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was typed beside names."""
+
+    parallel: int
+    only: tuple[str, ...]
+    """Runs of `five`, `five-short` and `twice`; none: all of them."""
+
 
 PARALLEL = 3
 """Runs at a time: a run takes under 0.1 core, its service under 0.02, so three leave two cores idle enough."""
@@ -21,11 +32,12 @@ def main() -> int:
     options = _options()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
-        passed = [(ALL | SHORT)[name](folder / name, options.parallel) for name in options.names or ALL]
+        asked = Asked(options.parallel, tuple(options.only))
+        passed = [(ALL | SHORT)[name](folder / name, asked) for name in options.names or ALL]
     return 0 if all(passed) else 1
 
 
-def capacity(_: Path, parallel: int) -> bool:
+def capacity(_: Path, asked: Asked) -> bool:
     """What the services really finish a second."""
     errors = []
     for each in SYSTEMS:
@@ -36,10 +48,10 @@ def capacity(_: Path, parallel: int) -> bool:
     return all(abs(error) < 0.02 for error in errors)
 
 
-def thirty(folder: Path, parallel: int) -> bool:
+def thirty(folder: Path, asked: Asked) -> bool:
     """Three services, ten autopilot runs each."""
     runs: list[records.KneeRun] = []
-    for record in knees.thirty(folder, parallel):
+    for record in knees.thirty(folder, asked.parallel):
         print(f"{len(runs) + 1:3}  {knees.line(record)}", flush=True)
         records.append("knees", record)
         page.write()
@@ -49,43 +61,54 @@ def thirty(folder: Path, parallel: int) -> bool:
     return min(sum(each.within(knees.WITHIN) for each in first), sum(each.holds for each in first)) >= knees.WANTED
 
 
-def thinking(folder: Path, parallel: int) -> bool:
+def thinking(folder: Path, asked: Asked) -> bool:
     """Ten minutes of steps, never a knee."""
     found = others.thinking(folder)
     return all([_tell(f"only thinking: {name}", *said) for name, said in found.items()])
 
 
-def held(folder: Path, parallel: int) -> bool:
+def held(folder: Path, asked: Asked) -> bool:
     """A generator that shares a core with four busy processes."""
     return _tell("a generator held to a fraction of a core", *others.held(folder))
 
 
-def ladder(folder: Path, parallel: int) -> bool:
+def ladder(folder: Path, asked: Asked) -> bool:
     """The mark comes within one level of passing the knee."""
     return _tell("a ladder by plan", *others.ladder(folder))
 
 
-def reports(folder: Path, parallel: int) -> bool:
+def reports(folder: Path, asked: Asked) -> bool:
     """The five reports at their own levels."""
-    return _repeat(folder, short=False)
+    return _repeat(folder, asked.only, short=False)
 
 
-def reports_short(folder: Path, parallel: int) -> bool:
+def reports_short(folder: Path, asked: Asked) -> bool:
     """The five reports, a coffee break each."""
-    return _repeat(folder, short=True)
+    return _repeat(folder, asked.only, short=True)
 
 
-def _repeat(folder: Path, *, short: bool) -> bool:
+def twice_the_knee(folder: Path, asked: Asked) -> bool:
+    """Each target for a minute at twice its knee: does it answer again?"""
     passed = True
-    for done in five.all_of(folder, short=short):
-        told = "; ".join([*(f"not marked: {each}" for each in done.missing), *(f"wrongly: {each}" for each in done.wrong)])
-        print(f"{'ok  ' if done.passed else 'FAIL'} {done.name}: {done.verdict} {told}", flush=True)
+    for done in twice.all_of(folder, asked.only):
+        print(f"{'ok  ' if done.passed else 'FAIL'} {done.name}: {'; '.join(done.wrong) or 'answers again'}", flush=True)
         five_page.write()
         passed &= done.passed
     return passed
 
 
-Experiment = Callable[[Path, int], bool]
+def _repeat(folder: Path, only: Sequence[str], *, short: bool) -> bool:
+    passed = True
+    for done in five.all_of(folder, short=short, only=only):
+        told = "; ".join([*(f"not marked: {each}" for each in done.missing), *(f"wrongly: {each}" for each in done.wrong)])
+        print(f"{'ok  ' if done.passed else 'FAIL'} {done.name}: {done.verdict} {told}", flush=True)
+        five_page.write()
+        passed &= done.passed
+    five_page.write()  # what was compared came after the last run
+    return passed
+
+
+Experiment = Callable[[Path, Asked], bool]
 
 ALL: dict[str, Experiment] = {
     "capacity": capacity,
@@ -94,6 +117,7 @@ ALL: dict[str, Experiment] = {
     "knees": thirty,
     "thinking": thinking,
     "five": reports,
+    "twice": twice_the_knee,
 }
 
 SHORT: dict[str, Experiment] = {"five-short": reports_short}
@@ -112,6 +136,9 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ALL | SHORT)}")
     parser.add_argument("--parallel", type=int, default=PARALLEL, help="autopilot runs at a time")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="RUN", help="of five, five-short and twice; may be repeated"
+    )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions are kept")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in ALL | SHORT]

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
+import statistics
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +21,8 @@ from capexplorer.report import capacity
 from capexplorer.report.findings import findings
 
 from . import knees, records
-from .headless import ROOT, run
+from .compared import compared
+from .headless import ROOT, Ran, run
 from .reports import REPORTS, Repeat
 
 PICTURES = ROOT / "docs" / "pictures" / "experiments"
@@ -75,44 +79,46 @@ class Repeated(msgspec.Struct, frozen=True, kw_only=True):
         return not self.missing and not self.wrong
 
 
-def repeat(report: str, each: Repeat, folder: Path, *, short: bool) -> Repeated:
-    """Run it, keep its picture, judge its marks."""
-    plan = each.short if short or each.report is None else each.report
-    arguments = each.command(plan)
-    ran = run(folder / each.name, *arguments, timeout_s=_length_s(each.profile, plan) + OVERHEAD_S)
+def all_of(folder: Path, *, short: bool, only: Sequence[str] = ()) -> Iterator[Repeated]:
+    """One after the other, each appended to the results as it ends; pairs are compared. `only`: these; none: all."""
+    for report, told in REPORTS.items():
+        timelines = {}
+        for each in told.repeats:
+            if (only and each.name not in only) or (each.needs is not None and missing(each.needs)):
+                continue
+            plan = each.short if short or each.report is None else each.report
+            ran = run(folder / each.name, *each.command(plan), timeout_s=_length_s(each.profile, plan) + OVERHEAD_S)
+            timelines[each.name] = ran.timeline
+            done = repeated(report, each, plan, ran)
+            records.append("five", done)
+            yield done
+        if told.compare is not None and all(name in timelines for name in told.compare):
+            records.append("compared", compared(report, {name: timelines[name] for name in told.compare}))
+
+
+def repeated(report: str, repeat: Repeat, plan: str, ran: Ran) -> Repeated:
+    """Keep its picture, judge its marks."""
     summary = ran.summary
     drawn = capacity.picture(ran.timeline)
     if drawn is not None:
         PICTURES.mkdir(parents=True, exist_ok=True)
-        (PICTURES / f"{each.name}.svg").write_bytes(drawn)
+        (PICTURES / f"{repeat.name}.svg").write_bytes(drawn)
     found = ids(summary)
-    quoted = (f'"{part}"' if " " in part or "," in part else part for part in arguments)
     return Repeated(
         report=report,
-        name=each.name,
+        name=repeat.name,
         at=datetime.now().astimezone().isoformat(timespec="seconds"),
         commit=knees.commit(),
-        command=f"capexplorer run {' '.join(quoted)} --headless",
+        command=f"capexplorer run {shlex.join(repeat.command(plan))} --headless",
         plan=plan,
         exit_code=ran.exit_code,
         verdict=summary["verdict"],
-        levels=[_level(level) for level in summary["levels"]],
+        levels=[level(each) for each in summary["levels"]],
         marks=sorted(found),
-        said=[" ".join(filter(None, (found.said, found.evidence and f"({found.evidence})"))) for found in findings(ran.timeline)],
-        missing=[wanted for wanted in each.marks if not found & set(wanted.split("|"))],
-        wrong=[unwanted for unwanted in each.never if unwanted in found],
+        said=[" ".join(filter(None, (each.said, each.evidence and f"({each.evidence})"))) for each in findings(ran.timeline)],
+        missing=[wanted for wanted in repeat.marks if not found & set(wanted.split("|"))],
+        wrong=[unwanted for unwanted in repeat.never if unwanted in found],
     )
-
-
-def all_of(folder: Path, *, short: bool, names: tuple[str, ...] = ()) -> list[Repeated]:
-    """One after the other, each appended to the results as it ends. `names`: of repeats; none: all."""
-    done = []
-    for report, each in ((name, each) for name, told in REPORTS.items() for each in told.repeats):
-        if (names and each.name not in names) or (each.needs is not None and missing(each.needs)):
-            continue
-        done.append(repeat(report, each, folder, short=short))
-        records.append("five", done[-1])
-    return done
 
 
 def missing(program: str) -> bool:
@@ -134,8 +140,18 @@ def ids(summary: dict[str, Any]) -> set[str]:
     return ids | ({"no_knee"} if summary["no_knee_up_to_users"] is not None else set())
 
 
-def _level(level: dict[str, Any]) -> Level:
-    latency = level["latency_ms"]
-    names = [name for name in Level.__struct_fields__ if name in level]
-    figures = {name: level[name] for name in names}
+def level(found: dict[str, Any]) -> Level:
+    """Of a summary's."""
+    latency = found["latency_ms"]
+    figures = {name: found[name] for name in Level.__struct_fields__ if name in found}
     return Level(**figures, mean_ms=latency["mean"], p50_ms=latency["p50"], p95_ms=latency["p95"], p99_ms=latency["p99"])
+
+
+def others_cores(levels: Sequence[Level]) -> float | None:
+    """Cores that neither generator nor service kept busy, in the middle of the levels: what else ran on the machine."""
+    known = [
+        level.host_cpu_ratio - level.generator_cpu_ratio - level.target_cpu_ratio
+        for level in levels
+        if level.host_cpu_ratio is not None and level.generator_cpu_ratio is not None and level.target_cpu_ratio is not None
+    ]
+    return max(0.0, statistics.median(known)) if known else None

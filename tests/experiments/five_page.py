@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from capexplorer.analysis import wording
 from capexplorer.report.escaping import cell
 
 from . import records
-from .five import PICTURES, Level, Repeated
+from .compared import Compared
+from .five import PICTURES, Level, Repeated, others_cores
 from .headless import ROOT
 from .reports import REPORTS, Report, Table
+from .twice import TARGETS, Twice
 
 PAGE = ROOT / "docs" / "experiments.md"
 
@@ -21,7 +24,15 @@ INTRODUCTION = """\
 Written by `make experiments` (the reports' own levels) or `make experiments NAMES=five-short` (a coffee break each) from
 `tests/experiments/results/five.jsonl`; not by hand. Each section has a load-test report as its author typed it up, and the same
 exploration here, from a real run on one machine with two cores that generator and service share. Figures differ with the machine;
-the shape must not. CPU is in cores. Each run is repeated by the command above its table; the newest run of each is shown."""
+the shape must not. CPU is in cores. Each run is repeated by the command above its table; the newest run of each is shown. Below
+it stands what other work on the machine kept busy (the host's CPU less generator and service, in the middle of the run's levels);
+above half a core the run was disturbed."""
+
+TWICE = """\
+`make experiments NAMES=twice`: each target at about half its knee, then for 60 s at twice its knee, then as before. At twice the
+knee all failures count: those that no mark accounts for are a miss, and so is a service that does not answer again."""
+
+TWICE_COLUMNS = ("target", "knee", "users", "goodput/s", "failures", "marked", "answers again, goodput/s", "others, cores")
 
 
 def write() -> None:
@@ -30,6 +41,7 @@ def write() -> None:
     parts = [INTRODUCTION]
     for report in REPORTS.values():
         parts += _section(report, newest)
+    parts += _twice(records.load("twice", Twice))
     PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
@@ -42,9 +54,7 @@ def _section(report: Report, newest: dict[str, Repeated]) -> Iterator[str]:
         done = newest.get(each.name)
         yield from _run(done) if done is not None else [f"### Here: {each.name}\n\nNot run yet."]
     if report.compare is not None:
-        a, b = report.compare
-        yield f"### {a} beside {b}"
-        yield _table(tuple(_beside(newest.get(a), newest.get(b), a, b)))
+        yield from _compared(*report.compare)
 
 
 def _run(done: Repeated) -> Iterator[str]:
@@ -56,10 +66,14 @@ def _run(done: Repeated) -> Iterator[str]:
     yield f"**What was marked.** {cell(done.verdict)}"
     if done.said:
         yield "\n".join(f"- {cell(said)}" for said in done.said)
+    if done.report == "webdav":
+        yield f"**The generator's share.** {_share(done)}"
     if not done.passed:
         told = [f"not marked: {each}" for each in done.missing] + [f"wrongly marked: {each}" for each in done.wrong]
         yield f"**A miss.** {'; '.join(told)}."
-    yield f"*{done.at}, {done.commit}, exit code {done.exit_code}.*"
+    others = others_cores(done.levels)
+    kept = "" if others is None else f"; other work on the machine kept {_core(others)} cores busy"
+    yield f"*{done.at}, {done.commit}, exit code {done.exit_code}{kept}.*"
 
 
 def _row(level: Level) -> tuple[str, ...]:
@@ -69,12 +83,47 @@ def _row(level: Level) -> tuple[str, ...]:
     return (users, _count(level.requests), _count(level.failures), *map(_figure, figures), *map(_core, cores))
 
 
-def _beside(a: Repeated | None, b: Repeated | None, a_name: str, b_name: str) -> Iterator[tuple[str, ...]]:
-    yield ("users", f"{a_name}: goodput/s", f"{b_name}: goodput/s", f"{a_name}: mean ms", f"{b_name}: mean ms")
-    right = {level.users: level for level in b.levels} if b is not None else {}
-    for level in a.levels if a is not None else []:
-        if (other := right.get(level.users)) is not None:
-            yield (f"{level.users:g}", *map(_figure, (level.goodput_rps, other.goodput_rps, level.mean_ms, other.mean_ms)))
+def _share(done: Repeated) -> str:
+    """The part of the busy machine that the generator had, where both share it: by its mark, else by the fullest level."""
+    told = next((said for said in done.said if wording.name("generator_shares_host") in said), None)
+    if told is not None:
+        return cell(told)
+    level = max(done.levels, key=lambda level: level.host_cpu_ratio or 0.0)
+    return f"{_core(level.generator_cpu_ratio)} of {_core(level.host_cpu_ratio)} busy cores at {level.users:g} users; not marked."
+
+
+def _compared(a: str, b: str) -> Iterator[str]:
+    yield f"### {a} beside {b}"
+    done = next((each for each in reversed(records.load("compared", Compared)) if (each.a, each.b) == (a, b)), None)
+    if done is None:
+        yield "Not compared yet."
+        return
+    yield f"`capexplorer compare` of the two sessions (A: {a}, B: {b}): **{cell(done.verdict)}**"
+    if done.warnings:
+        yield "\n".join(f"- {cell(warning)}" for warning in done.warnings)
+    yield f"Knees: {a} {cell(done.knees[0])}; {b} {cell(done.knees[1])}."
+    rows = ((f"{row.users:,}", row.figure, row.a, row.b, row.change, row.judgement) for row in done.rows)
+    yield _table((("users", "figure", a, b, "change", "judgement"), *rows))
+    yield f"*{done.at}.*"
+
+
+def _twice(done: Sequence[Twice]) -> Iterator[str]:
+    yield "## Twice the knee"
+    yield TWICE
+    newest = {each.name: each for each in done}
+    yield _table((TWICE_COLUMNS, *(_twice_row(newest[target.name]) for target in TARGETS if target.name in newest)))
+    yield "\n".join(f"- {name}: `{each.command}` ({each.at}, {each.commit})" for name, each in newest.items()) or "Not run yet."
+
+
+def _twice_row(done: Twice) -> tuple[str, ...]:
+    before, during, after = done.before, done.during, done.after
+    failures = None if during is None else during.failures + during.failures_while_unsettled
+    goodput = [_figure(each.goodput_rps if each is not None else None) for each in (before, during, after)]
+    recovery = "" if done.recovery is None else f" ({done.recovery})" if done.recovery else " (recovered)"
+    again = "no: " + "; ".join(done.wrong) if done.wrong else f"{goodput[0]} before, {goodput[2]} after{recovery}"
+    users = "–" if during is None else f"{during.users:g}"
+    marked = "<br>".join(f"`{each}`" for each in (*done.causes, *done.bottlenecks)) or "–"
+    return (done.name, _figure(done.knee_users), users, goodput[1], _count(failures), marked, again, _core(done.others_cores))
 
 
 def _table(rows: Table | Sequence[tuple[str, ...]]) -> str:

@@ -70,6 +70,33 @@ MIXED = Report(
             arguments=("--set", "threads=4"),
             marks=("knee", "worker_pool_exhausted|lock_or_pool_limit"),
         ),
+        Repeat(
+            name="mixed-4-processes",
+            profile="mixed",
+            report=None,
+            short="5:10s,10:10s,20:12s,40:12s,80:12s",
+            arguments=("--set", "server=gunicorn", "--set", "workers=4", "--set", "threads=1"),
+            marks=("knee", "worker_pool_exhausted"),
+            never=("gil_bound",),
+        ),
+        Repeat(
+            name="mixed-one-core",
+            profile="mixed",
+            report=None,
+            short="5:10s,10:10s,20:10s,50:12s,100:12s,150:12s",
+            arguments=("--limit", "target.cpus=[0]"),
+            marks=("knee", "target_cpu_saturated"),
+            never=("gil_bound",),
+        ),
+        Repeat(
+            name="mixed-2-processes",
+            profile="mixed",
+            report=None,
+            short="10:10s,25:10s,50:10s,75:10s,100:12s,150:12s,200:12s",
+            arguments=("--set", "server=gunicorn", "--set", "workers=2", "--set", "threads=16"),
+            marks=("knee", "target_cpu_saturated|host_cpu_saturated"),
+            never=("gil_bound",),
+        ),
         Repeat(name="ports", profile="ports", report="report", marks=("ephemeral_port_exhaustion_time_wait",), never=("knee",)),
         Repeat(name="mixed-cpu", profile="mixed-cpu", report="report", marks=("knee|at_or_below", "gil_bound")),
         Repeat(name="mixed-io", profile="mixed-io", report="report", never=("gil_bound",)),
@@ -102,6 +129,20 @@ TASKQUEUE = Report(
             short="stress_short",
             marks=("load_shedding", "recovered|not_recovered"),
         ),
+        Repeat(
+            name="taskqueue-sharp",
+            profile="taskqueue",
+            report="sharp",
+            short="sharp_short",
+            marks=("queue_growth|load_shedding",),
+        ),
+        Repeat(
+            name="taskqueue-endurance",
+            profile="taskqueue",
+            report=None,
+            short="find knee,hold 60% knee 60s",
+            marks=("knee",),
+        ),
         Repeat(name="taskqueue-leak", profile="taskqueue-leak", report=None, marks=("fd_leak", "fd_exhaustion_target")),
     ),
 )
@@ -128,6 +169,9 @@ KV = Report(
     compare=("kv-http", "kv-fast"),
 )
 
+WEBDAV_MARKS = ("knee", "generator_shares_host|generator_cpu_saturated")
+"""Of either store: what is full is the machine, of which the generator has a part."""
+
 WEBDAV = Report(
     title="4. WebDAV service",
     about="ownCloud in a container, generator on the same machine. Each user makes an account, reads a 5 MB manual and writes a small file 3:1, "
@@ -141,8 +185,8 @@ WEBDAV = Report(
     concluded="With generator and service on one machine Locust took 61.7% of the CPU, so it was no test of the service; account creation makes a "
     "bump at each step; a slow ramp showed flat latency to 10-15 users.",
     repeats=(
-        Repeat(name="webdav-sqlite", profile="webdav", report="report", arguments=("--set", "store=sqlite")),
-        Repeat(name="webdav-memory", profile="webdav", report="report", arguments=("--set", "store=memory")),
+        Repeat(name="webdav-sqlite", profile="webdav", report="report", arguments=("--set", "store=sqlite"), marks=WEBDAV_MARKS),
+        Repeat(name="webdav-memory", profile="webdav", report="report", arguments=("--set", "store=memory"), marks=WEBDAV_MARKS),
     ),
     compare=("webdav-sqlite", "webdav-memory"),
 )

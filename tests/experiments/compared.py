@@ -1,0 +1,65 @@
+"""Two runs beside each other, as `capexplorer compare` tells it: its key lines, kept as a line of results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from capexplorer.model.timeline import Timeline
+from capexplorer.report.compare import Session, compare, wording
+
+FIGURES = ("goodput", "mean", "p95")
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure at one user count, in words."""
+
+    users: int
+    figure: str
+    a: str
+    b: str
+    change: str
+    judgement: str
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """One pair."""
+
+    report: str
+    a: str
+    b: str
+    at: str
+    verdict: str
+    warnings: list[str]
+    knees: tuple[str, str]
+    rows: list[Row]
+
+
+def compared(report: str, timelines: Mapping[str, Timeline]) -> Compared:
+    """The first of the two is what the other is held against."""
+    found = compare([Session(timeline, title=name) for name, timeline in timelines.items()])
+    (pair,) = found.pairs
+    a, b = timelines
+    return Compared(
+        report=report,
+        a=a,
+        b=b,
+        at=datetime.now().astimezone().isoformat(timespec="seconds"),
+        verdict=wording.verdict(found),
+        warnings=wording.warnings(found),
+        knees=(wording.knee(pair.before), wording.knee(pair.after)),
+        rows=[
+            Row(
+                users=level.users,
+                figure=name,
+                a=wording.value(name, level[name].before.value),
+                b=wording.value(name, level[name].after.value),
+                change=wording.ratio(level[name]),
+                judgement=wording.judgement(level[name]),
+            )
+            for level in pair.levels
+            for name in FIGURES
+        ],
+    )
