@@ -224,11 +224,13 @@ def recoveries(timeline: Timeline, found: Verdict) -> Iterator[Mark]:
             yield _recovery(level, told, found.t_s if ended_s is None else ended_s)
 
 
-def _since_stopped(timeline: Timeline, parts: Sequence[Level]) -> tuple[Sequence[float], Sequence[float]]:
-    """Goodput and latency of each second of a level (and of what shifts split off it) since all users to stop had stopped."""
+def _since_stopped(timeline: Timeline, parts: Sequence[Level]) -> tuple[Sequence[float], ...]:
+    """Goodput, latency and loop lag of each second of a level (and of what shifts split off it) since all users to stop had."""
     users = timeline.columns["users"]
     ticks = [tick for part in parts for tick in timeline.seconds_of(part, settled=False)]
-    return series(timeline, [tick for tick in ticks if users[tick] <= parts[0].users])
+    since = [tick for tick in ticks if users[tick] <= parts[0].users]
+    lags_ms = timeline.columns["loop_lag_p99_ms"]
+    return (*series(timeline, since), [lags_ms[tick] for tick in since])
 
 
 def _recovery(level: Level, told: Recovery, t_s: float) -> Mark:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,10 +115,11 @@ def _same(first: LadderLevel, later: LadderLevel) -> bool:
         return False
     if first.latency_ms is None or later.latency_ms is None:
         return True
-    slower = later.latency_ms - first.latency_ms
-    return slower <= max(
-        LATENCY_AGREES * first.latency_ms, 2 * math.hypot(first.latency_error_ms or 0.0, later.latency_error_ms or 0.0)
+    slower, noise_ms = (
+        later.latency_ms - first.latency_ms,
+        math.hypot(first.latency_error_ms or 0.0, later.latency_error_ms or 0.0),
     )
+    return slower <= max(LATENCY_AGREES * first.latency_ms, 2 * noise_ms, later.loop_lag_ms or 0.0)
 
 
 def recovery_of(
@@ -126,12 +128,14 @@ def recovery_of(
     to_users: float,
     goodput: Sequence[float],
     latency_ms: Sequence[float],
+    loop_lag_ms: Sequence[float] = (),
 ) -> Recovery:
     """Whether a level on the way down came back to what its load gave before.
 
     `before`: the levels that feed the fit. `goodput`, `latency_ms`: one value a second since all the users to stop had stopped
-    (NaN: no success in that second). Recovered from the first second from which every later five seconds (more, where few
-    requests come) are back.
+    (NaN: no success in that second). `loop_lag_ms`: p99 in those seconds; latency that is higher by less than its median is
+    back: 3 ms instead of 2 beside a lag of 11 was marked as not recovered. Recovered from the first second from which every
+    later five seconds (more, where few requests come) are back.
     """
     expected = _expected(before, to_users)
     if expected is None or not expected[0] or len(goodput) < RECOVERED_S:
@@ -142,7 +146,7 @@ def recovery_of(
     if expected_ms is not None:
         weights = np.nan_to_num(rates) + 1e-12
         means = _means(np.nan_to_num(slow) * weights, RECOVERED_S) / _means(weights, RECOVERED_S)
-        fast_from = _back_from(means <= RECOVERED_LATENCY * expected_ms)
+        fast_from = _back_from(means <= max(RECOVERED_LATENCY * expected_ms, expected_ms + _middle(loop_lag_ms)))
     seconds = max(RECOVERED_S, math.ceil(RECOVERED_WORK / rate))
     if fast_from is not None and len(rates) < seconds:
         return Recovery(from_users=from_users, to_users=to_users, recovered=None)  # too early to say of its goodput
@@ -159,6 +163,12 @@ def recovery_of(
         goodput_ratio=float(rates[-1] / rate),
         latency_ratio=None if expected_ms is None or np.isnan(last).all() else float(np.nanmean(last) / expected_ms),
     )
+
+
+def _middle(values: Sequence[float]) -> float:
+    """The median of what was measured; 0 without."""
+    known = [value for value in values if math.isfinite(value)]
+    return median(known) if known else 0.0
 
 
 def _means(values: NDArray[np.float64], seconds: int) -> NDArray[np.float64]:

@@ -147,6 +147,7 @@ class TargetTcpReading(Reading, frozen=True, kw_only=True):
     segments_sent: int = 0
     """By either end where both are in this network namespace, else by the users'."""
     segments_retransmitted: int = 0
+    """Sent again, less those that the other end had already (DSACK), as far as the kernel tells."""
     listen_drops: int = 0
     """Connections that its listeners had no room for; 0 where they are in another network namespace, too."""
     half_open: int = 0

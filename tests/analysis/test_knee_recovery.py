@@ -77,6 +77,15 @@ def test_a_backlog_that_is_still_worked_off_is_not_recovery() -> None:
     assert recovery_of(before, 200, 60, [18.5] * 75, [5.0] * 75).recovered is False
 
 
+def test_latency_within_the_generators_lateness_is_back() -> None:
+    """Measured: the task queue at 60 users, 3 ms instead of 2, as another program took the CPU."""
+    before = [replace(level, latency_ms=2.0) for level in rates([(20, 4.0), (60, 12.0), (90, 18.0), (200, 18.5)])]
+    after = (before, 200, 60, [12.0] * 40, [3.0] * 40)
+    assert recovery_of(*after, [11.0] * 40).recovered is True
+    assert recovery_of(*after, [0.5] * 40).recovered is False
+    assert recovery_of(*after).recovered is False
+
+
 def test_what_does_not_come_back_has_not_recovered() -> None:
     found = recovery_of(ideal([10, 20, 40, 80]), 80, 20, [30.0] * 40, [50.0] * 40)
     assert (found.recovered, found.after_s) == (False, None)

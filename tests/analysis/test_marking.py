@@ -216,6 +216,8 @@ def knee(kind: str = "knee", **more: Any) -> CapacityVerdict:
         (knee(provisional=False), f"{AT_47} (high confidence)."),
         (knee(evidence={"soak_agrees": False}),
          f"{AT_47} (high confidence); provisional: a soak disagreed."),
+        (knee(evidence={"soak_agrees": True, "return_agrees": False}),
+         f"{AT_47} (high confidence); provisional: the return to the first level disagreed."),
         (knee(evidence={"soak_agrees": True}),
          f"{AT_47} (high confidence); provisional: no return to the first level yet."),
         (knee(limit="generator", confidence="medium", provisional=False, users=4321.0, capacity_rps=12345.0),

@@ -109,6 +109,34 @@ tell([first, own.segments_sent, own.segments_retransmitted, own.listen_drops, ot
     assert of_neighbour >= 6 and dropped_by_neighbour >= 12, "six do not fit, and each asks again after a second"
 
 
+def test_what_the_other_end_had_already_was_not_lost(in_namespace: InNamespace) -> None:
+    """Late acknowledgements make tail loss probes: two small segments, and a reader that answers after 30 ms."""
+    told = in_namespace(
+        """
+from capexplorer.probe.tcp import TcpProbe
+probe = TcpProbe()
+probe.watch(None, 9000)
+client, server = pair(('127.0.0.1', 9000))
+for end in (client, server):
+    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+probe.read()
+for _ in range(40):
+    client.send(b'.')
+    client.send(b'.')
+    time.sleep(0.03)
+    server.recv(2)
+    server.send(b'.')
+    client.recv(1)
+time.sleep(0.1)
+again = struct.unpack_from('=I', client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256), 100)[0]
+tell([again, probe.read().target.segments_retransmitted])
+"""
+    )
+    again, lost = told
+    assert again > 0
+    assert lost == 0
+
+
 def test_half_open_connections_are_those_to_the_target(in_namespace: InNamespace) -> None:
     told = in_namespace(
         """

@@ -88,7 +88,8 @@ def _provisional(found: KneeVerdict) -> str:
     if not found.provisional:
         return ""
     soak, back = found.evidence.get("soak_agrees"), found.evidence.get("return_agrees")
-    reasons = {"no soak yet": soak is None, "a soak disagreed": soak is False, "the return to the first level did": back is False}
+    returned = "the return to the first level did" if soak is False else "the return to the first level disagreed"
+    reasons = {"no soak yet": soak is None, "a soak disagreed": soak is False, returned: back is False}
     if soak:
         reasons["no return to the first level yet"] = back is None
     return "; provisional: " + " and ".join(reason for reason, so in reasons.items() if so)
