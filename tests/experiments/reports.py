@@ -42,6 +42,9 @@ class Report:
     """Names of two repeats to lay side by side."""
 
 
+CPU_OF_ALL = "target_cpu_saturated|host_cpu_saturated"
+"""What processes beyond the cores fill: with other work on the machine, its cores and not the service's share."""
+
 MIXED = Report(
     title="1. Mixed Flask service",
     about="`/health` a check, `/io` a blocking 200 ms sleep, `/cpu` a heavy loop of about 30 ms; users 50/30/20%, waiting 0.1-0.5 s; three "
@@ -89,12 +92,12 @@ MIXED = Report(
             never=("gil_bound",),
         ),
         Repeat(
-            name="mixed-2-processes",
+            name="mixed-gunicorn",
             profile="mixed",
             report=None,
             short="10:10s,25:10s,50:10s,75:10s,100:12s,150:12s,200:12s",
-            arguments=("--set", "server=gunicorn", "--set", "workers=2", "--set", "threads=16"),
-            marks=("knee", "target_cpu_saturated|host_cpu_saturated"),
+            arguments=("--set", "server=gunicorn", "--set", "workers=4", "--set", "threads=8"),
+            marks=("knee", CPU_OF_ALL),
             never=("gil_bound",),
         ),
         Repeat(name="ports", profile="ports", report="report", marks=("ephemeral_port_exhaustion_time_wait",), never=("knee",)),
