@@ -45,7 +45,7 @@ TARGETS = (
     Target(name="sleepers", profile="sleepers", plan="10:10s,20:15s,80:60s,20:20s", knee_users=40),
     Target(name="mixed", profile="mixed"),
     # 182 users hand in 36 tasks a second, it finishes 18: the queue of 500 is full after 30 s; at 60 users it empties in 80 s
-    Target(name="taskqueue", profile="taskqueue", plan="30:20s,60:25s,182:60s,60:100s", knee_users=91),
+    Target(name="taskqueue", profile="taskqueue", plan="30:20s,60:25s,182:60s,60:120s", knee_users=91),
     Target(name="kv", profile="tests/experiments/profiles/kv-hurried.toml"),
     Target(name="kv-go", profile="kv-go", needs="go"),
     Target(name="webdav", profile="webdav"),
