@@ -212,13 +212,19 @@ def recoveries(timeline: Timeline, found: Verdict) -> Iterator[Mark]:
     """One a level on the way down from overload, if anything can be said about it."""
     fit = split(sound(timeline, ladder(timeline, found.epoch))).fit
     levels = [level for level in timeline.levels if level.opened.epoch == found.epoch]
+    well: set[int] = set()  # levels that had recovered: a step down from there is no way down from overload
     for at, level in enumerate(levels):
-        above = [before.users for before in levels[:at] if before.users > level.users]
+        above = [before for before in levels[:at] if before.users > level.users]
         if level.opened.index not in found.recovery_levels or level.opened.by == "shift" or not above:
+            continue
+        if above[-1].opened.index in well:
+            well.add(level.opened.index)
             continue
         parts = [level, *takewhile(lambda part: part.opened.by == "shift", levels[at + 1 :])]
         earlier = [known for known in fit if known.started_s < level.started_s]
-        told = recovery_of(earlier, float(above[-1]), float(level.users), *_since_stopped(timeline, parts))
+        told = recovery_of(earlier, float(above[-1].users), float(level.users), *_since_stopped(timeline, parts))
+        if told.recovered:
+            well |= {part.opened.index for part in parts}
         if told.recovered is not None:
             ended_s = parts[-1].ended_s
             yield _recovery(level, told, found.t_s if ended_s is None else ended_s)

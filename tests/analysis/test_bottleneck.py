@@ -70,6 +70,8 @@ RESOURCES: list[tuple[str, dict[str, float], str, HostFacts, str]] = [
      "single_thread_cpu_saturated"),
     ("the machine, for one that computes", {"target.cpu_ratio": 1.5, "host.cpu_ratio": 3.9, "target.run_delay_ratio": 14.0},
      "server", FACTS, "host_cpu_saturated"),
+    ("the machine, for many threads that wait for it among more that sleep", {"target.cpu_ratio": 1.2, "host.cpu_ratio": 1.99,
+     "target.run_delay_ratio": 1.6, "target.processes": 5.0}, "python3.11", TWO_CORES, "host_cpu_saturated"),
     ("the machine, for one thread", {"target.cpu_ratio": 0.66, "target.busiest_thread_ratio": 0.66, "host.cpu_ratio": 3.9,
      "target.run_delay_ratio": 0.32}, "server", FACTS, "host_cpu_saturated"),
     ("the machine, for a GIL", {"target.cpu_ratio": 0.58, "host.cpu_ratio": 3.97, "target.run_delay_ratio": 1.58}, "python3.11",

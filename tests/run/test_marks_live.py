@@ -145,6 +145,17 @@ def test_recovery_is_told_with_how_long_it_took(tmp_path: Path) -> None:
     assert [each["kind"] for each in summarise(run.watched)["levels"]][-1] == "recovery"
 
 
+def test_a_step_down_from_what_had_recovered_is_no_way_down_from_overload(tmp_path: Path) -> None:
+    """webdav: recovered at 63 users, and 53 were then "not recovered after stepping down from 63", an error (measured)."""
+    run = ladder(tmp_path / "a.jsonl", *UP, 80)
+    run.step(20)
+    run.seconds([20] * 14, 20.0)
+    run.step(10)
+    run.seconds([10] * 14, 90.0)
+    run.end()
+    assert [each["to_users"] for each in summarise(run.watched)["recoveries"]] == [20.0]
+
+
 def test_epochs_are_judged_apart(tmp_path: Path) -> None:
     run = ladder(tmp_path / "a.jsonl", *UP)
     run.close_level()

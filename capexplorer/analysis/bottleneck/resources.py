@@ -95,15 +95,18 @@ def host_cpu(level: Seen) -> Finding | None:
     if busy is None or not cores or target is None or delay is None or busy < (1 - HOST_IDLE_MOST) * cores:
         return None
     at_its_limit = target >= BUSY_LEAST * (level.cores_allowed or cores)
-    if at_its_limit or (level.read("target.throttled_ratio") or 0.0) > THROTTLED_LEAST or not _wants_more(level, target, delay):
+    throttled = (level.read("target.throttled_ratio") or 0.0) > THROTTLED_LEAST
+    if at_its_limit or throttled or not _wants_more(level, target, delay, cores):
         return None
     evidence: Evidence = {"host_cpu_ratio": busy, "cores": cores, "target_cpu_ratio": target, "run_delay_ratio": delay}
     more = _read(level, cpu_pressure_ratio="host.cpu_pressure_ratio", generator_cpu_ratio="generator.cpu_ratio")
     return Finding("host_cpu_saturated", evidence | more)
 
 
-def _wants_more(level: Seen, cpu: float, delay: float) -> bool:
-    """Whether cores are what requests wait for: most of them run or want to, or what runs them one by one always wants to.
+def _wants_more(level: Seen, cpu: float, delay: float, cores: int) -> bool:
+    """Whether cores are what requests wait for: its threads want more of them than there are, or most requests run or want to,
+    or what runs them one by one always wants to. Four processes of eight threads behind a queue of their own asked for 7.7 of 2
+    cores, which was 6% of the requests inside (measured).
 
     Something serial that has nearly all of its one core is full by itself, however many wait behind it.
     """
@@ -111,7 +114,10 @@ def _wants_more(level: Seen, cpu: float, delay: float) -> bool:
     serial = level.is_one_python_process or (busiest is not None and busiest >= SERIAL_LEAST * cpu)
     if delay < DELAYED_SHARE_LEAST * cpu or (serial and cpu >= BUSY_LEAST):
         return False
-    return (inside is not None and cpu + delay >= DEMAND_OF_REQUESTS * inside) or (serial and cpu + delay >= DEMAND_OF_ONE)
+    wanted = cpu + delay
+    if wanted >= cores or (serial and wanted >= DEMAND_OF_ONE):
+        return True
+    return inside is not None and wanted >= DEMAND_OF_REQUESTS * inside
 
 
 def cpu_throttled(level: Seen) -> Finding | None:
