@@ -149,7 +149,7 @@ def test_a_step_down_from_what_had_recovered_is_no_way_down_from_overload(tmp_pa
     """webdav: recovered at 63 users, and 53 were then "not recovered after stepping down from 63", an error (measured)."""
     run = ladder(tmp_path / "a.jsonl", *UP, 80)
     run.step(20)
-    run.seconds([20] * 14, 20.0)
+    run.seconds([20] * 30, 20.0)
     run.step(10)
     run.seconds([10] * 14, 90.0)
     run.end()
