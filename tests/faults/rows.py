@@ -14,5 +14,6 @@ NOT_INJECTED = {
     "swapping": "it needs a machine with swap",
     "cpu_steal": "another virtual machine would have to take the core",
     "network_bandwidth_saturated": "no link of a namespace tells its speed",
+    "generator_shares_host": "it must fill the whole machine; `make experiments` does, with webdav",
 }
 """Causes without a row, and why."""
