@@ -33,6 +33,7 @@ def test_on_the_screen_it_is_text(tmp_path: Path) -> None:
             assert text.startswith((" ●", "●"))
             assert "users 2" in text.split("\n")[0] and "q quit" in text
             assert all(len(line) <= 120 for line in text.split("\n"))
+        screen.once(lambda text: "╭─ Log" in text and "HOSTILE" in text, "the log, redrawn whole")
         red = [line for line in screen.styled().split("\n") if "HOSTILE" in line]
         assert red and not any("[31mHOSTILE" in line.replace("␛[31m", "") for line in red)
         screen.press("q")
