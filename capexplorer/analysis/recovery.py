@@ -31,7 +31,7 @@ RETURN_USERS = 0.1
 
 GOODPUT_AGREES = 0.05
 LATENCY_AGREES = 0.25
-"""Shares within which a return to the first level agrees, or within two standard errors."""
+"""Shares within which a return to the first level agrees, or within two standard errors; latency within the loop's lag, too."""
 
 RECOVERED_S = 5
 """Seconds over which goodput and latency are averaged to say that they are back."""
@@ -115,11 +115,9 @@ def _same(first: LadderLevel, later: LadderLevel) -> bool:
         return False
     if first.latency_ms is None or later.latency_ms is None:
         return True
-    slower, noise_ms = (
-        later.latency_ms - first.latency_ms,
-        math.hypot(first.latency_error_ms or 0.0, later.latency_error_ms or 0.0),
-    )
-    return slower <= max(LATENCY_AGREES * first.latency_ms, 2 * noise_ms, later.loop_lag_ms or 0.0)
+    noise_ms = math.hypot(first.latency_error_ms or 0.0, later.latency_error_ms or 0.0)
+    slower_ms = later.latency_ms - first.latency_ms
+    return slower_ms <= max(LATENCY_AGREES * first.latency_ms, 2 * noise_ms, later.loop_lag_ms or 0.0)
 
 
 def recovery_of(

@@ -33,7 +33,8 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
 
     `knee`: users is N*, with its 90% interval. `at_or_below`: N* is at most `users_high`, the lowest level; `users_low` is None.
     `bend`: goodput falls behind the low-load line from `users` on, but its ceiling was not seen; the knee, if there is one, is
-    not below `users_low`. `latency_knee`: latency rises for good from `users` on. `no_knee`: none up to `users`.
+    not below `users_low`; its `limit` is "generator" where that may have made it, else None. `latency_knee`: latency rises for
+    good from `users` on. `no_knee`: none up to `users`.
     """
 
     kind: KneeKind
