@@ -10,7 +10,7 @@ import pytest
 from capexplorer.model.events import Event, LevelOpened, Log, Sample, Target
 from capexplorer.target.ports import free_port
 
-from .rig import HERE, Run, actor_service, ended, export, of, session_path
+from .rig import HERE, Run, actor_service, ended, export, of, session_path, start
 
 pytestmark = pytest.mark.slow
 
@@ -94,11 +94,23 @@ def test_a_listener_hears_the_start_once(events: list[Event]) -> None:
 
 
 def test_a_shape_drives_a_headless_run_and_ends_it(tmp_path: Path) -> None:
-    run, code = ended(tmp_path, "actor", "-f", SHAPED, "--headless")
-    assert code == 0, run.stderr
+    stair = tmp_path / "stair"
+    stair.write_text("2")
+    with start(tmp_path, "actor", "-f", SHAPED, "--headless", before=("env", f"STAIR={stair}")) as run:
+        run.until(Sample, lambda sample: sample.level == 0 and sample.settled)
+        replace(stair, "5")
+        run.until(Sample, lambda sample: sample.level == 1 and sample.settled)
+        replace(stair, "end")
+        assert run.exit_code() == 0, run.stderr
     opened = of(run.events(), LevelOpened)
     assert [(level.users, level.by) for level in opened] == [(2, "plan"), (5, "plan"), (0, "plan")]
     assert [event.state for event in of(run.events(), Target)] == ["starting", "ready", "stopping", "stopped"]
     levels = export(run.sessions)["levels"]
     assert [level["settled"] for level in levels[:2]] == [True, True]
     assert levels[1]["throughput_rps"] > levels[0]["throughput_rps"] > 0
+
+
+def replace(path: Path, text: str) -> None:
+    """At once: whoever reads it meanwhile finds all of the old text or all of the new."""
+    path.with_suffix(".new").write_text(text)
+    path.with_suffix(".new").replace(path)
