@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -20,12 +22,19 @@ SAMPLES = sorted(path.stem for path in (ROOT / "sessions").glob("sample*.jsonl")
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the sdist."""
+    folder = tmp_path_factory.mktemp("built")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-t", "sdist", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=PATIENCE_S)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`capexplorer` in a venv of its own; its dependencies are those of this one, found by path."""
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=PATIENCE_S)
-    [wheel] = folder.glob("capexplorer-*.whl")
+    [wheel] = built.glob("capexplorer-*.whl")
     venv.create(folder / "venv", with_pip=False, symlinks=True)
     python = folder / "venv" / "bin" / "python"
     install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
@@ -40,6 +49,17 @@ def _borrow_dependencies(environment: Path) -> None:
     for path in Path(sysconfig.get_path("purelib")).iterdir():
         if "capexplorer" not in path.name and path.suffix != ".pth" and not (site / path.name).exists():
             (site / path.name).symlink_to(path)
+
+
+def test_wheel_and_sdist_hold_the_license(built: Path) -> None:
+    [wheel], [sdist] = built.glob("*.whl"), built.glob("*.tar.gz")
+    text = (ROOT / "LICENSE").read_bytes()
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/licenses/LICENSE")]
+        assert archive.read(name) == text
+    with tarfile.open(sdist) as archive:
+        packed = archive.extractfile(f"{sdist.name.removesuffix('.tar.gz')}/LICENSE")
+        assert packed is not None and packed.read() == text
 
 
 def test_the_default_profile_runs_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
