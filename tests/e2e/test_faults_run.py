@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
+from programs import require
 
 from capexplorer.model.events import Ended, LevelClosed, Log, Mark, Sample, Target
 
@@ -82,8 +82,9 @@ def test_a_sessions_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 def in_namespace(script: str) -> list[str]:
     """Words that run what follows them in a mount namespace of its own, after a script; needs root."""
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("mounts need root and unshare")
+    require("unshare")
+    if os.geteuid() != 0:
+        pytest.skip("mounts need root")
     words = ["unshare", "-m", "sh", "-c", f'{script} && exec "$@"', "sh"]
     if subprocess.run([*words, "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("mounts are not allowed here")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
+from programs import needs
 
 from capexplorer.model.events import Event
 
@@ -18,7 +17,7 @@ from .rig import HERE, PATIENCE_S, PROGRAM, Marked, events_in, until
 _SAID = "exit code: "
 _KEPT_S = 601
 
-needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+needs_tmux = needs("tmux")
 
 
 class Screen:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import statistics
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from programs import missing
 
 from capexplorer.load.plan import parse
 from capexplorer.profile import load
@@ -119,12 +119,6 @@ def repeated(report: str, repeat: Repeat, plan: str, ran: Ran) -> Repeated:
         missing=[wanted for wanted in repeat.marks if not found & set(wanted.split("|"))],
         wrong=[unwanted for unwanted in repeat.never if unwanted in found],
     )
-
-
-def missing(program: str) -> bool:
-    """Whether it is neither on the path nor where Debian keeps it."""
-    places = ("/usr/sbin", "/usr/local/sbin", "/usr/local/go/bin")
-    return shutil.which(program) is None and not any((Path(place) / program).exists() for place in places)
 
 
 def _length_s(profile: str, plan: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from programs import needs
 
 from . import five
 from .headless import Ran, run
@@ -49,7 +50,7 @@ def test_webdav_accounts_are_made_and_removed_outside_of_the_levels(tmp_path: Pa
     assert ran.timeline.last is not None and ran.timeline.last.app["accounts"] == 5
 
 
-@pytest.mark.skipif(five.missing("nginx"), reason="nginx is not installed")
+@needs("nginx")
 def test_nginx_is_faster_than_the_generator_which_is_said_to_be_the_limit(tmp_path: Path) -> None:
     ran = run(tmp_path, "static", "--plan", "5:5s,50:8s", timeout_s=60.0)
     assert "generator_cpu_saturated" in ids(ran), ran.stderr

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from programs import missing
 
 from . import five, knees, records
 from .headless import run
@@ -99,7 +100,7 @@ class Twice(msgspec.Struct, frozen=True, kw_only=True):
 def all_of(folder: Path, only: Sequence[str] = ()) -> Iterator[Twice]:
     """One after the other, each appended to the results as it ends. `only`: these; none: all that can be run here."""
     for each in TARGETS:
-        if (only and each.name not in only) or (each.needs is not None and five.missing(each.needs)):
+        if (only and each.name not in only) or (each.needs is not None and missing(each.needs)):
             continue
         done = twice(each, folder / each.name)
         records.append("twice", done)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +17,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from programs import missing
+
 from capexplorer import paths
 from capexplorer.model.events import Event, Mark, Sample
 from capexplorer.model.timeline import Timeline
@@ -25,7 +26,7 @@ from capexplorer.report.summary import summarise
 from capexplorer.session.reader import read
 
 from .judge import Verdict, judge
-from .room import HERE, busy, cgroups, is_root, namespace, service
+from .room import HERE, NAMESPACE_PROGRAMS, busy, cgroups, is_root, namespace, service
 from .row import Client, Row
 
 PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
@@ -83,8 +84,8 @@ def _of_others(sample: Sample) -> float | None:
 
 def why_not(row: Row) -> str:
     """Why this row cannot be carried out here; empty when it can."""
-    if row.wants and shutil.which(row.wants) is None:
-        return f"needs {row.wants}"
+    if reason := missing(*row.programs, *(NAMESPACE_PROGRAMS if is_root() else ())):
+        return reason
     return f"needs root for {row.wants_root}" if row.wants_root and not is_root() else ""
 
 

@@ -20,6 +20,7 @@ SERVE = HERE / "targets" / "faulty" / "serve.py"
 CGROUPS = Path("/sys/fs/cgroup")
 PATIENCE_S = 15.0
 BUSY_MOST_S = 120.0
+NAMESPACE_PROGRAMS = ("ip", "nsenter", "unshare")
 
 
 def is_root() -> bool:

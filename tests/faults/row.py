@@ -83,3 +83,15 @@ class Row:
             "a mount": self.small_disk or self.small_folder,
         }
         return ", ".join(what for what, wanted in wants.items() if wanted)
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """Programs that it runs, beside capexplorer and the service."""
+        runs = {
+            self.wants: self.wants,
+            "openssl": self.tls,
+            "taskset": self.busy_cores or "taskset" in self.before,
+            "sysctl": any("sysctl" in line for line in self.namespace),
+            "unshare": self.small_disk or self.small_folder,
+        }
+        return tuple(program for program, is_run in runs.items() if is_run)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import require
 
 from capexplorer import namespace
 from capexplorer.model.limits import NetworkLimits
@@ -56,8 +56,9 @@ def python(program: str, *args: str, before: Sequence[str] = ()) -> subprocess.C
 
 
 def needs(command: Sequence[str]) -> None:
-    if os.geteuid() != 0 or shutil.which(command[0]) is None:
-        pytest.skip(f"needs root and {command[0]} to take rights away")
+    require(command[0])
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to take rights away")
 
 
 def entered(done: subprocess.CompletedProcess[str]) -> Any:

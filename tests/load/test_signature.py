@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from programs import require
 
 from capexplorer.analysis.causes import classify
 from capexplorer.load.signature import DEPTH, TEXT_LENGTH, example, links, reduce
@@ -25,11 +26,13 @@ class CatchResponseError(Exception):
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    require("openssl")
     return play_reported(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture(scope="module")
 def starved() -> Played:
+    require("unshare", "ip")
     if not has_namespaces():
         pytest.skip("needs a network namespace: root, or unprivileged user namespaces")
     return play_starved()

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from programs import require
 
 from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Ended, Mark, Note
@@ -25,6 +26,7 @@ from capexplorer.session.writer import SessionWriter
 from .samples import HEADER, ONE_OF_EACH
 
 ROOT = Path(__file__).parents[2]
+IMPORTED_FROM = os.pathsep.join((str(ROOT), str(ROOT / "tests")))
 MARK = Mark(t_s=3.0, key="cause:0", state="open", kind="cause", id="refused")
 
 
@@ -197,18 +199,16 @@ def on_a_disk_of_512_kb(tmp_path: Path, script: str, before: str) -> list[str]:
     (tmp_path / "script.py").write_text(script)
     mount = "mount -t tmpfs -o size=512k tmpfs disk || exit 77"
     shell = f"{mount}; (cd disk && {before}); exec {sys.executable} script.py {tmp_path / 'disk'}"
-    try:
-        done = subprocess.run(
-            ["unshare", "-rm", "sh", "-c", shell],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    except FileNotFoundError:
-        pytest.skip("there is no unshare here")
+    require("unshare")
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", shell],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": IMPORTED_FROM},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     if done.returncode == 77 or done.stderr.startswith("unshare:"):
         pytest.skip(f"no mount namespace here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
@@ -279,7 +279,7 @@ def test_a_killed_writer_loses_at_most_what_came_after_the_last_flush(path: Path
     process = subprocess.Popen(
         [sys.executable, "-c", WRITE_AND_WAIT, str(path)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": IMPORTED_FROM},
         stdout=subprocess.PIPE,
     )
     with process:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from e2e.rig import ROOT, ended, export
+from programs import needs
 
 pytestmark = pytest.mark.slow
 
-needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
+needs_go = needs("go")
 
 
 def ran(folder: Path, *args: str) -> tuple[int, str, dict[str, Any]]:

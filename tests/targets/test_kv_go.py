@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from programs import needs
 
 from capexplorer.target.ports import free_port
 
@@ -20,7 +20,7 @@ from .served import TARGETS, served
 START = TARGETS / "kv-go" / "start.py"
 AT_ONCE = 16
 
-needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
+needs_go = needs("go")
 
 
 @pytest.fixture(params=["mutex", "rwmutex", "syncmap"], scope="module")

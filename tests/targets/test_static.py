@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from programs import needs
 
 from .served import TARGETS, served
 
-PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
-with_nginx = pytest.mark.skipif(shutil.which("nginx", path=PATH) is None, reason="nginx is not installed")
+needs_nginx = needs("nginx")
 
 
-@with_nginx
+@needs_nginx
 def test_it_answers_with_a_file_of_the_size_asked_for(tmp_path: Path) -> None:
     with served("static", tmp_path, file_bytes=5_000) as client:
         answer = client.get("/")
@@ -25,13 +22,13 @@ def test_it_answers_with_a_file_of_the_size_asked_for(tmp_path: Path) -> None:
         assert client.get("/nothing").status_code == 404
 
 
-@with_nginx
+@needs_nginx
 def test_without_keep_alive_it_closes_after_each_reply(tmp_path: Path) -> None:
     with served("static", tmp_path, keep_alive=False) as client:
         assert client.get("/").headers["connection"] == "close"
 
 
-@with_nginx
+@needs_nginx
 def test_all_it_writes_lies_in_its_own_folder(tmp_path: Path) -> None:
     with served("static", tmp_path) as client:
         client.get("/")

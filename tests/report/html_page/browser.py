@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,10 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-import pytest
+from programs import find, needs
 
-CHROMIUM = shutil.which("chromium")
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+CHROMIUM = find("chromium")
+needs_chromium = needs("chromium")
 
 PATIENCE_S = 60.0
 _FLAGS = (

@@ -1,0 +1,52 @@
+"""A test that is skipped for want of a program says which Debian package brings it, and CI installs them all."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import programs
+import pytest
+from faults.rows import ALL
+
+from capexplorer.target.spec import load_spec
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+
+
+def test_ci_installs_every_package() -> None:
+    found = re.search(r'^PACKAGES="(.*)"$', (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    assert found is not None and set(found[1].split()) == set(programs.PACKAGES.values())
+
+
+def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "PATH", "/nowhere")
+    said = "not installed: go, ip (Debian: apt-get install golang-go iproute2)"
+    assert programs.missing("go", "ip") == said
+    with pytest.raises(pytest.skip.Exception, match=re.escape(said)):
+        programs.require("go", "ip")
+
+
+def test_what_is_there_is_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "go").write_text("")
+    (tmp_path / "go").chmod(0o755)
+    monkeypatch.setattr(programs, "PATH", str(tmp_path))
+    assert programs.missing("go") == "" and programs.find("go") == str(tmp_path / "go")
+
+
+def test_programs_of_targets_and_fault_rows_have_a_package() -> None:
+    targets = [program for path in (ROOT / "targets").glob("*/target.toml") for program in load_spec(path.parent).needs]
+    rows = [program for row in ALL.values() for program in row.programs]
+    assert {*targets, *rows} <= set(programs.PACKAGES)
+
+
+def test_no_test_looks_for_a_program_by_itself() -> None:
+    looking = [str(path) for path in TESTS.rglob("*.py") if path.name != "programs.py" and _calls_which(path)]
+    assert looking == [], "use programs.needs, require or find"
+
+
+def _calls_which(path: Path) -> bool:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return any(isinstance(node, ast.Attribute) and node.attr == "which" for node in ast.walk(tree))
