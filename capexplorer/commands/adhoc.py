@@ -15,9 +15,15 @@ from ..target.spec import Ready, TargetSpec
 
 PORT = "{port}"
 
+READY_TIMEOUT_S = 120.0
+"""`go run` and its like compile first: with a cold cache 30 s and more."""
 
-def target_of(command: str, ready: str | None) -> tuple[TargetSpec, int | None]:
-    """(target, its port; None: one is chosen) of `--target-cmd` and `--ready`, run in the working folder. Raises InputError."""
+
+def target_of(command: str, ready: str | None, timeout_s: float | None = None) -> tuple[TargetSpec, int | None]:
+    """(target, its port; None: one is chosen) of `--target-cmd`, `--ready` and `--ready-timeout` (seconds).
+
+    It is run in the working folder. Raises InputError.
+    """
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -28,7 +34,7 @@ def target_of(command: str, ready: str | None) -> tuple[TargetSpec, int | None]:
     found = TargetSpec(
         title=command,
         command=tuple(words),
-        ready=Ready(path=path, any_status=ready is None),
+        ready=Ready(path=path, timeout_s=timeout_s or READY_TIMEOUT_S, any_status=ready is None),
         folder=Path.cwd(),
         called=_name(words),
     )

@@ -70,7 +70,7 @@ def _tell(events: Sequence[Event], console: Console) -> None:
                 console.print(Text(wording.command(event)))
             case LevelClosed():
                 console.print(Text(level_line(event)))
-            case Target(state="ready" | "died" | "failed"):
+            case Target(state="building" | "ready" | "died" | "failed"):
                 console.print(Text(f"target {event.state}"))
             case Mark(kind="bottleneck", severity="info"):
                 pass  # that nothing limits the service; the verdict says it once

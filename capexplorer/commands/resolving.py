@@ -43,6 +43,7 @@ class Asked:
     autopilot: bool = False
     target_cmd: str | None = None
     ready: str | None = None
+    ready_timeout_s: float | None = None
     pid: int | None = None
     port_of: int | None = None
 
@@ -100,9 +101,10 @@ def _spec(asked: Asked, found: Profile, where: str, sessions_dir: Path) -> tuple
         return None, None
     port = None
     if asked.target_cmd is not None:
-        spec, port = adhoc.target_of(asked.target_cmd, asked.ready)
-    elif asked.ready is not None:
-        raise InputError("--ready: needs --target-cmd, whose readiness it tells")
+        spec, port = adhoc.target_of(asked.target_cmd, asked.ready, asked.ready_timeout_s)
+    elif asked.ready is not None or asked.ready_timeout_s is not None:
+        option = "--ready" if asked.ready is not None else "--ready-timeout"
+        raise InputError(f"{option}: needs --target-cmd, whose readiness it tells")
     elif found.target is not None:
         spec = load_spec(paths.target(found.target, f"{where}: target"))
     else:

@@ -18,6 +18,13 @@ from ..commands.resolving import Asked, resolve
 @click.option("--port-of", type=click.IntRange(1, 65535), metavar="PORT", help="Beside --host: watch who listens on this port.")
 @click.option("--target-cmd", metavar="COMMAND", help='Any command as the target: "./server --port {port}".')
 @click.option("--ready", metavar="URL", help="Of --target-cmd: answers with 2xx or 3xx when it is ready; /PATH or a URL.")
+@click.option(
+    "--ready-timeout",
+    "ready_timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Of --target-cmd: how long it may take until it is ready, compiling included; 120 without it.",
+)
 @click.option("--users", type=click.IntRange(min=0), help="Users at the start.")
 @click.option(
     "--spawn-rate", type=click.FloatRange(min=0, min_open=True), help="Users a second; without it the difference in 1 s."
@@ -44,6 +51,7 @@ def command(
     port_of: int | None,
     target_cmd: str | None,
     ready: str | None,
+    ready_timeout_s: float | None,
     users: int | None,
     spawn_rate: float | None,
     settings: tuple[str, ...],
@@ -67,6 +75,7 @@ def command(
         port_of=port_of,
         target_cmd=target_cmd,
         ready=ready,
+        ready_timeout_s=ready_timeout_s,
         users=users,
         spawn_rate=spawn_rate,
         settings=settings,

@@ -27,8 +27,9 @@ By = Literal["user", "plan", "autopilot", "guard", "shift"]
 
 Phase = Literal["spawning", "settling", "settled"]
 
-TargetState = Literal["starting", "ready", "stopping", "stopped", "died", "failed"]
-"""`died`: ended by itself. `failed`: never got ready, or could not be started. `stopped`: we ended it."""
+TargetState = Literal["building", "starting", "ready", "stopping", "stopped", "died", "failed"]
+"""`building`: its build runs, before the start. `died`: ended by itself. `failed`: never got built or ready, or could not be
+started. `stopped`: we ended it."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):

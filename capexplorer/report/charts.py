@@ -123,7 +123,7 @@ def _marks(timeline: Timeline) -> list[dict[str, Any]]:
         elif isinstance(entry, Mark) and timeline.marks.get(entry.key) is entry and entry.state != "retracted":
             found.append(_mark(since_s[entry.key], entry.severity, wording.mark(entry)))
         elif isinstance(entry, Target):
-            if ready and entry.state not in ("stopping", "stopped"):
+            if ready and entry.state not in ("stopping", "stopped", "building"):
                 found.append(_mark(entry.t_s, "error" if entry.state in ("died", "failed") else "target", wording.target(entry)))
             ready = ready or entry.state == "ready"
     return sorted(found, key=lambda each: float(each["t_s"]))

@@ -13,6 +13,7 @@ from ..model.events import TargetFacts
 from ..model.stream import Param
 from ..probe.listener import listening_pid
 from ..target import scratch
+from ..target.build import wait_until_built
 from ..target.ports import free_port
 from ..target.ready import wait_until_ready
 from ..target.reports import Report
@@ -67,15 +68,31 @@ class Service:
             self.pid = listening_pid(self.port) if host is not None and is_loopback(host) else None
         return self.pid
 
+    @property
+    def has_build(self) -> bool:
+        """Whether the target is built before each start."""
+        return self.spec is not None and self.spec.build is not None
+
+    def build(self, params: Mapping[str, Param]) -> None:
+        """Run the target's build, under no limits of its own: blocks. Raises TargetError with the last output lines."""
+        assert self.spec is not None and self.spec.build is not None and self.spec.build_step is not None
+        self.params = dict(params)
+        self._make_scratch()
+        run = self.supervisor.start(self.spec.build_step, params, self.port)
+        wait_until_built(self.supervisor, run, self.spec, self.spec.build, sleep=native.sleep)
+
     def bring_up(self, params: Mapping[str, Param]) -> None:
         """Start (or restart) and wait until ready: blocks. Raises TargetError with the last output lines."""
         assert self.spec is not None, "a service that runs already is not ours to start"
         self.params = dict(params)
-        if self.spec.uses_scratch:
-            scratch.make(self.spec.scratch)
+        self._make_scratch()
         run = self.supervisor.start(self.spec, params, self.port, self.limits)
         wait_until_ready(self.supervisor, run, self.spec, self.port, sleep=native.sleep)
         self.pid = self.supervisor.pid
+
+    def _make_scratch(self) -> None:
+        if self.spec is not None and self.spec.uses_scratch:
+            scratch.make(self.spec.scratch)
 
     def is_ours(self, report: Report) -> bool:
         """Whether a report is of the target, not of the null responder."""

@@ -1,4 +1,4 @@
-"""The target's life as events: starting, ready, stopping, stopped, died, failed. In the pump's thread."""
+"""The target's life as events: building, starting, ready, stopping, stopped, died, failed. In the pump's thread."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TargetLife:
     @property
     def is_up(self) -> bool:
         """Whether a process of ours may be there."""
-        return self.state in ("starting", "ready", "stopping")
+        return self.state in ("building", "starting", "ready", "stopping")
 
     def on_report(self, report: Report) -> None:
         """A report of the supervisor on the current run. While starting, readiness tells what became of it."""
@@ -75,21 +75,35 @@ class TargetLife:
             self._outcome.fail("target", f"{self.service.facts.name}: the target died: {report.how()}", 4, report.output)
 
     def _bring_up(self, params: Mapping[str, Param]) -> None:
+        if not self.service.has_build:
+            return self._start(params)
+        self._tell("building", params=dict(params))
+        self._in_thread(lambda: self.service.build(params), then=lambda: self._built(params))
+
+    def _built(self, params: Mapping[str, Param]) -> None:
+        if self.state == "building":  # not ended meanwhile
+            self._start(params)
+
+    def _start(self, params: Mapping[str, Param]) -> None:
         self._tell("starting", params=dict(params))
+        self._in_thread(lambda: self.service.bring_up(params), then=self._ready)
+
+    def _in_thread(self, work: Callable[[], None], then: Callable[[], None]) -> None:
+        """Do what blocks in a native thread, and `then` in the pump's."""
 
         def body() -> None:
             try:
-                self.service.bring_up(params)
+                work()
             except TargetError as error:
                 failure = error
                 self._post(lambda: self._failed(failure))
             else:
-                self._post(self._ready)
+                self._post(then)
 
         native.start_thread(body)
 
     def _failed(self, error: TargetError) -> None:
-        if self.state == "starting":
+        if self.state in ("building", "starting"):
             self._tell("failed", reason=str(error), output=error.output)
             self._outcome.fail("target", str(error), 4, error.output)
 

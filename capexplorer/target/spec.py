@@ -35,6 +35,15 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
     """Any HTTP status will do."""
 
 
+class Build(msgspec.Struct, frozen=True, kw_only=True):
+    """What runs before each start and must end with exit code 0; it is to be quick where nothing has changed."""
+
+    command: tuple[str, ...]
+    """As the target's command: in its folder, with the same placeholders."""
+    timeout_s: float = 600.0
+    """With a cold cache a compiler makes its standard library, too: 30 s on an idle machine, minutes on a busy one."""
+
+
 class ParamSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A parameter of the target. Its type is its default's."""
 
@@ -79,6 +88,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
     """Run in the target's folder. Placeholders: {python}, {port}, {folder}, {scratch}, and each parameter's name."""
     environment: dict[str, str] = {}
     """Added to the app's; the same placeholders."""
+    build: Build | None = None
     ready: Ready = Ready()
     needs: tuple[str, ...] = ()
     """Programs beside Python that must be on PATH: what `doctor` looks for."""
@@ -99,7 +109,13 @@ class TargetSpec(_File, frozen=True, kw_only=True):
     @property
     def uses_scratch(self) -> bool:
         """Whether it asks for such a folder."""
-        return any("{scratch}" in text for text in (*self.command, *self.environment.values()))
+        build = self.build.command if self.build else ()
+        return any("{scratch}" in text for text in (*build, *self.command, *self.environment.values()))
+
+    @property
+    def build_step(self) -> TargetSpec | None:
+        """The build as something to run; None where there is none."""
+        return msgspec.structs.replace(self, command=self.build.command) if self.build else None
 
     @property
     def name(self) -> str:
@@ -158,6 +174,7 @@ def mistakes(file: _File) -> list[tuple[str, str]]:
     paths = [("ready.path", file.ready.path)] + ([("metrics.path", file.metrics.path)] if file.metrics else [])
     return [
         *([("command", "expected at least a program, got an empty list")] if not file.command else []),
+        *(_build_mistakes(file.build) if file.build else []),
         *_unknown_placeholders(file),
         *((key, f"expected a path that starts with `/`, got `{path}`") for key, path in paths if not _is_path(path)),
         *([("ready.timeout_s", "expected more than 0")] if not file.ready.timeout_s > 0 else []),
@@ -165,8 +182,16 @@ def mistakes(file: _File) -> list[tuple[str, str]]:
     ]
 
 
+def _build_mistakes(build: Build) -> list[tuple[str, str]]:
+    return [
+        *([("build.command", "expected at least a program, got an empty list")] if not build.command else []),
+        *([("build.timeout_s", "expected more than 0")] if not build.timeout_s > 0 else []),
+    ]
+
+
 def _unknown_placeholders(file: _File) -> list[tuple[str, str]]:
     texts = [(f"command[{index}]", text) for index, text in enumerate(file.command)]
+    texts += [(f"build.command[{index}]", text) for index, text in enumerate(file.build.command if file.build else ())]
     texts += [(f"environment.{name}", text) for name, text in file.environment.items()]
     known = [*_OURS, *file.params]
     return [

@@ -1,10 +1,13 @@
 """Builds kv-go where it has not been built yet, and becomes it: signals, exit code and last output are the binary's.
 
+`start.py -build` builds and no more: target.toml runs that first, with a patience of its own.
+
 Standard library only. Downloads nothing: the program needs Go and its standard library, and no module.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
@@ -23,6 +26,8 @@ NEEDED = f"kv-go: to build this target Go {LEAST[0]}.{LEAST[1]} or later is need
 
 def main() -> None:
     binary = built()
+    if sys.argv[1:] == ["-build"]:
+        return
     os.execv(binary, [str(binary), *sys.argv[1:]])
 
 
@@ -42,9 +47,12 @@ def built() -> Path:
 
 
 def _build(go: str, binary: Path) -> None:
-    """Beside its place and then moved there, for two sessions may build at a time."""
+    """One at a time, however many sessions want it; made beside its place and then moved there whole."""
     binary.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=binary.parent) as folder:
+    with (binary.parent / "lock").open("w") as lock, tempfile.TemporaryDirectory(dir=binary.parent) as folder:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if binary.exists():
+            return
         fresh = Path(folder) / "kv-go"
         print(f"kv-go: building with {go}", file=sys.stderr)
         _output([go, "build", "-o", str(fresh), "."])

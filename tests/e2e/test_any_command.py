@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from capexplorer.commands.adhoc import READY_TIMEOUT_S, target_of
 from capexplorer.model.events import Header, Sample, Target
 from capexplorer.target.ports import free_port
 
@@ -61,6 +62,7 @@ def test_a_process_is_watched_that_does_not_listen_at_the_url(tmp_path: Path, op
         (("--target-cmd", "serve {port}", "--ready", "http://127.0.0.1:80/"), "--ready: expected {port} for the port"),
         (("--target-cmd", "serve {port}", "--host", "http://127.0.0.1:80"), "not beside --host"),
         (("--ready", "/"), "needs --target-cmd"),
+        (("--ready-timeout", "5"), "--ready-timeout: needs --target-cmd"),
         (("--pid", "1"), "need --host"),
         (("--host", "http://127.0.0.1:1", "--pid", "4194305"), "no process 4194305 runs here"),
         (("--host", "http://127.0.0.1:1", "--port-of", "1"), "nobody listens on port 1 here"),
@@ -79,3 +81,14 @@ def test_a_command_that_ends_is_told_with_its_last_lines(tmp_path: Path) -> None
     )
     assert done.returncode == 4
     assert "exit code 3" in done.stderr and "4711" in done.stderr
+
+
+def test_a_command_may_take_as_long_as_it_is_given(tmp_path: Path) -> None:
+    never = f"{sys.executable} -c 'import signal; signal.pause()' {{port}}"
+    done = capexplorer("run", "--target-cmd", never, "--ready-timeout", "1.5", *PLAN, "--sessions-dir", str(tmp_path))
+    assert (done.returncode, "not ready after 1.5 s" in done.stderr) == (4, True), done.stderr
+
+
+def test_a_command_has_more_time_than_go_needs_to_compile() -> None:
+    spec, _ = target_of("go run . {port}", None)
+    assert spec.ready.timeout_s == READY_TIMEOUT_S >= 120

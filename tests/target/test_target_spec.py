@@ -13,6 +13,8 @@ from capexplorer.target.spec import TargetSpec, load_spec
 
 MIXED = Path(__file__).resolve().parents[2] / "targets" / "mixed"
 
+BUILT = 'title = "x"\ncommand = ["./server", "{port}"]\n[build]\n'
+
 STORE = """
 title = "A store"
 command = ["{python}", "-u", "serve.py", "--port={port}", "{store}", "{threads}", "{ratio}", "{fsync}", "{ not one }"]
@@ -58,6 +60,31 @@ def test_what_is_not_said_has_defaults(tmp_path: Path) -> None:
     spec = load_spec(a_target(tmp_path, 'title = "x"\ncommand = ["true"]\n'))
     assert (spec.name, spec.ready.path, spec.ready.timeout_s, spec.ready.any_status) == ("store", "/", 20.0, False)
     assert (spec.params, spec.metrics, spec.resolve({})) == ({}, None, {})
+
+
+def test_a_build_is_another_command_of_the_same_target(tmp_path: Path) -> None:
+    spec = load_spec(
+        a_target(tmp_path, BUILT + 'command = ["make", "-C", "{folder}", "OUT={scratch}"]\n[params.size]\ndefault = 1\n')
+    )
+    assert spec.build is not None and spec.build.timeout_s == 600.0 and spec.uses_scratch
+    assert spec.build_step is not None
+    assert spec.build_step.command_line({"size": 1}, 80) == ("make", "-C", str(spec.folder), f"OUT={spec.scratch}")
+    assert spec.command_line({"size": 1}, 80) == ("./server", "80")
+
+
+@pytest.mark.parametrize(
+    ("build", "wrong"),
+    [
+        ("command = []", "build.command: expected at least a program, got an empty list"),
+        ('command = ["make"]\ntimeout_s = 0', "build.timeout_s: expected more than 0"),
+        ('command = ["make", "{prot}"]', "build.command[1]: unknown placeholder `{prot}`; did you mean `port`?"),
+    ],
+)
+def test_a_wrong_build_is_one_line(tmp_path: Path, build: str, wrong: str) -> None:
+    folder = a_target(tmp_path, BUILT + build)
+    with pytest.raises(InputError) as raised:
+        load_spec(folder)
+    assert str(raised.value) == f"{folder / 'target.toml'}: {wrong}"
 
 
 def test_params_are_typed_whether_they_come_as_texts_or_as_values(store: TargetSpec) -> None:

@@ -27,6 +27,8 @@ def served(name: str, scratch: Path, **params: Param) -> Iterator[httpx.Client]:
     spec = msgspec.structs.replace(load_spec(TARGETS / name), scratch=scratch)
     resolved, port = spec.resolve(params), free_port()
     environment = os.environ | spec.environment_for(resolved, port)
+    if spec.build_step is not None:
+        subprocess.run(spec.build_step.command_line(resolved, port), cwd=spec.folder, check=True)
     process = subprocess.Popen(spec.command_line(resolved, port), cwd=spec.folder, env=environment, start_new_session=True)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:

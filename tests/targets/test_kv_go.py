@@ -96,6 +96,21 @@ def test_a_plain_store_crashes_under_load_and_its_last_line_says_why() -> None:
     assert process.returncode == 2
 
 
+@needs_go
+def test_two_sessions_that_want_it_at_once_build_it_once(tmp_path: Path) -> None:
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "GOCACHE": _go_cache()}
+    command = [sys.executable, str(START), "-build"]
+    both = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [process.communicate()[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert sum(line.count("building with") for line in said) == 1
+
+
+def _go_cache() -> str:
+    """Go's own, which lies below XDG_CACHE_HOME unless it is named."""
+    return subprocess.run(["go", "env", "GOCACHE"], capture_output=True, text=True, check=True).stdout.strip()
+
+
 def _post(port: int) -> bool:
     try:
         return httpx.post(f"http://127.0.0.1:{port}/post", json={"key": "a", "value": "b"}, trust_env=False).is_success

@@ -77,7 +77,7 @@ class TargetLife:
     def apply(self, event: Target) -> None:
         """Fold one."""
         match event.state:
-            case "starting" | "stopping":
+            case "building" | "starting" | "stopping":
                 if self._down_since_s is None:
                     self._down_since_s = event.t_s
             case "ready":

@@ -1,0 +1,31 @@
+"""Whether a target's build ended well, or why not. Runs in a native thread, as `ready` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+from ..errors import TargetError
+from .spec import Build, TargetSpec
+from .supervisor import Supervisor
+
+_INTERVAL_S = 0.05
+
+
+def wait_until_built(supervisor: Supervisor, run: int, spec: TargetSpec, build: Build, *, sleep: Callable[[float], None]) -> None:
+    """Wait until this run of the build command has ended; needs a supervisor that is listened to.
+
+    Raises TargetError, with the last output lines: it failed, was stopped, or took longer than `build.timeout_s`.
+    """
+    deadline_s = monotonic() + build.timeout_s
+    while (end := supervisor.exited(run)) is None:
+        if monotonic() >= deadline_s:
+            supervisor.stop()
+            reason = f"not built after {build.timeout_s:g} s (build.timeout_s in {spec.path})"
+            raise TargetError(f"{spec.name}: {reason}", supervisor.output)
+        sleep(_INTERVAL_S)
+    if end.stopped:
+        raise TargetError(f"{spec.name}: the build was stopped", end.output)
+    if end.code != 0:
+        last = next((f": {line.strip()}" for line in reversed(end.output) if line.strip()), "")
+        raise TargetError(f"{spec.name}: the build failed ({end.how()}){last}", end.output)

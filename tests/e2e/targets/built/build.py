@@ -1,0 +1,14 @@
+"""A build that takes as long as a test wants."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+gate = Path(sys.argv[1])
+print("compiling", flush=True)
+while not gate.exists():
+    time.sleep(0.05)
+if gate.read_text() != "built":
+    sys.exit(gate.read_text())
