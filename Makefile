@@ -16,11 +16,11 @@ unexport PYTHONDONTWRITEBYTECODE
 run: setup
 	$(BIN)/capexplorer run
 
-# First all tests that neighbours do not disturb, side by side; then, on a machine that is quiet again, the others. Both always run.
+# First the tests that neighbours do not disturb, then the others, which mostly wait. Both always run, and each tells how long it took.
 test: setup built
 	@failed=0; \
 	$(BIN)/pytest $(PARALLEL) -m "not alone" tests || failed=1; \
-	$(BIN)/pytest -m alone tests || failed=1; \
+	$(BIN)/pytest -n 2 --dist loadfile -m alone tests || failed=1; \
 	exit $$failed
 
 check: lint built

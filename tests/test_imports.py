@@ -22,7 +22,7 @@ def loaded_after(program: str) -> set[str]:
     """Top-level modules of a fresh process that ran `program`."""
     tell = "import json as _json, sys as _sys; _names = {name.partition('.')[0] for name in _sys.modules}\n"
     tell += "_sys.stderr.write('\\n' + _json.dumps(sorted(_names)))"
-    done = subprocess.run([sys.executable, "-c", f"{program}\n{tell}"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", f"{program}\n{tell}"], cwd=ROOT, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     return set(json.loads(done.stderr.splitlines()[-1]))
 

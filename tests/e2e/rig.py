@@ -26,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 
 ROOT = HERE.parents[1]
 PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
-PATIENCE_S = 40.0
+PATIENCE_S = 120.0
 MARK = "CAPEXPLORER_E2E"
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ class Marked:
 
     def assert_gone(self) -> None:
         """Waits a little: who was killed takes a moment."""
-        until(lambda: not self.processes(), f"no process left, but {self.processes()}", 10.0)
+        until(lambda: not self.processes(), f"no process left, but {self.processes()}", 60.0)
 
     def kill_rest(self) -> None:
         """What a failed test left."""

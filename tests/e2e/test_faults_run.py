@@ -28,15 +28,15 @@ def error_lines(stderr: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("act", "told"),
+    ("asked", "told"),
     [
-        ("never_ready", "actor: not ready after 2 s: GET http://127.0.0.1:"),
-        ("dies_at_start", "actor: ended before it was ready (exit code 1): no configuration found"),
-        ("cannot_bind", "actor: cannot bind 127.0.0.1:"),
+        (("never",), "never: not ready after 2 s: GET http://127.0.0.1:"),
+        (("actor", "--set", "act=dies_at_start"), "actor: ended before it was ready (exit code 1): no configuration found"),
+        (("actor", "--set", "act=cannot_bind"), "actor: cannot bind 127.0.0.1:"),
     ],
 )
-def test_a_target_that_does_not_start(tmp_path: Path, act: str, told: str) -> None:
-    run, code = ended(tmp_path, "actor", "--set", f"act={act}", *PLAN)
+def test_a_target_that_does_not_start(tmp_path: Path, asked: tuple[str, ...], told: str) -> None:
+    run, code = ended(tmp_path, *asked, *PLAN)
     assert code == 4
     [line] = error_lines(run.stderr)
     assert told in line
@@ -178,7 +178,6 @@ class Fragile(HttpUser):
 """
 
 
-@pytest.mark.alone
 def test_users_that_die_in_on_start_are_replaced_and_told(tmp_path: Path) -> None:
     path = tmp_path / "fragile.py"
     path.write_text(BREAKS_IN_ON_START, encoding="utf-8")

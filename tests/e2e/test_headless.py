@@ -13,7 +13,7 @@ from capexplorer.model.histogram import LatencyHistogram
 
 from .rig import Run, ended, export, of, session_path
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = pytest.mark.slow
 
 SHARES = {"/health": 0.5, "/io": 0.3, "/cpu": 0.2}
 

@@ -93,7 +93,7 @@ class Screen:
     def exit_code(self) -> int:
         """Wait for the program's end; nothing may be left of it but tmux and the shell's sleep."""
         text = self.shows(_SAID)
-        until(lambda: not self.left(), "no process left", 10.0)
+        until(lambda: not self.left(), "no process left", 60.0)
         return int(text.partition(_SAID)[2].split()[0])
 
     def left(self) -> dict[int, str]:

@@ -10,7 +10,9 @@ from programs import needs
 from . import five
 from .headless import Ran, run
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = pytest.mark.slow
+
+TIMEOUT_S = 200.0
 
 
 def ids(ran: Ran) -> set[str]:
@@ -20,27 +22,27 @@ def ids(ran: Ran) -> set[str]:
 def test_two_threads_are_the_limit_of_what_only_waits(tmp_path: Path) -> None:
     """Two threads, 100 ms a request, users that wait 0.3 s: 20 requests a second, from 8 users on."""
     plan = "2:7s,4:7s,12:8s,24:8s"
-    ran = run(tmp_path, "mixed-io", "--set", "threads=2", "--set", "io_ms=100", "--plan", plan, timeout_s=90.0)
+    ran = run(tmp_path, "mixed-io", "--set", "threads=2", "--set", "io_ms=100", "--plan", plan, timeout_s=TIMEOUT_S)
     assert ids(ran) >= {"knee", "lock_or_pool_limit"}, ran.stderr
     assert ran.knee is not None and ran.knee["capacity_rps"] == pytest.approx(20.0, rel=0.1)
 
 
 def test_a_queue_that_grows_limits_the_task_queue_while_its_latency_stays_flat(tmp_path: Path) -> None:
     """One worker finishes about 4.5 tasks a second; 80 users hand in 16."""
-    ran = run(tmp_path, "taskqueue", "--set", "workers=1", "--plan", "80:13s", timeout_s=90.0)
+    ran = run(tmp_path, "taskqueue", "--set", "workers=1", "--plan", "80:13s", timeout_s=TIMEOUT_S)
     assert "queue_growth" in ids(ran), ran.stderr
     (level,) = ran.summary["levels"]
     assert level["goodput_rps"] < 8 and level["latency_ms"]["p50"] < 50 and level["failures"] == 0
 
 
 def test_users_who_think_are_the_limit_of_the_key_value_store(tmp_path: Path) -> None:
-    ran = run(tmp_path, "kv", "--plan", "50:8s", timeout_s=60.0)
+    ran = run(tmp_path, "kv", "--plan", "50:8s", timeout_s=TIMEOUT_S)
     assert "think_time_limited" in ids(ran) and "knee" not in ids(ran), ran.stderr
     assert "waits" in ran.summary["verdict"]
 
 
 def test_webdav_accounts_are_made_and_removed_outside_of_the_levels(tmp_path: Path) -> None:
-    ran = run(tmp_path, "webdav", "--set", "manual_mb=0.5", "--plan", "5:8s", timeout_s=60.0)
+    ran = run(tmp_path, "webdav", "--set", "manual_mb=0.5", "--plan", "5:8s", timeout_s=TIMEOUT_S)
     (level,) = ran.summary["levels"]
     names = {each["name"]: each for each in level["endpoints"]}
     assert {"/files/{user}/ownCloud Manual.pdf", "/files/{user}/note.txt"} == {
@@ -52,7 +54,7 @@ def test_webdav_accounts_are_made_and_removed_outside_of_the_levels(tmp_path: Pa
 
 @needs("nginx")
 def test_nginx_is_faster_than_the_generator_which_is_said_to_be_the_limit(tmp_path: Path) -> None:
-    ran = run(tmp_path, "static", "--plan", "5:5s,50:8s", timeout_s=60.0)
+    ran = run(tmp_path, "static", "--plan", "5:5s,50:8s", timeout_s=TIMEOUT_S)
     assert "generator_cpu_saturated" in ids(ran), ran.stderr
     assert ran.summary["verdict"].startswith("Limited by the generator's CPU")
     assert not [knee for knee in ran.summary["knees"] if knee["limit"] not in ("generator", None)]

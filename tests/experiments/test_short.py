@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.alone]
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     folder: Path = tmp_path_factory.mktemp("short")
-    return run(folder, str(system("two-workers").path), "--plan", "short", timeout_s=90.0)
+    return run(folder, str(system("two-workers").path), "--plan", "short", timeout_s=200.0)
 
 
 def test_systems_have_the_knees_that_their_titles_say() -> None:

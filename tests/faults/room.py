@@ -18,7 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SERVE = HERE / "targets" / "faulty" / "serve.py"
 CGROUPS = Path("/sys/fs/cgroup")
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0
 BUSY_MOST_S = 120.0
 NAMESPACE_PROGRAMS = ("ip", "nsenter", "unshare")
 

@@ -52,7 +52,7 @@ def host_settings() -> list[str]:
 
 def python(program: str, *args: str, before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     command = [*before, sys.executable, "-c", program, *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, "MARK": "kept"})
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, env={**os.environ, "MARK": "kept"})
 
 
 def needs(command: Sequence[str]) -> None:
@@ -96,7 +96,7 @@ def test_without_limits_nothing_is_done() -> None:
 def test_where_neither_root_nor_user_namespaces_are_allowed_run_says_so_in_one_line() -> None:
     needs(NEITHER)
     command = [*NEITHER, sys.executable, "-m", "capexplorer", "run", "ports", "--headless", "--plan", "1:1s"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("capexplorer: limits.network: no network namespace is allowed here (Operation not permitted): ")
     assert done.stderr.count("\n") == 1 and "run as root" in done.stderr

@@ -56,7 +56,7 @@ def in_namespace() -> InNamespace:
 
     def run(code: str) -> Any:
         program = _ENTER + "def tell(value): print(json.dumps(value))\n" + code
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240)
         if done.returncode == 77:
             pytest.skip("this machine allows no network namespace")
         assert done.returncode == 0, done.stderr

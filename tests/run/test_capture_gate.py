@@ -51,7 +51,7 @@ print(json.dumps(seen))
 
 def captured() -> tuple[list[list[str]], list[str], str]:
     """(what was captured, what stood on stdout, what stood on stderr)."""
-    done = subprocess.run([sys.executable, "-c", PRINTING], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", PRINTING], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     *lines, seen = done.stdout.splitlines()
     return json.loads(seen), lines, done.stderr

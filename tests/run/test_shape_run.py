@@ -69,14 +69,14 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "--sessions-dir",
             ".",
         ]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     return folder / done.stdout.strip()
 
 
 def exported(session: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "capexplorer", "export", str(session)]
-    document: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    document: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=240).stdout)
     return document
 
 

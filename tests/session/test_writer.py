@@ -206,7 +206,7 @@ def on_a_disk_of_512_kb(tmp_path: Path, script: str, before: str) -> list[str]:
         env={**os.environ, "PYTHONPATH": IMPORTED_FROM},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     if done.returncode == 77 or done.stderr.startswith("unshare:"):

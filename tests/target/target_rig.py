@@ -16,7 +16,7 @@ from capexplorer.target.supervisor import Supervisor
 
 ROOT = Path(__file__).resolve().parents[2]
 MIXED = ROOT / "targets" / "mixed"
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def native(module: str, name: str) -> Callable[..., object]:

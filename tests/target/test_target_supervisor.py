@@ -212,6 +212,7 @@ def test_a_target_that_never_listens_is_given_up(rig: Rig) -> None:
 ANSWERS = """
 import socket, sys, time
 with socket.create_server(('127.0.0.1', int(sys.argv[1]))) as server:
+    print('up', flush=True)
     while True:
         connection, _ = server.accept()
         connection.recv(4096)
@@ -232,6 +233,7 @@ with socket.create_server(('127.0.0.1', int(sys.argv[1]))) as server:
 def test_an_answer_that_is_not_ready_is_told(rig: Rig, answer: bytes, wait_s: int, said: str) -> None:
     spec, port = rig.target(ANSWERS.format(answer=answer, wait_s=wait_s), timeout_s=1.0), free_port()
     run = rig.supervisor.start(spec, {}, port)
+    assert rig.printed("up")
     with pytest.raises(TargetError, match=said):
         rig.wait_until_ready(spec, port, run)
 

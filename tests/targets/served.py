@@ -18,7 +18,7 @@ from capexplorer.target.ports import free_port
 from capexplorer.target.spec import load_spec
 
 TARGETS = Path(__file__).resolve().parents[2] / "targets"
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from capexplorer.load.host import LoadHost, Report, ShapeEnded, ShapeStep, Spawn
 from capexplorer.load.users import Workload
 from capexplorer.run.steering import Steering
 
-PATIENCE_S = 5.0
+PATIENCE_S = 60.0
 
 
 class _Idle(User):
