@@ -234,6 +234,17 @@ def _check_wait(wait: Wait | float, refuse: Any) -> None:
         raise refuse(f"users.wait_s.{name}", f"expected a positive number, got {value:g}")
 
 
-def plain(profile: Profile, name: str) -> dict[str, Any]:
-    """The profile as plain values, with its name, for the session's header."""
-    return {"name": name, **msgspec.to_builtins(profile)}
+_NOT_OF_LOCUSTFILES = ("client", "keep_alive", "wait_s", "task")
+"""Settings of `[users]` that a locustfile's users decide themselves."""
+
+
+def plain(profile: Profile, name: str, locustfile: Path | None = None) -> dict[str, Any]:
+    """The profile as plain values, with its name, for the session's header.
+
+    With a locustfile, settings that its users do not follow are left out: a header must not name a client that nobody used.
+    """
+    found = {"name": name, **msgspec.to_builtins(profile)}
+    if locustfile is not None:
+        kept = {key: value for key, value in found["users"].items() if key not in _NOT_OF_LOCUSTFILES}
+        found["users"] = {**kept, "locustfile": profile.users.locustfile or locustfile.name}
+    return found

@@ -27,10 +27,19 @@ class Workload:
     shape: Any = None
 
     @property
-    def clients(self) -> dict[str, type[locust.User]]:
-        """Client classes in use, by the name they are known under."""
+    def clients(self) -> tuple[str, ...]:
+        """Names of the client classes in use, sorted: of each user class the nearest base that Locust ships."""
+        return tuple(sorted({_shipped_base(kind) for kind in self.classes}))
+
+    @property
+    def http_clients(self) -> dict[str, type[locust.User]]:
+        """Those whose floor can be measured, by name."""
         known: dict[str, Any] = {"FastHttpUser": locust.FastHttpUser, "HttpUser": locust.HttpUser}
         return {name: kind for name, kind in known.items() if any(issubclass(cls, kind) for cls in self.classes)}
+
+
+def _shipped_base(kind: type[locust.User]) -> str:
+    return next(base.__name__ for base in kind.__mro__ if base.__module__.split(".")[0] == "locust")
 
 
 def from_profile(users: Users, url: str) -> Workload:
@@ -41,6 +50,7 @@ def from_profile(users: Users, url: str) -> Workload:
         "tasks": _weighted(users),
         "wait_time": wait_time(users.wait_s),
         "abstract": False,
+        "__module__": __name__,  # else Locust's metaclass makes it one of Locust's own classes
     }
     if users.client == "fast":
         attributes |= {"network_timeout": users.timeout_s, "connection_timeout": users.timeout_s, "insecure": True}

@@ -103,8 +103,11 @@ class Header(Event, frozen=True, kw_only=True, tag="header"):
     """Of an imported session: from which files, and what they do not hold. None: recorded by this app."""
     versions: dict[str, str] = {}
     """capexplorer, locust, python, ..."""
+    clients: tuple[str, ...] = ()
+    """Client classes that the users are built on, by Locust's names: FastHttpUser, HttpUser, User. Empty in older logs (see
+    `clients_of`)."""
     client_floor_ms: dict[str, ClientFloor] = {}
-    """By client class name."""
+    """By client class name; only HTTP clients have one."""
     profile: dict[str, Any] = {}
     """The whole resolved profile, as plain values (secrets removed)."""
     target: TargetFacts

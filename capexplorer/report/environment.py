@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..analysis import wording
+from ..model.clients import clients_of
 from ..model.events import Header, HostFacts, Target
 from ..model.limits import set_limits
 from ..model.timeline import Timeline
@@ -59,8 +61,11 @@ def _load(header: Header) -> Iterator[Fact]:
     waits = {name: value for name, value in (users.get("wait_s") or {}).items() if value is not None}
     if waits:
         yield Fact("wait, s", _pairs(waits), foreign=True)
-    if users.get("client"):
-        yield Fact("client", f"{users['client']}, keep-alive {'on' if users.get('keep_alive') else 'off'}", foreign=True)
+    if clients := wording.clients(clients_of(header)):
+        keep_alive = f", keep-alive {'on' if users['keep_alive'] else 'off'}" if "keep_alive" in users else ""
+        yield Fact("client", f"{clients}{keep_alive}", foreign=True)
+    if users.get("locustfile"):
+        yield Fact("locustfile", str(users["locustfile"]), foreign=True)
     if limits := set_limits(header.profile):
         yield Fact("limited to", _pairs(limits), foreign=True)
     for name, floor in header.client_floor_ms.items():

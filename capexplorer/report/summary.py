@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..analysis import wording
+from ..model.clients import clients_of
 from ..model.events import Latency, LevelEndpoint, LevelFigures, Mark, Note, Reanalysed, Verdict
 from ..model.level import Level
 from ..model.timeline import Timeline
@@ -104,6 +105,7 @@ def _session(timeline: Timeline) -> dict[str, Any]:
         "profile": header.profile.get("name"),
         "target": header.target.name,
         "complete": timeline.ended is not None,
+        "clients": list(clients_of(header)),
         "engine": {"mode": header.engine.mode, "workers": header.engine.workers},
         "client_floor_ms": {
             name: {"p50": _rounded(each.p50_ms), "p99": _rounded(each.p99_ms)} for name, each in header.client_floor_ms.items()

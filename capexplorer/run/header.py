@@ -31,7 +31,7 @@ def build_header(
     floors: dict[str, ClientFloor] = {}
 
     def measure(url: str) -> None:
-        for name, kind in workload.clients.items():
+        for name, kind in workload.http_clients.items():
             found = host.call(lambda kind=kind: floor.measure(kind, url))  # type: ignore[misc]
             if found is not None:
                 floors[name] = found
@@ -44,8 +44,9 @@ def build_header(
         started_at=began.isoformat(timespec="milliseconds"),
         label=options.label,
         versions=versions(),
+        clients=workload.clients,
         client_floor_ms=floors,
-        profile=plain(options.profile, options.name),
+        profile=plain(options.profile, options.name, options.locustfile),
         target=service.facts,
         host=host_facts(),
         engine=Engine(mode="in-process"),

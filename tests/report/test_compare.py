@@ -225,6 +225,17 @@ def test_a_client_that_costs_less_is_no_faster_server() -> None:
     assert any("by itself FastHttpUser costs 1.4 ms less at the median" in warning for warning in wording.warnings(found))
 
 
+def test_a_client_that_has_no_floor_is_a_condition_too() -> None:
+    fast = timeline([Seen(50, 49.3, mean_ms=2.2, mean_se_ms=0.02)], client_floor_ms=floors(FastHttpUser=0.5))
+    mixed = timeline(
+        [Seen(50, 48.6, mean_ms=0.9, mean_se_ms=0.01)], clients=("FastHttpUser", "User"), client_floor_ms=floors(FastHttpUser=0.5)
+    )
+    found = compared(fast, mixed)
+    row = next(row for row in found.conditions if row.name == "client")
+    assert row.values == ("fast (FastHttpUser)", "fast (FastHttpUser) + other (User)")
+    assert found.pairs[0].levels[0]["mean"].floor_change_ms is None  # what the other class costs nobody measured
+
+
 # -- conditions and subject
 
 

@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from capexplorer.errors import InputError
 from capexplorer.model.columns import COLUMNS
-from capexplorer.model.events import Ended, Event, Latency, LevelClosed, LevelFigures, LevelOpened
+from capexplorer.model.events import ClientFloor, Ended, Event, Latency, LevelClosed, LevelFigures, LevelOpened
 from capexplorer.model.timeline import Timeline
 from capexplorer.report import capacity, charts, html, markdown
 from capexplorer.report import csv as csv_report
@@ -258,3 +259,15 @@ def test_an_earlier_moment_is_exported_without_what_came_later() -> None:
 def test_one_level_that_opened_and_has_no_tick_yet() -> None:
     events = [HEADER, LevelOpened(t_s=1.0, index=0, users=5, spawn_rate=5, by="user")]
     assert b"| 5 | not settled |" in markdown.render(Timeline(events)) and html.render(Timeline(events))
+
+
+# -- who made the requests
+
+
+def test_a_locustfile_of_an_older_log_is_not_called_by_the_profiles_setting() -> None:
+    """Such a header holds the profile's `client = "fast"`, and the floor of the class that was used."""
+    header = msgspec.structs.replace(HEADER, client_floor_ms={"HttpUser": ClientFloor(p50_ms=1.9, p99_ms=4.0)})
+    timeline = Timeline(session(header=header))
+    assert "| client | `requests (HttpUser)` |" in markdown.render(timeline).decode()
+    assert "requests (HttpUser)" in html.render(timeline).decode()
+    assert summarise(timeline)["session"]["clients"] == ["HttpUser"]

@@ -20,7 +20,7 @@ TOP = {
     "shifts", "stop_rules", "notes", "verdict",
 }  # fmt: skip
 SESSION = {
-    "id", "label", "started_at", "duration_s", "profile", "target", "complete", "engine", "client_floor_ms",
+    "id", "label", "started_at", "duration_s", "profile", "target", "complete", "engine", "clients", "client_floor_ms",
 }  # fmt: skip
 LEVEL = {
     "index", "epoch", "users", "by", "kind", "started_s", "settled_s", "ended_s", "settled", "requests", "failures",

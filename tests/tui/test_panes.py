@@ -286,6 +286,14 @@ def test_the_status_says_what_and_how_far() -> None:
         assert said in second
 
 
+def test_the_status_names_every_client_class_in_use() -> None:
+    timeline = Timeline(session([(50, 20)]))
+    assert timeline.header is not None
+    timeline.header = msgspec.structs.replace(timeline.header, clients=("FastHttpUser", "User"))
+    second = status_lines(timeline, width=140)[1]
+    assert "FastHttpUser floor 0.42 ms" in second and " User (no floor)" in second
+
+
 @pytest.mark.parametrize("width", [78, 118, 40])
 def test_status_lines_are_never_cut(width: int) -> None:
     view = View(wanted=1_900, max_users=2_000, step=500, held=True, spawn_rate=12.5)

@@ -10,7 +10,7 @@ from .evidence import counted, doubts, endpoints, example, readings
 from .happened import command, failure, journal, parameters, target
 from .knees import LIMITS, capacity, knee, missing, objective, objective_name, short_knee, short_missing
 from .marks import BLAMES, MARK_KINDS, change, journal_mark, mark, reanalysed, revised, stop_rule, title
-from .names import GROUPS, name, where
+from .names import GROUPS, clients, name, where
 from .piloting import TROUBLES, autopilot, autopilot_step
 from .sentence import Judgement, judgement, verdict
 
@@ -26,6 +26,7 @@ __all__ = [
     "autopilot_step",
     "capacity",
     "change",
+    "clients",
     "command",
     "counted",
     "doubts",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ..catalogue import ENTRIES
 
 GROUPS = {"generator": "Generator", "host": "Host", "network": "Network", "target": "Target", "check": "Checks"}
@@ -96,6 +98,15 @@ LIMITERS = {
     "log_write_failed": "a session log that cannot be written",
 }
 """As in "limited by ...": what spoils a run, so that nothing is said about the service."""
+
+
+CLIENTS = {"FastHttpUser": "fast (FastHttpUser)", "HttpUser": "requests (HttpUser)"}
+"""Locust's client classes by the words of a profile's `client`."""
+
+
+def clients(names: Collection[str]) -> str:
+    """`fast (FastHttpUser) + other (User)`; empty where no name is known."""
+    return " + ".join(CLIENTS.get(each, f"other ({each})") for each in names)
 
 
 def name(id: str) -> str:  # noqa: A002 - the vocabulary's word

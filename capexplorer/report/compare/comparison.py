@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ...analysis import wording
 from ...errors import InputError
+from ...model.clients import clients_of
 from ...model.events import ClientFloor, Mark
 from ...model.level import Level
 from ...model.timeline import Timeline
@@ -256,11 +257,7 @@ def _clients(before: Curve, after: Curve) -> tuple[str, str] | None:
 
 
 def _client(curve: Curve) -> str:
-    if curve.floors:
-        return " + ".join(sorted(curve.floors))
-    users = curve.made.header.profile.get("users")
-    kind = users.get("client") if isinstance(users, dict) else None
-    return {"fast": "FastHttpUser", "requests": "HttpUser"}.get(str(kind), "")
+    return " + ".join(clients_of(curve.made.header))
 
 
 def _matched(ours: CurvePoint, theirs: CurvePoint, before: Curve, after: Curve, clients: tuple[str, str] | None) -> MatchedLevel:
@@ -276,7 +273,7 @@ def _matched(ours: CurvePoint, theirs: CurvePoint, before: Curve, after: Curve, 
 
 def _floor_change(figure: str, before: Curve, after: Curve) -> float | None:
     """How much more the client itself costs, ms: at the median for the middle of latency, at p99 for its tail."""
-    if len(before.floors) != 1 or len(after.floors) != 1:
+    if any(len(each.floors) != 1 or len(clients_of(each.made.header)) != 1 for each in (before, after)):
         return None
     (ours,), (theirs,) = before.floors.values(), after.floors.values()
     return theirs.p99_ms - ours.p99_ms if figure in ("p95", "p99") else theirs.p50_ms - ours.p50_ms

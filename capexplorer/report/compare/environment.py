@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...analysis import wording
+from ...model.clients import clients_of
 from ...model.events import Header
 from ...model.limits import set_limits
 
@@ -52,7 +54,7 @@ def conditions(made: Sequence[Made]) -> tuple[Differing, ...]:
         ("somaxconn", lambda each: each.header.host.somaxconn),
         ("recorded by", lambda each: each.header.source or "capexplorer"),
         ("engine", lambda each: _engine(each.header)),
-        ("client", lambda each: _users(each).get("client")),
+        ("client", lambda each: wording.clients(clients_of(each.header)) or None),
         ("wait", lambda each: _wait(_users(each).get("wait_s"))),
         ("keep-alive", lambda each: _users(each).get("keep_alive")),
         ("timeout", lambda each: _users(each).get("timeout_s")),

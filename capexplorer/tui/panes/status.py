@@ -13,6 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ...analysis import wording
+from ...model.clients import clients_of
 from ...model.events import Command, TargetState
 from ...model.timeline import Timeline
 from ..look import Palette
@@ -250,10 +251,13 @@ def answers(view: View, palette: Palette, width: int) -> list[Group]:
 
 
 def trust(timeline: Timeline, palette: Palette) -> list[Group]:
-    """What the tool itself adds to a latency: the client's floor, and the generator's lateness."""
+    """What the tool itself adds to a latency: the client classes in use with their floors, and the generator's lateness."""
     muted, groups = Style(color=palette.muted), []
-    for index, (client, floor) in enumerate(timeline.header.client_floor_ms.items() if timeline.header else ()):
-        said = f"{text.safe(client)} floor {text.ms(floor.p50_ms)} ms, p99 {text.ms(floor.p99_ms)} ms"
+    floors = timeline.header.client_floor_ms if timeline.header else {}
+    for index, client in enumerate(clients_of(timeline.header) if timeline.header else ()):
+        floor = floors.get(client)
+        known = " (no floor)" if floor is None else f" floor {text.ms(floor.p50_ms)} ms, p99 {text.ms(floor.p99_ms)} ms"
+        said = f"{text.safe(client)}{known}"
         groups.append(Group(((said, muted),), rank=3 + index, right=True))
     lag_ms = timeline.last.generator.loop_lag_p99_ms if timeline.last and timeline.last.generator else None
     if timeline.last is not None:

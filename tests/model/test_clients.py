@@ -1,0 +1,31 @@
+"""Client classes of logs with and without `clients` in their header."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from capexplorer.model.clients import clients_of
+from capexplorer.model.events import ClientFloor, Header, HostFacts, TargetFacts
+
+FLOOR = ClientFloor(p50_ms=0.4, p99_ms=1.2)
+
+
+def header(**changes: Any) -> Header:
+    facts = TargetFacts(name="x", url="http://127.0.0.1:1")
+    return Header(t_s=0.0, schema=1, id="x", started_at="", target=facts, host=HostFacts(), **changes)
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (header(clients=("User",), client_floor_ms={}, profile={"users": {"client": "fast"}}), ("User",)),
+        (header(client_floor_ms={"HttpUser": FLOOR}, profile={"users": {"client": "fast"}}), ("HttpUser",)),
+        (header(profile={"users": {"client": "requests"}}), ("HttpUser",)),
+        (header(profile={"users": {"client": "fast", "locustfile": "users.py"}}), ()),
+        (header(), ()),
+    ],
+)
+def test_what_was_used_comes_before_what_was_set(told: Header, expected: tuple[str, ...]) -> None:
+    assert clients_of(told) == expected
