@@ -114,7 +114,7 @@ def progress(timeline: Timeline) -> Table:
         table.add_row("starting", *[""] * 6)
         return table
     table.add_row(
-        f"{timeline.last_s:.0f} s",
+        wording.session_time(timeline.last_s),
         f"{last.users}/{last.wanted}",
         _phase(timeline, level),
         _number(timeline.columns["throughput_rps"][-1]),

@@ -35,7 +35,7 @@ def environment(timeline: Timeline) -> list[Fact]:
 def _session(header: Header) -> Iterator[Fact]:
     yield Fact("session", header.id, foreign=True)
     if header.started_at:
-        yield Fact("started", header.started_at, foreign=True)
+        yield Fact("started", wording.wall_time(header.started_at), foreign=True)
     if header.source:
         yield Fact("imported", header.source, foreign=True)
     if header.label:

@@ -50,13 +50,6 @@ def users(value: float) -> str:
     return f"{int(value):,}" if value == int(value) else f"{value:,.1f}"
 
 
-def clock(seconds: float) -> str:
-    """Time since the session began: 01:23, 1:02:03."""
-    whole = int(seconds)
-    hours, rest = divmod(whole, 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60:02}:{rest % 60:02}"
-
-
 def span(seconds: float) -> str:
     """A length of time: 12 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)

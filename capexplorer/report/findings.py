@@ -9,7 +9,6 @@ import msgspec
 from ..analysis import wording
 from ..model.events import Mark, Note
 from ..model.timeline import Timeline
-from . import figures
 
 _ORDER = ("cause", "knee", "at_or_below", "bend", "latency_knee", "bottleneck", "leak", "shift", "recovery", "stop_rule")
 """Causes first: the generator's may say that all else is none of the service's."""
@@ -50,7 +49,7 @@ def _finding(mark: Mark) -> Finding:
 def _seen(mark: Mark) -> str:
     """`01:23 to 02:10`, in the session's time; empty where it is not told."""
     first_s, last_s = (_number(mark, name) for name in ("first_s", "last_s"))
-    return "" if first_s is None or last_s is None else f"{figures.clock(first_s)} to {figures.clock(last_s)}"
+    return "" if first_s is None or last_s is None else f"{wording.session_time(first_s)} to {wording.session_time(last_s)}"
 
 
 def marked_s(timeline: Timeline) -> dict[str, float]:

@@ -92,7 +92,8 @@ def _title(timeline: Timeline) -> Iterator[str]:
     label = foreign(header.label) if header.label else ""
     state = "" if timeline.ended else '<strong class="alarm">not ended: what was known by then</strong>'
     yield f"<header><h1>Capacity of {foreign(header.target.name)}</h1>"
-    when = f"{foreign(header.started_at)} · {figures.span(timeline.last_s)}" if header.started_at else "imported"
+    began = wording.wall_time(header.started_at)
+    when = f"{foreign(began)} · {figures.span(timeline.last_s)}" if began else "imported"
     yield f"<p class=muted>{' · '.join(filter(None, (profile, when, label, state)))}</p>"
     judged = wording.judgement(timeline)
     yield f'<p class="verdict {judged.severity}">{html(judged.said)}</p></header>'
@@ -237,7 +238,7 @@ def _failure(each: FailureCount, example: str | None) -> str:
     said = wording.failure(each.signature)
     texts = (f"{said}; e.g. {example}" if example else said, f"{each.method} {each.name}")
     said = "".join(f"<td>{foreign(text)}</td>" for text in texts)
-    seen = "".join(_cell(t_s, figures.clock(t_s)) for t_s in (each.first_s, each.last_s))
+    seen = "".join(_cell(t_s, wording.session_time(t_s)) for t_s in (each.first_s, each.last_s))
     return f"<tr>{said}{_cell(each.count)}{seen}</tr>"
 
 
@@ -245,7 +246,7 @@ def _notes(timeline: Timeline) -> Iterator[str]:
     written = notes(timeline)
     if written:
         yield "<section><h2>Notes</h2><ul>"
-        yield from (f"<li><time>{figures.clock(note.t_s)}</time> {foreign(note.text)}</li>" for note in written)
+        yield from (f"<li><time>{wording.session_time(note.t_s)}</time> {foreign(note.text)}</li>" for note in written)
         yield "</ul></section>"
 
 

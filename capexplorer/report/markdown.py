@@ -53,7 +53,7 @@ def _title(timeline: Timeline) -> str:
     profile = str(header.profile.get("name") or header.target.name)
     state = "" if timeline.ended is not None else ", not ended: what was known by then"
     length = figures.span(timeline.last_s)
-    when = f"{code(header.started_at)}, {length}{state}" if header.started_at else "imported"
+    when = f"{code(wording.wall_time(header.started_at))}, {length}{state}" if header.started_at else "imported"
     return f"# Capacity of {code(header.target.name)}\n\nprofile {code(profile)}, {when}"
 
 
@@ -131,7 +131,7 @@ def _reanalysed(timeline: Timeline) -> list[str]:
 
 
 def _notes(timeline: Timeline) -> list[str]:
-    lines = [f"- {figures.clock(note.t_s)} {code(note.text)}" for note in notes(timeline)]
+    lines = [f"- {wording.session_time(note.t_s)} {code(note.text)}" for note in notes(timeline)]
     return ["## Notes", "\n".join(lines)] if lines else []
 
 

@@ -99,7 +99,7 @@ def failing_levels(*pairs: tuple[int, float]) -> list[Event]:
 
 
 UP = levels(10, 40, 74, 82)
-"""82 users from 12:03 on."""
+"""82 users from 03:00 on."""
 
 NOTHING_SAID = "nothing is said about the service"
 
@@ -113,28 +113,28 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     # the generator first
     "ports": (
         [*UP, mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
-        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 12:03 at 82 users: {NOTHING_SAID} beyond 74.",
+        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {NOTHING_SAID} beyond 74.",
     ),
     "ports, although there is a bottleneck": (
         [*UP, mark("ephemeral_port_exhaustion_established", 82, 185.0), mark("target_cpu_saturated")],
-        f"Limited by the generator's ephemeral ports (ESTABLISHED) from 12:03 at 82 users: {NOTHING_SAID} beyond 74.",
+        f"Limited by the generator's ephemeral ports (ESTABLISHED) from 03:05 at 82 users: {NOTHING_SAID} beyond 74.",
     ),
     "ports, and a knee that lies below": (
         [*UP, curve("knee", 47), mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
-        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 12:03 at 82 users: {NOTHING_SAID} beyond 74; "
+        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {NOTHING_SAID} beyond 74; "
         "up to there knee at 47 users [43–52] and 122/s.",
     ),
     "ports, and a knee that they made": (
         [*UP, curve("knee", 78), mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
-        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 12:03 at 82 users: {NOTHING_SAID} beyond 74.",
+        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {NOTHING_SAID} beyond 74.",
     ),
     "from the first level on": (
         [*UP, mark("dns_failure", 10, 1.0)],
-        f"Limited by a name that does not resolve from 12:00 at 10 users: {NOTHING_SAID}.",
+        f"Limited by a name that does not resolve from 00:01 at 10 users: {NOTHING_SAID}.",
     ),
     "still no level": (
         [mark("dns_failure", 1, 1.0)],
-        f"Limited by a name that does not resolve from 12:00 at 1 user: {NOTHING_SAID}.",
+        f"Limited by a name that does not resolve from 00:01 at 1 user: {NOTHING_SAID}.",
     ),
     "in the seconds that do not count": (
         [*UP, mark("generator_cpu_saturated", 74, 121.0, state="closed", last_s=128.0)],
@@ -146,7 +146,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "over, but no more users went well afterwards": (
         [*levels(10, 82, 40), mark("fd_exhaustion_generator", 82, 75.0, state="closed", last_s=119.0)],
-        f"Limited by the generator's file descriptors from 12:01 at 82 users: {NOTHING_SAID} beyond 40.",
+        f"Limited by the generator's file descriptors from 01:15 at 82 users: {NOTHING_SAID} beyond 40.",
     ),
     "gone and come again": (
         [
@@ -154,11 +154,11 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
             mark("dns_failure", 40, 75.0, state="closed", last_s=119.0),
             mark("dns_failure", 82, 195.0, revision=3),
         ],
-        f"Limited by a name that does not resolve from 12:03 at 82 users: {NOTHING_SAID} beyond 20.",
+        f"Limited by a name that does not resolve from 03:15 at 82 users: {NOTHING_SAID} beyond 20.",
     ),
     "two of them: the earlier": (
         [*UP, mark("generator_cpu_saturated", 82, 195.0), mark("fd_exhaustion_system", 74, 130.0)],
-        f"Limited by the system's file descriptors from 12:02 at 74 users: {NOTHING_SAID} beyond 40.",
+        f"Limited by the system's file descriptors from 02:10 at 74 users: {NOTHING_SAID} beyond 40.",
     ),
     "retracted": (
         [*UP, curve("no_knee", 82), mark("dns_failure"), mark("dns_failure", state="retracted", revision=2)],
@@ -202,7 +202,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
             mark("target_crashed", 82, 200.0),
         ],
         "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); beyond 60 users finished work collapses "
-        "by 60%; the target crashed at 12:03 and 82 users.",
+        "by 60%; the target crashed at 03:20 and 82 users.",
     ),
     "a knee and a leak": (
         [*UP, curve("knee", 47), mark("fd_leak", 40, growth_per_hour=7200.0, limit_in_s=240.0)],
@@ -212,16 +212,16 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     # what dies, refuses, fails
     "killed": (
         [*UP, curve("no_knee", 74), mark("connection_refused", 82, 199.0), mark("target_oom_killed", 82, 200.0)],
-        "The target was killed for lack of memory at 12:03 and 82 users; no knee up to 74 users.",
+        "The target was killed for lack of memory at 03:20 and 82 users; no knee up to 74 users.",
     ),
     "sheds": (
         [*UP, curve("no_knee", 74), mark("load_shedding")],
-        "The service sheds load (HTTP 503) from 12:03 at 82 users; no knee up to 74 users.",
+        "The service sheds load (HTTP 503) from 03:00 at 82 users; no knee up to 74 users.",
     ),
     "sheds beyond a knee": (
         [*UP, curve("knee", 47), mark("load_shedding")],
         "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
-        "the service sheds load (HTTP 503) from 12:03 at 82 users: that is its capacity.",
+        "the service sheds load (HTTP 503) from 03:00 at 82 users: that is its capacity.",
     ),
     "sheds as much at every load": (
         [*failing_levels((10, 0.017), (20, 0.02)), mark("load_shedding", 10, 3.0), mark("think_time_limited", 20)],
@@ -229,16 +229,16 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "fails, and sheds": (
         [*UP, mark("load_shedding", 74, 130.0), mark("server_error", 82, 190.0)],
-        "Server errors (HTTP 5xx) from 12:03 at 82 users.",
+        "Server errors (HTTP 5xx) from 03:10 at 82 users.",
     ),
     "a failed check has a name": (
         [*UP, mark("failed_check", 40, 70.0, check="lost_updates")],
-        "Failed check: lost_updates from 12:01 at 40 users.",
+        "Failed check: lost_updates from 01:10 at 40 users.",
     ),
-    "users' own code": ([*UP, mark("user_code_error", 10, 3.0)], "User code error from 12:00 at 10 users."),
+    "users' own code": ([*UP, mark("user_code_error", 10, 3.0)], "User code error from 00:03 at 10 users."),
     "how much of it": (
         [*levels(10)[:1], *seconds(50), mark("server_error", 10, 31.0, count=20, last_s=50.0)],
-        "Server errors (HTTP 5xx), 5% of requests, from 12:00 at 10 users.",
+        "Server errors (HTTP 5xx), 5% of requests, from 00:31 at 10 users.",
     ),
     "as much at every load": (
         [*failing_levels((5, 0.046), (10, 0.051)), mark("client_error", 5, 3.0, count=40, last_s=119.0),
@@ -247,11 +247,11 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "more with the load": (
         [*failing_levels((5, 0.01), (10, 0.3)), mark("client_error", 5, 3.0, count=40, last_s=119.0)],
-        "Client errors (HTTP 4xx) from 12:00 at 5 users.",
+        "Client errors (HTTP 4xx) from 00:03 at 5 users.",
     ),
     "without a cause, but not to be passed over": (
         [*levels(10)[:1], *seconds(50), mark("unknown", 10, 1.0, count=90, last_s=50.0, symptoms={"read_timeout": 90})],
-        "Replies time out, cause unknown, 9% of requests, from 12:00 at 10 users.",
+        "Replies time out, cause unknown, 9% of requests, from 00:01 at 10 users.",
     ),
     "without a cause, and few": (
         [*levels(10)[:1], *seconds(50), mark("unknown", 10, 1.0, count=1, last_s=50.0, symptoms={"read_timeout": 1})],
@@ -264,7 +264,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     "a knee, and failures that did not make it": (
         [*UP, curve("knee", 47), mark("failed_check", 10, 70.0, check="lost_updates")],
         "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
-        "failed check: lost_updates from 12:01 at 10 users.",
+        "failed check: lost_updates from 01:10 at 10 users.",
     ),
     # no failures, no knee
     "a bottleneck without a knee": (
@@ -318,7 +318,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     # epochs
     "of the latest epoch": (
         [*UP, curve("knee", 47), mark("server_error", 74, epoch=1)],
-        "Server errors (HTTP 5xx) from 12:03 at 74 users.",
+        "Server errors (HTTP 5xx) from 03:00 at 74 users.",
     ),
 }  # fmt: skip
 
@@ -329,9 +329,12 @@ def test_the_verdict(name: str) -> None:
     assert told(*events) == expected
 
 
-def test_a_session_without_wall_time_tells_its_own() -> None:
-    said = told(*UP, mark("dns_failure", 82, 185.0), started_at="")
-    assert said.startswith("Limited by a name that does not resolve from 03:05 of the session at 82 users")
+@pytest.mark.parametrize("started_at", [STARTED_AT, "2026-01-01T03:59:00.000+00:00", ""])
+def test_moments_are_in_the_sessions_time_whatever_the_wall_clock_said(started_at: str) -> None:
+    said = told(*UP, mark("dns_failure", 82, 185.0), started_at=started_at)
+    assert said.startswith("Limited by a name that does not resolve from 03:05 at 82 users")
+    later = told(*levels(10, since_s=7_200.0), mark("dns_failure", 10, 7_384.9), started_at=started_at)
+    assert later.startswith("Limited by a name that does not resolve from 2:03:04 at 10 users")
 
 
 def test_an_epoch_can_be_asked_for() -> None:

@@ -36,7 +36,7 @@ def mark(id_: str, t_s: float, users: float, evidence: dict[str, Any], kind: Mar
 
 
 def troubled(example: str = "OSError, errno 99: Cannot assign requested address") -> list[Event]:
-    """Three levels; ports run out at 50 users, from 12:00:30 on; a bottleneck and a leak beside."""
+    """Three levels; ports run out at 50 users, from 00:30 on; a bottleneck and a leak beside."""
     *events, ended = session()
     assert isinstance(ended, Ended)
     counted = {"count": 412, "first_s": 30.0, "last_s": 36.5, "rate_per_s": 63.4}
@@ -53,7 +53,7 @@ def troubled(example: str = "OSError, errno 99: Cannot assign requested address"
 
 
 VERDICT = (
-    "Limited by the generator's ephemeral ports (TIME_WAIT) from 12:00 at 50 users: nothing is said about the service beyond 20."
+    "Limited by the generator's ephemeral ports (TIME_WAIT) from 00:30 at 50 users: nothing is said about the service beyond 20."
 )
 SYSCTL = 'sysctl -w net.ipv4.ip_local_port_range="1024 65535"'
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from capexplorer.analysis.wording import session_time
 from capexplorer.tui.render.axis import (
     Axis,
     compact,
     count_axis,
-    duration,
     duration_ticks,
     figure,
     linear_axis,
@@ -93,15 +93,15 @@ def test_a_logarithmic_axis_spans_at_least_a_decade_and_has_equal_decades() -> N
 @pytest.mark.parametrize(
     ("start_s", "end_s", "most", "labels"),
     [
-        (0, 60, 3, ["0:00", "0:30", "1:00"]),
-        (0, 300, 6, ["0:00", "1:00", "2:00", "3:00", "4:00", "5:00"]),
-        (240, 300, 5, ["4:00", "4:15", "4:30", "4:45", "5:00"]),
+        (0, 60, 3, ["00:00", "00:30", "01:00"]),
+        (0, 300, 6, ["00:00", "01:00", "02:00", "03:00", "04:00", "05:00"]),
+        (240, 300, 5, ["04:00", "04:15", "04:30", "04:45", "05:00"]),
         (3600, 4500, 4, ["1:00:00", "1:05:00", "1:10:00", "1:15:00"]),
-        (0, 86_400, 5, ["0:00", "6:00:00", "12:00:00", "18:00:00", "24:00:00"]),
+        (0, 86_400, 5, ["00:00", "6:00:00", "12:00:00", "18:00:00", "24:00:00"]),
     ],
 )
-def test_time_ticks_are_round_durations(start_s: float, end_s: float, most: int, labels: list[str]) -> None:
-    assert [duration(tick) for tick in duration_ticks(start_s, end_s, most)] == labels
+def test_time_ticks_are_round_moments(start_s: float, end_s: float, most: int, labels: list[str]) -> None:
+    assert [session_time(round(tick)) for tick in duration_ticks(start_s, end_s, most)] == labels
 
 
 @pytest.mark.parametrize(

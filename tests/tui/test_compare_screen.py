@@ -46,7 +46,7 @@ async def test_warnings_stand_above_everything() -> None:
     other = msgspec.structs.replace(HOST, cpus=64)
     async with looking(sample(host=other, client_floor_ms=floors(HttpUser=2.0))) as text:
         lines = text.splitlines()
-        assert lines[0].startswith(" ! Conditions differ (cores)")
+        assert lines[0].startswith(" ! Conditions differ (cores, client)")
         assert any("costs 1.5 ms more" in line for line in lines[:6])
         assert "B finishes less than A" in text
         assert "knee A" in text

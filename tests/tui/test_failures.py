@@ -56,7 +56,7 @@ def test_the_verdict_stands_on_top_where_the_status_lines_have_it_not_or_not_who
         return " ".join(line.strip() for line in shown(events, Size(width, 200))[:4])
 
     assert said(session(), 78).startswith("4 levels settled; the most finished work was ")
-    assert said(troubled(), 40).startswith("Limited by the generator's ephemeral ports (TIME_WAIT) from 12:00 at 80 users: ")
+    assert said(troubled(), 40).startswith("Limited by the generator's ephemeral ports (TIME_WAIT) from 00:50 at 80 users: ")
     assert said(troubled(), 78).startswith("Generator")
 
 
@@ -201,7 +201,7 @@ async def test_the_screen_says_that_there_are_failures_whatever_it_shows(size: t
         lines = stage.screen_text().splitlines()
         assert size == NARROW or "5 causes (f)" in lines[1]
         said = " ".join(" ".join(lines[2:4]).split())
-        assert said.startswith("▸ Limited by the generator's ephemeral ports (TIME_WAIT) from 12:00 at 80 users: ")
+        assert said.startswith("▸ Limited by the generator's ephemeral ports (TIME_WAIT) from 00:50 at 80 users: ")
         if size == NARROW:
             assert "nothing is said about the service beyond 50." in said
             assert "7 failures 5" in lines[4] and lines[4].rstrip().endswith("8 log")

@@ -66,7 +66,7 @@ async def test_profiles_and_sessions_are_listed_as_text() -> None:
         for said in (
             "One [bold]line[/]",
             "Mixed CPU and I/O",
-            "01-03 09:30",
+            "01-03 08:30",
             "01:01",
             "after fix",
             "abc1234",

@@ -16,8 +16,8 @@ def ids(rows: object) -> list[str]:
 @pytest.mark.parametrize(
     ("column", "descending", "order"),
     [
-        ("began", True, ["s3", "s2", "s1", "s0"]),
-        ("began", False, ["s1", "s2", "s3", "s0"]),
+        ("began UTC", True, ["s3", "s2", "s1", "s0"]),
+        ("began UTC", False, ["s1", "s2", "s3", "s0"]),
         ("title", False, ["s2", "s3", "s1", "s0"]),
         ("profile", False, ["s1", "s3", "s2", "s0"]),
         ("time", True, ["s1", "s2", "s0", "s3"]),
@@ -58,7 +58,7 @@ def test_a_line_and_the_heading_have_their_columns_at_the_same_place(width: int)
 
 def test_a_wide_screen_shows_the_year_and_the_whole_title() -> None:
     long = row("s", "a title of 26 characters..")
-    assert "2026-01-02 12:00" in session_line(long, "", 119).plain
+    assert "2026-01-02 11:00" in session_line(long, "", 119).plain
     assert "a title of 26 characters.." in session_line(long, "", 119).plain
     assert "…" in session_line(long, "", 79).plain
 

@@ -13,6 +13,7 @@ from .marks import BLAMES, MARK_KINDS, change, journal_mark, mark, reanalysed, r
 from .names import GROUPS, clients, name, where
 from .piloting import TROUBLES, autopilot, autopilot_step
 from .sentence import Judgement, judgement, verdict
+from .times import session_time, wall_time
 
 __all__ = [
     "BLAMES",
@@ -46,11 +47,13 @@ __all__ = [
     "readings",
     "reanalysed",
     "revised",
+    "session_time",
     "short_knee",
     "short_missing",
     "stop_rule",
     "target",
     "title",
     "verdict",
+    "wall_time",
     "where",
 ]

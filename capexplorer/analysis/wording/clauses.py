@@ -6,15 +6,15 @@ Lower case and without a full stop: which of them make the sentence, and in whic
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 
-from ...model.events import Header, LevelFigures, Mark
+from ...model.events import LevelFigures, Mark
 from ...model.verdicts import KneeVerdict
 from . import numbers
 from .knees import capacity, knee
 from .marks import title
 from .names import where
 from .seen import DEATHS, Seen, last_s, number, since_s
+from .times import session_time
 
 REFUSALS = ("load_shedding", "rate_limited")
 """Warnings that are the service's capacity."""
@@ -33,14 +33,14 @@ EVEN_MOST = 2.0
 
 
 def deaths(seen: Seen) -> Iterator[str]:
-    """`the target crashed at 12:03 and 82 users`."""
+    """`the target crashed at 03:05 and 82 users`."""
     for mark in seen.causes("target"):
         if mark.id in DEATHS:
             yield _failed(seen, mark)
 
 
 def failing(seen: Seen) -> Iterator[tuple[Mark, str]]:
-    """Causes that failed requests, the gravest first: `client errors (HTTP 4xx), 4.6% of requests, from 12:03 at 5 users`."""
+    """Causes that failed requests, the gravest first: `client errors (HTTP 4xx), 4.6% of requests, from 03:05 at 5 users`."""
     for mark in seen.causes("generator", "host", "network", "target", "check"):
         if _matters(seen, mark):
             yield mark, _failed(seen, mark)
@@ -54,12 +54,12 @@ def _matters(seen: Seen, mark: Mark) -> bool:
 
 def _failed(seen: Seen, mark: Mark) -> str:
     if mark.id in DEATHS:
-        return f"{title(mark)} at {wall_time(seen.timeline.header, since_s(mark))}{at_users(mark, ' and ')}"
+        return f"{title(mark)} at {session_time(since_s(mark))}{at_users(mark, ' and ')}"
     share = _share(seen, mark)
     part = f", {numbers.percent(share)} of requests," if share is not None else ""
     even = _at_every_load(seen)
     is_capacity = mark.id in REFUSALS and not even and _has_a_top(seen)
-    return f"{title(mark)}{part} {'at every load' if even else since(seen, mark)}" + ": that is its capacity" * is_capacity
+    return f"{title(mark)}{part} {'at every load' if even else since(mark)}" + ": that is its capacity" * is_capacity
 
 
 def _has_a_top(seen: Seen) -> bool:
@@ -184,20 +184,9 @@ def _p95(figures: LevelFigures) -> str:
 # -- when and where
 
 
-def wall_time(header: Header | None, t_s: float) -> str:
-    """`12:03`; of a session that knows no wall time `01:23 of the session`."""
-    try:
-        began = datetime.fromisoformat(header.started_at) if header is not None and header.started_at else None
-    except ValueError:
-        began = None
-    if began is None:
-        return f"{int(t_s) // 60:02}:{int(t_s) % 60:02} of the session"
-    return f"{began + timedelta(seconds=t_s):%H:%M}"
-
-
-def since(seen: Seen, mark: Mark) -> str:
-    """`from 12:03 at 82 users`."""
-    return f"from {wall_time(seen.timeline.header, since_s(mark))}{at_users(mark, ' at ')}"
+def since(mark: Mark) -> str:
+    """`from 03:05 at 82 users`, in the session's time."""
+    return f"from {session_time(since_s(mark))}{at_users(mark, ' at ')}"
 
 
 def at_users(mark: Mark, between: str) -> str:

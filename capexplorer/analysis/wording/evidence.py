@@ -7,6 +7,7 @@ from typing import Any
 
 from . import numbers
 from .names import name
+from .times import session_time
 
 Evidence = Mapping[str, Any]
 
@@ -18,6 +19,9 @@ TOLD_APART = frozenset(
 
 IN_UNIT = ("growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "growth_per_request", "now", "limit")
 """Of a leak: bytes or descriptors, as its `unit` says."""
+
+MOMENTS = ("at_s",)
+"""Seconds since the session began, not lengths of time."""
 
 _ENDPOINTS = 4
 """That a line holds."""
@@ -74,6 +78,8 @@ def _reading(key: str, value: Any, unit: str) -> str:
         return f"{words} {', '.join(map(str, value))}"
     if not _is_number(value) or key == "pid":
         return f"{words} {value}"
+    if key in MOMENTS:
+        return f"{_words(key, '_s')} {session_time(value)}"
     return _measured(key, value, unit)
 
 

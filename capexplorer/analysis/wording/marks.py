@@ -12,6 +12,7 @@ from . import numbers
 from .evidence import counted, readings
 from .knees import LIMITS, knee
 from .names import name
+from .times import session_time
 
 MARK_KINDS = {
     "knee": "knee",
@@ -81,7 +82,7 @@ def _short(event: Mark) -> str | None:
             unit = "/s" if told["column"] == "goodput" else " ms"
             moved = "rose" if told["after"] > told["before"] else "fell"
             change = f"from {numbers.number(told['before'])} to {numbers.number(told['after'])}{unit}"
-            where = f"at {told['at_s']:.0f} s and {numbers.users(event.users)} users"
+            where = f"at {session_time(told['at_s'])} and {numbers.users(event.users)} users"
             return f"shift: {told['column']} {moved} for good {change} {where}"
         case "recovery" if {"from_users", "to_users", "recovered"} <= told.keys():
             way = f"stepping down from {numbers.users(told['from_users'])} to {numbers.users(told['to_users'])} users"

@@ -99,7 +99,7 @@ def _spoiled(seen: Seen) -> Iterator[Judgement]:
     first = min(standing, key=since_s)
     most = max((level.users for level in clean), default=None)
     beyond = "" if most is None else f" beyond {numbers.users(most)}"
-    said = f"Limited by {limiter(first.id)} {since(seen, first)}: nothing is said about the service{beyond}"
+    said = f"Limited by {limiter(first.id)} {since(first)}: nothing is said about the service{beyond}"
     found, judged = seen.knee, Judgement(said, "critical", marked=True, spoiled=True, clean_users=most)
     below = found is not None and found.kind == "knee" and found.limit != "generator" and judged.stands(found)
     yield replace(judged, said=f"{said}; up to there {knee_alone(found)}." if found is not None and below else f"{said}.")

@@ -102,8 +102,8 @@ def curve(one: Curve) -> str:
 
 
 def began(one: Curve) -> str:
-    """`2026-01-01 12:00:00`, wall time where it was recorded."""
-    return one.started_at[:19].replace("T", " ") or MISSING
+    """`2026-01-01 12:00:00 UTC`."""
+    return verdicts.wall_time(one.started_at) or MISSING
 
 
 def floors(one: Curve) -> str:

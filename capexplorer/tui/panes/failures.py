@@ -156,10 +156,10 @@ def _when(mark: Mark) -> str:
     users = f" at {text.count(mark.users)} users" if mark.users is not None else ""
     sure = f", {mark.confidence} confidence" if mark.confidence else ""
     if mark.state != "closed":
-        return f"since {text.clock(began_s)}{users}{sure}"
+        return f"since {wording.session_time(began_s)}{users}{sure}"
     if last_s is None:  # of levels: when the last of them that shows it ended, the mark does not tell
-        return f"no more by {text.clock(mark.t_s)}{users}{sure}"
-    return f"{text.clock(began_s)} to {text.clock(last_s)}{users}{sure}"
+        return f"no more by {wording.session_time(mark.t_s)}{users}{sure}"
+    return f"{wording.session_time(began_s)} to {wording.session_time(last_s)}{users}{sure}"
 
 
 def _seconds(mark: Mark, name: str) -> float | None:
@@ -198,5 +198,5 @@ def _raw(failure: FailureCount, example: str | None, palette: Palette, width: in
         yield text.line([head, (part, Style(color=palette.text))], width)
     if example:
         yield from _wrapped(f"e.g. {example}", " " * len(count), Style(color=palette.muted), width)
-    seen = f"{text.clock(failure.first_s)} to {text.clock(failure.last_s)}"
+    seen = f"{wording.session_time(failure.first_s)} to {wording.session_time(failure.last_s)}"
     yield text.line([(" " * len(count) + seen, Style(color=palette.muted))], width)

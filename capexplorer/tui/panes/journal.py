@@ -104,7 +104,7 @@ def entry_lines(each: Told, palette: Palette, width: int) -> list[Strip]:
     glyph, style = glyph_of(entry, palette)
     indent = _TIME_CELLS + _GLYPH_CELLS
     wrapped = text.wrap(text.safe(each.said), width - indent)
-    time = text.pad(text.clock(entry.t_s), _TIME_CELLS - 1, right=True) + " "
+    time = text.pad(wording.session_time(entry.t_s), _TIME_CELLS - 1, right=True) + " "
     body = Style(color=palette.text) if isinstance(entry, Note) else style
     first = text.line([(time, Style(color=palette.muted)), (f"{glyph} ", style), (wrapped[0], body)], width)
     return [first, *(text.line([(" " * indent, body), (more, body)], width) for more in wrapped[1:])]

@@ -8,6 +8,7 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
+from ...analysis import wording
 from ...model.events import Log
 from ...model.timeline import Timeline
 from ..look import Look, Palette
@@ -42,7 +43,7 @@ def log_lines(entry: Log, palette: Palette, width: int) -> list[Strip]:
     repeated = f" ×{entry.repeated}" if entry.repeated > 1 else ""
     indent = _TIME_CELLS + _SOURCE_CELLS
     wrapped = text.wrap(text.safe(entry.text.rstrip("\r\n")) + repeated, width - indent)
-    head = text.pad(text.clock(entry.t_s), _TIME_CELLS - 1, right=True) + " " + text.pad(entry.source, _SOURCE_CELLS)
+    head = text.pad(wording.session_time(entry.t_s), _TIME_CELLS - 1, right=True) + " " + text.pad(entry.source, _SOURCE_CELLS)
     first = text.line([(head, muted), (wrapped[0], style)], width)
     return [first, *(text.line([(" " * indent, style), (more, style)], width) for more in wrapped[1:])]
 

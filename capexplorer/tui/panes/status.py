@@ -108,7 +108,7 @@ def what(timeline: Timeline, palette: Palette) -> list[Group]:
     plain, muted = Style(color=palette.text), Style(color=palette.muted)
     bold = Style(color=palette.text, bold=True)
     recording = ("■ ", muted) if timeline.ended else ("● ", Style(color=palette.error))
-    groups = [Group((recording, (text.clock(timeline.last_s), bold)))]
+    groups = [Group((recording, (wording.session_time(timeline.last_s), bold)))]
     header = timeline.header
     if header is None:
         return [*groups, Group((("starting", muted),))]

@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ...analysis import wording
 from ..look import Palette
 from ..render import text
 from ..render.text import Piece
@@ -115,7 +116,7 @@ def _head(view: TransportView, palette: Palette) -> list[Piece]:
     """Of the same width at any moment, so that the bar stands still."""
     sign = "▶" if view.playing else "‖"
     color = palette.success if view.playing else palette.warning
-    clock = text.pad(text.clock(view.position_s), len(text.clock(view.duration_s)), right=True)
+    clock = text.pad(wording.session_time(view.position_s), len(wording.session_time(view.duration_s)), right=True)
     speed = text.pad(f"{view.speed:g}x", 4)
     return [(f"{sign} {speed} ", Style(color=color, bold=True)), (f"{clock} ", Style(color=palette.text, bold=True))]
 
@@ -123,7 +124,10 @@ def _head(view: TransportView, palette: Palette) -> list[Piece]:
 def _tail(view: TransportView, palette: Palette, width: int) -> list[Piece]:
     """What does not fit beside a bar is left out, the last first."""
     ratio = view.position_s / view.duration_s if view.duration_s > 0 else 0.0
-    pieces = [(f" {text.clock(view.duration_s)}", Style(color=palette.muted)), (f" {ratio:4.0%}", Style(color=palette.muted))]
+    pieces = [
+        (f" {wording.session_time(view.duration_s)}", Style(color=palette.muted)),
+        (f" {ratio:4.0%}", Style(color=palette.muted)),
+    ]
     room = width - text.cells([*_head(view, palette), *pieces]) - LEAST_BAR_CELLS
     for said in view.said:
         piece = (f"  {said}", Style(color=palette.accent, bold=True))

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...analysis.wording import session_time
+
 BOUNDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 """Upper bounds x 10^k. Finer than the ticks' 1 2 5, so that a line uses half of the height or more."""
 
@@ -72,7 +74,7 @@ def log_axis(lowest: float, highest: float, most_ticks: int) -> Axis:
 
 def duration_axis(start_s: float, end_s: float, most_ticks: int) -> Axis:
     """A time axis with round durations."""
-    labelled = tuple((tick, duration(tick)) for tick in duration_ticks(start_s, end_s, most_ticks))
+    labelled = tuple((tick, session_time(round(tick))) for tick in duration_ticks(start_s, end_s, most_ticks))
     return Axis(start_s, end_s, labelled)
 
 
@@ -132,13 +134,6 @@ def page(now_s: float, window_s: float | None) -> tuple[float, float]:
     half_s = window_s / 2
     start_s = math.ceil((now_s - window_s) / half_s - 1e-9) * half_s
     return start_s, start_s + window_s
-
-
-def duration(seconds: float) -> str:
-    """0:30, 5:00, 1:00:00."""
-    whole = round(seconds)
-    hours, rest = divmod(whole, 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
 
 
 def compact(value: float) -> str:

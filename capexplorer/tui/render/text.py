@@ -196,13 +196,6 @@ def span(seconds: float) -> str:
     return "days"
 
 
-def clock(seconds: float) -> str:
-    """Time since the session began: 01:23, 1:02:03."""
-    whole = int(seconds)
-    hours, rest = divmod(whole, 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60:02}:{rest % 60:02}"
-
-
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LEVELS = " ▁▂▃▄▅▆▇█"
 

@@ -209,7 +209,7 @@ class Picker(Screen[None]):
             rows = tuple(self._shelf.levels(row.entry))
         except CapexplorerError as error:
             return self._say(str(error))
-        self.app.push_screen(Levels(safe(f"{row.title or row.entry.profile or row.entry.id}  {began(row.entry)}"), rows))
+        self.app.push_screen(Levels(safe(f"{row.title or row.entry.profile or row.entry.id}  {began(row.entry)} UTC"), rows))
 
     def action_rename(self) -> None:
         """Asks for a title."""

@@ -13,12 +13,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from ...analysis import wording
 from ...errors import SessionError
 from ...model.recording import Landmark, Recording
 from ...model.stream import Clock
 from ..panes.transport import Sought, TransportBar, TransportView
 from ..playback import WANTED, Playback, moment
-from ..render.text import clock, span
+from ..render.text import span
 from .ask import Ask
 from .keys import REPLAY_KEYS, Key, bindings, replay_key_line
 from .live import LiveScreen
@@ -217,7 +218,8 @@ class ReplayScreen(LiveScreen, inherit_bindings=False):
 
     def action_go(self) -> None:
         """Ask for a moment."""
-        hint = f"1:23:45, 90s, 1h30m, 50%, start, end, or from here +5m, -30s; the session has {clock(self.recording.duration_s)}"
+        length = wording.session_time(self.recording.duration_s)
+        hint = f"1:23:45, 90s, 1h30m, 50%, start, end, or from here +5m, -30s; the session has {length}"
         self.app.push_screen(Ask("Go to which time?", hint, self._wrong), self._go_to)
 
     def _wrong(self, answer: str) -> str | None:

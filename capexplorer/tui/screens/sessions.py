@@ -9,9 +9,10 @@ from typing import Any, Protocol
 import msgspec
 from rich.text import Text
 
+from ...analysis import wording
 from ...model.stream import SessionEntry
 from ...report.compare import Comparison
-from ..render.text import MISSING, clock, count, pad, rate, safe
+from ..render.text import MISSING, count, pad, rate, safe
 from .session_levels import LevelRow
 
 
@@ -72,8 +73,8 @@ class Column:
 
 
 def began(entry: SessionEntry) -> str:
-    """`2026-01-02 12:00`, wall time where it was recorded."""
-    return safe(entry.started_at or "")[:16].replace("T", " ")
+    """`2026-01-02 12:00`, in UTC, as the column says."""
+    return safe(wording.wall_time(entry.started_at))[:16]
 
 
 def state(row: SessionRow) -> str:
@@ -90,7 +91,13 @@ def _optional(value: float | None, said: Callable[[float], str]) -> str:
 
 
 COLUMNS = (
-    Column("began", 11, lambda row: row.entry.started_at, lambda row: began(row.entry), first_descending=True),
+    Column(
+        "began UTC",
+        11,
+        lambda row: wording.wall_time(row.entry.started_at) or None,
+        lambda row: began(row.entry),
+        first_descending=True,
+    ),
     Column("title", 12, lambda row: _title(row).casefold(), _title),
     Column("profile", 9, lambda row: (row.entry.profile or "").casefold() or None, lambda row: row.entry.profile or MISSING),
     Column("target", 8, lambda row: (row.entry.target or "").casefold() or None, lambda row: row.entry.target or MISSING),
@@ -98,7 +105,7 @@ COLUMNS = (
         "time",
         7,
         lambda row: row.entry.duration_s,
-        lambda row: _optional(row.entry.duration_s, clock),
+        lambda row: _optional(row.entry.duration_s, wording.session_time),
         right=True,
         first_descending=True,
     ),
@@ -157,7 +164,7 @@ def session_line(row: SessionRow, letter: str, width: int) -> Text:
         return text
     for each, cells in _widths(width):
         said = safe(each.cell(row))
-        text.append(pad(said[-cells:] if each.name == "began" else said, cells, right=each.right) + " ")
+        text.append(pad(said[-cells:] if each.name == "began UTC" else said, cells, right=each.right) + " ")
     return text
 
 
@@ -166,5 +173,5 @@ def _widths(width: int) -> list[tuple[Column, int]]:
     left = max(width - _PREFIX - sum(column.width + 1 for column in COLUMNS), 0)
     year = _YEAR if left >= _YEAR else 0
     quarter = min((left - year) // 4, 12)
-    extra = {"began": year, "title": left - year - 2 * quarter, "profile": quarter, "target": quarter}
+    extra = {"began UTC": year, "title": left - year - 2 * quarter, "profile": quarter, "target": quarter}
     return [(column, column.width + extra.get(column.name, 0)) for column in COLUMNS]
