@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from .. import paths
+from ..analysis import wording
 from ..model.events import Event
 from ..report.formats import FORMATS, to_disk, to_text
 from ..report.redaction import redacted
@@ -22,7 +23,7 @@ _STDOUT = Path("-")
 
 
 def _formats_told() -> str:
-    return "; ".join(f"{each.name}: {each.said}" for each in FORMATS.values())
+    return "; ".join(f"{each.name}: {each.said}" for each in FORMATS.values()) + f". {wording.CONVENTIONS}"
 
 
 @click.command(epilog=_formats_told())

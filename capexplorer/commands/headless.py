@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ..analysis import wording
 from ..model.events import Command, Event, LevelBin, LevelClosed, Log, Mark, Target
+from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.stream import EventSource
 from ..model.timeline import Timeline
@@ -87,7 +88,7 @@ def level_line(closed: LevelClosed) -> str:
         return f"ramp to {closed.users} users: binned by users, {_most(closed.bins)}"
     if figures.goodput_rps is None:
         return f"level {closed.users:>5} users: did not settle, {figures.failures_while_unsettled} failures"
-    se = "" if figures.goodput_se_rps is None else f" ±{1.96 * figures.goodput_se_rps:.2g}"
+    se = "" if figures.goodput_se_rps is None else f" ±{Z95 * figures.goodput_se_rps:.2g}"
     p95 = "–" if figures.latency_ms.p95 is None else f"{figures.latency_ms.p95:.4g} ms"
     return (
         f"level {closed.users:>5} users: {figures.goodput_rps:.4g}{se} req/s good, p95 {p95},"

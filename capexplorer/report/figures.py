@@ -19,7 +19,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def beside(value: float | None, error: float | None) -> str:
-    """A figure with its error, both to the error's second digit (at most 3 decimals): `141.4 ± 2.1`; `141 ± –` without one."""
+    """With half of its 95% interval, both to its second digit (at most 3 decimals): `141.4 ± 2.1`; `141 ± –` without one."""
     if value is None:
         return MISSING
     if error is None:

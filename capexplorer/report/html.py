@@ -77,6 +77,7 @@ def _sections(timeline: Timeline) -> Iterator[Iterable[str]]:
     yield _endpoints(timeline)
     yield _failures(timeline)
     yield _notes(timeline)
+    yield [f"<p class=muted>{html(wording.CONVENTIONS)}</p>"]
     yield _environment(timeline)
 
 
@@ -164,7 +165,7 @@ def _levels(rows: list[LevelRow], timeline: Timeline) -> Iterator[str]:
     if drawn is not None:
         yield f'<figure class="curve">{drawn}</figure>'
     yield from _table("levels", _LEVEL_TITLES, map(_level, rows), "sortable" if len(rows) > 1 else "")
-    yield "<p class=muted>± is half of the 95% interval by batch means. Grey: rests on too few values"
+    yield "<p class=muted>Grey: rests on too few values"
     yield f"(p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,}). – is not measured. Only settled seconds count."
     yield f"{_RECOVERY if any(row.kind == 'recovery' for row in rows) else ''}</p></section>"
     if len(epochs(rows)) < 2:

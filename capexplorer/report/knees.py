@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..analysis import wording
 from ..model.events import Verdict
+from ..model.intervals import Z95
 from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict, SloVerdict
 from . import figures
@@ -31,7 +32,7 @@ def _of(verdict: Verdict, judged: wording.Judgement) -> Iterator[tuple[str, ...]
         yield _spoiled(judged)
     elif capacity.knee is not None:
         se_rps = capacity.curve.capacity_se_rps if capacity.curve is not None else None
-        yield _knee(capacity.knee, se_rps)
+        yield _knee(capacity.knee, None if se_rps is None else Z95 * se_rps)
         if capacity.knee.peak is not None:
             peak = capacity.knee.peak
             fall = f"{peak.shape}: {figures.percent(peak.fall_ratio)} lost later"
@@ -47,7 +48,7 @@ def _spoiled(judged: wording.Judgement) -> tuple[str, ...]:
     return "knee", users, figures.MISSING, figures.MISSING, "generator", figures.MISSING
 
 
-def _knee(knee: KneeVerdict, se_rps: float | None) -> tuple[str, ...]:
+def _knee(knee: KneeVerdict, error_rps: float | None) -> tuple[str, ...]:
     sure = knee.confidence or figures.MISSING
     interval = _interval(knee.users_low, knee.users_high) if knee.kind == "knee" else figures.MISSING
     said = {"at_or_below": "at or below ", "no_knee": "none up to "}.get(knee.kind, "")
@@ -55,7 +56,7 @@ def _knee(knee: KneeVerdict, se_rps: float | None) -> tuple[str, ...]:
         "knee" if knee.kind in ("at_or_below", "no_knee") else wording.MARK_KINDS[knee.kind],
         said + _users(knee.users),
         interval,
-        figures.MISSING if knee.capacity_rps is None else figures.beside(knee.capacity_rps, se_rps),
+        figures.MISSING if knee.capacity_rps is None else figures.beside(knee.capacity_rps, error_rps),
         (knee.limit or figures.MISSING).replace("_", " ") if knee.kind == "knee" else figures.MISSING,
         f"{sure}, provisional" if knee.kind == "knee" and knee.provisional else sure,
     )

@@ -42,6 +42,7 @@ def render(timeline: Timeline, picture_name: str | None = None) -> bytes:
     blocks += _levels(level_rows(timeline))
     blocks += _marks(timeline)
     blocks += _notes(timeline)
+    blocks.append(markdown(wording.CONVENTIONS))
     blocks += _environment(timeline)
     return ("\n\n".join(blocks) + "\n").encode()
 
@@ -65,11 +66,10 @@ def _levels(rows: list[LevelRow]) -> list[str]:
     titles += ["target CPU, cores", "generator lag p99 ms"]
     lines = [_line(["epoch"] * several + titles), _line(["--:"] * (len(titles) + several))]
     lines += [_line([str(row.opened.epoch)] * several + _cells(row)) for row in rows]
-    said = ["± is half of the 95% interval by batch means."]
-    said += [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
+    said = [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
     said += ["Rows with a tilde are bins of a ramp."] if any(row.kind == "ramp" for row in rows) else []
     said += [_RECOVERY] if any(row.kind == "recovery" for row in rows) else []
-    return ["## Levels", "\n".join(lines), " ".join(said)]
+    return ["## Levels", "\n".join(lines), *([" ".join(said)] if said else [])]
 
 
 def _cells(row: LevelRow) -> list[str]:

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..model.events import LevelEndpoint, LevelFigures, LevelOpened
+from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.timeline import Timeline
-
-Z95 = 1.96
-"""Half a 95% interval in standard errors."""
 
 P95_LEAST, P99_LEAST = 200, 1_000
 """Values under which a percentile rests on too few (DESIGN section 4)."""

@@ -21,6 +21,11 @@ _FIGURES = (
     "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m", "generator_cpu_ratio", "loop_lag_p99_ms",
     "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
 )  # fmt: skip
+_CONVENTIONS = (
+    "Names that end in _se_rps hold one standard error. users_low and users_high of a knee or an objective are the ends of a 90% "
+    "interval, of other kinds the levels between which it lies. t_s, started_s, settled_s, ended_s, first_s, last_s and at_s are "
+    "seconds since the session began. In sentences: " + wording.CONVENTIONS
+)
 _RECOVERY = ("from_users", "to_users", "recovered", "after_s")
 _OBJECTIVE = ("name", "limit", "users", "users_low", "users_high", "goodput_rps")
 _COUNTS = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
@@ -35,6 +40,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
     levels = [entry for level in timeline.levels for entry in _levels(level, timeline, recovery)]
     return {
         "schema": SCHEMA,
+        "conventions": _CONVENTIONS,
         "session": _session(timeline),
         "levels": levels,
         "endpoints": _endpoints(timeline.levels),

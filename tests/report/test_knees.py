@@ -131,9 +131,9 @@ def test_the_picture_is_the_same_every_time() -> None:
 
 
 def test_the_table_of_knees_tells_interval_capacity_limit_and_confidence() -> None:
-    assert lines(judged()) == [("knee", "30", "26–35", "122.0 ± 2.0", "queueing", "medium, provisional")]
+    assert lines(judged()) == [("knee", "30", "26–35", "122.0 ± 3.9", "queueing", "medium, provisional")]
     text = markdown.render(judged()).decode()
-    assert "| knee | 30 | 26–35 | 122.0 ± 2.0 | queueing | medium, provisional |" in text
+    assert "| knee | 30 | 26–35 | 122.0 ± 3.9 | queueing | medium, provisional |" in text
     assert "<td>26–35</td>" in html.render(judged()).decode()
 
 
@@ -202,7 +202,7 @@ def test_knees_are_compared_with_their_intervals() -> None:
     knee, capacity_ = found.pairs[0].knee
     assert knee.before.se == pytest.approx(10 / 2 / 1.645)
     assert (knee.judgement, capacity_.judgement) == ("beyond", "beyond")
-    assert wording.knee(found.curves[0]) == "60.0 [55–65] users, 120.0 ± 2.00/s"
+    assert wording.knee(found.curves[0]) == "60 [55–65] users, 120.0 ± 3.9/s"
     assert page(found).decode().count('class="band"') == 2
 
 

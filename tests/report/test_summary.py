@@ -17,7 +17,7 @@ from capexplorer.report.summary import summarise
 
 TOP = {
     "schema", "session", "levels", "endpoints", "knees", "no_knee_up_to_users", "causes", "bottlenecks", "slo", "recoveries",
-    "shifts", "stop_rules", "notes", "verdict",
+    "shifts", "stop_rules", "notes", "verdict", "conventions",
 }  # fmt: skip
 SESSION = {
     "id", "label", "started_at", "duration_s", "profile", "target", "complete", "engine", "clients", "client_floor_ms",
@@ -117,8 +117,8 @@ def test_everything_that_was_measured_has_a_figure() -> None:
 def test_an_empty_session_has_all_its_keys_and_nothing_in_them() -> None:
     found = summary()
     assert set(found) == TOP
-    assert {key: found[key] for key in TOP - {"schema", "session", "verdict"}} == {
-        **{key: [] for key in TOP - {"schema", "session", "verdict", "no_knee_up_to_users"}},
+    assert {key: found[key] for key in TOP - {"schema", "conventions", "session", "verdict"}} == {
+        **{key: [] for key in TOP - {"schema", "conventions", "session", "verdict", "no_knee_up_to_users"}},
         "no_knee_up_to_users": None,
     }
     assert found["session"]["complete"] is False

@@ -180,7 +180,7 @@ def test_a_chart_has_legend_scales_boundaries_axis_and_round_times() -> None:
     assert [row[-3:] for row in (rows[1], rows[2], rows[9])] == ["├50", "│  ", "├0 "]
     assert "20" in rows[1]
     assert "▲note" in rows[10] and "━" in rows[10] and "╌" in rows[10] and "─" in rows[10]
-    assert rows[11].split() == ["0:00", "0:30", "1:00"]
+    assert rows[11].split() == ["00:00", "00:30", "01:00"]
 
 
 def test_seconds_that_are_set_aside_are_faint() -> None:

@@ -6,6 +6,7 @@ What comes from a target or a user stays in them as it was written; whoever disp
 from __future__ import annotations
 
 from .advising import advice
+from .conventions import CONVENTIONS, INTERVALS, MOMENTS
 from .evidence import counted, doubts, endpoints, example, readings
 from .happened import command, failure, journal, parameters, target
 from .knees import LIMITS, capacity, knee, missing, objective, objective_name, short_knee, short_missing
@@ -17,9 +18,12 @@ from .times import session_time, wall_time
 
 __all__ = [
     "BLAMES",
+    "CONVENTIONS",
     "GROUPS",
+    "INTERVALS",
     "LIMITS",
     "MARK_KINDS",
+    "MOMENTS",
     "TROUBLES",
     "Judgement",
     "advice",

@@ -13,6 +13,7 @@ from ...analysis import wording
 from ...errors import InputError
 from ...model.clients import clients_of
 from ...model.events import ClientFloor, Mark
+from ...model.intervals import Z90
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
@@ -21,9 +22,6 @@ from .difference import Difference, difference, floor_difference
 from .environment import Differing, Made, conditions, subject
 from .estimates import Estimate, level_estimates, pooled
 from .figures import LATENCIES, LEVEL_FIGURES
-
-Z90 = 1.645
-"""Half of a 90% interval, which a knee's is, in standard errors."""
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

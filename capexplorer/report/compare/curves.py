@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
+from ...model.intervals import Z95
 from .. import svg
 from ..axis import label
 from ..escaping import html
 from .comparison import Curve
 from .estimates import Estimate
 
-Z95 = 1.96
 _WIDTH, _HEIGHT = 960, 380
 _LEFT, _TOP, _BOTTOM = 70, 46, 52
 _SERIES = 4

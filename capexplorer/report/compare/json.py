@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ...analysis import wording as verdicts
 from ...model.events import Mark
 from . import wording
 from .comparison import Comparison, Curve, MatchedLevel, Pair
@@ -26,6 +27,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
     """As plain values. Ratios are ratios (0.05 is 5%), rates a second, latencies ms; null: not measured."""
     return {
         "schema": SCHEMA,
+        "conventions": f"`se` is one standard error. In sentences: {verdicts.CONVENTIONS}",
         "sessions": [_curve(curve) for curve in comparison.curves],
         "conditions": _rows(comparison.conditions, comparison.curves),
         "subject": _rows(comparison.subject, comparison.curves),

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 
 from ...model.histogram import LatencyHistogram
-
-Z95 = 1.96
+from ...model.intervals import Z95
 
 _SLICES = tuple((index + 0.5) / 500 for index in range(500))
 """Quantiles by whose values the variance is taken: the histogram's counters stay its own."""

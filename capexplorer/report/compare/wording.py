@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...analysis import wording as verdicts
+from ...analysis.wording import numbers
 from ...model.events import Mark
+from ...model.intervals import Z95
+from .. import figures
 from .comparison import Comparison, Curve, MatchedLevel, Pair
 from .difference import Difference
 from .environment import Differing
@@ -14,8 +17,9 @@ from .figures import FIGURES
 MISSING = "–"
 
 NOISE = (
-    "A difference counts when it exceeds 2 sqrt(se1² + se2²) and 2%. Standard errors are those within the sessions (six batch "
-    "means; percentiles by order statistics): what differs from one run to the next is not in them, so repeat what matters."
+    "A difference counts when it exceeds its noise, 2 sqrt(se1² + se2²), and 2%. Standard errors are those within the sessions "
+    "(six batch means; percentiles by order statistics): what differs from one run to the next is not in them, so repeat what "
+    f"matters. {verdicts.INTERVALS}"
 )
 
 BEYOND = {True: "better, beyond noise", False: "worse, beyond noise", None: "differs beyond noise"}
@@ -58,10 +62,10 @@ def ratio(one: Difference) -> str:
 
 
 def noise(one: Difference) -> str:
-    """What the difference must exceed: `±2.1`, or `unknown`."""
+    """What the difference must exceed, in the figure's unit: `2.1`, or `unknown`."""
     if one.noise is None:
         return MISSING if one.change is None else "unknown"
-    return "±" + _four_digits(one.noise * (100 if FIGURES[one.figure].unit == "%" else 1))
+    return _four_digits(one.noise * (100 if FIGURES[one.figure].unit == "%" else 1))
 
 
 def judgement(one: Difference) -> str:
@@ -114,14 +118,14 @@ def floors(one: Curve) -> str:
 
 
 def knee(one: Curve) -> str:
-    """`60 [55–65] users, 118.4 ± 2.4/s` (a 90% interval, a standard error), or what was found instead."""
+    """`60 [55–65] users, 118.4 ± 4.7/s`, or what was found instead."""
     if not one.knee:
         return "none marked" if one.verdict is None else verdicts.knee(one.verdict)
-    interval = "" if one.knee_users is None else " [" + "–".join(f"{users:.0f}" for users in one.knee_users) + "]"
+    interval = "" if one.knee_users is None else f" {numbers.interval(*one.knee_users)}"
     capacity = one.knee["capacity"]
-    error = "" if capacity.se is None else f" ± {value('capacity', capacity.se)}"
-    told = "" if capacity.value is None else f", {value('capacity', capacity.value)}{error}/s"
-    return f"{value('knee', one.knee['knee'].value)}{interval} users{told}"
+    error = None if capacity.se is None else Z95 * capacity.se
+    rate = figures.number(capacity.value) if error is None else figures.beside(capacity.value, error)
+    return f"{numbers.users(one.knee['knee'].value)}{interval} users{'' if capacity.value is None else f', {rate}/s'}"
 
 
 def marked(one: Curve) -> str:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...model.events import LevelFigures
+from ...model.intervals import Z95
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...report.rows import recovery_levels
-
-Z95 = 1.96
-"""Half-width of a 95% interval in standard errors."""
 
 SO_FAR_TICKS = 5
 """A level that has not settled is drawn, hollow, at the mean of its last few ticks: more would lag behind the spawning."""

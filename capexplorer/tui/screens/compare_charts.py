@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from textual.geometry import Size
 from textual.strip import Strip
 
+from ...model.intervals import Z95
 from ...report.compare.comparison import Comparison, Curve
 from ...report.compare.estimates import Estimate
 from ..look import Palette
@@ -17,8 +18,6 @@ from ..render.chart import Band, Boundary, Chart, Point, Series, y_ticks
 from ..render.draw import draw_chart, message
 from ..render.legend import Legend
 from ..render.raster import Pattern, Shape
-
-Z95 = 1.96
 
 _SHAPES = ((Shape.FILLED, "■"), (Shape.HOLLOW, "□"), (Shape.CROSS, "+"))
 _PATTERNS = (Pattern.SOLID, Pattern.DASHED, Pattern.DOTTED)

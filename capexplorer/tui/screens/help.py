@@ -13,6 +13,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from ...analysis import wording
 from .keys import Key
 
 MEANINGS = (
@@ -30,6 +31,7 @@ MEANINGS = (
         "!",
         "marks a figure to look at: ports over 80% or full in under 2 min, a busy core, a late loop.",
     ),
+    ("±", wording.CONVENTIONS.removeprefix("± ")),
     (
         "Loop lag",
         "is how late a 10 ms timer in the load thread's loop comes: the error bar on every latency shown. "

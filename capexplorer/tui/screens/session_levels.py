@@ -13,6 +13,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from ...model.intervals import Z95
 from ..render.text import MISSING, count, ms, pad, percent, rate, three_digits
 
 
@@ -54,7 +55,7 @@ _COLUMNS = (
     ("level", 5),
     ("users", 6),
     ("goodput/s", 9),
-    ("± se", 6),
+    ("±", 6),
     ("p50 ms", 6),
     ("p95 ms", 6),
     ("p99 ms", 6),
@@ -75,7 +76,7 @@ def levels_text(rows: Sequence[LevelRow]) -> Text:
             str(row.index),
             count(row.users),
             rate(row.goodput_rps),
-            three_digits(row.goodput_se_rps),
+            three_digits(None if row.goodput_se_rps is None else Z95 * row.goodput_se_rps),
             ms(row.p50_ms),
             ms(row.p95_ms),
             ms(row.p99_ms),

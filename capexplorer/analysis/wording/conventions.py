@@ -1,0 +1,9 @@
+"""What the signs in figures and moments mean: said once in each export, on the screen's help and by `export --help`."""
+
+from __future__ import annotations
+
+INTERVALS = "± is half of a 95% interval (1.96 standard errors). Brackets, [low–high], hold a 90% interval."
+
+MOMENTS = "Times such as 01:23 or 1:02:03 count from the session's start; a wall time has its zone beside it."
+
+CONVENTIONS = f"{INTERVALS} {MOMENTS}"
