@@ -38,7 +38,7 @@ def watch(run: EventSource, outcome: Ending, stderr: IO[str] | None) -> Timeline
             events = run.take()
             for event in events:
                 timeline.apply(event)
-            _tell(events, console)
+            _tell(events, timeline, console)
             if console.is_terminal:
                 live.update(progress(timeline), refresh=True)
     return timeline
@@ -49,9 +49,10 @@ def conclude(run: EventSource, timeline: Timeline, stderr: IO[str] | None) -> No
     console, events = Console(file=stderr, highlight=False, soft_wrap=True), run.take()
     for event in events:
         timeline.apply(event)
-    _tell(events, console)
+    _tell(events, timeline, console)
     if timeline.levels:
-        console.print(Text(printable(f"verdict: {wording.verdict(timeline)}")))
+        for judged in wording.judgements(timeline).values():
+            console.print(Text(printable(f"verdict: {judged.said}")))
 
 
 def _wait(woken: SimpleQueue[None]) -> None:
@@ -63,7 +64,7 @@ def _wait(woken: SimpleQueue[None]) -> None:
         return
 
 
-def _tell(events: Sequence[Event], console: Console) -> None:
+def _tell(events: Sequence[Event], timeline: Timeline, console: Console) -> None:
     """What stays on stderr: levels as they close, the target's life, what is found. What ends the run is told at its end."""
     for event in events:
         match event:
@@ -76,7 +77,8 @@ def _tell(events: Sequence[Event], console: Console) -> None:
             case Mark(kind="bottleneck", severity="info"):
                 pass  # that nothing limits the service; the verdict says it once
             case Mark(state="open" | "closed" | "retracted"):
-                console.print(Text(printable(f"{event.severity}: {wording.mark(event)}")))
+                name = wording.epoch_name(timeline, event.epoch)
+                console.print(Text(printable(f"{event.severity}: {f'{name}: ' if name else ''}{wording.mark(event)}")))
             case Log(level="error", source="capexplorer"):
                 console.print(Text(printable(event.text)))
 

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ..analysis import wording
 from ..model.timeline import Timeline
 from . import capacity_verdict, figures
 from .escaping import html
@@ -49,7 +50,7 @@ def drawing(timeline: Timeline) -> str | None:
     rows = [row for row in level_rows(timeline) if row.figures.goodput_rps is not None and row.users > 0]
     if not rows:
         return None
-    scene, verdicts = _scene(rows, timeline), timeline.verdicts
+    scene, verdicts = _scene(rows, timeline), wording.reported(timeline)
     knees = capacity_verdict.knees(verdicts, scene.goodput, scene.latency)
     foot = [*_signs(scene, drawn=bool(verdicts)), *capacity_verdict.told(verdicts)]
     height = HEIGHT + 8 + _LINE * len(foot)
@@ -71,7 +72,7 @@ def drawing(timeline: Timeline) -> str | None:
 
 def _scene(rows: list[LevelRow], timeline: Timeline) -> _Scene:
     most = 1.03 * max(row.users for row in rows)
-    curves = [verdict.capacity.curve for verdict in timeline.verdicts.values()]
+    curves = [verdict.capacity.curve for verdict in wording.reported(timeline).values()]
     rps = max(
         *(max(row.figures.throughput_rps or 0, (row.figures.goodput_rps or 0) + (row.goodput_error_rps or 0)) for row in rows),
         *(curve.capacity_rps or 0 for curve in curves if curve is not None),

@@ -59,8 +59,8 @@ def band(goodput: Panel, latency: Panel, low: float, high: float) -> str:
 
 def marked(timeline: Timeline, goodput: Panel, latency: Panel) -> Iterator[str]:
     """The same from marks alone."""
-    for mark in timeline.marks.values():
-        if mark.state == "retracted" or mark.kind not in ("knee", "at_or_below", "bend"):
+    for mark in wording.standing(timeline).values():
+        if mark.kind not in ("knee", "at_or_below", "bend"):
             continue
         if mark.users is None or mark.users > goodput.x_most:
             continue

@@ -114,14 +114,16 @@ def _levels(timeline: Timeline) -> list[dict[str, Any]]:
 
 
 def _marks(timeline: Timeline) -> list[dict[str, Any]]:
-    """Current marks, notes, and how the target died or came back."""
+    """Marks that stand, notes, and how the target died or came back."""
     found: list[dict[str, Any]] = []
-    ready, since_s = False, marked_s(timeline)
+    ready, since_s, standing = False, marked_s(timeline), wording.standing(timeline)
     for entry in timeline.journal:
         if isinstance(entry, Note):
             found.append(_mark(entry.t_s, "note", entry.text))
-        elif isinstance(entry, Mark) and timeline.marks.get(entry.key) is entry and entry.state != "retracted":
-            found.append(_mark(since_s[entry.key], entry.severity, wording.mark(entry)))
+        elif isinstance(entry, Mark) and entry.key in standing and timeline.marks[entry.key] is entry:
+            epoch_name = wording.epoch_name(timeline, entry.epoch)
+            said = wording.mark(standing[entry.key])
+            found.append(_mark(since_s[entry.key], entry.severity, f"{epoch_name}: {said}" if epoch_name else said))
         elif isinstance(entry, Target):
             if ready and entry.state not in ("stopping", "stopped", "building"):
                 found.append(_mark(entry.t_s, "error" if entry.state in ("died", "failed") else "target", wording.target(entry)))

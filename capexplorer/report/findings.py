@@ -1,4 +1,4 @@
-"""Marks as a report lists them: current ones, causes first, with evidence and advice. Wording is `analysis.wording`."""
+"""Marks as a report lists them: those that stand, causes first, with evidence and advice. Wording is `analysis.wording`."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ class Finding:
 
 
 def findings(timeline: Timeline) -> list[Finding]:
-    """Retracted marks are in the log only; of one kind the gravest stand first, those in the order found."""
-    current = [mark for mark in timeline.marks.values() if mark.state != "retracted"]
-    return [_finding(mark) for mark in sorted(current, key=lambda mark: (_ORDER.index(mark.kind), _GRAVEST.index(mark.severity)))]
+    """Retracted and superseded marks are in the log only; of one kind the gravest stand first, those in the order found."""
+    found = sorted(wording.standing(timeline).values(), key=lambda mark: (_ORDER.index(mark.kind), _GRAVEST.index(mark.severity)))
+    return [_finding(mark, wording.epoch_name(timeline, mark.epoch)) for mark in found]
 
 
-def _finding(mark: Mark) -> Finding:
+def _finding(mark: Mark, epoch: str) -> Finding:
     evidence, blames = mark.evidence, mark.kind in wording.BLAMES
     check = {"check": evidence["check"]} if "check" in evidence else {}
     bare = wording.mark(msgspec.structs.replace(mark, evidence=check, advice=""))
     counts = ", ".join(filter(None, (wording.counted(evidence), _seen(mark), wording.endpoints(evidence))))
     told = "; ".join(filter(None, (counts, wording.readings(evidence), wording.doubts(evidence))))
-    return Finding(mark, bare, wording.where(mark.id) if blames else "", told, wording.example(evidence), mark.advice)
+    said = f"{epoch}: {bare}" if epoch else bare
+    return Finding(mark, said, wording.where(mark.id) if blames else "", told, wording.example(evidence), mark.advice)
 
 
 def _seen(mark: Mark) -> str:

@@ -96,8 +96,9 @@ def _title(timeline: Timeline) -> Iterator[str]:
     began = wording.wall_time(header.started_at)
     when = f"{foreign(began)} · {figures.span(timeline.last_s)}" if began else "imported"
     yield f"<p class=muted>{' · '.join(filter(None, (profile, when, label, state)))}</p>"
-    judged = wording.judgement(timeline)
-    yield f'<p class="verdict {judged.severity}">{html(judged.said)}</p></header>'
+    for judged in wording.judgements(timeline).values():
+        yield f'<p class="verdict {judged.severity}">{html(judged.said)}</p>'
+    yield "</header>"
 
 
 def _findings(timeline: Timeline) -> Iterator[str]:

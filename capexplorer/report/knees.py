@@ -17,20 +17,16 @@ TITLES = ("found", "users", "90% interval", "goodput /s", "limit", "confidence")
 
 def lines(timeline: Timeline) -> list[tuple[str, ...]]:
     """One a finding, an epoch after the other; empty where no detector looked."""
-    verdicts = sorted(timeline.verdicts.items())
-    several = len(verdicts) > 1
-    return [
-        (f"{name}, epoch {epoch}" if several else name, *cells)
-        for epoch, verdict in verdicts
-        for name, *cells in _of(verdict, wording.judgement(timeline, epoch))
-    ]
+    found: list[tuple[str, ...]] = []
+    for epoch, verdict in wording.reported(timeline).items():
+        epoch_name = wording.epoch_name(timeline, epoch)
+        found += [(f"{name}, {epoch_name}" if epoch_name else name, *cells) for name, *cells in _of(verdict)]
+    return found
 
 
-def _of(verdict: Verdict, judged: wording.Judgement) -> Iterator[tuple[str, ...]]:
+def _of(verdict: Verdict) -> Iterator[tuple[str, ...]]:
     capacity = verdict.capacity
-    if capacity.knee is not None and not judged.stands(capacity.knee):
-        yield _spoiled(judged)
-    elif capacity.knee is not None:
+    if capacity.knee is not None:
         se_rps = capacity.curve.capacity_se_rps if capacity.curve is not None else None
         yield _knee(capacity.knee, None if se_rps is None else Z95 * se_rps)
         if capacity.knee.peak is not None:
@@ -42,12 +38,6 @@ def _of(verdict: Verdict, judged: wording.Judgement) -> Iterator[tuple[str, ...]
     yield from map(_objective, verdict.slo)
 
 
-def _spoiled(judged: wording.Judgement) -> tuple[str, ...]:
-    """Instead of what the curve of a generator at its end would say."""
-    users = figures.MISSING if judged.clean_users is None else f"none up to {_users(judged.clean_users)}"
-    return "knee", users, figures.MISSING, figures.MISSING, "generator", figures.MISSING
-
-
 def _knee(knee: KneeVerdict, error_rps: float | None) -> tuple[str, ...]:
     sure = knee.confidence or figures.MISSING
     interval = _interval(knee.users_low, knee.users_high) if knee.kind == "knee" else figures.MISSING
@@ -57,7 +47,7 @@ def _knee(knee: KneeVerdict, error_rps: float | None) -> tuple[str, ...]:
         said + _users(knee.users),
         interval,
         figures.MISSING if knee.capacity_rps is None else figures.beside(knee.capacity_rps, error_rps),
-        (knee.limit or figures.MISSING).replace("_", " ") if knee.kind == "knee" else figures.MISSING,
+        (knee.limit or figures.MISSING).replace("_", " ") if knee.kind in ("knee", "no_knee") else figures.MISSING,
         f"{sure}, provisional" if knee.kind == "knee" and knee.provisional else sure,
     )
 

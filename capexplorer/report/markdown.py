@@ -16,7 +16,6 @@ from .environment import environment
 from .escaping import code, markdown, markdown_spans
 from .findings import findings, notes
 from .rows import P95_LEAST, P99_LEAST, LevelRow, epochs, level_rows
-from .summary import summarise
 
 _FEW = f"In parentheses: rests on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
 
@@ -36,7 +35,8 @@ def beside(timeline: Timeline, name: str) -> dict[str, bytes]:
 
 def render(timeline: Timeline, picture_name: str | None = None) -> bytes:
     """The report; with a link to a picture of this name."""
-    blocks = [_title(timeline), f"**{markdown(str(summarise(timeline)['verdict']))}**"]
+    judged = wording.judgements(timeline).values()
+    blocks = [_title(timeline), *(f"**{markdown(each.said)}**" for each in judged)]
     if picture_name is not None:
         blocks.append(f"![Goodput and latency against users]({quote(picture_name)})")
     blocks += _levels(level_rows(timeline))

@@ -1,7 +1,7 @@
 """The summary of a session: the document that `export --format json` prints, and whose keys are a contract.
 
 Built from the timeline alone. A figure that was not measured is None, never 0. Knees, causes and the rest are marks: the lists
-hold what was marked, and are empty when nothing was.
+hold what was marked and stands, and are empty when nothing does.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _CONVENTIONS = (
     "seconds since the session began. In sentences: " + wording.CONVENTIONS
 )
 _RECOVERY = ("from_users", "to_users", "recovered", "after_s")
-_OBJECTIVE = ("name", "limit", "users", "users_low", "users_high", "goodput_rps")
+_OBJECTIVE = ("epoch", "name", "limit", "users", "users_low", "users_high", "goodput_rps")
 _COUNTS = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
 """Figures that are whole numbers."""
 
 
 def summarise(timeline: Timeline) -> dict[str, Any]:
     """The whole document, as plain values."""
-    current = (mark for mark in timeline.marks.values() if mark.state != "retracted")
-    marks = sorted(current, key=lambda mark: mark.t_s)
-    recovery, latest, judged = recovery_levels(timeline), timeline.verdict, wording.judgement(timeline)
+    marks = sorted(wording.standing(timeline).values(), key=lambda mark: mark.t_s)
+    recovery, verdicts = recovery_levels(timeline), wording.reported(timeline)
+    latest = verdicts[max(verdicts)] if verdicts else None
     levels = [entry for level in timeline.levels for entry in _levels(level, timeline, recovery)]
     return {
         "schema": SCHEMA,
@@ -45,17 +45,23 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "levels": levels,
         "endpoints": _endpoints(timeline.levels),
         "knees": [_knee(mark) for mark in marks if mark.kind in ("knee", "at_or_below", "bend", "latency_knee")],
-        "no_knee_up_to_users": _no_knee(latest, judged),
+        "no_knee_up_to_users": _no_knee(latest),
         "causes": [_cause(mark) for mark in marks if mark.kind in ("cause", "leak")],
         "bottlenecks": [_bottleneck(mark) for mark in marks if mark.kind == "bottleneck"],
         "slo": _objectives(latest),
-        "recoveries": [{name: mark.evidence.get(name) for name in _RECOVERY} for mark in marks if mark.kind == "recovery"],
-        "shifts": [{"users": mark.users, **mark.evidence} for mark in marks if mark.kind == "shift"],
+        "recoveries": [_recovery(mark) for mark in marks if mark.kind == "recovery"],
+        "shifts": [{"epoch": mark.epoch, "users": mark.users, **mark.evidence} for mark in marks if mark.kind == "shift"],
         "stop_rules": [
-            {"t_s": _rounded(mark.t_s), "users": mark.users, **mark.evidence} for mark in marks if mark.kind == "stop_rule"
+            {"t_s": _rounded(mark.t_s), "epoch": mark.epoch, "users": mark.users, **mark.evidence}
+            for mark in marks
+            if mark.kind == "stop_rule"
         ],
         "notes": [{"t_s": _rounded(note.t_s), "text": note.text} for note in timeline.journal if isinstance(note, Note)],
-        "verdict": judged.said,
+        "verdict": wording.verdict(timeline),
+        "verdicts": [
+            {"epoch": epoch, "verdict": judged.said, "no_knee_up_to_users": _no_knee(verdicts.get(epoch))}
+            for epoch, judged in wording.judgements(timeline).items()
+        ],
         **_reanalysed(timeline.reanalysed),
     }
 
@@ -77,12 +83,14 @@ def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:
     return {"reanalysis": told}
 
 
-def _no_knee(latest: Verdict | None, judged: wording.Judgement) -> float | int | None:
-    """Of the latest epoch; where the generator spoiled levels, up to those that it did not."""
-    knee = latest.capacity.knee if latest is not None else None
-    if knee is None or knee.kind != "no_knee":
-        return None
-    return _whole(knee.users if judged.stands(knee) else judged.clean_users)
+def _recovery(mark: Mark) -> dict[str, Any]:
+    return {"epoch": mark.epoch, **{name: mark.evidence.get(name) for name in _RECOVERY}}
+
+
+def _no_knee(verdict: Verdict | None) -> float | int | None:
+    """Where the generator spoiled levels, up to those that it did not."""
+    knee = verdict.capacity.knee if verdict is not None else None
+    return _whole(knee.users) if knee is not None and knee.kind == "no_knee" else None
 
 
 def _objectives(latest: Verdict | None) -> list[dict[str, Any]]:
@@ -203,6 +211,7 @@ def _cause(mark: Mark) -> dict[str, Any]:
     count, first_s, last_s = (_plain(evidence.pop(name, None)) for name in ("count", "first_s", "last_s"))
     return {
         "id": mark.id,
+        "epoch": mark.epoch,
         "severity": mark.severity,
         "count": count,
         "first_s": first_s,
@@ -216,6 +225,7 @@ def _cause(mark: Mark) -> dict[str, Any]:
 def _bottleneck(mark: Mark) -> dict[str, Any]:
     return {
         "id": mark.id,
+        "epoch": mark.epoch,
         "users": mark.users,
         "confidence": mark.confidence,
         "evidence": mark.evidence,

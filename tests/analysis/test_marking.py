@@ -251,7 +251,7 @@ def test_capacity_is_one_sentence(verdict: CapacityVerdict, said: str) -> None:
         (moved(state="retracted"), "knee at 47 users (high confidence): retracted"),
         (Mark(t_s=1.0, key="s", state="open", kind="shift", id="goodput_fell", users=100.0,
               evidence={"at_s": 34.6, "level": 2, "column": "goodput", "before": 170.2, "after": 119.7}),
-         "shift: goodput fell for good from 170 to 120/s at 35 s and 100 users"),
+         "shift: goodput fell for good from 170 to 120/s at 00:34 and 100 users"),
         (Mark(t_s=1.0, key="r", state="open", kind="recovery", id="recovered", users=60.0,
               evidence={"from_users": 200.0, "to_users": 60.0, "recovered": True, "after_s": 12.0}),
          "recovery: recovered 12 s after stepping down from 200 to 60 users"),

@@ -287,7 +287,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "waits": (
         [*levels(10, 50), mark("think_time_limited", 50)],
-        "50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service; no knee up to 50 users.",
+        "50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service; no knee yet.",
     ),
     "waits with evidence of their own": (
         [*levels(10, 50), curve("no_knee", 50), mark("think_time_limited", 50, wait_s=0.5, throughput_rps=97.2)],
@@ -295,7 +295,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "steps down take nothing from the waits": (
         [*levels(10, 50, 1), mark("think_time_limited", 50, state="closed")],
-        "50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service; no knee up to 50 users.",
+        "50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service; no knee yet.",
     ),
     "waits that no longer limit": (
         [*UP, curve("no_knee", 82), mark("think_time_limited", 40, state="closed")],
@@ -303,7 +303,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "waits do not hide a leak": (
         [*levels(10, 50), mark("think_time_limited", 50), mark("fd_leak", 50, growth_per_hour=7200.0)],
-        "50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service; no knee up to 50 users; "
+        "50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service; no knee yet; "
         "the target leaks file descriptors: 7,200 an hour.",
     ),
     "nor does a bottleneck": (
@@ -318,7 +318,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     # epochs
     "of the latest epoch": (
         [*UP, curve("knee", 47), mark("server_error", 74, epoch=1)],
-        "Server errors (HTTP 5xx) from 03:00 at 74 users.",
+        "Epoch 1: Server errors (HTTP 5xx) from 03:00 at 74 users.",
     ),
 }  # fmt: skip
 
@@ -339,7 +339,7 @@ def test_moments_are_in_the_sessions_time_whatever_the_wall_clock_said(started_a
 
 def test_an_epoch_can_be_asked_for() -> None:
     timeline = Timeline([*UP, curve("knee", 47), mark("server_error", 74, epoch=1)])
-    assert wording.verdict(timeline, 0).startswith("Knee at 47 users")
+    assert wording.verdict(timeline, 0).startswith("Epoch 0: Knee at 47 users")
 
 
 def test_the_weight_goes_with_the_sentence() -> None:

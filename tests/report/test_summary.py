@@ -17,7 +17,7 @@ from capexplorer.report.summary import summarise
 
 TOP = {
     "schema", "session", "levels", "endpoints", "knees", "no_knee_up_to_users", "causes", "bottlenecks", "slo", "recoveries",
-    "shifts", "stop_rules", "notes", "verdict", "conventions",
+    "shifts", "stop_rules", "notes", "verdict", "verdicts", "conventions",
 }  # fmt: skip
 SESSION = {
     "id", "label", "started_at", "duration_s", "profile", "target", "complete", "engine", "clients", "client_floor_ms",
@@ -32,8 +32,8 @@ LATENCY = {"min", "mean", "p50", "p90", "p95", "p99", "p999", "max"}
 LEVEL_ENDPOINT = {"name", "method", "requests", "failures", "mean_bytes", "latency_ms"}
 ENDPOINT = {"name", "method", "requests", "failures"}
 KNEE = {"kind", "epoch", "users", "users_low", "users_high", "capacity_rps", "limit", "confidence", "evidence"}
-CAUSE = {"id", "severity", "count", "first_s", "last_s", "users", "evidence", "advice"}
-BOTTLENECK = {"id", "users", "confidence", "evidence", "advice"}
+CAUSE = {"epoch", "id", "severity", "count", "first_s", "last_s", "users", "evidence", "advice"}
+BOTTLENECK = {"epoch", "id", "users", "confidence", "evidence", "advice"}
 
 
 def level(index: int, users: int, samples: list[Sample], *, ramp: bool = False, closed: bool = True) -> list[Event]:
@@ -103,7 +103,7 @@ def test_the_keys_are_exactly_the_contract() -> None:
     assert [set(each) for each in found["causes"]] == [CAUSE]
     assert [set(each) for each in found["bottlenecks"]] == [BOTTLENECK]
     assert [set(each) for each in found["notes"]] == [{"t_s", "text"}]
-    assert [set(each) for each in found["recoveries"]] == [{"from_users", "to_users", "recovered", "after_s"}]
+    assert [set(each) for each in found["recoveries"]] == [{"epoch", "from_users", "to_users", "recovered", "after_s"}]
     assert isinstance(found["verdict"], str)
 
 
@@ -117,8 +117,8 @@ def test_everything_that_was_measured_has_a_figure() -> None:
 def test_an_empty_session_has_all_its_keys_and_nothing_in_them() -> None:
     found = summary()
     assert set(found) == TOP
-    assert {key: found[key] for key in TOP - {"schema", "conventions", "session", "verdict"}} == {
-        **{key: [] for key in TOP - {"schema", "conventions", "session", "verdict", "no_knee_up_to_users"}},
+    assert {key: found[key] for key in TOP - {"schema", "conventions", "session", "verdict", "verdicts"}} == {
+        **{key: [] for key in TOP - {"schema", "conventions", "session", "verdict", "verdicts", "no_knee_up_to_users"}},
         "no_knee_up_to_users": None,
     }
     assert found["session"]["complete"] is False

@@ -127,7 +127,7 @@ def test_objectives_are_told_with_their_load(tmp_path: Path) -> None:
     run.end()
     found = {each["name"]: each for each in summarise(run.watched)["slo"]}
     assert set(found) == {"p95_ms", "failure_ratio"}
-    assert set(found["p95_ms"]) == {"name", "limit", "users", "users_low", "users_high", "goodput_rps"}
+    assert set(found["p95_ms"]) == {"epoch", "name", "limit", "users", "users_low", "users_high", "goodput_rps"}
     assert 40 <= found["p95_ms"]["users"] <= 60 and found["p95_ms"]["goodput_rps"] == pytest.approx(40, rel=0.1)
     assert found["failure_ratio"]["users"] == 60 and found["failure_ratio"]["users_high"] is None
 
@@ -141,7 +141,7 @@ def test_recovery_is_told_with_how_long_it_took(tmp_path: Path) -> None:
     told = run.marked("recovery")
     assert [mark.id for mark in told][0] == "not_recovered" and told[-1].id == "recovered"
     (recovery,) = summarise(run.watched)["recoveries"]
-    assert recovery == {"from_users": 80.0, "to_users": 20.0, "recovered": True, "after_s": pytest.approx(5, abs=2)}
+    assert recovery == {"epoch": 0, "from_users": 80.0, "to_users": 20.0, "recovered": True, "after_s": pytest.approx(5, abs=2)}
     assert [each["kind"] for each in summarise(run.watched)["levels"]][-1] == "recovery"
 
 

@@ -13,7 +13,8 @@ from .knees import LIMITS, capacity, knee, missing, objective, objective_name, s
 from .marks import BLAMES, MARK_KINDS, change, journal_mark, mark, reanalysed, revised, stop_rule, title
 from .names import GROUPS, clients, name, where
 from .piloting import TROUBLES, autopilot, autopilot_step
-from .sentence import Judgement, judgement, verdict
+from .seen import epoch_name, epochs, reported, standing
+from .sentence import Judgement, judgement, judgements, verdict
 from .times import session_time, wall_time
 
 __all__ = [
@@ -36,11 +37,14 @@ __all__ = [
     "counted",
     "doubts",
     "endpoints",
+    "epoch_name",
+    "epochs",
     "example",
     "failure",
     "journal",
     "journal_mark",
     "judgement",
+    "judgements",
     "knee",
     "mark",
     "missing",
@@ -50,10 +54,12 @@ __all__ = [
     "parameters",
     "readings",
     "reanalysed",
+    "reported",
     "revised",
     "session_time",
     "short_knee",
     "short_missing",
+    "standing",
     "stop_rule",
     "target",
     "title",

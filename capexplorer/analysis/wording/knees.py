@@ -15,7 +15,11 @@ LIMITS = {
     "unknown": "something that no reading shows",
 }
 
-OF_GENERATOR = {"bend": ", perhaps the generator's", "at_or_below": ", the generator's"}
+OF_GENERATOR = {
+    "bend": ", perhaps the generator's",
+    "at_or_below": ", the generator's",
+    "no_knee": ", the most users that the generator did not limit",
+}
 """Of what the curve says where the generator was the limit, or may have been."""
 
 _OBJECTIVES = {"p95_ms": "p95 ≤ {:g} ms", "p99_ms": "p99 ≤ {:g} ms", "failure_ratio": "failures ≤ {:g}%"}
@@ -37,7 +41,7 @@ def knee(verdict: KneeVerdict) -> str:
         case "latency_knee":
             return f"latency knee {counted}"
         case "no_knee":
-            return f"no knee up to {counted}"
+            return f"no knee up to {counted}{whose}"
 
 
 def short_knee(verdict: KneeVerdict) -> str:

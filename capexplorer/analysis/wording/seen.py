@@ -1,15 +1,20 @@
-"""What the verdict line looks at: an epoch's marks, its curve, and levels that nothing spoiled. Must not word anything."""
+"""What is reported of an epoch: its marks and its verdict as they hold now, and levels that nothing spoiled.
+
+Whoever lists marks or draws a verdict takes them from here (`standing`, `reported`), so that no two places contradict each other.
+Must not word anything.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...model.events import Mark
+from ...model.events import Mark, Verdict
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import CapacityVerdict, KneeVerdict
-from .marks import NO_LIMITS
+from . import superseding
 from .names import where
+from .superseding import Spoiled
 
 DEATHS = ("target_oom_killed", "target_killed_by_signal", "target_crashed")
 
@@ -22,8 +27,25 @@ class Seen:
     def __init__(self, timeline: Timeline, epoch: int | None) -> None:
         self.timeline, self.epoch = timeline, epoch
         self.marks = [mark for mark in timeline.marks.values() if mark.epoch == epoch and mark.state != "retracted"]
-        verdict = None if epoch is None else timeline.verdicts.get(epoch)
-        self.capacity: CapacityVerdict | None = verdict.capacity if verdict is not None else None
+        self.spoiled = self._spoiled()
+        found = None if epoch is None else timeline.verdicts.get(epoch)
+        self.verdict = None if found is None else superseding.reported(found, self.spoiled)
+        self.marks = superseding.standing(self.marks, self.verdict, self.spoiled)
+
+    def _spoiled(self) -> Spoiled | None:
+        """By the critical causes of the generator, its host and the network, but for those that more users have outgrown."""
+        spoilers = [mark for mark in self.causes("generator", "host", "network") if mark.severity == "critical"]
+        if not spoilers:
+            return None
+        clean = self.clean(spoilers)
+        lasting = [mark for mark in spoilers if not outgrown(mark, clean)]
+        most = max((level.users for level in clean), default=None)
+        return Spoiled(min(lasting, key=since_s), most) if lasting else None
+
+    @property
+    def capacity(self) -> CapacityVerdict | None:
+        """What the levels say; None where no detector has looked."""
+        return self.verdict.capacity if self.verdict is not None else None
 
     @property
     def knee(self) -> KneeVerdict | None:
@@ -37,7 +59,7 @@ class Seen:
 
     def bottlenecks(self) -> list[Mark]:
         """Of the service and what it runs on, the surest first."""
-        found = [mark for mark in self.marks if mark.kind == "bottleneck" and mark.id not in NO_LIMITS]
+        found = [mark for mark in self.marks if superseding.is_limit(mark)]
         sure = {"high": 0, "medium": 1, "low": 2, None: 3}
         return sorted(found, key=lambda mark: (sure[mark.confidence], since_s(mark)))
 
@@ -69,6 +91,30 @@ class Seen:
         begin_s = level.started_s if level.settled_s is None else level.settled_s
         end_s = self.timeline.last_s if level.ended_s is None else level.ended_s
         return span[0] <= end_s and begin_s <= span[1]
+
+
+def epochs(timeline: Timeline) -> list[int]:
+    """All that anything is known of, ascending."""
+    levels = (level.opened.epoch for level in timeline.levels)
+    marked = (mark.epoch for mark in timeline.marks.values() if mark.state != "retracted")
+    return sorted({*levels, *marked, *timeline.verdicts})
+
+
+def epoch_name(timeline: Timeline, epoch: int) -> str:
+    """`epoch 1`, so that findings of different epochs are told apart; empty where there is only one."""
+    return f"epoch {epoch}" if len(epochs(timeline)) > 1 else ""
+
+
+def standing(timeline: Timeline) -> dict[str, Mark]:
+    """Marks by key that are neither retracted nor superseded, with the figures of the latest verdict."""
+    held = {mark.key: mark for epoch in epochs(timeline) for mark in Seen(timeline, epoch).marks}
+    return {key: held[key] for key in timeline.marks if key in held}
+
+
+def reported(timeline: Timeline) -> dict[int, Verdict]:
+    """Verdicts by epoch, without what spoiled levels made."""
+    seen = {epoch: Seen(timeline, epoch).verdict for epoch in sorted(timeline.verdicts)}
+    return {epoch: verdict for epoch, verdict in seen.items() if verdict is not None}
 
 
 def outgrown(mark: Mark, clean: Sequence[Level]) -> bool:

@@ -32,7 +32,7 @@ from .clauses import (
 from .knees import capacity
 from .marks import title
 from .names import limiter
-from .seen import Seen, outgrown, since_s
+from .seen import Seen, epoch_name, epochs
 
 Severity = Literal["critical", "error", "warning", "info"]
 
@@ -46,14 +46,7 @@ class Judgement:
     marked: bool = False
     """It rests on a cause, a bottleneck or a leak, not on the curve alone."""
     spoiled: bool = False
-    """By the generator, its host or the network between: nothing is said about the service beyond `clean_users`."""
-    clean_users: float | None = None
-    """The most users of a level that was not spoiled; None without one."""
-
-    def stands(self, found: KneeVerdict) -> bool:
-        """Whether what the curve says lies where nothing was spoiled."""
-        most = found.users if found.users_high is None or found.kind == "no_knee" else found.users_high
-        return not self.spoiled or (self.clean_users is not None and most is not None and most <= self.clean_users)
+    """By the generator, its host or the network between: nothing is said about the service beyond the levels that were clean."""
 
 
 def verdict(timeline: Timeline, epoch: int | None = None) -> str:
@@ -65,14 +58,26 @@ def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
     """The same with its weight. Costs a pass over the marks; where the run was spoiled, one over journal and levels too."""
     chosen = _latest(timeline) if epoch is None else epoch
     seen = Seen(timeline, chosen)
-    said, shared = next(_said(seen), Judgement(curve_alone(seen))), sharing(seen)
-    return replace(said, said=f"{said.said.removesuffix('.')}; {shared}.") if shared and not said.spoiled else said
+    found, shared = next(_said(seen), Judgement(curve_alone(seen))), sharing(seen)
+    said = f"{found.said.removesuffix('.')}; {shared}." if shared and not found.spoiled else found.said
+    named = "" if chosen is None else epoch_name(timeline, chosen)
+    return replace(found, said=f"{capital(named)}: {said}" if named else said)
+
+
+def judgements(timeline: Timeline) -> dict[int, Judgement]:
+    """One an epoch about which anything was found, ascending; of a session without findings one, of epoch 0."""
+    told = [epoch for epoch in epochs(timeline) if _is_found(timeline, epoch)]
+    return {epoch: judgement(timeline, epoch) for epoch in told} or {0: judgement(timeline)}
 
 
 def _latest(timeline: Timeline) -> int | None:
     """The latest about which anything was found; None where no detector has looked."""
+    return max((epoch for epoch in epochs(timeline) if _is_found(timeline, epoch)), default=None)
+
+
+def _is_found(timeline: Timeline, epoch: int) -> bool:
     marked = (mark.epoch for mark in timeline.marks.values() if mark.state != "retracted")
-    return max((*timeline.verdicts, *marked), default=None)
+    return epoch in timeline.verdicts or epoch in marked
 
 
 def _said(seen: Seen) -> Iterator[Judgement]:
@@ -89,20 +94,14 @@ def _said(seen: Seen) -> Iterator[Judgement]:
 
 
 def _spoiled(seen: Seen) -> Iterator[Judgement]:
-    spoilers = [mark for mark in seen.causes("generator", "host", "network") if mark.severity == "critical"]
-    if not spoilers:
+    spoiled, found = seen.spoiled, seen.knee
+    if spoiled is None:
         return
-    clean = seen.clean(spoilers)
-    standing = [mark for mark in spoilers if not outgrown(mark, clean)]
-    if not standing:
-        return
-    first = min(standing, key=since_s)
-    most = max((level.users for level in clean), default=None)
-    beyond = "" if most is None else f" beyond {numbers.users(most)}"
-    said = f"Limited by {limiter(first.id)} {since(first)}: nothing is said about the service{beyond}"
-    found, judged = seen.knee, Judgement(said, "critical", marked=True, spoiled=True, clean_users=most)
-    below = found is not None and found.kind == "knee" and found.limit != "generator" and judged.stands(found)
-    yield replace(judged, said=f"{said}; up to there {knee_alone(found)}." if found is not None and below else f"{said}.")
+    beyond = "" if spoiled.clean_users is None else f" beyond {numbers.users(spoiled.clean_users)}"
+    said = f"Limited by {limiter(spoiled.first.id)} {since(spoiled.first)}: nothing is said about the service{beyond}"
+    below = found is not None and found.kind == "knee" and found.limit != "generator"
+    told = f"{said}; up to there {knee_alone(found)}." if found is not None and below else f"{said}."
+    yield Judgement(told, "critical", marked=True, spoiled=True)
 
 
 # -- the service
@@ -146,9 +145,8 @@ def _bottleneck(seen: Seen) -> Iterator[Judgement]:
 def _waits(seen: Seen) -> Iterator[Judgement]:
     said = waits(seen)
     if said:
-        most = numbers.users(max((mark.users or 0 for mark in seen.marks if mark.id == "think_time_limited"), default=0))
         leak = _and_leaks(seen)
-        told = f"{said}; {curve(seen) or f'no knee up to {most} users'}{leak}."
+        told = f"{said}; {curve(seen) or 'no knee yet'}{leak}."
         yield Judgement(told, "warning" if leak else "info", marked=True)
 
 

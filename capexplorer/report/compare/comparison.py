@@ -168,7 +168,7 @@ def _curve(letter: str, session: Session, epoch: int) -> Curve:
         unsettled=tuple(sorted({level.users for level in levels} - {point.users for point in points})),
         knee=_knee(timeline, epoch),
         knee_users=_knee_users(timeline, epoch),
-        verdict=timeline.verdicts[epoch].capacity.knee if epoch in timeline.verdicts else None,
+        verdict=_verdict(timeline, epoch),
         judged=wording.judgement(timeline, epoch),
         marks=_marks(timeline, epoch),
         floors=dict(header.client_floor_ms),
@@ -202,9 +202,14 @@ def _params(timeline: Timeline, epoch: int) -> dict[str, str | int | float | boo
     return found
 
 
+def _verdict(timeline: Timeline, epoch: int) -> KneeVerdict | None:
+    found = wording.reported(timeline).get(epoch)
+    return found.capacity.knee if found is not None else None
+
+
 def _knee_mark(timeline: Timeline, epoch: int) -> Mark | None:
     """The newest mark of kind knee. Bends and knees at or below are none."""
-    current = [mark for mark in timeline.marks.values() if mark.epoch == epoch and mark.state != "retracted"]
+    current = [mark for mark in wording.standing(timeline).values() if mark.epoch == epoch]
     return next((mark for mark in reversed(current) if mark.kind == "knee" and mark.users is not None), None)
 
 
@@ -225,7 +230,7 @@ def _knee_users(timeline: Timeline, epoch: int) -> tuple[float, float] | None:
 
 
 def _marks(timeline: Timeline, epoch: int) -> tuple[Mark, ...]:
-    current = [mark for mark in timeline.marks.values() if mark.epoch == epoch and mark.state != "retracted"]
+    current = [mark for mark in wording.standing(timeline).values() if mark.epoch == epoch]
     return tuple(mark for mark in current if mark.kind in wording.BLAMES and mark.id != "not_saturated")
 
 

@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
-import msgspec
 from textual.geometry import Size
 from textual.strip import Strip
 
@@ -45,18 +44,9 @@ class CurvePane(Pane):
         points = level_points(timeline, levels, cursor)
         if not points:
             return message(_missing(levels), look.palette, size)
-        verdict = _standing(timeline, levels[-1].opened.epoch)
+        verdict = wording.reported(timeline).get(levels[-1].opened.epoch)
         highest = max(_highest(timeline, levels[-1], cursor), *(point.top_rps for point in points))
         return draw_chart(_chart(points, levels, verdict, highest, look, size), look.palette, size)
-
-
-def _standing(timeline: Timeline, epoch: int) -> Verdict | None:
-    """The verdict; without its knee where that rests on levels that the generator spoiled."""
-    verdict = timeline.verdicts.get(epoch)
-    knee = verdict.capacity.knee if verdict is not None else None
-    if verdict is None or knee is None or wording.judgement(timeline, epoch).stands(knee):
-        return verdict
-    return msgspec.structs.replace(verdict, capacity=msgspec.structs.replace(verdict.capacity, knee=None, missing=()))
 
 
 def _highest(timeline: Timeline, level: Level, cursor: int) -> float:

@@ -75,7 +75,7 @@ class Tally:
 
 def tally(timeline: Timeline) -> Tally:
     """Of all epochs. Bottlenecks are no failures."""
-    marks = [mark for mark in timeline.marks.values() if mark.kind in ("cause", "leak") and mark.state != "retracted"]
+    marks = [mark for mark in wording.standing(timeline).values() if mark.kind in ("cause", "leak")]
     standing = [mark for mark in marks if mark.state != "closed"]
     grave = any(mark.severity in ("critical", "error") for mark in standing)
     return Tally(len(standing), len(marks) - len(standing), len(timeline.failures), grave)
@@ -96,7 +96,8 @@ def cause_lines(timeline: Timeline, palette: Palette, width: int) -> list[Strip]
         if lines:
             lines.append(Strip.blank(width))
         lines.append(text.line([(f" {title}", Style(color=palette.muted, bold=True))], width))
-        lines += [strip for mark in group for strip in _cause(mark, palette, width)]
+        for mark in group:
+            lines += _cause(mark, wording.epoch_name(timeline, mark.epoch), palette, width)
     return lines
 
 
@@ -111,11 +112,7 @@ def _grouped(marks: Sequence[Mark]) -> Iterator[tuple[str, list[Mark]]]:
 
 def blames(timeline: Timeline) -> list[Mark]:
     """What is shown: the gravest first, then the latest to begin."""
-    found = [
-        mark
-        for mark in timeline.marks.values()
-        if mark.kind in wording.BLAMES and mark.state != "retracted" and mark.id not in QUIET
-    ]
+    found = [mark for mark in wording.standing(timeline).values() if mark.kind in wording.BLAMES and mark.id not in QUIET]
     return sorted(found, key=lambda mark: (SEVERITIES.index(mark.severity), -mark.t_s))
 
 
@@ -126,7 +123,7 @@ def _nothing(timeline: Timeline) -> str:
     return f"No cause was marked; {kinds} kind{'s' * (kinds != 1)} of failures came: d shows them."
 
 
-def _cause(mark: Mark, palette: Palette, width: int) -> Iterator[Strip]:
+def _cause(mark: Mark, epoch_name: str, palette: Palette, width: int) -> Iterator[Strip]:
     """Sign, name and count; then when, where, an example, readings; then what to do."""
     over = mark.state == "closed"
     muted, plain = Style(color=palette.muted), Style(color=palette.muted if over else palette.text)
@@ -139,7 +136,7 @@ def _cause(mark: Mark, palette: Palette, width: int) -> Iterator[Strip]:
     yield from (text.line([(f"   {more}", style)], width) for more in name[1:])
     example = wording.example(evidence)
     told = [
-        " · ".join(part for part in (_when(mark), wording.endpoints(evidence)) if part),
+        " · ".join(part for part in (epoch_name, _when(mark), wording.endpoints(evidence)) if part),
         f"e.g. {example}" if example else "",
         "; ".join(part for part in (wording.readings(evidence), wording.doubts(evidence)) if part),
     ]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.style import Style
 from textual.geometry import Size
@@ -39,7 +38,7 @@ class JournalPane(ScrollingPane):
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """The newest entries at the end, older ones by scrolling."""
-        lines = [strip for each in told(timeline.journal) for strip in entry_lines(each, look.palette, size.width)]
+        lines = [strip for each in told(timeline) for strip in entry_lines(each, look.palette, size.width)]
         if not lines:
             return [text.line([("  nothing yet", Style(color=look.palette.muted))], size.width)]
         first, last = self.window(len(lines), size.height)
@@ -61,14 +60,17 @@ class Told:
         return self.entry.key if isinstance(self.entry, Mark) else None
 
 
-def told(journal: Sequence[Entry]) -> list[Told]:
+def told(timeline: Timeline) -> list[Told]:
     """A note stands for its command, the last of a burst of steps for all, and of a knee that moves the first and the latest
-    revision for those between.
+    revision for those between. Marks that a later finding superseded are left out.
     """
     kept: list[Told] = []
     latest: dict[str, Mark] = {}
-    for entry in journal[-ENTRIES:]:
+    superseded = _superseded(timeline)
+    for entry in timeline.journal[-ENTRIES:]:
         if isinstance(entry, Command) and entry.name == "note":
+            continue
+        if isinstance(entry, Mark) and entry.key in superseded:
             continue
         if isinstance(entry, Mark):
             kept = _with_mark(kept, latest.get(entry.key), entry)
@@ -77,7 +79,18 @@ def told(journal: Sequence[Entry]) -> list[Told]:
         if kept and _continues(kept[-1].entry, entry):
             kept.pop()
         kept.append(Told(entry, wording.journal(entry)))
-    return kept
+    return [_of_epoch(each, timeline) for each in kept]
+
+
+def _of_epoch(each: Told, timeline: Timeline) -> Told:
+    name = wording.epoch_name(timeline, each.entry.epoch) if isinstance(each.entry, Mark) else ""
+    return replace(each, said=f"{name}: {each.said}") if name else each
+
+
+def _superseded(timeline: Timeline) -> set[str]:
+    """Keys."""
+    current = {key for key, mark in timeline.marks.items() if mark.state != "retracted"}
+    return current - wording.standing(timeline).keys()
 
 
 def _with_mark(kept: list[Told], before: Mark | None, mark: Mark) -> list[Told]:

@@ -159,9 +159,9 @@ def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
 def knee(timeline: Timeline, palette: Palette) -> list[Group]:
     """`knee 47 [43–52] at 122/s, queueing, provisional`; where it is narrow less of it, at last nothing."""
     current = timeline.level
-    verdict = timeline.verdicts.get(current.opened.epoch) if current is not None else None
+    verdict = wording.reported(timeline).get(current.opened.epoch) if current is not None else None
     found = verdict.capacity.knee if verdict is not None else None
-    if found is None or not wording.judgement(timeline).stands(found):
+    if found is None:
         return []
     marked = found.kind in ("knee", "at_or_below")
     style = Style(color=palette.text if marked else palette.muted, bold=marked)

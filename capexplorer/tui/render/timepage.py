@@ -12,9 +12,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ...analysis import wording
 from ...model.events import Command, Mark, MarkKind, Note, Target
 from ...model.timeline import Timeline
-from ...model.verdicts import CapacityVerdict
 from ...report.findings import marked_s
 from ..look import Palette
 from .axis import page
@@ -133,23 +133,16 @@ def phases(shown: TimePage) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
 
 def tags(shown: TimePage, palette: Palette, *, words: bool) -> tuple[Tag, ...]:
     """Marks as they stand now, notes and the target's life on this page, in order of time. Marks keep their words in any case."""
-    found = [_mark_tag(mark, t_s, _users(mark, shown.timeline), palette) for mark, t_s in _marks(shown.timeline)]
+    found = [_mark_tag(mark, t_s, mark.users, palette) for mark, t_s in _marks(shown.timeline)]
     lives = [tag for entry in shown.timeline.journal if (tag := _tag(entry, palette)) is not None]
     found += lives if words else [Tag(tag.x, tag.glyph, tag.color) for tag in lives]
     return tuple(sorted((tag for tag in found if shown.start_s <= tag.x <= shown.now_s), key=lambda tag: tag.x))
 
 
 def _marks(timeline: Timeline) -> list[tuple[Mark, float]]:
+    """Those that stand, each since when it has been of its kind."""
     since_s = marked_s(timeline)
-    return [(mark, since_s.get(key, mark.t_s)) for key, mark in timeline.marks.items() if mark.state != "retracted"]
-
-
-def _users(mark: Mark, timeline: Timeline) -> float | None:
-    """Where a knee stands now: its mark is told anew only when it has moved far enough."""
-    verdict = timeline.verdicts.get(mark.epoch)
-    capacity = verdict.capacity if verdict is not None else CapacityVerdict()
-    latest = next((each for each in (capacity.knee, capacity.latency_knee) if each is not None and each.kind == mark.kind), None)
-    return mark.users if latest is None else latest.users
+    return [(mark, since_s.get(key, mark.t_s)) for key, mark in wording.standing(timeline).items()]
 
 
 def _mark_tag(mark: Mark, t_s: float, users: float | None, palette: Palette) -> Tag:

@@ -1,0 +1,112 @@
+"""What a later finding supersedes is not reported. The rules, once, for every sentence, list, picture and export.
+
+The log keeps each finding as it was made; a report is about what holds at its moment. Live, replayed and reanalysed sessions are
+read through `seen.Seen`, and so through these rules. Must not find anything, and must not word anything.
+
+1. Where a critical cause of the generator, its host or the network spoiled levels, nothing beyond the clean ones is reported of
+   the service: no knee, no objective, no bottleneck.
+2. A mark of the curve says what the latest verdict says, and nothing where that found nothing.
+3. A bottleneck is superseded where more users went on without a knee.
+4. "Not at its limit yet" (nothing is saturated, the users' waits limit) is superseded once a limit was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from ...model.events import Mark, Verdict
+from ...model.verdicts import CapacityVerdict, KneeVerdict, SloVerdict
+from .marks import NO_LIMITS
+from .names import where
+
+CURVE = ("knee", "at_or_below", "bend", "latency_knee")
+"""Kinds of marks that a verdict's curve makes."""
+
+NOT_YET_AT_LIMIT = ("not_saturated", "think_time_limited")
+"""They advise to step up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoiled:
+    """The epoch's levels above `clean_users` tell of the generator, its host or the network, not of the service."""
+
+    first: Mark
+    """The earliest of the causes that did it."""
+    clean_users: float | None
+    """The most users of a level that was not spoiled; None without one."""
+
+    def is_clean(self, users: float | None) -> bool:
+        """Whether a finding that reaches so many users rests on clean levels alone."""
+        return users is not None and self.clean_users is not None and users <= self.clean_users
+
+
+def reported(verdict: Verdict, spoiled: Spoiled | None) -> Verdict:
+    """The verdict without what rests on spoiled levels (rule 1)."""
+    if spoiled is None:
+        return verdict
+    capacity, latency_knee = verdict.capacity, verdict.capacity.latency_knee
+    if capacity.knee is not None and not spoiled.is_clean(_reach(capacity.knee)):
+        capacity = _up_to_clean(capacity, capacity.knee, spoiled)
+    if latency_knee is not None and not spoiled.is_clean(_reach(latency_knee)):
+        capacity = replace(capacity, latency_knee=None)
+    return replace(verdict, capacity=capacity, slo=tuple(each for each in verdict.slo if spoiled.is_clean(_reach(each))))
+
+
+def _reach(found: KneeVerdict | SloVerdict) -> float | None:
+    """The most users that it speaks of."""
+    is_bound = isinstance(found, KneeVerdict) and found.kind == "no_knee"
+    return found.users if found.users_high is None or is_bound else found.users_high
+
+
+def _up_to_clean(capacity: CapacityVerdict, knee: KneeVerdict, spoiled: Spoiled) -> CapacityVerdict:
+    """No knee up to the clean levels, where the one that was found lies beyond them; else nothing is known of it."""
+    clean, curve = spoiled.clean_users, capacity.curve
+    is_beyond = clean is not None and knee.users is not None and knee.users > clean
+    none = KneeVerdict(kind="no_knee", epoch=knee.epoch, users=clean, limit="generator") if is_beyond else None
+    lines = None if curve is None else replace(curve, capacity_rps=None, capacity_se_rps=None, usl=None)
+    return replace(capacity, knee=none, curve=lines, missing=())
+
+
+def standing(marks: Sequence[Mark], verdict: Verdict | None, spoiled: Spoiled | None) -> list[Mark]:
+    """Those of an epoch's current marks that hold, beside its verdict as `reported`."""
+    held = [held for mark in marks if (held := _held(mark, verdict, spoiled)) is not None]
+    has_limit = spoiled is not None or any(mark.kind in ("knee", "at_or_below", "bend") or is_limit(mark) for mark in held)
+    return [mark for mark in held if not (has_limit and mark.id in NOT_YET_AT_LIMIT)]
+
+
+def is_limit(mark: Mark) -> bool:
+    """A bottleneck that limits the service."""
+    return mark.kind == "bottleneck" and mark.id not in NO_LIMITS
+
+
+def _held(mark: Mark, verdict: Verdict | None, spoiled: Spoiled | None) -> Mark | None:
+    if mark.kind in CURVE:
+        return _of_curve(mark, verdict, spoiled)
+    if not is_limit(mark):
+        return mark
+    is_spoiled = spoiled is not None and where(mark.id) in ("target", "host") and not spoiled.is_clean(mark.users)
+    return None if is_spoiled or _is_outgrown(mark, verdict) else mark
+
+
+def _of_curve(mark: Mark, verdict: Verdict | None, spoiled: Spoiled | None) -> Mark | None:
+    """Rule 2. A log without verdicts has its marks alone."""
+    if verdict is None:
+        reach = mark.evidence.get("users_high", mark.users)
+        return mark if spoiled is None or spoiled.is_clean(reach) else None
+    found = verdict.capacity.latency_knee if mark.kind == "latency_knee" else verdict.capacity.knee
+    if found is None or found.kind == "no_knee":
+        return None
+    now = {name: getattr(found, name) for name in ("users_low", "users_high", "capacity_rps", "limit")}
+    evidence = {**mark.evidence, **{name: value for name, value in now.items() if value is not None}}
+    return replace(mark, kind=found.kind, id=found.kind, users=found.users, confidence=found.confidence, evidence=evidence)
+
+
+def _is_outgrown(mark: Mark, verdict: Verdict | None) -> bool:
+    """Rule 3."""
+    found = verdict.capacity.knee if verdict is not None else None
+    counts = (mark.users, mark.evidence.get("users_at"))
+    most = max((users for users in counts if isinstance(users, int | float)), default=0.0)
+    return found is not None and found.kind == "no_knee" and found.users is not None and found.users > most

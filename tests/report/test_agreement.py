@@ -1,0 +1,237 @@
+"""No report contradicts itself, and the exports of one session agree: of every sample, and of sessions that are put together.
+
+What is checked is data (CONTRADICTIONS), read out of the finished texts: how a report is composed plays no part in it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+
+import pytest
+from analysis.test_verdict_line import CASES, curve, levels, mark
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from capexplorer.analysis.catalogue import ENTRIES
+from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
+from capexplorer.model.events import Event, Mark, Verdict
+from capexplorer.model.timeline import Timeline
+from capexplorer.report import html, markdown
+from capexplorer.report import json as json_report
+from capexplorer.report.summary import summarise
+from capexplorer.session.reader import open_session
+from capexplorer.tui.look import Look
+from capexplorer.tui.panes.failures import cause_lines
+from capexplorer.tui.panes.journal import told as journal
+
+from .material import HEADER, session
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = sorted((ROOT / "sessions").glob("*.jsonl"))
+
+# -- contradictions, as data
+
+NUMBER = r"([\d,.]+)"
+KNEE = rf"(?<!no )(?<!latency )(?<!the )\bknee at (?:or below )?{NUMBER} users?"
+NO_KNEE = rf"no knee up to {NUMBER} users?|\| knee[^|]*\| none up to {NUMBER}"
+IDLE = rf"nothing is saturated at {NUMBER} users?"
+WAITING = rf"users' waits limit the throughput at {NUMBER} users?"
+LIMITED = rf"bottleneck: [^:]*? at {NUMBER} users?"
+SAID_UP_TO = rf"nothing is said about the service beyond {NUMBER}"
+SAID_NOTHING = r"nothing is said about the service(?= *\.| *;|$)()"
+
+
+def always(first: float, second: float) -> bool:
+    """They may not stand in one report."""
+    return True
+
+
+def beyond(first: float, second: float) -> bool:
+    """The second lies beyond the first."""
+    return second > first
+
+
+CONTRADICTIONS: tuple[tuple[str, str, str, Callable[[float, float], bool]], ...] = (
+    ("no knee, and a knee", NO_KNEE, KNEE, always),
+    ("two knees", KNEE, KNEE, lambda first, second: first != second),
+    ("nothing is saturated, and a knee", IDLE, KNEE, always),
+    ("nothing is saturated, and a bottleneck", IDLE, LIMITED, always),
+    ("the waits limit, and a knee", WAITING, KNEE, always),
+    ("the waits limit, and a bottleneck", WAITING, LIMITED, always),
+    ("nothing is said, and a knee beyond", SAID_UP_TO, KNEE, beyond),
+    ("nothing is said, and a bottleneck of the service beyond", SAID_UP_TO, rf"target: {LIMITED}", beyond),
+    ("nothing is said, and nothing is saturated", SAID_UP_TO, IDLE, always),
+    ("nothing is said at all, and a knee", SAID_NOTHING, KNEE, always),
+)
+
+
+def found(pattern: str, text: str) -> list[float]:
+    """The number in each match; 0 where a match has none."""
+    matches = re.finditer(pattern, text, re.IGNORECASE)
+    groups = (next((group for group in match.groups() if group), "0") for match in matches)
+    return [float(group.replace(",", "").rstrip(".")) for group in groups]
+
+
+def contradictions(text: str) -> list[str]:
+    """What is wrong with the statements about one epoch."""
+    wrong = []
+    for name, first, second, is_wrong in CONTRADICTIONS:
+        pairs = [(a, b) for a in found(first, text) for b in found(second, text) if is_wrong(a, b)]
+        wrong += [f"{name}: {pairs}"] if pairs else []
+    return wrong
+
+
+def by_epoch(text: str) -> list[str]:
+    """The lines about each epoch; lines that name none belong to all."""
+    named = [(re.search(r"\bepoch (\d+)", line, re.IGNORECASE), line) for line in text.splitlines()]
+    epochs = {match[1] for match, _ in named if match} or {""}
+    return ["\n".join(line for match, line in named if match is None or match[1] == epoch) for epoch in sorted(epochs)]
+
+
+# -- texts of one session
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Without layout and escapes."""
+
+    markdown: str
+    html: str
+    screen: str
+
+
+def texts(timeline: Timeline) -> Texts:
+    page = re.sub(r"<script.*?</script>|<style.*?</style>|<svg.*?</svg>", "", html.render(timeline).decode(), flags=re.DOTALL)
+    rows = re.sub(r"</t[dh]><t[dh][^>]*>", " | ", page).replace("<td>", "| ").replace("</tr>", " |\n")
+    lines = re.sub(r"</(?:li|p|h1|h2|tr)>", "\n", re.sub(r"<span class=\"muted\">(\w+)</span>", r"\1:", rows))
+    causes = " ".join(strip.text.strip() for strip in cause_lines(timeline, Look().palette, 400))
+    return Texts(
+        markdown=markdown.render(timeline).decode().replace("\\", "").replace("**", ""),
+        html=unescape(re.sub(r"<[^>]+>", "", lines)),
+        screen="\n".join([*(each.said for each in journal(timeline) if isinstance(each.entry, Mark)), causes]),
+    )
+
+
+def knees(text: str) -> list[list[str]]:
+    """Lines of the table of knees: the first four cells, each as it is printed."""
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in text.splitlines() if line.count("|") >= 6]
+    kinds = ("knee", "bend", "latency knee", "peak")
+    return [row[:4] for row in rows if row[0].split(",")[0] in kinds and len(row) == 6]
+
+
+def moments(text: str) -> set[str]:
+    return set(re.findall(r"\d\d:\d\d to \d\d:\d\d", text))
+
+
+def assert_agrees(timeline: Timeline) -> None:
+    """Markdown, page, screen and summary say the same of knee, capacity, users and times, and none contradicts itself."""
+    told, summary = texts(timeline), json.loads(json_report.render(summarise(timeline)))
+    for name, text in (("markdown", told.markdown), ("html", told.html)):
+        assert [wrong for part in by_epoch(text) for wrong in contradictions(part)] == [], (name, text)
+    now = "\n".join(line for line in told.screen.splitlines() if " now " not in line and "retracted" not in line)
+    standing = [rule for rule in CONTRADICTIONS if rule[0] != "two knees"]  # a journal tells where a knee was, too
+    assert not [
+        rule[0]
+        for part in by_epoch(now)
+        for rule in standing
+        for a in found(rule[1], part)
+        for b in found(rule[2], part)
+        if rule[3](a, b)
+    ], now
+    assert knees(told.markdown) == knees(told.html)
+    assert moments(told.markdown) == moments(told.html)
+    for each in summary["verdicts"]:
+        assert each["verdict"] in told.markdown and each["verdict"] in told.html
+    assert summary["verdict"] in [each["verdict"] for each in summary["verdicts"]]
+    listed = [row for row in knees(told.markdown) if not row[1].startswith("none") and not row[0].startswith("peak")]
+    if timeline.verdicts:
+        assert len(listed) == len(summary["knees"])
+    for knee in summary["knees"]:
+        printed = f"{knee['users']:,.0f}" if knee["users"] >= 9.95 else f"{knee['users']:.2g}"
+        assert not timeline.verdicts or any(row[1].endswith(printed) for row in listed), (knee, listed)
+    bounds = {each["no_knee_up_to_users"] for each in summary["verdicts"]} - {None}
+    assert len(bounds) <= len([row for row in knees(told.markdown) if row[1].startswith("none up to")])
+
+
+# -- sessions
+
+
+def recorded(path: Path) -> list[Event]:
+    with open_session(path) as log:
+        return list(log)
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_every_sample_agrees_with_itself(path: Path) -> None:
+    assert_agrees(Timeline(recorded(path)))
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_and_so_it_does_when_its_marks_are_found_again(path: Path) -> None:
+    events = recorded(path)
+    assert_agrees(Timeline(reanalysed_events(events, reanalyse_events(events), "test")))
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_and_at_every_moment_at_which_something_was_found(path: Path) -> None:
+    """As it was on the screen then, or as a run that was cut short there is reported."""
+    timeline = Timeline()
+    for event in recorded(path):
+        timeline.apply(event)
+        if isinstance(event, Mark):
+            assert_agrees(timeline)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sessions_made_of_marks_and_verdicts_agree(name: str) -> None:
+    assert_agrees(Timeline([HEADER, *CASES[name][0]]))
+
+
+def test_a_generated_session_with_two_epochs_agrees() -> None:
+    assert_agrees(Timeline(session((5, 20, 5, 20))))
+
+
+IDS = sorted(each for each in ENTRIES if each != "stop_rule")
+LADDER = (10, 40, 74, 82)
+
+
+@st.composite
+def findings(draw: st.DrawFn) -> Sequence[Event]:
+    """Any marks beside any verdicts, in one epoch or two: also what no detector would find together."""
+    epochs = draw(st.sampled_from([(0,), (0, 1)]))
+    events: list[Event] = []
+    for epoch in epochs:
+        events += levels(*LADDER, epoch=epoch, since_s=300.0 * epoch)
+        for id_ in draw(st.lists(st.sampled_from(IDS), max_size=4, unique=True)):
+            users, state = draw(st.sampled_from(LADDER)), draw(st.sampled_from(["open", "closed"]))
+            events.append(mark(id_, users, 300.0 * epoch + draw(st.integers(1, 239)), state=state, epoch=epoch))
+        kind = draw(st.sampled_from([None, "knee", "bend", "no_knee", "at_or_below"]))
+        if kind is not None:
+            verdict = curve(kind, draw(st.sampled_from([10, 40, 60, 78])))
+            told = replace(verdict, epoch=epoch, t_s=300.0 * epoch + 240.0)
+            events += [told, *_marked(told, draw(st.floats(0.98, 1.02)))]
+    return events
+
+
+def _marked(verdict: Verdict, moved: float) -> list[Mark]:
+    """The knee's mark, as a live session tells it: a little behind the verdict, and left standing if the knee is gone."""
+    knee = verdict.capacity.knee
+    assert knee is not None and knee.users is not None
+    kind = "knee" if knee.kind == "no_knee" else knee.kind
+    return [
+        Mark(t_s=verdict.t_s, key=f"knee:epoch{verdict.epoch}", state="open", kind=kind, id=kind, epoch=verdict.epoch,
+             users=knee.users * moved, severity="warning", evidence={"users_low": knee.users_low, "users_high": knee.users_high})
+    ]  # fmt: skip
+
+
+@given(findings())
+@hypothesis_settings(max_examples=150, deadline=None)
+def test_whatever_was_found_no_report_contradicts_itself(events: Sequence[Event]) -> None:
+    assert_agrees(Timeline([HEADER, *events]))
