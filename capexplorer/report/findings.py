@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ..analysis import wording
-from ..model.events import Mark, Note
+from ..model.events import Mark, MarkChange, Note
 from ..model.timeline import Timeline
 
 _ORDER = ("cause", "knee", "at_or_below", "bend", "latency_knee", "bottleneck", "leak", "shift", "recovery", "stop_rule")
@@ -75,6 +75,12 @@ def _at_s(mark: Mark) -> float:
 def _number(mark: Mark, name: str) -> float | None:
     value = mark.evidence.get(name)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def changes(timeline: Timeline) -> list[MarkChange]:
+    """What detectors found otherwise than recorded, without what is superseded now."""
+    event, standing = timeline.reanalysed, wording.standing(timeline)
+    return [each for each in event.changes if each.found is None or each.key in standing] if event is not None else []
 
 
 def notes(timeline: Timeline) -> list[Note]:

@@ -15,12 +15,11 @@ from importlib import resources
 import msgspec
 
 from ..analysis import wording
-from ..model.events import Reanalysed
 from ..model.timeline import FailureCount, Timeline
 from . import capacity, charts, figures, knees
 from .environment import environment
 from .escaping import foreign, html, html_spans
-from .findings import findings, notes
+from .findings import changes, findings, notes
 from .rows import P95_LEAST, P99_LEAST, LevelRow, epochs, level_rows
 from .summary import summarise
 from .svg import PAGE, rules
@@ -116,7 +115,7 @@ def _findings(timeline: Timeline) -> Iterator[str]:
         said = f"{where}<strong>{foreign(each.said)}</strong>"
         yield f'<li class="{html(each.mark.severity)}">{said}{evidence}{example}{advice}</li>'
     yield "</ul>"
-    yield from _reanalysed(timeline.reanalysed)
+    yield from _reanalysed(timeline)
     yield "</section>"
 
 
@@ -128,11 +127,12 @@ def _knees(timeline: Timeline) -> Iterator[str]:
         yield from _table("knees", titles, (f"<tr>{each}</tr>" for each in cells), "texts")
 
 
-def _reanalysed(event: Reanalysed | None) -> Iterator[str]:
+def _reanalysed(timeline: Timeline) -> Iterator[str]:
+    event = timeline.reanalysed
     if event is None:
         return
     yield f"<p>These are not the marks as recorded: {html(wording.reanalysed(event))}.</p><ul>"
-    yield from (f"<li>{foreign(wording.change(each))}</li>" for each in event.changes)
+    yield from (f"<li>{foreign(wording.change(each))}</li>" for each in changes(timeline))
     yield "</ul>"
 
 

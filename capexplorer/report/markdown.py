@@ -14,7 +14,7 @@ from . import figures, knees
 from .capacity import picture
 from .environment import environment
 from .escaping import code, markdown, markdown_spans
-from .findings import findings, notes
+from .findings import changes, findings, notes
 from .rows import P95_LEAST, P99_LEAST, LevelRow, epochs, level_rows
 
 _FEW = f"In parentheses: rests on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
@@ -127,7 +127,7 @@ def _reanalysed(timeline: Timeline) -> list[str]:
     if event is None:
         return []
     said = [f"These are not the marks as recorded: {markdown(wording.reanalysed(event))}."]
-    return ["\n".join([*said, *(f"- {markdown(wording.change(each))}" for each in event.changes)])]
+    return ["\n".join([*said, *(f"- {markdown(wording.change(each))}" for each in changes(timeline))])]
 
 
 def _notes(timeline: Timeline) -> list[str]:

@@ -90,7 +90,8 @@ def contradictions(text: str) -> list[str]:
 
 def by_epoch(text: str) -> list[str]:
     """The lines about each epoch; lines that name none belong to all."""
-    named = [(re.search(r"\bepoch (\d+)", line, re.IGNORECASE), line) for line in text.splitlines()]
+    lines = [line for line in text.splitlines() if not line.startswith("- gone: ") and not line.startswith("gone: ")]
+    named = [(re.search(r"\bepoch (\d+)", line, re.IGNORECASE), line) for line in lines]
     epochs = {match[1] for match, _ in named if match} or {""}
     return ["\n".join(line for match, line in named if match is None or match[1] == epoch) for epoch in sorted(epochs)]
 
@@ -135,23 +136,16 @@ def assert_agrees(timeline: Timeline) -> None:
     told, summary = texts(timeline), json.loads(json_report.render(summarise(timeline)))
     for name, text in (("markdown", told.markdown), ("html", told.html)):
         assert [wrong for part in by_epoch(text) for wrong in contradictions(part)] == [], (name, text)
-    now = "\n".join(line for line in told.screen.splitlines() if " now " not in line and "retracted" not in line)
-    standing = [rule for rule in CONTRADICTIONS if rule[0] != "two knees"]  # a journal tells where a knee was, too
-    assert not [
-        rule[0]
-        for part in by_epoch(now)
-        for rule in standing
-        for a in found(rule[1], part)
-        for b in found(rule[2], part)
-        if rule[3](a, b)
-    ], now
+    shown = "\n".join(line for line in told.screen.splitlines() if " now " not in line and "retracted" not in line)
+    # a journal tells where a knee was before, too
+    assert [wrong for part in by_epoch(shown) for wrong in contradictions(part) if not wrong.startswith("two knees")] == [], shown
     assert knees(told.markdown) == knees(told.html)
     assert moments(told.markdown) == moments(told.html)
     for each in summary["verdicts"]:
         assert each["verdict"] in told.markdown and each["verdict"] in told.html
     assert summary["verdict"] in [each["verdict"] for each in summary["verdicts"]]
     listed = [row for row in knees(told.markdown) if not row[1].startswith("none") and not row[0].startswith("peak")]
-    if timeline.verdicts:
+    if timeline.verdicts and timeline.ended is not None:
         assert len(listed) == len(summary["knees"])
     for knee in summary["knees"]:
         printed = f"{knee['users']:,.0f}" if knee["users"] >= 9.95 else f"{knee['users']:.2g}"
