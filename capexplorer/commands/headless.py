@@ -102,7 +102,7 @@ def _most(bins: Sequence[LevelBin]) -> str:
     """`at most 45.3 req/s good at 38 users`: of the bin that finished most."""
     known = [(each.figures.goodput_rps, each.users) for each in bins if each.figures.goodput_rps is not None]
     if not known:
-        return "no finished work measured"
+        return "no goodput measured"
     goodput_rps, users = max(known)
     return f"at most {goodput_rps:.4g} req/s good at {users:.4g} users"
 

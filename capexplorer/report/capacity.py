@@ -58,7 +58,7 @@ def drawing(timeline: Timeline) -> str | None:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_alt(rows, foot)}">',
         rectangle("paper", 0, 0, WIDTH, height),
         *(knees if verdicts else capacity_verdict.marked(timeline, scene.goodput, scene.latency)),
-        *scene.goodput.axes("Finished work a second (goodput), mean with its 95% interval"),
+        *scene.goodput.axes("Goodput (finished work a second), mean with its 95% interval"),
         *scene.latency.axes(scene.latency_title, "users"),
         *(capacity_verdict.lines(verdicts, scene.goodput) if verdicts else _linear(scene)),
         *(part for epoch in epochs(rows) for part in _epoch(epoch, scene)),

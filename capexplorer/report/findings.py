@@ -12,6 +12,11 @@ from ..model.timeline import Timeline
 
 _ORDER = ("cause", "knee", "at_or_below", "bend", "latency_knee", "bottleneck", "leak", "shift", "recovery", "stop_rule")
 """Causes first: the generator's may say that all else is none of the service's."""
+_IN_TABLE = (
+    "users_low", "users_high", "capacity_rps", "capacity_se_rps", "limit", "provisional", "peak_users", "peak_rps", "peak_shape",
+    "peak_fall_ratio",
+)  # fmt: skip
+"""Of a knee: what the table of knees says, and the sentence before all."""
 _GRAVEST = ("critical", "error", "warning", "info")
 
 
@@ -41,6 +46,8 @@ def _finding(mark: Mark, epoch: str) -> Finding:
     evidence, blames = mark.evidence, mark.kind in wording.BLAMES
     check = {"check": evidence["check"]} if "check" in evidence else {}
     bare = wording.mark(msgspec.structs.replace(mark, evidence=check, advice=""))
+    if mark.kind in ("knee", "at_or_below", "bend"):
+        evidence = {name: value for name, value in evidence.items() if name not in _IN_TABLE}
     counts = ", ".join(filter(None, (wording.counted(evidence), _seen(mark), wording.endpoints(evidence))))
     told = "; ".join(filter(None, (counts, wording.readings(evidence), wording.doubts(evidence))))
     said = f"{epoch}: {bare}" if epoch else bare

@@ -31,7 +31,7 @@ def _of(verdict: Verdict) -> Iterator[tuple[str, ...]]:
         yield _knee(capacity.knee, None if se_rps is None else Z95 * se_rps)
         if capacity.knee.peak is not None:
             peak = capacity.knee.peak
-            fall = f"{peak.shape}: {figures.percent(peak.fall_ratio)} lost later"
+            fall = f"goodput {wording.FALLS[peak.shape]} by {figures.percent(peak.fall_ratio)}"
             yield "peak", figures.users(peak.users), figures.MISSING, figures.number(peak.goodput_rps), fall, figures.MISSING
     if capacity.latency_knee is not None:
         yield _knee(capacity.latency_knee, None)

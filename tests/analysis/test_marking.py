@@ -224,18 +224,18 @@ def knee(kind: str = "knee", **more: Any) -> CapacityVerdict:
          "Knee at 4,321 users [43–52] and 12,345/s, limited by the generator, so the service's knee lies beyond"
          " (medium confidence)."),
         (knee(provisional=False, peak=Peak(users=60, goodput_rps=125, shape="collapse", fall_ratio=0.75)),
-         f"{AT_47} (high confidence); beyond 60 users finished work collapses by 75%."),
+         f"{AT_47} (high confidence); beyond 60 users goodput collapses by 75%."),
         (knee("no_knee", users=60.0), "No knee up to 60 users (high confidence)."),
         (knee("at_or_below", users=10.0), "The knee is at or below 10 users, the lowest level: step down to find it."),
         (knee("at_or_below", users=1.0), "The knee is at or below 1 user, the lowest level: step down to find it."),
         (knee("at_or_below", users=1.0, limit="generator"),
          "Limited by the generator at 1 user, the lowest level: nothing is said about the service."),
         (knee("bend", confidence="low"),
-         "Finished work falls behind from 47 users on (low confidence), but its ceiling was not seen: no knee yet."),
+         "Goodput falls behind from 47 users on (low confidence), but its ceiling was not seen: no knee yet."),
         (CapacityVerdict(curve=knee().curve, missing=(Missing(kind="levels", count=2),)),
          "Not enough levels to tell a knee: 2 more levels would."),
         (CapacityVerdict(missing=(Missing(kind="levels", count=3),)),
-         "Nothing was finished at any level: there is no capacity to tell."),
+         "Nothing was finished at any level: no capacity was measured."),
     ],
 )  # fmt: skip
 def test_capacity_is_one_sentence(verdict: CapacityVerdict, said: str) -> None:

@@ -107,7 +107,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     "nothing settled": ([], "No level settled: nothing can be said about capacity."),
     "no detector looked": (
         UP[:4],
-        "2 levels settled; the most finished work was 39.84/s at 40 users. No detector has looked for a knee or a bottleneck.",
+        "2 levels settled; the greatest goodput was 39.84/s at 40 users. No detector has looked for a knee or a bottleneck.",
     ),
     "the curve alone": ([*UP, curve("no_knee", 82)], "No knee up to 82 users (high confidence)."),
     # the generator first
@@ -138,7 +138,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "in the seconds that do not count": (
         [*UP, mark("generator_cpu_saturated", 74, 121.0, state="closed", last_s=128.0)],
-        "4 levels settled; the most finished work was 81.67/s at 82 users. No detector has looked for a knee or a bottleneck.",
+        "4 levels settled; the greatest goodput was 81.67/s at 82 users. No detector has looked for a knee or a bottleneck.",
     ),
     "over, and more users went well afterwards": (
         [*UP, curve("no_knee", 82), mark("dns_failure", 40, 80.0, state="closed", last_s=90.0)],
@@ -201,7 +201,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
             curve("knee", 47, peak=Peak(users=60, goodput_rps=122, shape="collapse", fall_ratio=0.6)),
             mark("target_crashed", 82, 200.0),
         ],
-        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); beyond 60 users finished work collapses "
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); beyond 60 users goodput collapses "
         "by 60%; the target crashed at 03:20 and 82 users.",
     ),
     "a knee and a leak": (
@@ -273,7 +273,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "a bend that the generator's lateness may have made": (
         [*UP, curve("bend", 60, limit="generator")],
-        "Finished work falls behind from 60 users on (high confidence), perhaps for the generator's lateness: nothing is said "
+        "Goodput falls behind from 60 users on (high confidence), perhaps for the generator's lateness: nothing is said "
         "about the service beyond.",
     ),
     "a knee on a machine that the generator shares": (

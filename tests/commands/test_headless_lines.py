@@ -30,4 +30,4 @@ def test_a_ramp_never_settles_and_tells_what_its_bins_finished() -> None:
     unsettled = LevelFigures(settled=False)
     bins = (bin_of(10.0, 31.0), bin_of(38.5, 45.31), bin_of(39.5, 44.0), bin_of(40.0, None))
     assert level_line(closed(unsettled, *bins)) == "ramp to 40 users: binned by users, at most 45.31 req/s good at 38.5 users"
-    assert level_line(closed(unsettled, bin_of(3.0, None))) == "ramp to 40 users: binned by users, no finished work measured"
+    assert level_line(closed(unsettled, bin_of(3.0, None))) == "ramp to 40 users: binned by users, no goodput measured"

@@ -146,7 +146,7 @@ def test_peak_latency_knee_and_objectives_are_lines_of_their_own() -> None:
     )
     found = lines(judged(replace(VERDICT, knee=replace(KNEE, peak=peak), latency_knee=latency), slo=slo))
     assert [line[0] for line in found[:4]] == ["knee", "peak", "latency knee", "p95 ≤ 300 ms"]
-    assert found[1][1:5] == ("40", "–", "125", "retrograde: 20% lost later")
+    assert found[1][1:5] == ("40", "–", "125", "goodput falls by 20%")
     assert found[2][1:3] == ("20", "–")  # its neighbours are no 90% interval
     assert found[3][1:] == ("22", "20–25", "80", "–", "few values at its edge")
     assert found[4][:2] == ("failures ≤ 1%", "under 5")

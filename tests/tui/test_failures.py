@@ -55,7 +55,7 @@ def test_the_verdict_stands_on_top_where_the_status_lines_have_it_not_or_not_who
     def said(events: list[Event], width: int) -> str:
         return " ".join(line.strip() for line in shown(events, Size(width, 200))[:4])
 
-    assert said(session(), 78).startswith("4 levels settled; the most finished work was ")
+    assert said(session(), 78).startswith("4 levels settled; the greatest goodput was ")
     assert said(troubled(), 40).startswith("Limited by the generator's ephemeral ports (TIME_WAIT) from 00:50 at 80 users: ")
     assert said(troubled(), 78).startswith("Generator")
 

@@ -129,7 +129,7 @@ def test_the_latency_knee_and_the_peak_are_marks_of_their_own() -> None:
     latency = KneeVerdict(kind="latency_knee", users=20, confidence="high")
     told = curve(CapacityVerdict(knee=replace(KNEE, peak=peak), latency_knee=latency, curve=CURVE), WIDE)
     assert "◆latency knee" in told and "▵peak" in told
-    assert "latency knee 20" in told and "peak 125.0/s at 55, then retrograde" in told
+    assert "latency knee 20" in told and "peak 125.0/s at 55, then it falls" in told
 
 
 def test_objectives_stand_under_the_curve() -> None:

@@ -9,7 +9,7 @@ from .advising import advice
 from .conventions import CONVENTIONS, INTERVALS, MOMENTS
 from .evidence import counted, doubts, endpoints, example, readings
 from .happened import command, failure, journal, parameters, target
-from .knees import LIMITS, capacity, knee, missing, objective, objective_name, short_knee, short_missing
+from .knees import FALLS, LIMITS, capacity, knee, missing, objective, objective_name, short_knee, short_missing
 from .marks import BLAMES, MARK_KINDS, change, journal_mark, mark, reanalysed, revised, stop_rule, title
 from .names import GROUPS, clients, name, where
 from .piloting import TROUBLES, autopilot, autopilot_step
@@ -20,6 +20,7 @@ from .times import session_time, wall_time
 __all__ = [
     "BLAMES",
     "CONVENTIONS",
+    "FALLS",
     "GROUPS",
     "INTERVALS",
     "LIMITS",

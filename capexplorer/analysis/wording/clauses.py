@@ -172,7 +172,7 @@ def curve_alone(seen: Seen) -> str:
     if not settled:
         return "No level settled: nothing can be said about capacity."
     best = max(settled, key=lambda level: level.figures.goodput_rps or 0.0)
-    told = f"{len(settled)} level{'s' * (len(settled) != 1)} settled; the most finished work was {best.figures.goodput_rps:.4g}/s"
+    told = f"{len(settled)} level{'s' * (len(settled) != 1)} settled; the greatest goodput was {best.figures.goodput_rps:.4g}/s"
     return f"{told} at {best.users} users{_p95(best.figures)}. No detector has looked for a knee or a bottleneck."
 
 

@@ -20,6 +20,25 @@ TOLD_APART = frozenset(
 IN_UNIT = ("growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "growth_per_request", "now", "limit")
 """Of a leak: bytes or descriptors, as its `unit` says."""
 
+NAMED = {
+    "little_ratio": "Little's law: response times account for",
+    "baseline_levels": "levels on the low-load line",
+    "levels_below": "levels below the knee",
+    "levels_beyond": "levels beyond the knee",
+    "half_width_ratio": "half of the interval",
+    "second_detector_users": "knee by a second method, users",
+    "low_load_rps_per_user": "low load of one user, /s",
+    "top_efficiency": "of the low-load line at the top level",
+    "top_slope": "slope at the top, the low-load line's being 1",
+    "failure_ratio_more": "failures above those at low load",
+    "response_ratio": "response time, times that at low load",
+    "ratio": "latency, times that at low load",
+}
+"""Readings whose key does not say by itself what was read."""
+
+SHARES = ("little_ratio", "half_width_ratio", "top_efficiency", "failure_ratio_more")
+"""Per cent, however large."""
+
 MOMENTS = ("at_s",)
 """Seconds since the session began, not lengths of time."""
 
@@ -59,7 +78,7 @@ def example(evidence: Evidence) -> str:
 
 def readings(evidence: Evidence) -> str:
     """`ports used 1,998, ports capacity 2,000`: what is left, each with its unit."""
-    told = ((key, value) for key, value in evidence.items() if key not in TOLD_APART and value is not None)
+    told = ((key, value) for key, value in evidence.items() if key not in TOLD_APART and value is not None and value is not False)
     return ", ".join(_reading(key, value, str(evidence.get("unit"))) for key, value in told)
 
 
@@ -71,11 +90,15 @@ def doubts(evidence: Evidence) -> str:
 
 
 def _reading(key: str, value: Any, unit: str) -> str:
-    words = key.replace("_", " ")
+    words = NAMED.get(key) or key.replace("_", " ")
+    if value is True:
+        return words
+    if isinstance(value, str):
+        return f"{words} {value.replace('_', ' ') if value.isidentifier() else value}"
     if isinstance(value, Mapping):
         return f"{words} " + ", ".join(f"{name}: {numbers.figure(each)}" for name, each in value.items())
     if isinstance(value, list | tuple):
-        return f"{words} {', '.join(map(str, value))}"
+        return f"{words} {', '.join(str(each).replace('_', ' ') for each in value)}"
     if not _is_number(value) or key == "pid":
         return f"{words} {value}"
     if key in MOMENTS:
@@ -85,6 +108,10 @@ def _reading(key: str, value: Any, unit: str) -> str:
 
 def _measured(key: str, value: float, unit: str) -> str:
     """A number in the unit that its name tells."""
+    if key in SHARES or key.endswith("_growth_ratio"):
+        return f"{NAMED.get(key) or _words(key, '_ratio')} {numbers.percent(value)}"
+    if key in NAMED:
+        return f"{NAMED[key]} {numbers.number(value)}"
     if key.endswith("_bytes") or (unit == "bytes" and key in IN_UNIT):
         return f"{_words(key, '_bytes')} {numbers.size(value)}"
     if key.endswith("_ratio"):

@@ -22,6 +22,9 @@ OF_GENERATOR = {
 }
 """Of what the curve says where the generator was the limit, or may have been."""
 
+FALLS = {"retrograde": "falls", "collapse": "collapses"}
+"""What finished work does beyond its peak."""
+
 _OBJECTIVES = {"p95_ms": "p95 ≤ {:g} ms", "p99_ms": "p99 ≤ {:g} ms", "failure_ratio": "failures ≤ {:g}%"}
 
 
@@ -56,7 +59,7 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
     """
     found = verdict.knee
     if verdict.curve is None:
-        return "Nothing was finished at any level: there is no capacity to tell."
+        return "Nothing was finished at any level: no capacity was measured."
     if found is None:
         more = next((each.count for each in verdict.missing if each.kind == "levels"), 1)
         return f"Not enough levels to tell a knee: {_levels(more)} would."
@@ -73,7 +76,7 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             lowest = f"{counted}, the lowest level{f' ({blamed})' if blamed else ''}"
             return f"The knee is at or below {lowest}: step down to find it{_fall(found)}."
         case "bend":
-            seen = f"Finished work falls behind from {counted} on{sure}"
+            seen = f"Goodput falls behind from {counted} on{sure}"
             if found.limit == "generator":
                 return f"{seen}, perhaps for the generator's lateness: nothing is said about the service beyond."
             return f"{seen}, but its ceiling was not seen: no knee yet."
@@ -84,16 +87,18 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
 def _fall(found: KneeVerdict) -> str:
     if found.peak is None:
         return ""
-    how = "collapses" if found.peak.shape == "collapse" else "falls"
-    return f"; beyond {numbers.users(found.peak.users)} users finished work {how} by {found.peak.fall_ratio:.0%}"
+    return f"; beyond {numbers.users(found.peak.users)} users goodput {FALLS[found.peak.shape]} by {found.peak.fall_ratio:.0%}"
 
 
 def _provisional(found: KneeVerdict) -> str:
     if not found.provisional:
         return ""
     soak, back = found.evidence.get("soak_agrees"), found.evidence.get("return_agrees")
-    returned = "the return to the first level did" if soak is False else "the return to the first level disagreed"
-    reasons = {"no soak yet": soak is None, "a soak disagreed": soak is False, returned: back is False}
+    reasons = {
+        "no soak yet": soak is None,
+        "a soak disagreed": soak is False,
+        "the return to the first level disagreed": back is False,
+    }
     if soak:
         reasons["no return to the first level yet"] = back is None
     return "; provisional: " + " and ".join(reason for reason, so in reasons.items() if so)

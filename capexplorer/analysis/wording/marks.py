@@ -51,9 +51,10 @@ def mark(event: Mark) -> str:
     if said is not None:
         return f"{said}. {event.advice}" if event.advice else said
     kind, called = MARK_KINDS[event.kind], title(event)
-    said = called if called == kind or event.id in NO_LIMITS else f"{kind}: {called}"
+    is_named = called == kind or event.id in NO_LIMITS or event.kind == "at_or_below"
+    said = kind if event.kind == "at_or_below" else called if is_named else f"{kind}: {called}"
     if event.users is not None:
-        said += f" at {numbers.counted(event.users)}"
+        said += f" {numbers.counted(event.users)}" if event.kind == "at_or_below" else f" at {numbers.counted(event.users)}"
     if event.confidence is not None:
         said += f" ({event.confidence} confidence)"
     if event.state == "retracted":

@@ -13,7 +13,7 @@ from .knees import short_knee
 TROUBLES = {
     "failures": "failures have appeared",
     "generator": "the generator is saturated",
-    "collapse": "finished work collapsed",
+    "collapse": "goodput collapsed",
     "ports": "ephemeral ports run out",
     "max_users": "max_users allows no more",
     "not_recovered": "it does not recover",

@@ -213,7 +213,7 @@ def _goodput(pair: Pair) -> str:
         return f"goodput of {after} and {before} does not differ beyond noise at {where}"
     if known:
         return f"goodput of {after} and {before} does not differ beyond noise at {len(known)} of {where}, and the rest is unknown"
-    return f"whether goodput of {after} and {before} differs is unknown at {where}: no standard errors on both sides"
+    return f"whether goodput of {after} and {before} differs is unknown at {where}: standard errors are missing"
 
 
 def _strongest(found: Sequence[tuple[int, Difference]]) -> str:

@@ -140,7 +140,7 @@ def _lines_told(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> t
         told.append(Legend(LATENCY_KEY, f"latency knee {latency_knee.users:.0f}", "", palette.accent))
     peak = verdict.capacity.knee.peak if verdict.capacity.knee is not None else None
     if peak is not None:
-        said = f"peak {figure(peak.goodput_rps)}/s at {peak.users:.0f}, then {peak.shape}"
+        said = f"peak {figure(peak.goodput_rps)}/s at {peak.users:.0f}, then it {wording.FALLS[peak.shape]}"
         told.append(Legend(PEAK_KEY, said, "", palette.text))
     return tuple(told)
 
