@@ -23,6 +23,7 @@ from capexplorer.analysis.catalogue import ENTRIES
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
 from capexplorer.model.events import Event, Mark, Verdict
 from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import KneeKind
 from capexplorer.report import html, markdown
 from capexplorer.report import json as json_report
 from capexplorer.report.summary import summarise
@@ -194,6 +195,7 @@ def test_a_generated_session_with_two_epochs_agrees() -> None:
 
 IDS = sorted(each for each in ENTRIES if each != "stop_rule")
 LADDER = (10, 40, 74, 82)
+KINDS: tuple[KneeKind | None, ...] = (None, "knee", "bend", "no_knee", "at_or_below")
 
 
 @st.composite
@@ -206,7 +208,7 @@ def findings(draw: st.DrawFn) -> Sequence[Event]:
         for id_ in draw(st.lists(st.sampled_from(IDS), max_size=4, unique=True)):
             users, state = draw(st.sampled_from(LADDER)), draw(st.sampled_from(["open", "closed"]))
             events.append(mark(id_, users, 300.0 * epoch + draw(st.integers(1, 239)), state=state, epoch=epoch))
-        kind = draw(st.sampled_from([None, "knee", "bend", "no_knee", "at_or_below"]))
+        kind = draw(st.sampled_from(KINDS))
         if kind is not None:
             verdict = curve(kind, draw(st.sampled_from([10, 40, 60, 78])))
             told = replace(verdict, epoch=epoch, t_s=300.0 * epoch + 240.0)
