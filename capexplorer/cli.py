@@ -7,6 +7,7 @@ import keyword
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -60,8 +61,9 @@ class Lazy(click.Group):
 
 @click.group(cls=Lazy, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="capexplorer")
+@click.option("--sessions-dir", type=click.Path(path_type=Path), help="Where sessions are saved and looked up, by any command.")
 @click.pass_context
-def group(ctx: click.Context) -> None:
+def group(ctx: click.Context, sessions_dir: Path | None) -> None:
     """Explore the capacity of a service by hand, from a terminal.
 
     Without a command: the picker of profiles and saved sessions.
@@ -69,7 +71,8 @@ def group(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         from .commands.pick import pick
 
-        pick()
+        pick(sessions_dir)
+    ctx.default_map = {name: {"sessions_dir": sessions_dir} for name in COMMANDS}
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import platformdirs
@@ -10,6 +11,8 @@ from .errors import InputError
 from .toml import nearest
 
 _PACKAGE = Path(__file__).resolve().parent
+_USERS = re.compile(r"^[ \t]*(\[{1,2}[ \t]*users\b|users[ \t]*[.=])", re.MULTILINE)
+"""The first line of a table `users`, in any of TOML's ways to write one."""
 _SHIPPED = _PACKAGE / "shipped"
 """Only in a wheel: copies of the top-level targets/ and profiles/, and of the samples in sessions/."""
 
@@ -26,12 +29,23 @@ def _roots() -> list[Path]:
 
 
 def profiles() -> dict[str, Path]:
-    """Every profile by name, nearest folder first."""
+    """Every profile by name, nearest folder first: those of its profiles/, and for the working folder those beside it too."""
     found: dict[str, Path] = {}
     for root in _roots():
         for path in sorted((root / "profiles").glob("*.toml")):
             found.setdefault(path.stem, path)
+        if root == Path.cwd().resolve():
+            for path in filter(_has_users, sorted(root.glob("*.toml"))):
+                found.setdefault(path.stem, path)
     return found
+
+
+def _has_users(path: Path) -> bool:
+    """Whether a TOML file is meant as a profile, a wrong one too: it describes `users`, as pyproject.toml does not."""
+    try:
+        return _USERS.search(path.read_text("utf-8", "replace")) is not None
+    except OSError:
+        return False
 
 
 def targets() -> dict[str, Path]:

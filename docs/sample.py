@@ -1,7 +1,8 @@
-"""Makes a sample of a recorded session: `python docs/sample.py SESSION sessions/sample.jsonl`.
+"""Makes a sample of a recorded session: `python docs/sample.py SESSION sessions/sample.jsonl "what it shows"`.
 
 What says on whose machine it was recorded is taken out of the header: the host's name, and the path of the Python that ran the
-target, and of the folder where that wrote. The id becomes the sample's name. Every line after the header is copied byte by byte.
+target, and of the folder where that wrote. The id becomes the sample's name, and the label what
+it shows. Every line after the header is copied byte by byte.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ SCRATCH = re.compile(r"/\S*/\.scratch-\d+")
 """The session's own folder, where the target may write."""
 
 
-def neutral(header: Header, name: str) -> Header:
+def neutral(header: Header, name: str, label: str) -> Header:
     """Without what is this machine's."""
     program, *arguments = header.target.command
     command = (os.path.basename(program), *(SCRATCH.sub("{scratch}", argument) for argument in arguments))
     target = msgspec.structs.replace(header.target, command=command)
-    return msgspec.structs.replace(header, id=name, target=target, host=msgspec.structs.replace(header.host, name=None))
+    return msgspec.structs.replace(
+        header, id=name, label=label, target=target, host=msgspec.structs.replace(header.host, name=None)
+    )
 
 
 def main() -> None:
@@ -36,7 +39,7 @@ def main() -> None:
     if not isinstance(header, Header):
         raise SystemExit(f"{session}: not a session log")
     with sample.open("xb") as file:
-        file.write(encode(neutral(header, sample.stem)) + b"\n" + rest)
+        file.write(encode(neutral(header, sample.stem, sys.argv[3])) + b"\n" + rest)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from session.samples import HEADER, ONE_OF_EACH
 
-from capexplorer import cli
+from capexplorer import cli, paths
+from capexplorer.session.reader import open_session
 from capexplorer.session.writer import SessionWriter
 
 URL = ["--host", "http://127.0.0.1:9"]
@@ -141,3 +143,34 @@ def test_a_file_that_is_no_session_is_one_line(tmp_path: Path, capsys: pytest.Ca
     path.write_text("hello")
     assert cli.run(["export", str(path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_sessions_folder_may_be_given_before_any_command(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--sessions-dir", str(sessions), "sessions", "--json"]) == 0
+    assert [Path(row["path"]).parent for row in json.loads(capsys.readouterr().out)] == [sessions]
+    assert cli.run(["--sessions-dir", str(sessions / "none"), "sessions", "--json", "--sessions-dir", str(sessions)]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 1
+
+
+def test_a_listed_session_has_its_verdict_and_knee(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    shutil.copy(paths.sample_sessions()["sample"], tmp_path)
+    assert cli.run(["sessions", "--json", "--sessions-dir", str(tmp_path)]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["verdict"].startswith("Knee at 50 users [44–59]")
+    assert round(row["knee_users"]) == 50
+
+
+def test_a_knee_that_the_verdict_does_not_let_stand_is_not_listed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Of `sample-static` the curve has a knee at 2 users, but the generator's CPU made it."""
+    shutil.copy(paths.sample_sessions()["sample-static"], tmp_path)
+    assert cli.run(["sessions", "--json", "--sessions-dir", str(tmp_path)]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["verdict"].startswith("Limited by the generator's CPU")
+    assert row["knee_users"] is None
+
+
+@pytest.mark.parametrize("name", sorted(paths.sample_sessions()))
+def test_a_sample_is_titled_by_what_it_shows(name: str) -> None:
+    with open_session(paths.sample_sessions()[name]) as log:
+        label = log.header.label or ""
+    assert " " in label and label != "sample", "a commit says nothing to who reads the list"

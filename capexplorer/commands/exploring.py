@@ -12,8 +12,9 @@ import click
 from .. import namespace
 from ..errors import InputError
 from ..run.options import RunOptions
+from .afterwards import say_session
 from .signals import signals_to
-from .telling import say, tell
+from .telling import tell
 
 if TYPE_CHECKING:
     from ..load.users import Workload
@@ -59,8 +60,9 @@ def _on_screen(options: RunOptions) -> int:
             if ending.signal is not None:
                 run.outcome.interrupt(ending.signal)
             run.close()
-    if run.recording.path is not None:
-        say(f"saved: {run.recording.path}")
+    for event in run.take():  # the last marks are made when a run is closed
+        app.timeline.apply(event)
+    say_session(app.timeline, run.recording.path)
     return _told(run)
 
 

@@ -24,7 +24,8 @@ def pick(folder: Path | None = None) -> None:
             picked = app.pick()
     if picked is None:
         return
-    args = ["run", picked.name] if isinstance(picked, ProfileEntry) else ["replay", str(picked.path)]
+    args = ["run", picked.path] if isinstance(picked, ProfileEntry) else ["replay", str(picked.path)]
+    args += ["--sessions-dir", str(folder)] if folder is not None else []
     os.execv(sys.executable, [sys.executable, "-m", "capexplorer", *args])
 
 
@@ -34,7 +35,8 @@ def _profiles() -> list[ProfileEntry]:
         try:
             found = profile.load(path)
         except InputError as error:
-            entries.append(ProfileEntry(name=name, problem=str(error)))
+            entries.append(ProfileEntry(name=name, path=str(path), problem=str(error)))
         else:
-            entries.append(ProfileEntry(name=name, title=found.title, target=found.target or found.url or ""))
+            target = found.target or found.url or ""
+            entries.append(ProfileEntry(name=name, path=str(path), title=found.title, target=target))
     return entries

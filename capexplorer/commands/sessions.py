@@ -14,6 +14,7 @@ from ..model.stream import SessionEntry
 from ..session import removal, titles
 from ..session.catalog import list_sessions
 from ..session.digest import digest_of
+from .judging import judged
 from .telling import printable
 
 
@@ -39,12 +40,14 @@ def command(as_json: bool, sessions_dir: Path | None) -> None:
 def _row(entry: SessionEntry) -> dict[str, Any]:
     row: dict[str, Any] = msgspec.to_builtins(msgspec.structs.asdict(entry) | {"path": str(entry.path)})
     row |= {"title": titles.read(entry.path), "best_goodput_rps": None, "marks": None, "recording": False}
+    row |= {"verdict": None, "knee_users": None}
     if entry.problem is None:
         try:
-            found = digest_of(entry.path)
+            found = digest_of(entry.path, judged)
         except OSError:
             return row
         row |= {"best_goodput_rps": found.best_goodput_rps, "marks": found.marks}
+        row |= {"verdict": found.verdict, "knee_users": found.knee_users}
         row["recording"] = removal.being_recorded(entry.path, complete=entry.complete)
     return row
 
@@ -64,6 +67,7 @@ _COLUMNS = (
     ("target", lambda row: printable(row["target"] or "–"), False),
     ("duration s", lambda row: _figure(row["duration_s"], ".0f"), True),
     ("levels", lambda row: _figure(row["levels"], "d"), True),
+    ("knee", lambda row: _figure(row["knee_users"], ".0f"), True),
     ("best goodput/s", lambda row: _figure(row["best_goodput_rps"], ".1f"), True),
     ("marks", lambda row: _figure(row["marks"], "d"), True),
     ("", _state, False),

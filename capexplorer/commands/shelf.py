@@ -20,6 +20,7 @@ from ..session.digest import digest_of, kept_digest
 from ..session.reader import open_session
 from ..tui.screens.session_levels import LevelRow
 from ..tui.screens.sessions import SessionRow
+from .judging import judged
 
 
 class SessionShelf:
@@ -38,11 +39,11 @@ class SessionShelf:
         return [row_of(entry) for entry in list_sessions(self.folder)]
 
     def search(self) -> bool:
-        """Find best goodput and marks where they are not known: 0.7 ms a MB. Whether there were any. Raises SessionError."""
+        """Find verdict, best goodput and marks where they are not known. Whether there were any. Raises SessionError."""
         missing = [entry for entry in list_sessions(self.folder) if entry.problem is None and _missing(entry)]
         for entry in missing:
             with contextlib.suppress(OSError):
-                digest_of(entry.path)
+                digest_of(entry.path, judged)
         return bool(missing)
 
     def levels(self, entry: SessionEntry) -> list[LevelRow]:
@@ -73,7 +74,7 @@ class SessionShelf:
 
 
 def row_of(entry: SessionEntry) -> SessionRow:
-    """With its title, best goodput and marks; those of a session that cannot be opened are not known."""
+    """With its title, verdict, best goodput and marks; those of a session that cannot be opened are not known."""
     if entry.problem is not None:
         return SessionRow(entry=entry, title=titles.read(entry.path))
     try:
@@ -85,6 +86,8 @@ def row_of(entry: SessionEntry) -> SessionRow:
         title=titles.read(entry.path),
         best_goodput_rps=found.best_goodput_rps if found else None,
         marks=found.marks if found else None,
+        verdict=found.verdict if found else None,
+        knee_users=found.knee_users if found else None,
         recording=removal.being_recorded(entry.path, complete=entry.complete),
     )
 

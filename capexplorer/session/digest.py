@@ -1,7 +1,8 @@
-"""What a list tells of a session beside its ends: best goodput and marks, which stand on few lines somewhere in the log.
+"""What a list tells of a session beside its ends: best goodput, marks, and the verdict on it.
 
-The log is searched for those lines as bytes, without decoding the rest, and what was found is kept beside it (`ID.digest`) for as
-long as size and time of change stay. That file is a cache: anyone may delete it, and where it cannot be written nothing is said.
+Goodput and marks are searched in the log as bytes, without decoding the rest; a `Judge` has the verdict. What was found is kept
+beside the log (`ID.digest`) for as long as size and time of change stay. That file is a cache: anyone may delete it, and where it
+cannot be written nothing is said.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
 from .names import SUFFIX
 
 DIGEST_SUFFIX = ".digest"
-_VERSION = 1
+_VERSION = 2
 _PIECE_BYTES = 4 * 1024 * 1024
 _LINES = (b'\n{"type":"level_closed",', b'\n{"type":"mark",')
 """As the codec writes them: compact, type first."""
@@ -33,6 +34,17 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     """Of its settled levels; None when none has one."""
     marks: int = 0
     """Current ones: the last revision of each, retracted ones left out."""
+    verdict: str | None = None
+    """One sentence; None where the judge could not read the log."""
+    knee_users: float | None = None
+    """Users at the knee; None where the verdict has no knee."""
+
+
+class Judge(Protocol):
+    """Reads a log for its verdict: (sentence, users at the knee)."""
+
+    def __call__(self, log: Path, /) -> tuple[str | None, float | None]:
+        """Raises nothing: what cannot be read has no verdict."""
 
 
 class _Figures(msgspec.Struct, frozen=True):
@@ -63,12 +75,14 @@ def path_of(log: Path) -> Path:
     return log.with_name(log.name.removesuffix(SUFFIX) + DIGEST_SUFFIX)
 
 
-def digest_of(log: Path) -> Digest:
-    """From the cache, or searched and kept. Raises OSError for the log."""
+def digest_of(log: Path, judge: Judge) -> Digest:
+    """From the cache, or searched, judged and kept. Raises OSError for the log."""
     kept = kept_digest(log)
     if kept is not None:
         return kept
     found = _searched(log, log.stat())
+    verdict, knee_users = judge(log)
+    found = msgspec.structs.replace(found, verdict=verdict, knee_users=knee_users)
     _keep(log, found)
     return found
 

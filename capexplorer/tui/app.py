@@ -17,13 +17,14 @@ from typing import ClassVar, Literal
 
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 
 from ..model.events import Sample
 from ..model.stream import Controls, EventSource
 from ..model.timeline import Timeline
+from .keybar import palette_keys
 from .messages import Arrived, Folded
-from .screens.ask import Leave
+from .screens.ask import Quit
 from .screens.live import LiveScreen
 from .terminal import Terminal
 from .themes import DARK, OURS
@@ -116,13 +117,19 @@ class ExplorerApp(TypeAhead[Ending]):
     # -- ending
 
     def action_leave(self) -> None:
-        """Quit; asks once while load runs."""
-        if isinstance(self.screen, Leave) or not self.load_runs:
-            self.leave()
-        else:
-            users = self.controls.wanted if self.controls else 0
-            question = f"Load runs with {users:,} users. It ends, and the session is saved."
-            self.push_screen(Leave("Quit?", question, "quit"), lambda sure: self.leave() if sure else None)
+        """Quit; asks once while load runs, in place of any other box."""
+        if isinstance(self.screen, Quit) or not self.load_runs:
+            return self.leave()
+        if isinstance(self.screen, ModalScreen):
+            self.pop_screen()
+        users = self.controls.wanted if self.controls else 0
+        question = f"The load of {users:,} users ends. The session is saved."
+        self.push_screen(Quit("Quit?", question, "quit"), lambda sure: self.leave() if sure else None)
+
+    def action_command_palette(self) -> None:
+        """The palette is a box too: none opens over another."""
+        if not isinstance(self.screen, ModalScreen):
+            super().action_command_palette()
 
     async def action_quit(self) -> None:
         """Textual's own way out is ours."""
@@ -149,10 +156,10 @@ class ExplorerApp(TypeAhead[Ending]):
     # -- the rest
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: every key, and the themes."""
-        for key in self.live.key_table:
-            yield SystemCommand(f"{key.title}", f"{key.help}", partial(self.live.run_action, key.action))
-        yield SystemCommand("Theme", "change the colours", self.action_change_theme)
+        """The palette: what every key does, and the themes."""
+        for key in palette_keys(self.live.NAME):
+            yield SystemCommand(key.help, f"key {key.shown}", partial(self.live.run_action, key.action))
+        yield SystemCommand("choose the colours", "a theme for this session", self.action_change_theme)
 
     def _print(self, text: str, stderr: bool = False) -> None:
         """User code that prints: Textual would drop it; let it go where descriptors 1 and 2 were routed."""

@@ -2,6 +2,7 @@
 
 Textual hands every key to whoever has the focus when it arrives, but acts on it later; a prompt that the first key opens is not
 there yet for the second. Here a key waits until the one before it was acted on, and until a screen that it opened has its focus.
+No time limit decides that a key was acted on: on a busy machine the next key would go to a prompt that is about to close.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from textual.message_pump import MessagePump
 
 Result = TypeVar("Result")
 
-PATIENCE = 100
-"""Tries, 10 ms apart, for a new screen to take the focus; after that the key goes where it may."""
+LOOK_S = 0.01
+"""Between two looks whether the next key may go."""
 
-LOST_S = 0.1
-"""A key that closes its prompt may take the queues with it that we follow it through; then the next key waits this long."""
+PATIENCE = 100
+"""Looks for a new screen to take the focus; after that the key goes where it may."""
 
 
 class TypeAhead(App[Result]):
@@ -30,6 +31,9 @@ class TypeAhead(App[Result]):
         self._typed: deque[events.Key] = deque()
         self._acting = False
         self._turn = 0
+        """Counts the keys that were acted on, and the ends of those actions."""
+        self._followed: MessagePump = self
+        """The widget, screen or app in whose queue we wait behind the key."""
 
     async def on_event(self, event: events.Event) -> None:
         """Keys queue up; all else goes its way."""
@@ -45,13 +49,13 @@ class TypeAhead(App[Result]):
         if not self._typed:
             self._acting = False
         elif patience and self._is_opening:
-            self.set_timer(0.01, lambda: self._act(patience - 1))
+            self.set_timer(LOOK_S, lambda: self._act(patience - 1))
         else:
             await super().on_event(self._typed.popleft())
             self._turn += 1
-            turn, node = self._turn, self.focused or self.screen
-            self._follow(node, turn, again=node)
-            self.set_timer(LOST_S, lambda: self._acted(turn))
+            node = self.focused or self.screen
+            self._follow(node, self._turn, again=node)
+            self._watch(self._turn)
 
     async def _acted(self, turn: int) -> None:
         """The key of this turn was acted on: the next one's turn, once."""
@@ -64,12 +68,24 @@ class TypeAhead(App[Result]):
 
         And again: what the key made its widget say (an Input that was submitted) takes the same way, after the key.
         """
+        if turn != self._turn:
+            return
+        self._followed = node
         if node is not self and node._parent is not None:
             node.call_later(self._follow, node._parent, turn, again)
         elif again is not None:
             again.call_later(self._follow, again, turn)
+            self._followed = again
         else:
             self.call_later(self._acted, turn)
+
+    def _watch(self, turn: int) -> None:
+        """A key that closes its prompt closes the queues that we wait in: go on behind the screen below the prompt."""
+        if turn != self._turn:
+            return
+        if self._followed._closing or self._followed._closed:
+            self._follow(self.screen, turn)
+        self.set_timer(LOOK_S, lambda: self._watch(turn))
 
     @property
     def _is_opening(self) -> bool:

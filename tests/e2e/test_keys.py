@@ -49,12 +49,12 @@ def test_the_screen_follows_each_key_and_the_session_holds_it(tmp_path: Path, si
         follows(screen, 2)
         screen.press("g")
         screen.shows("Go to how many users?")
-        screen.type("50")
+        screen.type("60")
         screen.press("Enter")
-        screen.shows("Sure?", "50 users is over twice the highest so far")
+        screen.shows("Sure?", "60 users are more than twice the most so far")
         screen.press("Enter")
-        follows(screen, 50)
-        screen.once(lambda text: "users 50 " in text, "50 users running")
+        follows(screen, 60)
+        screen.once(lambda text: "users 60 " in text, "60 users running")
         screen.press("n")
         screen.shows("Note")
         screen.type(NOTE)
@@ -76,12 +76,12 @@ def test_the_screen_follows_each_key_and_the_session_holds_it(tmp_path: Path, si
         ("users", "user", {"users": 4, "before": 3}),
         ("step", "user", {"step": 2}),
         ("users", "user", {"users": 2, "before": 4}),
-        ("users", "user", {"users": 50, "before": 2}),
+        ("users", "user", {"users": 60, "before": 2}),
         ("note", "user", {"text": NOTE}),
-        ("zero", "user", {"before": 50}),
+        ("zero", "user", {"before": 60}),
         ("quit", "user", {}),
     ]
-    assert [level.users for level in of(screen.events(), LevelOpened)] == [1, 2, 3, 4, 2, 50, 0]
+    assert [level.users for level in of(screen.events(), LevelOpened)] == [1, 2, 3, 4, 2, 60, 0]
     assert [note.text for note in of(screen.events(), Note)] == [NOTE]
     assert isinstance(screen.events()[-1], Ended)
     assert export(screen.sessions)["notes"][0]["text"] == NOTE

@@ -66,17 +66,22 @@ def test_a_title_is_short_and_one_that_cannot_be_read_is_none(tmp_path: Path) ->
 # -- digests
 
 
+def judge(log: Path) -> tuple[str | None, float | None]:
+    return f"Knee of {log.stem}.", 23.0
+
+
 def test_a_digest_has_the_best_goodput_and_counts_marks_that_stand(tmp_path: Path) -> None:
     path = save(
         tmp_path, closed(40.0), mark("a"), mark("b"), closed(90.0), closed(None), closed(900.0, users=0),
         mark("b", "retracted", 2), mark("a", "updated", 2), Note(t_s=2.0, text='{"type":"mark","key":"c"}'), closed(70.0),
     )  # fmt: skip
-    found = digest_of(path)
+    found = digest_of(path, judge)
     assert (found.best_goodput_rps, found.marks) == (90.0, 1)
+    assert (found.verdict, found.knee_users) == (f"Knee of {path.stem}.", 23.0)
 
 
 def test_a_session_without_levels_has_no_best_goodput(tmp_path: Path) -> None:
-    assert digest_of(save(tmp_path)).best_goodput_rps is None
+    assert digest_of(save(tmp_path), judge).best_goodput_rps is None
 
 
 @pytest.mark.parametrize("piece_bytes", [1, 7, 100, 4096])
@@ -85,18 +90,18 @@ def test_lines_are_found_whatever_the_pieces_that_are_read(
 ) -> None:
     path = save(tmp_path, closed(40.0), *ONE_OF_EACH[1:6], mark("a"), closed(90.0))
     monkeypatch.setattr(digest, "_PIECE_BYTES", piece_bytes)
-    found = digest_of(path)
+    found = digest_of(path, judge)
     assert (found.best_goodput_rps, found.marks) == (90.0, 1)
 
 
 def test_a_digest_is_kept_until_the_log_changes(tmp_path: Path) -> None:
     path = save(tmp_path, closed(40.0))
-    first = digest_of(path)
+    first = digest_of(path, judge)
     digest.path_of(path).write_bytes(digest.path_of(path).read_bytes().replace(b"40.0", b"41.0"))
-    assert digest_of(path).best_goodput_rps == 41.0
+    assert digest_of(path, judge).best_goodput_rps == 41.0
     with path.open("ab") as file:
         file.write(b'{"type":"mark","t_s":1,"key":"a","state":"open","kind":"cause","id":"x"}\n{"type":"mark","key":"torn')
-    assert (digest_of(path).best_goodput_rps, digest_of(path).marks) == (40.0, 1)
+    assert (digest_of(path, judge).best_goodput_rps, digest_of(path, judge).marks) == (40.0, 1)
     assert first.marks == 0
 
 
@@ -104,13 +109,13 @@ def test_a_digest_is_kept_until_the_log_changes(tmp_path: Path) -> None:
 def test_a_digest_that_is_damaged_is_made_anew(kept: bytes, tmp_path: Path) -> None:
     path = save(tmp_path, closed(40.0))
     digest.path_of(path).write_bytes(kept)
-    assert digest_of(path).best_goodput_rps == 40.0
+    assert digest_of(path, judge).best_goodput_rps == 40.0
 
 
 def test_where_nothing_can_be_kept_nothing_is_said(tmp_path: Path) -> None:
     path = save(tmp_path, closed(40.0))
     digest.path_of(path).mkdir()
-    assert digest_of(path).best_goodput_rps == 40.0
+    assert digest_of(path, judge).best_goodput_rps == 40.0
     assert sorted(os.listdir(tmp_path))[-2:] == ["a.digest", "a.jsonl"]
 
 
@@ -120,7 +125,7 @@ def test_where_nothing_can_be_kept_nothing_is_said(tmp_path: Path) -> None:
 def test_deleting_takes_the_log_and_what_is_beside_it_and_nothing_else(tmp_path: Path) -> None:
     path = save(tmp_path, *ONE_OF_EACH[1:])
     titles.write(path, "t")
-    digest_of(path)
+    digest_of(path, judge)
     for name in ("a.md", "ab.jsonl", "a.b.jsonl"):
         (tmp_path / name).write_text("kept")
     delete(path)

@@ -31,12 +31,21 @@ def row(name: str, title: str | None = None, **given: object) -> SessionRow:
     }
     own: dict[str, object] = {"title": title, "marks": 0}
     for key, value in given.items():
-        (own if key in ("best_goodput_rps", "marks", "recording") else fields)[key] = value
+        (own if key in ("best_goodput_rps", "marks", "recording", "verdict", "knee_users") else fields)[key] = value
     return msgspec.convert({"entry": msgspec.convert(fields, SessionEntry), **own}, SessionRow)
 
 
 ROWS = (
-    row("s3", "after fix", started_at="2026-01-03T09:30:00+01:00", best_goodput_rps=141.4, marks=2, duration_s=61.0),
+    row(
+        "s3",
+        "after fix",
+        started_at="2026-01-03T09:30:00+01:00",
+        best_goodput_rps=141.4,
+        marks=2,
+        duration_s=61.0,
+        knee_users=48.7,
+        verdict="Knee at 49 users [44–59] and 134/s, limited by queueing (high confidence); provisional: no soak yet.",
+    ),
     row("s2", None, label="abc1234", best_goodput_rps=90.0, levels=7),
     row("s1", "long", started_at="2025-12-31T23:59:00+01:00", profile="kv", target="kv-go", duration_s=3_725.0, complete=False),
     row("s0", None, started_at=None, problem="not a session: \x1b[31mline 1"),

@@ -11,8 +11,9 @@ from textual.widgets import Input, Static
 
 from capexplorer.model.events import Command, Ended, Event, Log, Target
 from capexplorer.tui.app import Ending, ExplorerApp
+from capexplorer.tui.keybar import rows
 from capexplorer.tui.panes.pane import Pane
-from capexplorer.tui.screens.ask import Ask, Confirm, Leave
+from capexplorer.tui.screens.ask import Ask, Confirm, Quit
 from capexplorer.tui.screens.help import Help
 from capexplorer.tui.screens.live import PANES
 from capexplorer.tui.screens.target_form import TargetForm
@@ -131,6 +132,16 @@ async def test_a_replay_has_nothing_to_steer() -> None:
 # -- questions
 
 
+@pytest.mark.parametrize(("wanted", "typed", "asks"), [(1, "50", False), (1, "51", True), (26, "52", False), (26, "53", True)])
+async def test_only_more_than_50_and_twice_the_most_so_far_is_asked_about(wanted: int, typed: str, asks: bool) -> None:
+    stage = Stage(wanted=wanted)
+    async with stage.run() as pilot:
+        await pilot.press("g", *typed, "enter")
+        await pilot.pause()
+        assert isinstance(stage.app.screen, Confirm) == asks
+        assert stage.controls.calls == ([] if asks else [("set_users", int(typed))])
+
+
 async def test_far_beyond_the_highest_is_asked_about() -> None:
     stage = Stage(session(), wanted=80)
     async with stage.run() as pilot:
@@ -228,13 +239,13 @@ async def test_a_service_that_is_not_ours_is_not_restarted() -> None:
 
 
 @pytest.mark.parametrize("quit_key", ["q", "ctrl+c", "ctrl+q"])
-@pytest.mark.parametrize("yes", ["enter", "y", "ctrl+c"])
+@pytest.mark.parametrize("yes", ["enter", "y", "q", "ctrl+c"])
 async def test_quitting_asks_once_while_load_runs(quit_key: str, yes: str) -> None:
     stage = Stage()
     async with stage.run() as pilot:
         await pilot.press(quit_key)
         await pilot.pause()
-        assert isinstance(stage.app.screen, Leave)
+        assert isinstance(stage.app.screen, Quit)
         await pilot.press(yes)
     assert stage.app.return_value == Ending("user")
     assert stage.controls.calls == [("quit",)]
@@ -260,7 +271,26 @@ async def test_ctrl_c_quits_from_a_question_too() -> None:
     async with stage.run() as pilot:
         await pilot.press("n", "ctrl+c")
         await pilot.pause()
-        assert isinstance(stage.app.screen, Leave)
+        assert isinstance(stage.app.screen, Quit)
+        assert len(stage.app.screen_stack) == 2  # in place of the note's box
+        await pilot.press("escape", "+")
+        assert stage.controls.calls == [("set_users", 2)]
+
+
+BOXES = ["g", "p", "r", "n", "t", "e", "q", "question_mark", "ctrl+p"]
+
+
+@pytest.mark.parametrize("first", BOXES)
+async def test_no_box_opens_over_another(first: str) -> None:
+    stage = Stage([header()])
+    async with stage.run() as pilot:
+        await pilot.press(first)
+        await pilot.pause()
+        assert len(stage.app.screen_stack) == 2
+        for second in (*BOXES[:6], "question_mark", "ctrl+p", "ctrl+c"):
+            await pilot.press(second)
+            await pilot.pause()
+            assert len(stage.app.screen_stack) <= 2
 
 
 async def test_a_signal_ends_it_and_is_told() -> None:
@@ -356,12 +386,13 @@ async def test_window_and_log_scale_reach_the_panes() -> None:
 
 async def test_help_names_every_key_and_closes() -> None:
     stage = Stage()
-    async with stage.run(WIDE) as pilot:
+    async with stage.run((120, 120)) as pilot:
         await pilot.press("?")
         await pilot.pause()
         assert isinstance(stage.app.screen, Help)
-        for word in ("settling", "Grey figures", "autom", "restart the target", "hold"):
-            assert word in stage.screen_text()
+        shown = " ".join(stage.screen_text().replace("│", " ").split())
+        for said in ("settling", "Grey figure", *(part for row in rows("live") for part in row)):
+            assert said in shown
         await pilot.press("escape", "+")
         assert stage.controls.calls == [("set_users", 2)]
 
@@ -450,10 +481,3 @@ async def test_nothing_is_raised_for_an_empty_timeline(size: tuple[int, int]) ->
     async with stage.run(size) as pilot:
         await pilot.press(*"12345678", "f", "d", "z", "w", "l", "space", "space", "o", "?")
         await pilot.pause()
-
-
-async def test_the_widest_key_line_fits_eighty_columns() -> None:
-    stage = Stage()
-    async with stage.run() as pilot:
-        await pilot.press(*["]"] * 8)
-        assert stage.screen_text().splitlines()[-1].rstrip().endswith("? help  q quit")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from textual import events
 
 from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.screens.target_form import TargetForm
 
 from .fakes import FakeControls, FakeSource, session
 
@@ -74,3 +77,19 @@ async def test_a_second_prompt_may_be_typed_right_behind_the_first() -> None:
             ("set_users", 12),
             ("set_users", 13),
         ]
+
+
+async def test_a_key_behind_enter_waits_for_a_prompt_that_closes_slowly() -> None:
+    """`t` typed within a second of Enter was written into the prompt on a busy machine, and so was lost."""
+    controls = FakeControls(wanted=80)
+    app = ExplorerApp(FakeSource(session()), controls)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("g", "9", "0")
+        stalled = asyncio.Event()
+        assert app.focused is not None
+        app.focused.call_later(stalled.wait)
+        burst(app, "enter", "t")
+        app.set_timer(0.5, stalled.set)  # far beyond what a busy machine needs for one key
+        while not isinstance(app.screen, TargetForm):
+            await pilot.pause(0.02)
+        assert ("set_users", 90) in controls.calls

@@ -10,6 +10,7 @@ import pytest
 from capexplorer.tui.screens.ask import Ask, Confirm
 from capexplorer.tui.screens.choose import Choose
 from capexplorer.tui.screens.compare import CompareScreen
+from capexplorer.tui.screens.help import Help
 from capexplorer.tui.screens.picker import PickerApp
 from capexplorer.tui.screens.profiles import ProfileEntry
 from capexplorer.tui.screens.session_levels import Levels
@@ -138,16 +139,16 @@ async def test_a_session_that_cannot_be_opened_says_why_to_every_key() -> None:
     for key in ("enter", "space", "i", "r", "e"):
         app = picker()
         async with picking(app, "end", key) as text:
-            assert "not a session: ␛[31mline 1" in text.splitlines()[-1]
+            assert "not a session: ␛[31mline 1" in "\n".join(text.splitlines()[-4:-1])
             assert len(app.screen_stack) == 1
         assert app.return_value is None
 
 
 async def test_a_key_sorts_by_its_column_and_once_more_the_other_way() -> None:
-    async with picking(picker(), "7") as text:
+    async with picking(picker(), "6") as text:
         assert text.index("after fix") < text.index("abc1234") < text.index("long")
-        assert "7best/s↓" in text
-    async with picking(picker(), "7", "7") as text:
+        assert "6 best/s↓" in text
+    async with picking(picker(), "6", "6") as text:
         assert text.index("abc1234") < text.index("after fix") < text.index("long")  # what is not known stays last
 
 
@@ -175,7 +176,7 @@ async def test_renaming_asks_for_a_title_and_shows_it() -> None:
     shelf = FakeShelf()
     async with picking(picker(shelf), *FIRST, "down", "r", *"new", "enter") as text:
         assert shelf.did == [("rename", "s2", "new")]
-        assert "new" in text and "abc1234" not in text
+        assert "new   " in text and "abc1234   " not in text
 
 
 async def test_deleting_asks_first() -> None:
@@ -201,13 +202,13 @@ async def test_one_that_is_being_recorded_is_not_deleted_and_says_why() -> None:
 
 async def test_what_is_refused_is_told_and_the_list_stays() -> None:
     async with picking(picker(FakeShelf(refusal="the disk is full")), *FIRST, "d", "y") as text:
-        assert "the disk is full" in text.splitlines()[-1]
+        assert "the disk is full" in "\n".join(text.splitlines()[-4:-1])
         assert "after fix" in text
 
 
 async def test_marked_sessions_are_compared_in_the_order_of_their_marks() -> None:
     async with picking(picker(), *FIRST, "down", "space", "up", "space") as text:
-        assert [line[1] for line in text.splitlines() if "after fix" in line or "abc1234" in line] == ["B", "A"]
+        assert [line[1] for line in text.splitlines()[:-4] if "after fix" in line or "abc1234" in line] == ["B", "A"]
     shelf = FakeShelf()
     app = picker(shelf)
     async with picking(app, *FIRST, "down", "space", "up", "space", "c"):
@@ -248,7 +249,50 @@ async def test_lines_fit_the_screen(size: tuple[int, int]) -> None:
     rows = [row(f"s{index}", "a title that is longer than its column is wide", best_goodput_rps=123_456.0) for index in range(60)]
     async with picking(picker(FakeShelf(rows)), *FIRST, size=size) as text:
         lines = text.splitlines()
-        assert "8mk 9" in next(line for line in lines if "1began" in line)
+        assert "7 end" in next(line for line in lines if "1 began" in line)
         assert all(len(line) <= size[0] for line in lines)
-        assert lines[-1].strip().endswith("1-9 sort")
+        assert lines[-1].strip().endswith("? help  q quit")
+        assert "a title that is longer than its column is wide" in lines[-4]
         assert "123k" in text
+
+
+# -- what the columns have no room for
+
+
+async def test_the_verdict_of_the_session_and_its_whole_title_stand_below_the_list() -> None:
+    async with picking(picker(), *FIRST) as text:
+        below = text.splitlines()[-4:-1]
+        assert "after fix" in below[0] and "s3" in below[0] and "2 marks" in below[0]
+        assert "Knee at 49 users [44–59] and 134/s" in below[1]
+
+
+async def test_the_whole_title_of_a_profile_stands_below_the_list() -> None:
+    long = ProfileEntry(name="long", title="a title of fifty characters or more, which is long", path="profiles/long.toml")
+    async with picking(PickerApp((long,), FakeShelf(), default="long")) as text:
+        assert "…" in text.splitlines()[3]
+        assert long.title in text.splitlines()[-4]
+        assert "profiles/long.toml" in text.splitlines()[-3]
+
+
+async def test_tab_goes_to_the_other_list_and_back() -> None:
+    app = picker()
+    async with picking(app, "tab", "enter"):
+        pass
+    assert app.return_value == ROWS[0].entry
+    app = picker()
+    async with picking(app, "tab", "tab", "enter"):
+        pass
+    assert app.return_value == PROFILES[0]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_help_has_the_keys_of_the_picker(size: tuple[int, int]) -> None:
+    app = picker()
+    async with picking(app, "?", size=size) as text:
+        assert isinstance(app.screen, Help)
+        assert "give the session a title" in text
+        assert "users start" not in text
+    app = picker()
+    async with picking(app, "?", "q", "enter"):
+        pass
+    assert app.return_value == PROFILES[1]

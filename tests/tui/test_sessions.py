@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.tui.screens.sessions import COLUMNS, heading, matching, ordered, session_line
+from capexplorer.tui.screens.sessions import COLUMNS, heading, knee, matching, ordered, session_line
 
 from .shelf import ROWS, row
 
@@ -22,7 +22,7 @@ def ids(rows: object) -> list[str]:
         ("profile", False, ["s1", "s3", "s2", "s0"]),
         ("time", True, ["s1", "s2", "s0", "s3"]),
         ("best/s", True, ["s3", "s2", "s1", "s0"]),
-        ("mk", True, ["s3", "s2", "s1", "s0"]),
+        ("knee", True, ["s3", "s2", "s1", "s0"]),
     ],
 )
 def test_rows_are_ordered_by_any_column_and_the_unknown_comes_last(column: str, descending: bool, order: list[str]) -> None:
@@ -52,7 +52,8 @@ def test_what_is_searched_is_every_column_label_id_and_problem(wanted: str, foun
 def test_a_line_and_the_heading_have_their_columns_at_the_same_place(width: int) -> None:
     head, line = heading(0, True, width).plain, session_line(ROWS[0], "A", width).plain
     assert line.startswith(" A ")
-    assert head.index("7best/s") + len("7best/s") == line.index("141") + 3
+    assert head.index("6 best/s") + len("6 best/s") == line.index("141") + 3
+    assert head.index("5 knee") + len("5 knee") == line.index(" 49") + 3
     assert len(head) == len(line) <= max(width, 80)
 
 
@@ -60,7 +61,11 @@ def test_a_wide_screen_shows_the_year_and_the_whole_title() -> None:
     long = row("s", "a title of 26 characters..")
     assert "2026-01-02 11:00" in session_line(long, "", 119).plain
     assert "a title of 26 characters.." in session_line(long, "", 119).plain
-    assert "…" in session_line(long, "", 79).plain
+    assert "a title of 26 chara…" in session_line(long, "", 79).plain
+
+
+def test_a_knee_that_is_not_looked_up_is_not_shown_as_none() -> None:
+    assert [knee(each) for each in (ROWS[0], row("s"), row("s", verdict="No knee up to 40 users."))] == ["49", "?", "–"]
 
 
 def test_foreign_text_cannot_steer_the_terminal() -> None:

@@ -66,6 +66,11 @@ def shorten(text: str, width: int) -> str:
     return _first_cells(text, width - 1 - cell_len(tail)) + "…" + tail
 
 
+def shorten_end(text: str, width: int) -> str:
+    """`text` in at most `width` cells; the end goes first, as in a title."""
+    return text if cell_len(text) <= width else _first_cells(text, max(width - 1, 0)).rstrip() + "…"[: max(width, 0)]
+
+
 def _first_cells(text: str, width: int) -> str:
     used = 0
     for index, character in enumerate(text):

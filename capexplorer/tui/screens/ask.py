@@ -32,7 +32,7 @@ class Ask(ModalScreen[str | None]):
             box.border_title = Text(self._title)
             yield Input(self._value, compact=True)
             yield Static(Text(self._hint), classes="hint")
-            yield Static(Text("Enter does it, Esc leaves it"), classes="keys")
+            yield Static(Text("Enter: done    Esc: back"), classes="keys")
 
     def on_input_changed(self) -> None:
         """What was wrong may not be any more."""
@@ -58,8 +58,10 @@ class Confirm(ModalScreen[bool]):
     CSS_PATH = "ask.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,y", "dismiss(True)", show=False),
-        Binding("escape,n", "dismiss(False)", show=False),
+        Binding("escape,n,q", "dismiss(False)", show=False),
     ]
+
+    YES = "Enter or y"
 
     def __init__(self, title: str, question: str, yes: str) -> None:
         super().__init__()
@@ -70,8 +72,11 @@ class Confirm(ModalScreen[bool]):
         with Vertical(classes="box") as box:
             box.border_title = Text(self._title)
             yield Static(Text(self._question))
-            yield Static(Text(f"Enter or y: {self._yes}    Esc or n: no"), classes="keys")
+            yield Static(Text(f"{self.YES}: {self._yes}    Esc or n: back"), classes="keys")
 
 
-class Leave(Confirm):
-    """Quit? A class of its own, so that asking to quit twice is an answer."""
+class Quit(Confirm):
+    """Whether to quit while load runs: the key that asked also answers."""
+
+    YES = "Enter, y or q"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "dismiss(True)", show=False)]

@@ -29,7 +29,7 @@ class Choose(ModalScreen[str | None]):
         with Vertical(classes="box") as box:
             box.border_title = Text(self._title)
             yield OptionList(*(Option(Text(each), id=each) for each in self._answers), markup=False)
-            yield Static(Text("Enter does it, Esc leaves it"), classes="keys")
+            yield Static(Text("↑ ↓ choose    Enter: done    Esc: back"), classes="keys")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """This one."""

@@ -8,11 +8,15 @@ from rich.text import Text
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from .profiles import ProfileEntry, profile_line
-from .sessions import COLUMNS, SessionRow, heading, matching, ordered, session_line
+from .profiles import ProfileEntry, profile_detail, profile_line
+from .sessions import COLUMNS, SessionRow, detail, heading, matching, ordered, session_line
 
 LETTERS = "ABCDEFGH"
 """Sessions that can be marked; a comparison calls them so too."""
+
+
+HEADING_LINES = 2
+"""Above the first session: what the list is, and its columns."""
 
 
 class Entries(OptionList):
@@ -44,6 +48,21 @@ class Entries(OptionList):
         """What has this id."""
         profile = next((each for each in self._profiles if name == f"profile {each.name}"), None)
         return profile or self._rows.get(name or "")
+
+    def detail(self) -> tuple[list[str], str]:
+        """(what it is, what was found) of the entry that is highlighted."""
+        found = self.entry(self.here)
+        if found is None:
+            return [], ""
+        return profile_detail(found) if isinstance(found, ProfileEntry) else detail(found)
+
+    def next_list(self) -> None:
+        """The highlight to the first entry of the other list: profiles, or saved sessions."""
+        other = "profile " if self.row is not None else "session "
+        first = next((index for index, option in enumerate(self.options) if (option.id or "").startswith(other)), None)
+        if first is not None:
+            self.highlighted = first
+            self.scroll_to(y=first - HEADING_LINES, animate=False)
 
     def keep(self, rows: Sequence[SessionRow]) -> None:
         """Sessions anew; marks of those that are gone go."""
@@ -82,12 +101,12 @@ class Entries(OptionList):
         self.highlighted = at
 
     def _matching(self) -> list[Option]:
-        profiles = [profile for profile in self._profiles if self.wanted.casefold() in profile_line(profile).casefold()]
+        profiles = [each for each in self._profiles if self.wanted.casefold() in _searched(each)]
         rows = ordered(matching(self._rows.values(), self.wanted), self._column, descending=self._descending)
         return [
             _heading("Profiles"),
-            *(Option(Text(profile_line(each)), id=f"profile {each.name}") for each in profiles),
-            *([] if profiles else [_remark(self.wanted, "no profiles here: a *.toml in profiles/ makes one")]),
+            *(Option(Text(profile_line(each, self.cells)), id=f"profile {each.name}") for each in profiles),
+            *([] if profiles else [_remark(self.wanted, "no profiles here: put a *.toml in this folder or in profiles/")]),
             _heading(""),
             _heading("Saved sessions"),
             *([Option(heading(self._column, self._descending, self.cells), disabled=True)] if rows else []),
@@ -99,6 +118,11 @@ class Entries(OptionList):
         name = _name(row)
         letter = LETTERS[self._marked.index(name)] if name in self._marked else ""
         return Option(session_line(row, letter, self.cells), id=name)
+
+
+def _searched(profile: ProfileEntry) -> str:
+    named, found = profile_detail(profile)
+    return "\n".join((*named, found)).casefold()
 
 
 def _name(row: SessionRow) -> str:

@@ -47,7 +47,7 @@ class ExportForm(ModalScreen[str | None]):
             yield Static(self._list(), classes="formats")
             yield Input(self._default(), compact=True)
             yield Static(self._hint(), classes="hint")
-            yield Static(Text("↑ ↓ format, Enter writes, Esc leaves it"), classes="keys")
+            yield Static(Text("↑ ↓ format    Enter: write    Esc: back"), classes="keys")
 
     def _list(self) -> Text:
         lines = Text()

@@ -1,4 +1,4 @@
-"""The help screen: the keys, and what the figures mean."""
+"""The help screen: the keys of the screen below it, and what its figures mean."""
 
 from __future__ import annotations
 
@@ -14,52 +14,59 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from ...analysis import wording
-from .keys import Key
+from ..keybar import rows
+from ..keys import ScreenName
 
-MEANINGS = (
+CHARTS = (
     (
-        "Levels",
-        "Each change of the number of users opens a level. It is spawning until the users are there, then settling for twice the "
-        "mean wait plus latency (2 to 30 s), then settled. Only settled seconds make its figures.",
+        "Level",
+        "Each change of the number of users begins a level. A level is spawning until its users run, then settling for twice the "
+        "mean wait plus latency (2 to 30 s), then settled. Its figures come from settled seconds only.",
     ),
-    (
-        "Grey figures",
-        "rest on too few values: p95 on fewer than 200, p99 on fewer than 1,000. They sharpen as the level goes on.",
-    ),
-    ("–", "was not measured: not by this system, or not yet. It is never a zero."),
-    (
-        "!",
-        "marks a figure to look at: ports over 80% or full in under 2 min, a busy core, a late loop.",
-    ),
+    ("Users", "users 40 → 60: 40 users run now, 60 are wanted."),
+    ("Goodput", "Successful requests per second, unless the profile counts other finished work."),
+    ("Throughput", "All requests per second, failed ones too."),
+    ("p50 p95 p99", "Latency that 50, 95 and 99 of 100 successful requests do not exceed."),
     ("±", wording.CONVENTIONS.removeprefix("± ")),
+    ("Grey figure", "Rests on too few requests: a p95 on fewer than 200, a p99 on fewer than 1,000."),
+    ("–", "Not measured. It never means zero."),
+    ("!", "A figure to look at: ports above 80% or full within 2 min, a busy core, a late loop."),
     (
         "Loop lag",
-        "is how late a 10 ms timer in the load thread's loop comes: the error bar on every latency shown. "
-        "The client's floor is what the client class alone costs.",
+        "How late a 10 ms timer of the load generator fires. Latencies on the screen may be too high by as much.",
     ),
+    ("Floor", "What the HTTP client alone adds to a latency, measured at the start."),
     (
         "Knee",
-        "is the user count at which the low-load line (dotted) meets the capacity line (dashed), its 90% interval hatched. "
-        "A bend is not one yet. It is provisional until a minute at about 70% of it and a return to the first level agree.",
+        "The number of users at which the low-load line (dotted) meets the capacity line (dashed); its 90% interval is hatched. "
+        "It is provisional until a minute at about 70% of it and a return to the first level confirm it. A bend is a weaker"
+        " sign.",
     ),
     (
         "USL fit",
-        "is a picture of contention (σ) and coherency (κ), with its peak, which is not the knee. Grey while it may not stand.",
+        "A model of contention (σ) and coherency (κ). Its peak is not the knee. It is grey while the data do not support it.",
     ),
     (
         "Cause",
-        "says why requests failed, and where that lies: generator, host, network, target, checks. The generator is ruled out "
-        "first; while a critical cause of its own stands, nothing is said about the service. What could not be read is named.",
+        "Why requests failed, and where: generator, host, network, target or checks. While a critical cause lies in the "
+        "generator, nothing is said about the service.",
     ),
-    ("▸", "is the verdict: one sentence, as every export has it. With … there is more of it in the failures (f)."),
-    ("→", "tells which levels would sharpen the verdict, and what to do about a cause."),
-    ("CPU", "is in cores: 1.00 is one core busy."),
-    ("Goodput", "is finished work: successful requests, unless the profile names what counts."),
+    ("Mark", "A finding at a moment: a knee, a cause, a bottleneck or a leak. The journal lists all marks."),
+    ("▸", "The verdict: what the session says about the service in one sentence. Where it ends with …, f shows the rest."),
+    ("→", "In the capacity pane: which levels would make the verdict more certain. Beside a cause: what to do about it."),
+    ("Epoch", "The time between two restarts of the target. Levels of different epochs are not mixed."),
+    ("CPU", "In cores: 1.00 is one core fully busy."),
 )
 
-PANES = (
-    "1-6 a pane, 7 the failures, 8 the log, Tab and Shift+Tab the next; PageUp, PageDown, Home, End scroll; Ctrl+P all commands"
+PICKER = (
+    ("knee", "Users at the knee. – is none found, ? is not looked up yet."),
+    ("best/s", "The highest goodput of a settled level, in requests per second."),
+    ("time", "How long the session is, as minutes:seconds or hours:minutes:seconds."),
+    ("cut", "In the column end: the run was killed. What was recorded until then is there."),
+    ("rec", "In the column end: the session is being recorded now."),
 )
+
+MEANINGS = {"live": CHARTS, "replay": CHARTS, "picker": PICKER}
 
 
 class Help(ModalScreen[None]):
@@ -68,24 +75,24 @@ class Help(ModalScreen[None]):
     CSS_PATH = "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,f1,enter", "dismiss(None)", show=False)]
 
-    def __init__(self, keys: Sequence[Key]) -> None:
+    def __init__(self, screen: ScreenName) -> None:
         super().__init__()
-        self._keys = keys
+        self._of = screen
 
     def compose(self) -> ComposeResult:
         """The page."""
         with VerticalScroll(classes="page") as page:
             page.border_title = Text("Help")
-            page.border_subtitle = Text("Esc closes, arrows scroll")
-            yield Static(table([*((key.shown, key.help) for key in self._keys), ("panes", PANES)]))
-            yield Static(table(MEANINGS), classes="meanings")
+            page.border_subtitle = Text("↑ ↓ scroll, Esc closes")
+            yield Static(table(rows(self._of)))
+            yield Static(table(MEANINGS[self._of]), classes="meanings")
 
 
-def table(rows: Sequence[tuple[str, str]]) -> Table:
+def table(lines: Sequence[tuple[str, str]]) -> Table:
     """A word and what it means, wrapped under itself."""
     grid = Table.grid(padding=(0, 2))
-    grid.add_column(min_width=8, style="bold")
+    grid.add_column(min_width=11, style="bold")
     grid.add_column()
-    for word, meaning in rows:
+    for word, meaning in lines:
         grid.add_row(Text(word), Text(meaning))
     return grid

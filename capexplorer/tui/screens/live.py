@@ -5,7 +5,7 @@ Draws from a timeline that others fold events into; a replay is the same screen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import ClassVar
 
 from rich.style import Style
@@ -21,6 +21,8 @@ from textual.widgets import Static
 from ...model.stream import Controls
 from ...model.timeline import Timeline
 from ..hold import moment
+from ..keybar import bindings, key_bar
+from ..keys import ScreenName
 from ..look import Look, Palette
 from ..messages import Folded
 from ..panes.curve import CurvePane
@@ -37,7 +39,6 @@ from ..render.text import Piece, cells, line
 from ..themes import palette_of
 from .exporting import Exporting
 from .help import Help
-from .keys import KEYS, Key, bindings, key_line
 
 WIDE = (120, 40)
 """From this many columns and lines on all panes are seen at once."""
@@ -66,7 +67,8 @@ class LiveScreen(Exporting):
     """`shown` is the pane that stands alone, or the one in focus."""
 
     AUTO_FOCUS = ""
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
+    NAME: ClassVar[ScreenName] = "live"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("live")]
 
     def __init__(self, timeline: Timeline, controls: Controls | None) -> None:
         super().__init__(timeline, controls)
@@ -78,7 +80,7 @@ class LiveScreen(Exporting):
         self.log_latency = False
         self.held: Timeline | None = None
         self.palette = Palette()
-        self._key_line = ""
+        self._key_bar = ""
         self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
         self.panes = [kind(id=name) for name, kind in PANES]
 
@@ -136,23 +138,18 @@ class LiveScreen(Exporting):
             return
         self.status.show(self.timeline, self.view, self.palette)
         self._show_tabs()
-        keys = self.key_line(self.size.width - 1)
-        if keys != self._key_line:  # an update lays the whole screen out anew
-            self._key_line = keys
+        keys = self.key_bar(self.size.width - 1)
+        if keys != self._key_bar:  # an update lays the whole screen out anew
+            self._key_bar = keys
             self.keys.update(Text(keys, no_wrap=True))
 
     def _show_tabs(self) -> None:
         failed = tally(self.timeline)
         self.tabs.show(self.shown, self.palette, failed.said, alarmed=failed.grave)
 
-    @property
-    def key_table(self) -> Sequence[Key]:
-        """The keys that do something on this screen."""
-        return [key for key in KEYS if self.controls is not None or not key.live]
-
-    def key_line(self, width: int) -> str:
+    def key_bar(self, width: int) -> str:
         """The line at the bottom."""
-        return key_line(self.step, width, live=self.controls is not None)
+        return key_bar(self.NAME, width)
 
     def draw(self) -> None:
         """Everything, now."""
@@ -251,7 +248,7 @@ class LiveScreen(Exporting):
 
     def action_help(self) -> None:
         """The keys and what the figures mean."""
-        self.app.push_screen(Help(self.key_table))
+        self.app.push_screen(Help(self.NAME))
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Focus that came by other ways than keys."""

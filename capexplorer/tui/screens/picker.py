@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
 from textual.screen import Screen
@@ -19,25 +20,29 @@ from textual.widgets import Input, OptionList, Static
 
 from ...errors import CapexplorerError
 from ...model.stream import SessionEntry
-from ..render.text import safe, size
+from ..keybar import bindings, key_bar
+from ..keys import ScreenName
+from ..render.text import safe, shorten, size, wrap
 from ..terminal import Terminal
 from ..themes import DARK, OURS
+from ..typeahead import TypeAhead
 from .ask import Ask, Confirm
 from .choose import Choose
 from .compare import CompareScreen
 from .entries import LETTERS, Entries
+from .help import Help
 from .profiles import ProfileEntry
 from .session_levels import Levels
-from .sessions import COLUMNS, SessionRow, Shelf, began
+from .sessions import SessionRow, Shelf, began
 
 Picked = ProfileEntry | SessionEntry
 """A profile to run, or a session to replay."""
 
-_PROFILE_KEYS = "Enter runs it   / filters   q quits"
-_SESSION_KEYS = "↵ open  space mark  c compare  e export  r rename  d delete  i levels  1-9 sort"
+DETAIL_LINES = 3
+"""Below the list: what the entry is, and two lines of what was found."""
 
 
-class PickerApp(App[Picked]):
+class PickerApp(TypeAhead[Picked]):
     """`pick` returns the profile to run or the session to replay, or None."""
 
     TITLE = "capexplorer"
@@ -78,31 +83,23 @@ class Picker(Screen[None]):
     """The list, and what keys do to the session that is highlighted."""
 
     AUTO_FOCUS = "#entries"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", show=False),
-        Binding("q", "app.leave", show=False),
-        Binding("escape", "clear", show=False),
-        Binding("space", "mark", show=False),
-        Binding("c", "compare", show=False),
-        Binding("e", "export", show=False),
-        Binding("r", "rename", show=False),
-        Binding("d,delete", "delete", show=False),
-        Binding("i", "levels", show=False),
-        *(Binding(str(index + 1), f"sort({index})", show=False) for index in range(len(COLUMNS))),
-    ]
+    NAME: ClassVar[ScreenName] = "picker"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("picker")]
 
     def __init__(self, profiles: Sequence[ProfileEntry], shelf: Shelf, default: str) -> None:
         super().__init__()
         self._shelf, self._default = shelf, default
         self._entries = Entries(profiles)
-        self._told_of = ""
+        self._detailed = ""
+        """The entry whose detail is shown."""
 
     def compose(self) -> ComposeResult:
-        """Title, filter, list, keys."""
+        """Title, filter, list, detail, keys."""
         yield Static(Text("capexplorer   explore the capacity of a service"), id="title")
         yield Input(placeholder="filter", id="filter", compact=True)
         yield self._entries
-        yield Static(Text(_PROFILE_KEYS), id="keys")
+        yield Static(id="detail")
+        yield Static(id="keys")
 
     def on_mount(self) -> None:
         """Everything, the default profile in front."""
@@ -120,11 +117,13 @@ class Picker(Screen[None]):
     def _show_found(self) -> None:
         self._load()
         self._entries.fill()
+        self._show_detail()
 
     def on_resize(self, event: Resize) -> None:
         """Lines as wide as the screen."""
         self._entries.cells = event.size.width - 1  # the scrollbar's
         self._entries.fill()
+        self._show_detail()
 
     def _load(self) -> None:
         """Sessions anew."""
@@ -145,11 +144,10 @@ class Picker(Screen[None]):
         self._entries.focus()
 
     def on_option_list_option_highlighted(self) -> None:
-        """Other entries, other keys. The same one again (the list was filled anew) leaves what was said."""
-        if self._entries.here == self._told_of:
-            return
-        self._told_of = self._entries.here
-        self._say(_SESSION_KEYS if self._entries.row is not None else _PROFILE_KEYS)
+        """Other entries, other details. The same one again (the list was filled anew) leaves what was said."""
+        if self._entries.here != self._detailed:
+            self._detailed = self._entries.here
+            self._show_detail()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Run a profile, replay a session; what cannot be opened says why."""
@@ -160,10 +158,32 @@ class Picker(Screen[None]):
         elif picked is not None:
             self.app.exit(picked)
 
+    def _show_detail(self) -> None:
+        """The entry in full, and the keys for it."""
+        width, (what, found) = max(self.size.width - 2, 20), self._entries.detail()
+        lines = [_fitted(what, width), *wrap(safe(found), width)]
+        if len(lines) > DETAIL_LINES:
+            lines[DETAIL_LINES - 1 :] = [shorten(" ".join(lines[DETAIL_LINES - 1 :]), width)]
+        self.query_one("#detail", Static).update(
+            Text("\n").join(Text(line, "" if index else "bold") for index, line in enumerate(lines))
+        )
+        session = self._entries.row is not None
+        words = {"open": "replays" if session else "runs", "other": "profiles" if session else "sessions"}
+        self.query_one("#keys", Static).update(Text(key_bar(self.NAME, self.size.width - 1, **words), no_wrap=True))
+
     def _say(self, said: str) -> None:
-        self.query_one("#keys", Static).update(Text(safe(said)))
+        """In place of the detail, until another entry is highlighted."""
+        self.query_one("#detail", Static).update(Text("\n".join(wrap(safe(said), max(self.size.width - 2, 20))[:DETAIL_LINES])))
 
     # -- keys
+
+    def action_help(self) -> None:
+        """The keys, and what the columns mean."""
+        self.app.push_screen(Help(self.NAME))
+
+    def action_next_list(self) -> None:
+        """Profiles, or saved sessions."""
+        self._entries.next_list()
 
     def action_filter(self) -> None:
         """Type to filter."""
@@ -276,3 +296,13 @@ class Picker(Screen[None]):
             return row
         self._say(row.entry.problem)
         return None
+
+
+def _fitted(facts: Sequence[str], width: int) -> str:
+    """The first fact, and as many others as fit behind it."""
+    line = shorten(safe("".join(facts[:1])), width)
+    for fact in map(safe, facts[1:]):
+        if cell_len(line) + 2 + cell_len(fact) > width:
+            break
+        line += f"  {fact}"
+    return line

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import msgspec
 
-from ..render.text import pad, safe
+from ..render.text import pad, safe, shorten_end
+
+NAME_CELLS, TITLE_CELLS, TARGET_CELLS = 20, 24, 10
+"""At least; a wide screen has more room for titles and targets."""
 
 
 class ProfileEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A profile that can be run."""
 
     name: str
+    path: str = ""
+    """Its file."""
     title: str = ""
     target: str = ""
     """The target's name, or the address of a service that runs already."""
@@ -18,7 +23,18 @@ class ProfileEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Why it cannot be run, in one line."""
 
 
-def profile_line(profile: ProfileEntry) -> str:
-    """Name, title, target; what is wrong with it."""
-    line = f"  {pad(safe(profile.name), 16)} {pad(safe(profile.title), 32)} {pad(safe(profile.target), 24)}"
-    return f"{line.rstrip()}  ! cannot be run" if profile.problem else line.rstrip()
+def profile_line(profile: ProfileEntry, width: int) -> str:
+    """Name, title, target in `width` cells; what is wrong with it. What is too long has an ellipsis."""
+    name = f"  {pad(safe(profile.name), NAME_CELLS)} "
+    if profile.problem:
+        return name + shorten_end(f"! cannot be run: {safe(profile.problem)}", max(width - len(name), TITLE_CELLS))
+    target = max(width // 6 - 3, TARGET_CELLS)
+    title = max(width - len(name) - target - 1, TITLE_CELLS)
+    return f"{name}{pad(shorten_end(safe(profile.title), title), title)} {pad(safe(profile.target), target)}".rstrip()
+
+
+def profile_detail(profile: ProfileEntry) -> tuple[list[str], str]:
+    """(what it is, where it is or why it cannot be run), in full."""
+    against = f"target {profile.target}" if profile.target else ""
+    named = [each for each in (profile.title or profile.name, f"profile {profile.name}", against) if each]
+    return named, f"cannot be run: {profile.problem}" if profile.problem else profile.path

@@ -17,11 +17,12 @@ from ...analysis import wording
 from ...errors import SessionError
 from ...model.recording import Landmark, Recording
 from ...model.stream import Clock
+from ..keybar import bindings, key_bar
+from ..keys import ScreenName
 from ..panes.transport import Sought, TransportBar, TransportView
 from ..playback import WANTED, Playback, moment
 from ..render.text import span
 from .ask import Ask
-from .keys import REPLAY_KEYS, Key, bindings, replay_key_line
 from .live import LiveScreen
 
 FRAME_S = 0.2
@@ -46,7 +47,8 @@ GRACE_S = 1.5
 class ReplayScreen(LiveScreen, inherit_bindings=False):
     """`failed` is told when the recording cannot be read any more."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(REPLAY_KEYS)]
+    NAME: ClassVar[ScreenName] = "replay"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("replay")]
 
     def __init__(self, recording: Recording, playback: Playback, *, monotonic: Clock, start: str | None = None) -> None:
         super().__init__(recording.at(0.0), None)
@@ -72,14 +74,9 @@ class ReplayScreen(LiveScreen, inherit_bindings=False):
         self.run_worker(self._read_in())
         self.set_interval(FRAME_S, self.frame)
 
-    @property
-    def key_table(self) -> Sequence[Key]:
-        """The keys of a replay."""
-        return REPLAY_KEYS
-
-    def key_line(self, width: int) -> str:
+    def key_bar(self, width: int) -> str:
         """The line at the bottom."""
-        return replay_key_line(width, playing=self.playback.playing)
+        return key_bar(self.NAME, width, play="pause" if self.playback.playing else "play")
 
     def status_changed(self) -> None:
         """Status, keys, bar."""

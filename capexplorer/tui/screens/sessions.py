@@ -12,7 +12,7 @@ from rich.text import Text
 from ...analysis import wording
 from ...model.stream import SessionEntry
 from ...report.compare import Comparison
-from ..render.text import MISSING, count, pad, rate, safe
+from ..render.text import MISSING, pad, rate, safe, shorten_end, size
 from .session_levels import LevelRow
 
 
@@ -23,6 +23,10 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None = None
     best_goodput_rps: float | None = None
     marks: int | None = None
+    verdict: str | None = None
+    """One sentence."""
+    knee_users: float | None = None
+    """None: no knee, or it is not known yet (`verdict` is None then)."""
     recording: bool = False
     """A run is writing it now, as far as can be told."""
 
@@ -35,10 +39,10 @@ class Shelf(Protocol):
         """That `export` knows."""
 
     def rows(self) -> Sequence[SessionRow]:
-        """All of them, newest first; best goodput and marks only where they are known already."""
+        """All of them, newest first; verdict, best goodput and marks only where they are known already."""
 
     def search(self) -> bool:
-        """Find those that are not. Whether there were any: then `rows` tells more. Blocks: call it on a thread."""
+        """Find those that are not known. Whether there were any: then `rows` has more. Blocks: call it on a thread."""
 
     def levels(self, entry: SessionEntry) -> Sequence[LevelRow]:
         """Its level table."""
@@ -82,7 +86,15 @@ def state(row: SessionRow) -> str:
     return "rec" if row.recording else "" if row.entry.complete else "cut"
 
 
-def _title(row: SessionRow) -> str:
+def knee(row: SessionRow) -> str:
+    """Users at the knee; `?` while that is not looked up."""
+    if row.knee_users is not None:
+        return f"{row.knee_users:.0f}"
+    return MISSING if row.verdict is not None else "?"
+
+
+def title(row: SessionRow) -> str:
+    """Its title, else its label, else its id."""
     return row.title or row.entry.label or row.entry.id
 
 
@@ -91,39 +103,35 @@ def _optional(value: float | None, said: Callable[[float], str]) -> str:
 
 
 COLUMNS = (
-    Column(
-        "began UTC",
-        11,
-        lambda row: wording.wall_time(row.entry.started_at) or None,
-        lambda row: began(row.entry),
-        first_descending=True,
-    ),
-    Column("title", 12, lambda row: _title(row).casefold(), _title),
-    Column("profile", 9, lambda row: (row.entry.profile or "").casefold() or None, lambda row: row.entry.profile or MISSING),
-    Column("target", 8, lambda row: (row.entry.target or "").casefold() or None, lambda row: row.entry.target or MISSING),
-    Column(
-        "time",
-        7,
-        lambda row: row.entry.duration_s,
-        lambda row: _optional(row.entry.duration_s, wording.session_time),
-        right=True,
-        first_descending=True,
-    ),
-    Column(
-        "lev", 5, lambda row: row.entry.levels, lambda row: _optional(row.entry.levels, count), right=True, first_descending=True
-    ),
-    Column(
-        "best/s", 8, lambda row: row.best_goodput_rps, lambda row: rate(row.best_goodput_rps), right=True, first_descending=True
-    ),
-    Column("mk", 4, lambda row: row.marks, lambda row: _optional(row.marks, count), right=True, first_descending=True),
-    Column("", 3, lambda row: state(row) or None, state),
+    Column("began UTC", 11, lambda row: wording.wall_time(row.entry.started_at) or None, lambda row: began(row.entry), first_descending=True),
+    Column("title", 20, lambda row: title(row).casefold(), lambda row: title(row)),
+    Column("profile", 10, lambda row: (row.entry.profile or "").casefold() or None, lambda row: row.entry.profile or MISSING),
+    Column("time", 7, lambda row: row.entry.duration_s, lambda row: _optional(row.entry.duration_s, wording.session_time), True, True),
+    Column("knee", 7, lambda row: row.knee_users, lambda row: knee(row), True, True),
+    Column("best/s", 9, lambda row: row.best_goodput_rps, lambda row: rate(row.best_goodput_rps), True, True),
+    Column("end", 5, lambda row: state(row) or None, state),
 )
-"""Sorted by the keys 1 to 9."""
+"""Sorted by the keys 1 to 7."""
 
 _SORTED = {True: "↓", False: "↑"}
 _PREFIX = 3
 """Cells for the mark."""
 _YEAR = len("2026-")
+
+
+def detail(row: SessionRow) -> tuple[list[str], str]:
+    """(what it is, in order of weight; what was found), in full: the columns have room for the beginnings only."""
+    entry = row.entry
+    if entry.problem is not None:
+        return [entry.id], f"cannot be opened: {entry.problem}"
+    counts = [_counted(entry.levels, "level"), _counted(row.marks, "mark"), size(entry.size_bytes)]
+    where = f"{entry.profile or MISSING} on {entry.target or MISSING}"
+    named = (title(row), entry.label if row.title else None, entry.id, where, *counts)
+    return list(dict.fromkeys(each for each in named if each)), row.verdict or "the verdict is being looked up"
+
+
+def _counted(found: int | None, what: str) -> str:
+    return "" if found is None else f"{found:,} {what}{'s' * (found != 1)}"
 
 
 def matching(rows: Iterable[SessionRow], wanted: str) -> list[SessionRow]:
@@ -151,7 +159,7 @@ def heading(column: int, descending: bool, width: int) -> Text:
     """The columns' names, each with its key before it, the one that is sorted by with an arrow."""
     text = Text(" " * _PREFIX, no_wrap=True)
     for index, (each, cells) in enumerate(_widths(width)):
-        name = f"{index + 1}{each.name}{_SORTED[descending] if index == column else ''}"
+        name = f"{index + 1} {each.name}{_SORTED[descending] if index == column else ''}"
         text.append(pad(name, cells, right=each.right) + " ", "bold" if index == column else "")
     return text
 
@@ -163,15 +171,15 @@ def session_line(row: SessionRow, letter: str, width: int) -> Text:
         text.append(pad(f"{began(row.entry)[-11:] or safe(row.entry.id)} ! {safe(row.entry.problem)}", max(width - _PREFIX, 10)))
         return text
     for each, cells in _widths(width):
-        said = safe(each.cell(row))
+        said = shorten_end(safe(each.cell(row)), cells) if each.name == "title" else safe(each.cell(row))
         text.append(pad(said[-cells:] if each.name == "began UTC" else said, cells, right=each.right) + " ")
     return text
 
 
 def _widths(width: int) -> list[tuple[Column, int]]:
-    """What is left goes to the year first, then a half to the title, and a quarter each to profile and target."""
+    """What is left goes to the year first, then a quarter to the profile, and the rest to the title."""
     left = max(width - _PREFIX - sum(column.width + 1 for column in COLUMNS), 0)
     year = _YEAR if left >= _YEAR else 0
     quarter = min((left - year) // 4, 12)
-    extra = {"began UTC": year, "title": left - year - 2 * quarter, "profile": quarter, "target": quarter}
+    extra = {"began UTC": year, "title": left - year - quarter, "profile": quarter}
     return [(column, column.width + extra.get(column.name, 0)) for column in COLUMNS]

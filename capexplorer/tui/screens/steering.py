@@ -9,9 +9,12 @@ from textual.screen import Screen
 
 from ...model.stream import Controls
 from ...model.timeline import Timeline
+from ..keys import STEPS
 from .ask import Ask, Confirm
-from .keys import STEPS
 from .target_form import TargetForm
+
+UNASKED_USERS = 50
+"""So many users, or twice as many as there were so far, may be gone to without a question."""
 
 SAID_S = 5.0
 """How long an answer stands in the status line."""
@@ -90,10 +93,11 @@ class Steering(Screen[None]):
     def _go(self, controls: Controls, answer: str | None) -> None:
         if answer is None:
             return
-        users, highest = int(answer), max((level.users for level in self.timeline.levels), default=0)
-        if users <= 2 * max(highest, controls.wanted):
+        users = int(answer)
+        highest = max(controls.wanted, *(level.users for level in self.timeline.levels), 0)
+        if users <= max(UNASKED_USERS, 2 * highest):
             return self._set_users(controls, users)
-        question = f"{users:,} users is over twice the highest so far ({max(highest, controls.wanted):,})."
+        question = f"{users:,} users are more than twice the most so far ({highest:,})."
         confirm = Confirm("Sure?", question, f"go to {users:,}")
         self.app.push_screen(confirm, lambda sure: self._set_users(controls, users) if sure else None)
 

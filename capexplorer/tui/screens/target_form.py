@@ -45,7 +45,7 @@ class TargetForm(ModalScreen[bool]):
                         yield Static(Text(shorten(safe(key), 18)))
                         yield Input(value, compact=True, name=key)
             yield Static(Text(HINT if self._params else "It has no parameters."), classes="hint")
-            yield Static(Text("Enter restarts, Tab next field, Esc leaves it"), classes="keys")
+            yield Static(Text("Tab: next field    Enter: restart    Esc: back"), classes="keys")
 
     def on_input_submitted(self) -> None:
         """Enter in any field."""

@@ -1,0 +1,45 @@
+"""What stands in the shell after the live screen closed: the verdict, the session's file, and how to go on with it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+
+from .. import paths
+from ..analysis import wording
+from ..model.timeline import Timeline
+from .telling import printable, say
+
+
+def say_session(timeline: Timeline, path: Path | None) -> None:
+    """On stderr. Nothing where nothing was saved; no verdict where no level was begun."""
+    if path is None:
+        return
+    if timeline.levels:
+        width = shutil.get_terminal_size().columns
+        say(textwrap.fill(f"verdict: {printable(wording.verdict(timeline))}", width, break_on_hyphens=False))
+    say(f"saved: {path}")
+    program, name = shlex.quote(program_name()), shlex.quote(session_name(path))
+    say("to replay it, or to export it as a page:")
+    say(f"  {program} replay {name}")
+    say(f"  {program} export {name} --format html -o {shlex.quote(f'{path.stem}.html')}")
+
+
+def session_name(path: Path) -> str:
+    """What `replay` and `export` find it by: its id, or its path where it is not among the usual sessions."""
+    usual = paths.sessions()
+    return path.stem if path.parent.resolve() == usual.resolve() else str(path.resolve())
+
+
+def program_name() -> str:
+    """`capexplorer` where the shell finds the one that runs now; else its path, from the working folder if it lies below that."""
+    script = Path(sys.executable).with_name("capexplorer")
+    found = shutil.which("capexplorer")
+    if found is not None and Path(found).resolve() == script.resolve():
+        return "capexplorer"
+    relative = os.path.relpath(script)
+    return relative if not relative.startswith("..") else str(script)

@@ -1,0 +1,37 @@
+"""The verdict on a saved session, as its log tells at its end: for lists that show one line a session."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from ..analysis import wording
+from ..errors import SessionError
+from ..model.timeline import Timeline
+from ..replay import Replay
+
+PART_S = 0.05
+"""Read at once: the screen is drawn in between."""
+
+
+def judged(log: Path) -> tuple[str | None, float | None]:
+    """(sentence, users at the knee); None: it cannot be read, or has no knee. Takes a second for a day's log."""
+    try:
+        with closing(Replay(log)) as recording:
+            while recording.read_on(PART_S):
+                pass
+            timeline = recording.at(recording.duration_s)
+            return wording.verdict(timeline), knee_users(timeline)
+    except (SessionError, OSError):
+        return None, None
+
+
+def knee_users(timeline: Timeline) -> float | None:
+    """Of the epoch that the verdict is about; None where there is no knee, or the verdict does not let it stand."""
+    marked = (mark.epoch for mark in timeline.marks.values() if mark.state != "retracted")
+    epoch = max((*timeline.verdicts, *marked), default=0)
+    verdict = timeline.verdicts.get(epoch)
+    found = verdict.capacity.knee if verdict is not None else None
+    return (
+        found.users if found is not None and found.kind == "knee" and wording.judgement(timeline, epoch).stands(found) else None
+    )

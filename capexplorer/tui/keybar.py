@@ -1,0 +1,48 @@
+"""What is made from the table of keys: Textual's bindings, the bar at the bottom of a screen, rows for help and README."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.binding import Binding
+
+from .keys import Key, ScreenName, keys_of
+
+BETWEEN = "  "
+"""Between two keys of the bar."""
+
+
+def bindings(screen: ScreenName) -> list[Binding]:
+    """Of one screen; hidden from Textual's own footer, which is not used."""
+    return [
+        Binding(pressed, key.action.format(index=index), key.help, show=False)
+        for key in keys_of(screen)
+        for index, pressed in enumerate(filter(None, key.keys.split(",")))
+    ]
+
+
+def key_bar(screen: ScreenName, width: int, **words: str) -> str:
+    """The keys that matter most in at most `width` cells, in the order of the table. `words` fill names such as `{play}`."""
+    kept = [key for key in keys_of(screen) if key.bar]
+    while len(line := BETWEEN.join(key.bar.format(**words) for key in kept)) > width:
+        last = max(reversed(kept), key=lambda key: key.priority)
+        if last.priority == 0:
+            break
+        kept.remove(last)
+    return line
+
+
+def rows(screen: ScreenName) -> Sequence[tuple[str, str]]:
+    """(keys, what they do) of one screen, a row a thing that can be done."""
+    return [(key.shown, key.help) for key in keys_of(screen) if key.shown]
+
+
+def palette_keys(screen: ScreenName) -> Sequence[Key]:
+    """Those that the command palette can run."""
+    return [key for key in keys_of(screen) if key.action and "{" not in key.action and key.shown]
+
+
+def markdown(screen: ScreenName) -> str:
+    """The README's table of one screen."""
+    lines = [f"| {' '.join(f'`{name}`' for name in shown.split())} | {does} |" for shown, does in rows(screen)]
+    return "\n".join(["| key | does |", "| --- | --- |", *lines])

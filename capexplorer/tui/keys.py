@@ -1,0 +1,124 @@
+"""Every key of every screen, once. `keybar` makes bindings, key bar, help, palette and the README's tables from this table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+ScreenName = Literal["live", "replay", "picker"]
+
+STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+"""Users that one press of + or - adds or takes away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One thing that can be done on some screens."""
+
+    keys: str
+    """As Textual names them, comma separated; empty where Textual binds them itself."""
+    action: str
+    """`{index}` stands for the place of the key that was pressed among `keys`."""
+    shown: str
+    """The keys as they are printed on a keyboard, separated by spaces."""
+    bar: str
+    """Words in the key bar; empty: never there."""
+    priority: int
+    """Keys with the highest number leave the key bar first where it is narrow; those with 0 stay."""
+    help: str
+    """What it does, after an unspoken "it will"."""
+    screens: tuple[ScreenName, ...]
+
+
+_LIVE: tuple[ScreenName, ...] = ("live",)
+_REPLAY: tuple[ScreenName, ...] = ("replay",)
+_CHARTS: tuple[ScreenName, ...] = ("live", "replay")
+_PICKER: tuple[ScreenName, ...] = ("picker",)
+
+KEYS = (
+    # what steers the load
+    Key("plus,equals_sign,up", "step(1)", "+ = ↑", "+/- users", 0, "add one step of users", _LIVE),
+    Key("minus,underscore,down", "step(-1)", "- _ ↓", "", 0, "take one step of users away", _LIVE),
+    Key("left_square_bracket,comma", "resize_step(-1)", "[ ,", "[ ] step", 0, "make the step smaller", _LIVE),
+    Key(
+        "right_square_bracket,full_stop",
+        "resize_step(1)",
+        "] .",
+        "",
+        0,
+        f"make the step larger: {', '.join(map(str, STEPS))} users",
+        _LIVE,
+    ),
+    Key(
+        "g",
+        "go",
+        "g",
+        "g go",
+        0,
+        "go to a number of users; asks first above 50 and above twice the most so far",
+        _LIVE,
+    ),
+    Key("x", "zero", "x", "x zero", 0, "go to zero users at once", _LIVE),
+    Key("a", "autopilot", "a", "a autopilot", 0, "start or end the autopilot, which looks for the knee", _LIVE),
+    Key("p", "plan", "p", "p plan", 2, "start a plan of the profile, or one that you type; any step by hand ends it", _LIVE),
+    Key("m", "new_level", "m", "m level", 5, "begin a new level with the same users (after a warm-up or a deployment)", _LIVE),
+    Key("r", "spawn_rate", "r", "r rate", 6, "set how many users start per second", _LIVE),
+    Key("n", "note", "n", "n note", 3, "write a note at this moment", _LIVE),
+    Key("t", "restart", "t", "t target", 3, "restart the target, with other parameters if you want", _LIVE),
+    Key("space", "hold", "space", "space hold", 4, "freeze the panes, or let them go on; the load is not affected", _LIVE),
+    # what moves through a replay
+    Key("space", "play", "space", "space {play}", 0, "play or pause; at the end, play from the beginning", _REPLAY),
+    Key("left", "skip(-10)", "←", "←→ 10 s", 0, "go 10 s back", _REPLAY),
+    Key("right", "skip(10)", "→", "", 0, "go 10 s forward", _REPLAY),
+    Key("shift+left", "skip(-60)", "Shift+←", "", 0, "go 1 min back", _REPLAY),
+    Key("shift+right", "skip(60)", "Shift+→", "", 0, "go 1 min forward", _REPLAY),
+    Key("comma", "step(-1)", ",", ", . second", 5, "pause, and go one second back", _REPLAY),
+    Key("full_stop", "step(1)", ".", "", 0, "pause, and go one second forward", _REPLAY),
+    Key("left_square_bracket", "speed(-1)", "[", "[ ] speed", 0, "play slower", _REPLAY),
+    Key("right_square_bracket", "speed(1)", "]", "", 0, "play faster: 0.5x to 64x", _REPLAY),
+    Key("up", "jump('level', 1)", "↑", "↑↓ level", 0, "go to the next level", _REPLAY),
+    Key("down", "jump('level', -1)", "↓", "", 0, "go to the start of this level, then to the one before", _REPLAY),
+    Key("m", "jump('mark', 1)", "m", "m mark", 0, "go to the next mark", _REPLAY),
+    Key("M", "jump('mark', -1)", "M", "", 0, "go to the previous mark", _REPLAY),
+    Key("n", "jump('note', 1)", "n", "n note", 4, "go to the next note", _REPLAY),
+    Key("N", "jump('note', -1)", "N", "", 0, "go to the previous note", _REPLAY),
+    Key("g", "go", "g", "g go", 1, "go to a time: 1:23:45, 90s, 1h30m, 50%; from here +5m, -30s", _REPLAY),
+    Key("less_than_sign", "edge(-1)", "<", "< > ends", 5, "go to the beginning", _REPLAY),
+    Key("greater_than_sign", "edge(1)", ">", "", 0, "go to the end; with --follow it stays at the end", _REPLAY),
+    # what shows and carries out what was measured
+    Key("f", "failures", "f", "f failures", 0, "show the failures by cause, with evidence and advice; again: go back", _CHARTS),
+    Key("d", "raw", "d", "d errors", 7, "show the errors as they came, by endpoint; again: by cause", _CHARTS),
+    Key("o", "log", "o", "o log", 6, "show what was logged and printed; again: go back", _CHARTS),
+    Key("1,2,3,4,5,6,7,8", "pane({index})", "1-8", "", 0, "show a pane by its number", _CHARTS),
+    Key("tab", "next_pane(1)", "Tab", "Tab pane", 6, "go to the next pane; Shift+Tab to the previous one", _CHARTS),
+    Key("shift+tab", "next_pane(-1)", "", "", 0, "", _CHARTS),
+    Key("", "", "PgUp PgDn Home End", "", 0, "scroll the pane in focus", _CHARTS),
+    Key("z", "maximise", "z", "z maximise", 6, "show the pane in focus alone; again: show all", _CHARTS),
+    Key("w", "window", "w", "w window", 5, "change the time window: 1, 5, 15 min, all", _CHARTS),
+    Key("l", "logarithmic", "l", "l log scale", 7, "draw latency on a logarithmic scale, or a linear one", _CHARTS),
+    Key("e", "export", "e", "e export", 2, "write a report of what is known so far to a file", _CHARTS),
+    Key("y", "copy", "y", "y copy", 2, "copy a Markdown summary to your terminal's clipboard (OSC 52, also over SSH)", _CHARTS),
+    Key("", "", "Ctrl+P", "^P commands", 7, "search all commands, and choose the colours", _CHARTS),
+    # what the picker does with the entry in the list
+    Key("", "", "Enter", "Enter {open}", 0, "run the profile, or replay the session", _PICKER),
+    Key("tab,shift+tab", "next_list", "Tab", "Tab {other}", 0, "go to the other list: profiles or saved sessions", _PICKER),
+    Key("slash", "filter", "/", "/ filter", 1, "show only what contains a text; Esc shows all again", _PICKER),
+    Key("escape", "clear", "Esc", "", 0, "show all entries again", _PICKER),
+    Key("space", "mark", "space", "space mark", 1, "mark the session for a comparison, or remove its mark", _PICKER),
+    Key("c", "compare", "c", "c compare", 0, "compare the marked sessions with the first one marked", _PICKER),
+    Key("e", "export", "e", "e export", 2, "write a report of the session to a file", _PICKER),
+    Key("i", "levels", "i", "i levels", 3, "show the session's table of levels", _PICKER),
+    Key("r", "rename", "r", "r rename", 4, "give the session a title", _PICKER),
+    Key("d,delete", "delete", "d Del", "d delete", 4, "delete the session, after a question", _PICKER),
+    Key("1,2,3,4,5,6,7", "sort({index})", "1-7", "1-7 sort", 5, "sort by a column; again: the other way round", _PICKER),
+    # everywhere
+    Key("question_mark,f1", "help", "? F1", "? help", 0, "show the keys, and what the figures mean", (*_CHARTS, *_PICKER)),
+    Key("q", "app.leave", "q Ctrl+C", "q quit", 0, "quit; while load runs, q asks first and a second q quits", _LIVE),
+    Key("q", "app.leave", "q Ctrl+C", "q quit", 0, "quit", (*_REPLAY, *_PICKER)),
+)
+
+
+def keys_of(screen: ScreenName) -> Sequence[Key]:
+    """The keys of one screen, in the order of the table."""
+    return [key for key in KEYS if screen in key.screens]
