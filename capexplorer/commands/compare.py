@@ -124,7 +124,9 @@ def _look(comparison: Comparison) -> int:
     from ..tui.screens.compare import CompareApp
     from ..tui.terminal import own_terminal
     from .signals import signals_to
+    from .terminals import require_screen
 
+    require_screen("the comparison", "compare --format md")
     with own_terminal() as terminal:
         app = CompareApp(comparison, terminal=terminal)
         with signals_to(app.request_exit):

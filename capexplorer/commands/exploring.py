@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from ..run.options import RunOptions
 from .afterwards import say_session
 from .signals import signals_to
 from .telling import tell
+from .terminals import require_screen
 
 if TYPE_CHECKING:
     from ..load.users import Workload
@@ -27,8 +27,8 @@ def explore(options: RunOptions, *, headless: bool) -> int:
     driven = options.steps or options.autopilot
     if headless and not driven and not (options.locustfile and options.follow_shape):
         raise InputError("--headless: needs --plan or --autopilot (or a locustfile with a shape)")
-    if not headless and not (os.isatty(0) and os.isatty(2)):
-        raise InputError("the live screen needs a terminal on stdin and stderr; without one use `run --headless --plan ...`")
+    if not headless:
+        require_screen("the live screen", "run --headless --plan ...")
     namespace.enter(options.profile.limits.network)  # before anything heavy is imported: it would have threads
     return _headless(options) if headless else _on_screen(options)
 

@@ -14,10 +14,12 @@ from ..tui.terminal import own_terminal
 from .resolving import DEFAULT_PROFILE
 from .shelf import SessionShelf
 from .signals import signals_to
+from .terminals import require_screen
 
 
 def pick(folder: Path | None = None) -> None:
     """Show profiles and sessions; run the profile or replay the session that is chosen. Does not return when one is."""
+    require_screen("the picker", "capexplorer profiles, sessions or --help")
     with own_terminal() as terminal:
         app = PickerApp(_profiles(), SessionShelf(folder or paths.sessions()), default=DEFAULT_PROFILE, terminal=terminal)
         with signals_to(app.request_exit):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from contextlib import nullcontext
 from pathlib import Path
@@ -17,6 +16,7 @@ from ..tui.playback import Playback, moment
 from .reanalysing import reanalysed_copy
 from .signals import signals_to
 from .telling import say
+from .terminals import require_screen
 
 _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
 
@@ -50,8 +50,7 @@ def command(
 
 
 def _play(recording: Replay, playback: Playback, start: str | None, mouse: bool) -> int:
-    if not (os.isatty(0) and os.isatty(2)):
-        raise InputError("replay needs a terminal on stdin and stderr; without one use `export`")
+    require_screen("replay", "export")
     from ..tui.replay import ReplayApp
     from ..tui.terminal import own_terminal
 

@@ -27,7 +27,7 @@ from .messages import Arrived, Folded
 from .screens.ask import Quit
 from .screens.live import LiveScreen
 from .terminal import Terminal
-from .themes import DARK, OURS
+from .themes import dress
 from .typeahead import TypeAhead
 
 
@@ -60,9 +60,7 @@ class ExplorerApp(TypeAhead[Ending]):
         mouse: bool = False,
     ) -> None:
         super().__init__(driver_class=terminal.driver_class() if terminal else None)
-        for theme in OURS:
-            self.register_theme(theme)
-        self.theme = DARK.name
+        dress(self)
         self.source, self.controls, self._mouse = source, controls, mouse
         self.timeline = Timeline()
         self.live = screen or LiveScreen(self.timeline, controls)

@@ -1,4 +1,4 @@
-"""How panes should draw: what the user chose, and the colours of the theme. A value; panes get it, never ask the app."""
+"""How panes should draw: what the user chose, and what the terminal can show. A value; panes get it, never ask the app."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class Palette:
     success: str = "#66bb6a"
     warning: str = "#ffca28"
     error: str = "#ef5350"
+    blocks: bool = False
+    """The terminal has no braille: charts are drawn with half blocks, at a quarter of the resolution."""
 
 
 @dataclass(frozen=True, slots=True)

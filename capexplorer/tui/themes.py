@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
+from textual.app import App
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
@@ -37,7 +41,34 @@ LIGHT = Theme(
     dark=False,
 )
 
-OURS = (DARK, LIGHT)
+SIXTEEN = Theme(
+    name="capexplorer-16-colours",
+    primary="#33ffff",
+    secondary="#22ff22",
+    accent="#ff33ff",
+    foreground="#ffffff",
+    background="#000000",
+    surface="#000000",
+    panel="#0000aa",
+    success="#22ff22",
+    warning="#ffff22",
+    error="#ff3333",
+    dark=True,
+)
+"""For terminals with 16 colours. Each colour has a nearest one of its own there, and so has its half that settling seconds get;
+those of the other themes come out white or grey."""
+
+OURS = (DARK, LIGHT, SIXTEEN)
+
+WITHOUT_BRAILLE = "linux"
+"""TERM of the Linux console, whose fonts have block characters but no braille."""
+
+
+def dress(app: App[Any]) -> None:
+    """Our themes, and the one that this terminal's colours can show."""
+    for theme in OURS:
+        app.register_theme(theme)
+    app.theme = (SIXTEEN if app.console.color_system == "standard" else DARK).name
 
 
 def palette_of(theme: Theme) -> Palette:
@@ -50,6 +81,7 @@ def palette_of(theme: Theme) -> Palette:
         text=text.hex6,
         muted=background.blend(text, 0.55).hex6,
         faint=background.blend(text, 0.25).hex6,
+        blocks=os.environ.get("TERM") == WITHOUT_BRAILLE,
         **{name: _color(theme, ours, name).hex6 for name in names},
     )
 

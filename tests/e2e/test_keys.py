@@ -204,7 +204,7 @@ def test_a_tour(tmp_path: Path) -> None:
         screen.press("Enter")
         screen.shows("epoch 1", "level 2, settled ")
         screen.resize(80, 24)
-        screen.shows("1 rates", "epoch 1", "q quit")
+        screen.shows("1 req/s", "epoch 1", "q quit")
         screen.press("C-c")
         screen.shows("Quit?")
         screen.press("y")

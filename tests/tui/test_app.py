@@ -319,7 +319,7 @@ async def test_wide_shows_six_panes_and_narrow_one_behind_tabs() -> None:
         await pilot.resize_terminal(*NARROW)
         await pilot.pause()
         assert stage.shown() == ["throughput"]
-        assert "1 rates" in stage.screen_text()
+        assert "1 req/s" in stage.screen_text()
         await pilot.resize_terminal(*WIDE)
         await pilot.pause()
         assert len(stage.shown()) == 6

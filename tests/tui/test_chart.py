@@ -179,7 +179,7 @@ def test_a_chart_has_legend_scales_boundaries_axis_and_round_times() -> None:
     assert [row[:4] for row in rows[1:10]] == ["100┤", "   │", "   │", "   │", " 50┤", "   │", "   │", "   │", "  0┤"]
     assert [row[-3:] for row in (rows[1], rows[2], rows[9])] == ["├50", "│  ", "├0 "]
     assert "20" in rows[1]
-    assert "▲note" in rows[10] and "━" in rows[10] and "╌" in rows[10] and "─" in rows[10]
+    assert "▲ note" in rows[10] and "━" in rows[10] and "╌" in rows[10] and "─" in rows[10]
     assert rows[11].split() == ["00:00", "00:30", "01:00"]
 
 

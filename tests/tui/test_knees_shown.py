@@ -128,7 +128,7 @@ def test_the_latency_knee_and_the_peak_are_marks_of_their_own() -> None:
     peak = Peak(users=55, goodput_rps=125.0, shape="retrograde", fall_ratio=0.2)
     latency = KneeVerdict(kind="latency_knee", users=20, confidence="high")
     told = curve(CapacityVerdict(knee=replace(KNEE, peak=peak), latency_knee=latency, curve=CURVE), WIDE)
-    assert "◆latency knee" in told and "▵peak" in told
+    assert "◆ latency knee" in told and "▵ peak" in told
     assert "latency knee 20" in told and "peak 125.0/s at 55, then it falls" in told
 
 

@@ -36,7 +36,7 @@ KEYS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.CROSS: "+", Shape.SALTIR
 class CurvePane(Pane):
     """Goodput of each level against users."""
 
-    TITLE = "Capacity  goodput req/s by users"
+    TITLE = "Capacity curve  goodput req/s by users"
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """Levels up to the cursor, with their figures and the verdict on them as they are known now."""

@@ -100,12 +100,13 @@ def _write_tags(raster: Raster, chart: Chart, columns: int) -> None:
         ink = raster.ink(style(tag.color, bold=True))
         raster.text(column, 0, tag.glyph, ink, over=True)
         following = placed[index + 1][0] if index + 1 < len(placed) else columns
-        if column + 1 + len(tag.word) < following:
-            raster.text(column + 1, 0, tag.word, ink, over=True)
-            free = column + len(tag.word) + 2
+        word = f" {tag.word} " if tag.word else ""
+        if column + 1 + len(word) < following:
+            raster.text(column + 1, 0, word, ink, over=True)
+            free = column + len(word) + 2
         else:
-            if column - len(tag.word) >= free:
-                raster.text(column - len(tag.word), 0, tag.word, ink, over=True)
+            if column - len(word) >= free:
+                raster.text(column - len(word), 0, word, ink, over=True)
             free = column + 2
 
 

@@ -20,7 +20,7 @@ LABEL_ROWS = 3
 
 def draw_plot(chart: Chart, palette: Palette, columns: int, rows: int) -> Raster:
     """All of a chart's data on `columns` x `rows` cells."""
-    raster = Raster(columns, rows)
+    raster = Raster(columns, rows, blocks=palette.blocks)
     _draw_behind(raster, chart, palette)
     for series in chart.series:
         _draw_series(raster, chart, series)
@@ -105,11 +105,11 @@ def _draw_points(raster: Raster, chart: Chart) -> None:
 
 
 def _label_point(raster: Raster, point: Point, column: int, row: int) -> None:
-    """To the upper left, where a rising curve leaves room, else to the lower right, else not at all."""
+    """To the upper left, where a rising curve leaves room, else to the lower right, else not at all; a cell apart."""
     ink = raster.ink(style(point.color, point.bold))
     width = len(point.label)
-    for x, y in ((column - width, row - 1), (column + 1, row + 1), (column - width - 1, row), (column + 2, row)):
-        if raster.text(x, y, point.label, ink):
+    for x, y in ((column - width - 1, row - 1), (column + 2, row + 1), (column - width - 2, row), (column + 3, row)):
+        if raster.text(x, y, point.label, ink, apart=True):
             return
 
 
@@ -121,15 +121,15 @@ def _draw_boundary_labels(raster: Raster, chart: Chart, palette: Palette) -> Non
         following = placed[index + 1][0] if index + 1 < len(placed) else raster.columns
         if boundary.color:
             _label_finding(raster, column, boundary)
-        elif boundary.label and column + 1 + len(boundary.label) < following:
-            raster.text(column + 1, 0, boundary.label, ink)
+        elif boundary.label and column + 2 + len(boundary.label) < following:
+            raster.text(column + 2, 0, boundary.label, ink, apart=True)
 
 
 def _label_finding(raster: Raster, column: int, boundary: Boundary) -> None:
     ink = raster.ink(style(boundary.color, bold=True))
     for row in range(LABEL_ROWS):
-        for x in (column + 1, column - len(boundary.label)):
-            if raster.text(x, row, boundary.label, ink):
+        for x in (column + 2, column - len(boundary.label) - 1):
+            if raster.text(x, row, boundary.label, ink, apart=True):
                 return
 
 

@@ -1,4 +1,4 @@
-"""Cells of a plot: braille dots (2 x 4 a cell) with one ink a cell, text over them. Knows pixels, not charts.
+"""Cells of a plot: dots (2 x 4 a cell, in braille or half blocks) with one ink a cell, text over them. Knows pixels, not charts.
 
 Dots are counted from the top left. Where data meets what lies behind it (grid, boundaries) the data's dots replace those; where
 data meets data both keep their dots and the later ink wins.
@@ -22,12 +22,16 @@ _MASKS = [[[sum(side[top : bottom + 1]) for bottom in range(4)] for top in range
 
 _BRAILLE = [" ", *(chr(0x2800 + mask) for mask in range(1, 256))]
 
+_UPPER = sum(bit for side in _BITS for bit in side[:2])
+_BLOCKS = [" ▀▄█"[bool(mask & _UPPER) + 2 * bool(mask & ~_UPPER)] for mask in range(256)]
+"""Where there is no braille: half a cell is lit when any of its four dots is."""
+
 
 class Pattern(Enum):
     """How a line is told from another without colour: dots drawn of each period, where the line is flat."""
 
     SOLID = (1, 1)
-    DASHED = (4, 5)
+    DASHED = (6, 10)
     DOTTED = (1, 2)
 
 
@@ -44,8 +48,9 @@ class Shape(Enum):
 class Raster:
     """A grid of `columns` x `rows` cells that is drawn on once, then read row by row."""
 
-    def __init__(self, columns: int, rows: int) -> None:
+    def __init__(self, columns: int, rows: int, *, blocks: bool = False) -> None:
         self.columns, self.rows = columns, rows
+        self._characters = _BLOCKS if blocks else _BRAILLE
         self.width, self.height = columns * DOTS_X, rows * DOTS_Y
         self._masks = bytearray(columns * rows)
         self._inks = bytearray(columns * rows)
@@ -95,14 +100,20 @@ class Raster:
                 if lit == "#":
                     self.span(left, top, top, ink)
 
-    def text(self, column: int, row: int, text: str, ink: int, *, over: bool = False) -> bool:
-        """Write single-width characters unless that leaves the grid or (without `over`) covers data; tells whether it did."""
+    def text(self, column: int, row: int, text: str, ink: int, *, over: bool = False, apart: bool = False) -> bool:
+        """Write single-width characters unless that leaves the grid or (without `over`) covers data; tells whether it did.
+
+        `apart`: nor where they would touch data; background at either side is wiped out.
+        """
         if not (0 <= row < self.rows and 0 <= column and column + len(text) <= self.columns):
             return False
-        first = row * self.columns + column
-        cells = range(first, first + len(text))
-        if not over and any(cell in self._texts or self._inks[cell] > self._behind for cell in cells):
+        line, end = row * self.columns, column + len(text)
+        cells = range(line + column, line + end)
+        around = range(line + max(column - apart, 0), line + min(end + apart, self.columns))
+        if not over and any(cell in self._texts or self._inks[cell] > self._behind for cell in around):
             return False
+        for cell in around:
+            self._masks[cell] = 0
         for cell, character in zip(cells, text, strict=True):
             self._texts[cell] = character
             self._inks[cell] = ink
@@ -126,7 +137,7 @@ class Raster:
                 if run:
                     segments.append(Segment("".join(run), current))
                 run, current = [], style
-            run.append(self._texts.get(cell) or _BRAILLE[self._masks[cell]])
+            run.append(self._texts.get(cell) or self._characters[self._masks[cell]])
         if run:
             segments.append(Segment("".join(run), current))
         return segments

@@ -19,7 +19,7 @@ from textual.widgets import Static
 from ...report.compare.comparison import Comparison
 from ..look import Palette
 from ..terminal import Terminal
-from ..themes import DARK, OURS, palette_of
+from ..themes import dress, palette_of
 from . import compare_charts, compare_text
 
 WIDE = (120, 40)
@@ -170,9 +170,7 @@ class CompareApp(App[None]):
 
     def __init__(self, comparison: Comparison, *, terminal: Terminal | None = None) -> None:
         super().__init__(driver_class=terminal.driver_class() if terminal else None)
-        for theme in OURS:
-            self.register_theme(theme)
-        self.theme = DARK.name
+        dress(self)
         self._compare = CompareScreen(comparison)
 
     def look(self) -> None:

@@ -53,7 +53,7 @@ CHARTS = (
     ),
     ("Mark", "A finding at a moment: a knee, a cause, a bottleneck or a leak. The journal lists all marks."),
     ("▸", "The verdict: what the session says about the service in one sentence. Where it ends with …, f shows the rest."),
-    ("→", "In the capacity pane: which levels would make the verdict more certain. Beside a cause: what to do about it."),
+    ("→", "In the capacity curve: which levels would make the verdict more certain. Beside a cause: what to do about it."),
     ("Epoch", "The time between two restarts of the target. Levels of different epochs are not mixed."),
     ("CPU", "In cores: 1.00 is one core fully busy."),
 )

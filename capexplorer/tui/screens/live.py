@@ -57,7 +57,7 @@ GRID = 6
 """As many make the grid; failures and log stand alone."""
 JOURNAL, FAILURES, LOG = GRID - 1, GRID, GRID + 1
 
-SHORT = {"throughput": "rates"}
+SHORT = {"throughput": "req/s"}
 """Names where all do not fit."""
 
 WINDOWS_S = (60.0, 300.0, 900.0, None)

@@ -24,7 +24,7 @@ from ..keybar import bindings, key_bar
 from ..keys import ScreenName
 from ..render.text import safe, shorten, size, wrap
 from ..terminal import Terminal
-from ..themes import DARK, OURS
+from ..themes import dress
 from ..typeahead import TypeAhead
 from .ask import Ask, Confirm
 from .choose import Choose
@@ -54,9 +54,7 @@ class PickerApp(TypeAhead[Picked]):
         self, profiles: Sequence[ProfileEntry], shelf: Shelf, *, default: str = "mixed", terminal: Terminal | None = None
     ) -> None:
         super().__init__(driver_class=terminal.driver_class() if terminal else None)
-        for theme in OURS:
-            self.register_theme(theme)
-        self.theme = DARK.name
+        dress(self)
         self._picker = Picker(tuple(profiles), shelf, default)
 
     def pick(self) -> Picked | None:

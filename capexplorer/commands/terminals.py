@@ -1,0 +1,20 @@
+"""Whether a screen can be drawn here at all, asked before anything is started."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import InputError
+
+DUMB = ("", "dumb", "unknown")
+"""Values of TERM that promise no placing of text; an ssh without a terminal has the first two."""
+
+
+def require_screen(command: str, instead: str) -> None:
+    """Raises InputError, which names what to use instead, where `command` cannot draw its screen."""
+    if not (os.isatty(0) and os.isatty(2)):
+        raise InputError(f"{command} needs a terminal on stdin and stderr; without one use `{instead}`")
+    term = os.environ.get("TERM", "")
+    if term in DUMB:
+        found = f"TERM is {term}" if term else "TERM is not set"
+        raise InputError(f"{command} needs a terminal that can place text ({found}); without one use `{instead}`")

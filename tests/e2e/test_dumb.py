@@ -1,0 +1,32 @@
+"""A terminal that cannot place text gets one line and exit code 2, before anything is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .tmux_rig import needs_tmux, on_screen
+
+pytestmark = [pytest.mark.slow, needs_tmux]
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ("run mixed", "the live screen"),
+        ("replay sample", "replay"),
+        ("", "the picker"),
+        ("compare sample sample", "the comparison"),
+    ],
+)
+def test_it_says_so_in_one_line(tmp_path: Path, term: str, words: str, what: str) -> None:
+    before = ["sh", "-c", f'export TERM="{term}"; exec "$1" {words}', "sh"]  # what the rig adds is not read
+    with on_screen(tmp_path, size=(160, 24), before=before) as screen:
+        assert screen.exit_code() == 2
+        first, second = screen.lines()[:2]
+        why = f"TERM is {term}" if term else "TERM is not set"
+        assert first.startswith(f"capexplorer: {what} needs a terminal that can place text ({why}); without one use `")
+        assert second.startswith("exit code: 2")
+    assert not (tmp_path / "sessions").exists()

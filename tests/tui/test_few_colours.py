@@ -1,0 +1,113 @@
+"""Terminals with 16 colours, without braille or colour: series are distinct and labels stand clear."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+from rich.color import Color, ColorSystem
+from rich.style import Style
+from textual.geometry import Size
+from textual.theme import Theme
+
+from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.look import Palette
+from capexplorer.tui.render.axis import Axis
+from capexplorer.tui.render.chart import Boundary, Chart, Point, Series
+from capexplorer.tui.render.draw import draw_chart
+from capexplorer.tui.render.ink import blend
+from capexplorer.tui.render.raster import Pattern, Raster, Shape
+from capexplorer.tui.themes import DARK, SIXTEEN, dress, palette_of
+
+from .fakes import FakeSource
+
+SERIES = ("primary", "secondary", "accent", "error")
+"""Colours of lines that share a chart."""
+
+
+def nearest(color: str) -> int | None:
+    return Color.parse(color).downgrade(ColorSystem.STANDARD).number
+
+
+def test_series_have_colours_of_their_own_among_sixteen_also_where_they_are_faded() -> None:
+    palette = palette_of(SIXTEEN)
+    others = {nearest(palette.text), nearest(palette.muted), nearest(palette.faint), nearest(palette.background)}
+    for shown in (
+        [getattr(palette, name) for name in SERIES],
+        [blend(getattr(palette, name), "#000000", 0.5) for name in SERIES],
+    ):
+        found = [nearest(color) for color in shown]
+        assert len(set(found)) == len(SERIES)
+        assert not others & set(found)
+
+
+def test_text_is_seen_on_the_bars_of_the_screen() -> None:
+    theme, palette = SIXTEEN, palette_of(SIXTEEN)
+    behind = {nearest(theme.panel or ""), nearest(theme.background or "")}
+    shown = {nearest(getattr(palette, field.name)) for field in fields(Palette) if field.name in ("text", "muted", *SERIES)}
+    assert not behind & shown
+
+
+@pytest.mark.parametrize(("system", "theme"), [(ColorSystem.STANDARD, SIXTEEN), (ColorSystem.EIGHT_BIT, DARK), (None, DARK)])
+def test_the_theme_is_one_that_the_terminal_can_show(system: ColorSystem | None, theme: Theme) -> None:
+    app = ExplorerApp(FakeSource())
+    app.console._color_system = system
+    dress(app)
+    assert app.theme == theme.name
+
+
+@pytest.mark.parametrize(("term", "blocks"), [("linux", True), ("screen", False), ("xterm-256color", False)])
+def test_the_linux_console_has_no_braille(term: str, blocks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", term)
+    assert palette_of(SIXTEEN).blocks == blocks
+
+
+def drawn(chart: Chart, palette: Palette) -> list[str]:
+    return [strip.text for strip in draw_chart(chart, palette, Size(60, 14))]
+
+
+def flat(*patterns: Pattern) -> Chart:
+    """Flat lines, one above the other, each with its pattern."""
+    xs = [float(x) for x in range(100)]
+    lines = (Series(xs, [10.0 * (index + 1)] * 100, "#ffffff", pattern) for index, pattern in enumerate(patterns))
+    return Chart(Axis(0, 99), Axis(0, 40), series=tuple(lines))
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_lines_differ_without_colour_and_without_braille(blocks: bool) -> None:
+    rows = drawn(flat(Pattern.SOLID, Pattern.DASHED), replace(Palette(), blocks=blocks))
+    lines = [row.strip(" │┤0123456789") for row in rows if len(row.strip(" │┤└┬─0123456789")) > 10]
+    dashed, solid = lines
+    assert " " not in solid and dashed.count(" ") >= 10
+    if blocks:
+        assert not any(0x2800 <= ord(character) < 0x2900 for row in rows for character in row)
+
+
+def test_half_blocks_light_the_half_that_has_dots() -> None:
+    raster = Raster(4, 1, blocks=True)
+    ink = raster.ink(Style(color="red"))
+    raster.span(2, 0, 1, ink)
+    raster.span(4, 3, 3, ink)
+    raster.span(6, 0, 3, ink)
+    assert "".join(segment.text for segment in raster.row(0)) == " ▀▄█"
+
+
+# -- labels
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+@pytest.mark.parametrize("x", [5.0, 30.0, 50.0, 95.0])
+def test_a_label_never_touches_a_bar_or_a_line(x: float, blocks: bool) -> None:
+    chart = Chart(
+        Axis(0, 100),
+        Axis(0, 100, ticks=((0.0, "0"), (50.0, "50"), (100.0, "100"))),
+        series=(Series([0.0, 100.0], [0.0, 100.0], "#ff0000"),),
+        points=(Point(x, x, Shape.FILLED, "#00ff00", x - 9, x + 9, label="LABEL"),),
+        boundaries=(Boundary(20.0, "BOUND"), Boundary(60.0, "KNEE", "#0000ff", solid=True)),
+    )
+    rows = drawn(chart, replace(Palette(), blocks=blocks))
+    found = [(row, word) for row in rows for word in ("LABEL", "BOUND", "KNEE") if word in row]
+    assert {"BOUND", "KNEE"} <= {word for _, word in found}
+    for row, word in found:
+        before, _, after = row.partition(word)
+        assert before[-1:] in ("", " ", "│", "┤") and after[:1] in ("", " ")
