@@ -93,7 +93,7 @@ KEYS = (
     Key("1,2,3,4,5,6,7,8", "pane({index})", "1-8", "", 0, "show a pane by its number", _CHARTS),
     Key("tab", "next_pane(1)", "Tab", "Tab pane", 6, "go to the next pane; Shift+Tab to the previous one", _CHARTS),
     Key("shift+tab", "next_pane(-1)", "", "", 0, "", _CHARTS),
-    Key("", "", "PgUp PgDn Home End", "", 0, "scroll the pane in focus", _CHARTS),
+    Key("", "", "PgUp PgDn", "", 0, "scroll the pane in focus, also Home and End", _CHARTS),
     Key("z", "maximise", "z", "z maximise", 6, "show the pane in focus alone; again: show all", _CHARTS),
     Key("w", "window", "w", "w window", 5, "change the time window: 1, 5, 15 min, all", _CHARTS),
     Key("l", "logarithmic", "l", "l log scale", 7, "draw latency on a logarithmic scale, or a linear one", _CHARTS),

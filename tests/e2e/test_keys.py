@@ -51,7 +51,7 @@ def test_the_screen_follows_each_key_and_the_session_holds_it(tmp_path: Path, si
         screen.shows("Go to how many users?")
         screen.type("60")
         screen.press("Enter")
-        screen.shows("Sure?", "60 users are more than twice the most so far")
+        screen.shows("Go to 60 users?", "more than twice the most so far")
         screen.press("Enter")
         follows(screen, 60)
         screen.once(lambda text: "users 60 " in text, "60 users running")

@@ -11,6 +11,7 @@ from textual.strip import Strip
 from capexplorer.model.events import Event, FailureSignature, FailureTick, Sample
 from capexplorer.model.readings import PortsReading
 from capexplorer.model.timeline import Timeline
+from capexplorer.tui.keybar import rows
 from capexplorer.tui.look import Look, Palette
 from capexplorer.tui.panes.failures import FailuresPane, tally
 from capexplorer.tui.panes.resources import ResourcesPane
@@ -47,7 +48,7 @@ def colors(strip: Strip) -> set[str]:
 
 
 def test_causes_stand_under_where_they_lie_the_generator_first_and_what_is_over_last() -> None:
-    places = ("Generator", "Network", "Target", "Checks", "Target over")
+    places = ("Generator", "Network", "Target", "Checks", "Target, no longer")
     assert [line.strip() for line in shown(troubled()) if line.strip() in places] == list(places)
 
 
@@ -82,7 +83,7 @@ def test_doubts_are_told() -> None:
 
 def test_what_is_over_is_dimmed_and_says_until_when() -> None:
     drawn = strips(troubled())
-    begin = next(index for index, strip in enumerate(drawn) if "Target over" in strip.text)
+    begin = next(index for index, strip in enumerate(drawn) if "Target, no longer" in strip.text)
     assert "· the target crashed" in drawn[begin + 1].text and "00:20 to 00:22 at 30" in drawn[begin + 2].text
     assert all(colors(strip) <= {Palette().muted} for strip in drawn[begin:])
 
@@ -189,9 +190,10 @@ async def test_failures_and_raw_errors_are_in_the_palette_and_the_help() -> None
     stage = Stage(troubled())
     async with stage.run() as pilot:
         titles = {command.title for command in stage.app.get_system_commands(stage.app.screen)}
-        assert {"Failures", "Raw errors"} <= titles
+        helped = dict(rows("live"))
+        assert {helped["f"], helped["d"]} <= titles
         await pilot.press("?")
-        assert "what failed, by cause" in " ".join(stage.screen_text().split())
+        assert "show the failures by cause" in " ".join(stage.screen_text().split())
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE])
@@ -204,7 +206,7 @@ async def test_the_screen_says_that_there_are_failures_whatever_it_shows(size: t
         assert said.startswith("▸ Limited by the generator's ephemeral ports (TIME_WAIT) from 00:50 at 80 users: ")
         if size == NARROW:
             assert "nothing is said about the service beyond 50." in said
-            assert "7 failures 5" in lines[4] and lines[4].rstrip().endswith("8 log")
+            assert "7 failures:5" in lines[4] and lines[4].rstrip().endswith("8 log")
 
 
 def test_the_verdict_is_on_the_status_lines_where_a_mark_has_its_part() -> None:

@@ -12,6 +12,7 @@ from textual.theme import Theme
 
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.look import Palette
+from capexplorer.tui.panes.resource_row import Row, row_lines
 from capexplorer.tui.render.axis import Axis
 from capexplorer.tui.render.chart import Boundary, Chart, Point, Series
 from capexplorer.tui.render.draw import draw_chart
@@ -111,3 +112,9 @@ def test_a_label_never_touches_a_bar_or_a_line(x: float, blocks: bool) -> None:
     for row, word in found:
         before, _, after = row.partition(word)
         assert before[-1:] in ("", " ", "│", "┤") and after[:1] in ("", " ")
+
+
+def test_the_label_of_a_resource_never_touches_its_bar() -> None:
+    row = Row("accept que", "█" * 40, "1.00", "of 2 cores", color="#00ff00")
+    (line,) = row_lines(row, Palette(), 78, 13, more=0)
+    assert line.text.startswith(" accept que █")

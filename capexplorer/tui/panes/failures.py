@@ -107,7 +107,7 @@ def _grouped(marks: Sequence[Mark]) -> Iterator[tuple[str, list[Mark]]]:
         for place, title in wording.GROUPS.items():
             group = [mark for mark in marks if (mark.state == "closed") is over and wording.where(mark.id) == place]
             if group:
-                yield f"{title} over" if over else title, group
+                yield f"{title}, no longer" if over else title, group
 
 
 def blames(timeline: Timeline) -> list[Mark]:

@@ -69,7 +69,7 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
         percentile("p50", SOLID, palette.primary),
         percentile("p95", DASHED, palette.secondary),
         percentile("p99", DOTTED, palette.accent),
-        Legend("", "loop lag p99", figure(shown.latest("loop_lag_p99_ms")), palette.muted, short="lag"),
+        Legend("", "loop lag p99", figure(shown.latest("loop_lag_p99_ms")), palette.muted, short="loop lag"),
         *_floor(shown.timeline, palette),
     )
 

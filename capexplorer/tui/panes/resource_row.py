@@ -12,7 +12,8 @@ from ..look import Palette
 from ..render import text
 from ..render.text import Piece
 
-_LABEL_CELLS, _VALUE_CELLS, _NUMBER_CELLS = 11, 18, 5
+_LABEL_CELLS, _VALUE_CELLS, _NUMBER_CELLS = 12, 18, 5
+"""The label has a blank on either side, also where the picture is as long as it may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def row_lines(row: Row, palette: Palette, width: int, cells: int, *, more: int) 
     muted = Style(color=palette.muted)
     warning = palette.error if row.grave else palette.warning
     alarm = Style(color=warning, bold=True)
-    head: list[Piece] = [(f" {text.pad(row.label, _LABEL_CELLS - 1)}", alarm if row.warned else muted)]
+    head: list[Piece] = [(f" {text.pad(row.label, _LABEL_CELLS - 2)} ", alarm if row.warned else muted)]
     if row.number:
         value = f"{text.pad(row.number, _NUMBER_CELLS, right=True)} {row.unit}{' !' if row.warned else ''}"
         color = warning if row.warned else row.color

@@ -151,7 +151,7 @@ def generator_rows(generator: GeneratorReading, history: _History, palette: Pale
         f"memory {text.size(generator.rss_bytes)}",
     )
     spark = history.spark("generator_cpu_ratio", 1.0)
-    yield Row("load cpu", spark, *cores(generator.cpu_ratio, 1), details, palette.accent, full)
+    yield Row("generator", spark, *cores(generator.cpu_ratio, 1), details, palette.accent, full)
     lag = text.ms(generator.loop_lag_p99_ms)
     others = (f"p50 {text.ms(generator.loop_lag_p50_ms)} ms", f"max {text.ms(generator.loop_lag_max_ms)} ms")
     yield Row("loop lag", history.spark("loop_lag_p99_ms"), lag, "ms p99", others, palette.accent)

@@ -279,5 +279,5 @@ def alarms(timeline: Timeline, view: View) -> list[str]:
     if timeline.broken is not None:
         lines.append(f"✗ {timeline.broken.text}")
     if timeline.ended is not None:
-        lines.append(f"■ session ended: {timeline.ended.reason}; q leaves")
+        lines.append(f"■ session ended: {timeline.ended.reason}; q quits")
     return [text.safe(line) for line in lines]

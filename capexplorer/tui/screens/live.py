@@ -286,5 +286,5 @@ class TabBar(Widget):
             shown = front if index == self._shown else muted
             yield f"{gap}{index + 1} {SHORT.get(name, name) if short else name}", shown
             if index == FAILURES and self._failed:
-                yield f" {self._failed}", alarm if self._alarmed else shown
+                yield f":{self._failed}", alarm if self._alarmed else shown
             yield gap or " ", shown if gap else muted

@@ -46,7 +46,7 @@ class Steering(Screen[None]):
     def _steered(self) -> Controls | None:
         """The controls, or None with a word about why not."""
         if self.controls is None:
-            self.say("a saved session: there is no load to steer")
+            self.say("this is a replay: there is no load to steer")
         elif self.timeline.ended is not None:
             self.say("the session has ended", alarm=True)
         else:
@@ -97,8 +97,8 @@ class Steering(Screen[None]):
         highest = max(controls.wanted, *(level.users for level in self.timeline.levels), 0)
         if users <= max(UNASKED_USERS, 2 * highest):
             return self._set_users(controls, users)
-        question = f"{users:,} users are more than twice the most so far ({highest:,})."
-        confirm = Confirm("Sure?", question, f"go to {users:,}")
+        question = f"That is more than twice the most so far ({highest:,})."
+        confirm = Confirm(f"Go to {users:,} users?", question, f"go to {users:,}")
         self.app.push_screen(confirm, lambda sure: self._set_users(controls, users) if sure else None)
 
     def action_autopilot(self) -> None:
@@ -106,7 +106,7 @@ class Steering(Screen[None]):
         controls = self._steered()
         if controls is not None:
             controls.set_autopilot(not controls.autopilot)
-            self.say("autopilot: looks for the knee; any step takes over" if controls.autopilot else "autopilot off")
+            self.say("autopilot: looks for the knee; any step by hand ends it" if controls.autopilot else "autopilot off")
 
     def action_plan(self) -> None:
         """Ask for a plan, by name or outright."""
@@ -114,21 +114,21 @@ class Steering(Screen[None]):
         if controls is None:
             return
         names = ", ".join(controls.plans)
-        hint = (f"one of {names}; or " if names else "") + "a plan: 10:30s, ramp to 200 5m, spike 400 30s, hold 60% knee 1h"
+        hint = (f"a plan of the profile ({names}), or " if names else "") + "your own: 10:30s, ramp to 200 5m, spike 400 30s"
         ask = Ask("Which plan?", hint, controls.plan_wrong, value=next(iter(controls.plans), ""))
         self.app.push_screen(ask, lambda answer: self._plan(controls, answer))
 
     def _plan(self, controls: Controls, answer: str | None) -> None:
         if answer is not None:
             controls.start_plan(answer)
-            self.say(f"plan {answer}: any step takes over")
+            self.say(f"plan {answer}: any step by hand ends it")
 
     def action_spawn_rate(self) -> None:
         """Ask for the spawn rate."""
         controls = self._steered()
         if controls is not None:
             now = "" if controls.spawn_rate is None else f"{controls.spawn_rate:g}"
-            hint = "users a second, from the next step on; empty: automatic (the difference in 1 s, at most 100 a second)"
+            hint = "users that start per second, from the next step on; empty: a step takes 1 s, at most 100 users per second"
             ask = Ask("Spawn rate?", hint, rate_wrong, value=now)
             self.app.push_screen(ask, lambda answer: self._spawn_rate(controls, answer))
 
@@ -155,7 +155,7 @@ class Steering(Screen[None]):
         """Ask for a note."""
         controls = self._steered()
         if controls is not None:
-            ask = Ask("Note", "any text; it stands in the journal and in the session", note_wrong)
+            ask = Ask("Note", "any text; it is kept in the journal and in the session", note_wrong)
             self.app.push_screen(ask, lambda answer: controls.note(answer) if answer else None)
 
     def action_restart(self) -> None:

@@ -16,7 +16,7 @@ from ...errors import InputError
 from ...model.stream import Param
 from ..render.text import safe, shorten
 
-HINT = "Empty or unchanged: stays as it is. Other values open a new epoch."
+HINT = "An empty field keeps its value. A changed value begins a new epoch."
 
 
 class TargetForm(ModalScreen[bool]):
