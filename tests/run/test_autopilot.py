@@ -108,7 +108,7 @@ def test_each_step_is_a_level_of_the_autopilots_and_a_command_that_says_why(flow
     steps = [event for event in flown.commands() if event.name == "users"]
     assert [(event.args["users"], event.by) for event in steps] == flown.levels()
     assert {str(event.args["why"]) for event in steps} >= {"first", "double", "plateau", "recovery", "rest"}
-    assert wording.command(steps[1]) == "users → 3, autopilot: 100% of the low-load line, so straight: on"
+    assert wording.command(steps[1]) == "users → 3, autopilot: goodput at 100% of the low-load line: larger step"
     assert all(wording.command(event).count("autopilot: ") == 1 for event in steps)
 
 
@@ -160,7 +160,7 @@ def test_whoever_steps_takes_over_at_once(flown: Flown) -> None:
         flown.second()
     assert flown.levels() == before
     told = flown.commands()[-1]
-    assert (told.name, told.args["on"], wording.command(told)) == ("autopilot", False, "autopilot off: taken over by hand")
+    assert (told.name, told.args["on"], wording.command(told)) == ("autopilot", False, "autopilot off: ended by a step by hand")
     assert flown.finished == []
 
 

@@ -1,4 +1,4 @@
-"""The key `a`: one call, said at once; what the autopilot does stands in the status; any step takes over."""
+"""The key `a`: one call, said at once; what the autopilot does stands in the status; any step by hand ends it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_its_last_reason_stands_in_the_status(size: tuple[int, int]) -> No
         await pilot.press("a")
         stage.source.send(stepped())
         await pilot.pause(1.2)
-        assert "users → 94: 97% of the low-load line, so straight: on" in stage.screen_text()
+        assert "users → 94: goodput at 97% of the low-load line: larger step" in stage.screen_text()
 
 
 @pytest.mark.parametrize("key", ["+", "-", "m", "x"])

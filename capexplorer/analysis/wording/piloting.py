@@ -23,31 +23,31 @@ TROUBLES = {
 
 
 def autopilot_step(args: Mapping[str, Any]) -> str:
-    """Why the autopilot stepped, in a line: `97% of the low-load line: twice as many`."""
+    """Why the autopilot stepped, in a line: `goodput at 97% of the low-load line: larger step`."""
     share = args.get("efficiency")
-    line = f"{share:.0%} of the low-load line" if isinstance(share, float) else "the curve so far"
+    line = f"goodput at {share:.0%} of the low-load line" if isinstance(share, float) else "the curve so far"
     match args.get("why"):
         case "first":
-            return "begin"
+            return "first level"
         case "double":
-            return f"{line}, so straight: on"
+            return f"{line}: larger step"
         case "bend_near":
-            return f"{line}, so the bend is near: smaller steps"
+            return f"{line}: smaller step, the bend is near"
         case "plateau":
-            return f"{_found(args)}: once more on the plateau"
+            return f"{_found(args)}: one more level beyond it"
         case "lower":
-            return "every level lies beyond the knee: begin lower"
+            return "all levels are beyond the knee: lower level"
         case "careful":
-            return "it recovered: up again with care"
+            return "the service recovered: up again in small steps"
         case "between":
-            return "between what went well and what had to be left"
+            return "between the last good level and the first bad one"
         case "retreat":
-            return f"{TROUBLES.get(str(args.get('because')), 'trouble')}: back off, and see whether it recovers"
+            return f"{TROUBLES.get(str(args.get('because')), 'trouble')}: fewer users, to see whether the service recovers"
         case "recovery":
-            return f"{_found(args)}: down to 60% of it, and see whether it recovers"
+            return f"{_found(args)}: down to 60% of the knee, to see whether the service recovers"
         case "rest":
-            return "rest"
-    return "on"
+            return "end with fewer users"
+    return "next level"
 
 
 def autopilot(args: Mapping[str, Any]) -> str:
@@ -62,7 +62,7 @@ def autopilot(args: Mapping[str, Any]) -> str:
             return f"autopilot gave up: {TROUBLES.get(str(args.get('why')), str(args.get('why')))}{known}"
     if args.get("why") != "taken_over":
         return "autopilot off"
-    return "autopilot off: taken over by hand" if args.get("who") == "user" else f"autopilot off, by {args.get('who')}"
+    return "autopilot off: ended by a step by hand" if args.get("who") == "user" else f"autopilot off, by {args.get('who')}"
 
 
 def _found(args: Mapping[str, Any]) -> str:

@@ -218,7 +218,7 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
         return []
     badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
     last = _last_of_autopilot(timeline)
-    said = wording.command(last).replace(", autopilot", "", 1) if last is not None and last.name == "users" else "looks around"
+    said = wording.command(last).replace(", autopilot", "", 1) if last is not None and last.name == "users" else "measuring"
     shown = text.shorten(text.safe(said), width - 12)
     return [text.line([(" AUTOPILOT ", badge), (f" {shown}", Style(color=palette.text))], width)]
 
