@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..errors import InputError
@@ -30,9 +30,9 @@ class SessionShelf:
         self.folder = folder
 
     @property
-    def formats(self) -> Sequence[str]:
-        """That `capexplorer export` knows."""
-        return tuple(FORMATS)
+    def formats(self) -> Mapping[str, str]:
+        """That `capexplorer export` knows, each with what it is."""
+        return {name: each.said for name, each in FORMATS.items()}
 
     def rows(self) -> list[SessionRow]:
         """Newest first; best goodput and marks as far as they are known already. Raises SessionError for the folder."""

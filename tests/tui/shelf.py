@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -55,7 +55,7 @@ ROWS = (
 class FakeShelf:
     """Of `rows`; refuses what `refusal` says."""
 
-    formats = ("md", "html", "json")
+    formats: Mapping[str, str] = {"md": "Markdown", "html": "a page", "json": "the summary"}
 
     def __init__(self, rows: Sequence[SessionRow] = ROWS, refusal: str | None = None) -> None:
         self.kept = list(rows)

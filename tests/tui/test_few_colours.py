@@ -14,7 +14,7 @@ from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.look import Palette
 from capexplorer.tui.panes.resource_row import Row, row_lines
 from capexplorer.tui.render.axis import Axis
-from capexplorer.tui.render.chart import Boundary, Chart, Point, Series
+from capexplorer.tui.render.chart import Band, Boundary, Chart, Point, Series
 from capexplorer.tui.render.draw import draw_chart
 from capexplorer.tui.render.ink import blend
 from capexplorer.tui.render.raster import Pattern, Raster, Shape
@@ -118,3 +118,10 @@ def test_the_label_of_a_resource_never_touches_its_bar() -> None:
     row = Row("accept que", "█" * 40, "1.00", "of 2 cores", color="#00ff00")
     (line,) = row_lines(row, Palette(), 78, 13, more=0)
     assert line.text.startswith(" accept que █")
+
+
+def test_a_band_is_hatched_in_half_blocks_and_not_filled() -> None:
+    chart = Chart(Axis(0, 100), Axis(0, 100), bands=(Band(0.0, 100.0, "#ff0000"),))
+    rows = [row for row in drawn(chart, replace(Palette(), blocks=True)) if "│" in row or "┤" in row]
+    lit = sum(row.count(block) for row in rows for block in "▀▄█")
+    assert 0 < lit < 0.6 * sum(len(row) - 4 for row in rows)

@@ -50,6 +50,7 @@ class Raster:
 
     def __init__(self, columns: int, rows: int, *, blocks: bool = False) -> None:
         self.columns, self.rows = columns, rows
+        self.blocks = blocks
         self._characters = _BLOCKS if blocks else _BRAILLE
         self.width, self.height = columns * DOTS_X, rows * DOTS_Y
         self._masks = bytearray(columns * rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rich.text import Text
@@ -20,7 +20,8 @@ class Choose(ModalScreen[str | None]):
     CSS_PATH = "choose.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", show=False)]
 
-    def __init__(self, title: str, answers: Sequence[str]) -> None:
+    def __init__(self, title: str, answers: Mapping[str, str]) -> None:
+        """`answers`: each with what it means."""
         super().__init__()
         self._title, self._answers = title, answers
 
@@ -28,7 +29,9 @@ class Choose(ModalScreen[str | None]):
         """The answers, and the keys."""
         with Vertical(classes="box") as box:
             box.border_title = Text(self._title)
-            yield OptionList(*(Option(Text(each), id=each) for each in self._answers), markup=False)
+            names = max(map(len, self._answers), default=0)
+            options = (Option(Text(f"{each:{names}}  {said}"), id=each) for each, said in self._answers.items())
+            yield OptionList(*options, markup=False)
             yield Static(Text("↑ ↓ choose    Enter: done    Esc: back"), classes="keys")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

@@ -33,7 +33,7 @@ from .entries import LETTERS, Entries
 from .help import Help
 from .profiles import ProfileEntry
 from .session_levels import Levels
-from .sessions import SessionRow, Shelf, began
+from .sessions import SessionRow, Shelf, began, title
 
 Picked = ProfileEntry | SessionEntry
 """A profile to run, or a session to replay."""
@@ -227,13 +227,13 @@ class Picker(Screen[None]):
             rows = tuple(self._shelf.levels(row.entry))
         except CapexplorerError as error:
             return self._say(str(error))
-        self.app.push_screen(Levels(safe(f"{row.title or row.entry.profile or row.entry.id}  {began(row.entry)} UTC"), rows))
+        self.app.push_screen(Levels(safe(f"{title(row)}  {began(row.entry)} UTC"), rows))
 
     def action_rename(self) -> None:
         """Asks for a title."""
         row = self._openable()
         if row is not None:
-            hint = "Empty: none. It is kept beside the log, which stays as it is."
+            hint = "an empty title removes it; what was recorded is not changed"
             self.app.push_screen(Ask("Title", hint, lambda said: None, value=row.title or ""), partial(self._renamed, row))
 
     def _renamed(self, row: SessionRow, title: str | None) -> None:
@@ -273,7 +273,7 @@ class Picker(Screen[None]):
         """Asks for the format."""
         row = self._openable()
         if row is not None:
-            self.app.push_screen(Choose("Export as", tuple(self._shelf.formats)), partial(self._export, row))
+            self.app.push_screen(Choose("Export as", self._shelf.formats), partial(self._export, row))
 
     def _export(self, row: SessionRow, form: str | None) -> None:
         if form is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -35,8 +35,8 @@ class Shelf(Protocol):
     """The saved sessions, and what may be done to them. A CapexplorerError is shown, in its one line."""
 
     @property
-    def formats(self) -> Sequence[str]:
-        """That `export` knows."""
+    def formats(self) -> Mapping[str, str]:
+        """That `export` knows, each with what it is."""
 
     def rows(self) -> Sequence[SessionRow]:
         """All of them, newest first; verdict, best goodput and marks only where they are known already."""
