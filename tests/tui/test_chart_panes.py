@@ -111,10 +111,10 @@ def latency_session_events() -> list[LevelOpened | Sample]:
 
 def test_the_curve_says_what_is_missing_before_a_level_settled() -> None:
     opened = LevelOpened(t_s=0, index=0, users=10, spawn_rate=5, by="user")
-    assert "no settled level yet: 10 users is settling" in text(drawn(CurvePane(), Timeline([opened])))
+    assert "no settled level yet (settling at 10 users)" in text(drawn(CurvePane(), Timeline([opened])))
     settling = sample(1.0, 0, 10, 10, "settling", 20, 20.0, 0, random.Random(1))
     shown = text(drawn(CurvePane(), Timeline([opened, settling])))
-    assert "○ no settled level yet: 10 users is settling" in shown and "●" not in shown
+    assert "○ no settled level yet (settling at 10 users)" in shown and "●" not in shown
 
 
 def points(*steps: tuple[int, int]) -> list[LevelPoint]:

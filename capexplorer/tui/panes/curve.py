@@ -56,7 +56,7 @@ def _highest(timeline: Timeline, level: Level, cursor: int) -> float:
 
 
 def _missing(levels: Sequence[Level]) -> str:
-    return f"no settled level yet: {levels[-1].users} users is settling" if levels else "waiting for the first level"
+    return f"no settled level yet (settling at {levels[-1].users} users)" if levels else "waiting for the first level"
 
 
 def _chart(

@@ -189,7 +189,7 @@ class LiveScreen(Exporting):
     def action_maximise(self) -> None:
         """The pane in focus alone, and back."""
         if not self.wide:
-            return self.say(f"panes stand alone below {WIDE[0]}x{WIDE[1]}; Tab or 1-8 for another")
+            return self.say(f"below {WIDE[0]}x{WIDE[1]} one pane at a time: Tab, 1-8")
         if self.shown >= GRID:
             return self.action_pane(self._before)
         self.maximised = not self.maximised

@@ -204,14 +204,14 @@ class Picker(Screen[None]):
         if self._openable() is None:
             return
         if not self._entries.mark():
-            return self._say(f"{len(LETTERS)} are marked already: that is as many as can be compared here")
+            return self._say(f"{len(LETTERS)} are marked already, and no more can be compared at once")
         self._entries.fill()
 
     def action_compare(self) -> None:
         """Those that are marked; with one marked, and the one here; with none, the epochs of the one here."""
         entries = [row.entry for row in self._entries.compared()]
         if not entries:
-            return self._say("a comparison is of sessions: mark two with space, then c")
+            return self._say("only sessions can be compared: mark two with space, then c")
         try:
             comparison = self._shelf.compare(entries)
         except CapexplorerError as error:

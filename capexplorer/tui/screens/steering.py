@@ -106,7 +106,7 @@ class Steering(Screen[None]):
         controls = self._steered()
         if controls is not None:
             controls.set_autopilot(not controls.autopilot)
-            self.say("autopilot: looks for the knee; any step by hand ends it" if controls.autopilot else "autopilot off")
+            self.say("autopilot on; any step by hand ends it" if controls.autopilot else "autopilot off")
 
     def action_plan(self) -> None:
         """Ask for a plan, by name or outright."""
@@ -135,7 +135,7 @@ class Steering(Screen[None]):
     def _spawn_rate(self, controls: Controls, answer: str | None) -> None:
         if answer is not None:
             controls.set_spawn_rate(float(answer) if answer else None)
-            self.say(f"spawn rate {answer} a second" if answer else "spawn rate automatic")
+            self.say(f"spawn rate: {answer} users per second" if answer else "spawn rate: automatic")
 
     def action_new_level(self) -> None:
         """A new level at the same count."""
@@ -164,7 +164,7 @@ class Steering(Screen[None]):
         if controls is None:
             return
         if not controls.can_restart:
-            return self.say("not started by capexplorer: no restart", alarm=True)
+            return self.say("not started by capexplorer, cannot be restarted", alarm=True)
         name = self.timeline.header.target.name if self.timeline.header else "the target"
         form = TargetForm(name, controls.target_params, controls.restart_target)
         self.app.push_screen(form, lambda restarted: self.say("restarting the target") if restarted else None)
