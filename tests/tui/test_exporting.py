@@ -96,7 +96,7 @@ async def test_the_form_fits(size: tuple[int, int]) -> None:
     async with stage.run(size) as pilot:
         await pilot.press("e")
         text = stage.screen_text()
-        for said in ("▸ md", "hgrm  a folder: a percentile distribution a level", f"{ID}.md", "Enter writes"):
+        for said in ("▸ md", "hgrm  a folder: a percentile distribution a level", f"{ID}.md", "Enter: write"):
             assert said in text
 
 
