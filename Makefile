@@ -11,7 +11,7 @@ PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check lint bench experiments faults setup built wheel clean
+.PHONY: run test check lint bench experiments faults fuzz setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
@@ -31,8 +31,8 @@ built: setup
 	$(BIN)/python targets/kv-go/start.py -build || ! command -v go >/dev/null
 
 lint: setup
-	$(BIN)/ruff format --check capexplorer tests benchmarks targets profiles docs
-	$(BIN)/ruff check capexplorer tests benchmarks targets profiles docs
+	$(BIN)/ruff format --check capexplorer tests benchmarks targets profiles docs trials
+	$(BIN)/ruff check capexplorer tests benchmarks targets profiles docs trials
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -45,6 +45,10 @@ experiments: setup
 
 faults: setup
 	cd tests && ../$(BIN)/python -m faults $(ROWS)
+
+# COUNT=1000 SEED=7 for a short run; each failure prints the seed that repeats it.
+fuzz: setup
+	$(BIN)/python -m trials.fuzz logs --count $(or $(COUNT),100000) --seed $(or $(SEED),1) --save
 
 setup: $(READY)
 

@@ -1,0 +1,86 @@
+"""Runs many cases, one a seed, and collects what went wrong. Each case has a bound in time.
+
+A module of this package has `run(count, seed)`, which runs the cases `seed`, `seed + 1`, ... `seed + count - 1`. A case depends on
+its seed alone, so that `--count 1 --seed S` repeats the case S of any run, and the cases can be shared among processes.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import msgspec
+
+Case = Callable[[random.Random], str]
+"""One case, drawn from the random numbers of its seed. Returns its outcome, by which cases are counted; raises when it failed."""
+
+LONGEST_S = 20.0
+"""A case takes milliseconds; one that takes this long hangs, even on a busy machine."""
+MOST_LINES = 12
+"""Of a traceback that are kept."""
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """A case that went wrong."""
+
+    seed: int
+    """`--count 1 --seed SEED` repeats it."""
+    what: str
+    """One line."""
+    detail: str = ""
+    """The end of the traceback."""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of `count` cases."""
+
+    count: int
+    outcomes: dict[str, int]
+    """How many cases by outcome; failures are not in it."""
+    failures: tuple[Failure, ...] = ()
+
+    def plus(self, other: Result) -> Result:
+        """Both together."""
+        outcomes = dict(Counter(self.outcomes) + Counter(other.outcomes))
+        return Result(count=self.count + other.count, outcomes=outcomes, failures=(*self.failures, *other.failures))
+
+
+class HangError(Exception):
+    """A case took longer than LONGEST_S."""
+
+
+def run_cases(case: Case, count: int, seed: int, longest_s: float = LONGEST_S) -> Result:
+    """Run the cases `seed` to `seed + count - 1`. In the main thread of a process alone: the bound in time is a signal."""
+    outcomes: Counter[str] = Counter()
+    failures = []
+    for each in range(seed, seed + count):
+        try:
+            with _bounded(longest_s):
+                outcomes[case(random.Random(each))] += 1
+        except Exception as error:
+            failures.append(_failure(each, error))
+    return Result(count=count, outcomes=dict(outcomes), failures=tuple(failures))
+
+
+def _failure(seed: int, error: Exception) -> Failure:
+    lines = traceback.format_exception(error)[-MOST_LINES:]
+    return Failure(seed=seed, what=f"{type(error).__name__}: {error}"[:300].replace("\n", " "), detail="".join(lines))
+
+
+@contextmanager
+def _bounded(longest_s: float) -> Iterator[None]:
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise HangError(f"still running after {longest_s:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, longest_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
