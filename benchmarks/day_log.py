@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from capexplorer.model.events import (
+    SCHEMA,
     ClientFloor,
     Command,
     Ended,
@@ -79,7 +80,7 @@ def events(seconds: int = DAY_S, levels: int = LEVELS, seed: int = 7) -> Iterato
 def _header() -> Header:
     return Header(
         t_s=0.0,
-        schema=1,
+        schema=SCHEMA,
         id="20260101-000000-day-0001",
         started_at="2026-01-01T00:00:00+00:00",
         versions={"capexplorer": "0"},

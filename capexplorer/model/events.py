@@ -20,7 +20,7 @@ from .readings import (
 )
 from .verdicts import CapacityVerdict, SloVerdict
 
-SCHEMA = 1
+SCHEMA = 2
 
 By = Literal["user", "plan", "autopilot", "guard", "shift"]
 """Who asked. A Locust shape is a plan."""

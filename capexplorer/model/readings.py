@@ -172,7 +172,8 @@ class TcpReading(CountingReading, frozen=True, kw_only=True):
     time_wait_overflows: int = 0
     sockets_in_use: int | None = None
     sockets_time_wait: int | None = None
-    sockets_orphaned: int | None = None
+    sockets_orphaned: int = 0
+    """Closed by their process, not yet by the other end. No growth, but as seldom other than 0 as the counters."""
     memory_pages: int | None = None
     target: TargetTcpReading | None = None
     """None: not measured. All that stands above counts neighbours in the namespace, too."""

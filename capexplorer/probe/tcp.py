@@ -135,13 +135,13 @@ class TcpProbe:
         if self._theirs is not None:
             grown |= self._theirs.read(_TARGETS)
         totals = self._totals.read()
+        grown["sockets_orphaned"] = totals.get("TCP.orphan")
         in_use = [totals[name] for name in ("TCP.inuse", "TCP6.inuse") if name in totals]
         return TcpReading(
             unread=tuple(sorted(name for name, value in grown.items() if value is None)),
             **{name: value for name, value in grown.items() if value is not None},
             sockets_in_use=sum(in_use) if in_use else None,
             sockets_time_wait=totals.get("TCP.tw"),
-            sockets_orphaned=totals.get("TCP.orphan"),
             memory_pages=totals.get("TCP.mem"),
             target=self._at_target.read(elapsed_s) if self._at_target is not None else None,
         )

@@ -38,7 +38,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 def _struct(struct: S, in_sample: bool) -> S:
     changes: dict[str, Any] = {}
-    defaults = _float_defaults(type(struct))
+    defaults = _defaults(type(struct))
     for name in struct.__struct_fields__:
         old = getattr(struct, name)
         if name in _IN_HISTOGRAM and isinstance(struct, EndpointTick) and struct.latency:
@@ -54,9 +54,9 @@ def _struct(struct: S, in_sample: bool) -> S:
 
 
 @lru_cache
-def _float_defaults(kind: type[msgspec.Struct]) -> dict[str, float]:
-    """A field is left out of the log when it *is* its default; a 0.0 that was measured is another object."""
-    return {field.name: field.default for field in msgspec.structs.fields(kind) if isinstance(field.default, float)}
+def _defaults(kind: type[msgspec.Struct]) -> dict[str, float | str]:
+    """A field is left out of the log when it *is* its default; a 0.0 that was measured, a `GET` of a client is another object."""
+    return {field.name: field.default for field in msgspec.structs.fields(kind) if isinstance(field.default, float | str)}
 
 
 def _value(name: str, value: Any, in_sample: bool) -> Any:

@@ -25,6 +25,7 @@ from ..model.events import (
     Unknown,
     Verdict,
 )
+from . import seal
 
 Line = dict[str, Any]
 """A line's fields as plain values."""
@@ -77,7 +78,7 @@ def from_plain(fields: Line) -> Event:
 
 
 def _as_unknown(fields: Line) -> Line:
-    kept = {name: value for name, value in fields.items() if name not in ("type", "t_s")}
+    kept = {name: value for name, value in fields.items() if name not in ("type", "t_s", *seal.FIELDS)}
     return {"t_s": fields.get("t_s"), "original_type": fields["type"], "fields": kept}
 
 

@@ -1,7 +1,8 @@
 """A saved log back to events, whatever happened to the file: what can be read is read, and what cannot is noted.
 
-Reads on from where it stands, a part at a time (a day's log has hundreds of megabytes, and may still grow), and any line again by
-where it begins. Must not repair or write anything.
+Lines of schema 2 have a seal (`seal`): one that was changed by a single digit is left out, as are those that were doubled or
+moved, and lines that are missing are noted. Schema 1 had none. Reads on from where it stands, a part at a time (a day's log has
+hundreds of megabytes, and may still grow), and any line again by where it begins. Must not repair or write anything.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import BinaryIO
 from ..errors import SessionError
 from ..model.events import SCHEMA, Event, Header
 from .codec import Line, LineError, decode, decode_plain, from_plain
-from .upgrade import CONVERTERS, Converter, can_upgrade, upgraded
+from .files import LONGEST_LINE_BYTES, Lines, NotRegularError, open_regular
+from .seal import Numbering, SealError, has_seal, number_of
+from .upgrade import CONVERTERS, SAME_SINCE, SEALED_SINCE, Converter, can_upgrade, upgraded
 
-_LONGEST_HEADER_BYTES = 16 * 1024 * 1024
-"""A file without line ends is refused after this."""
 _PART_BYTES = 256 * 1024
+_SEALS = {True: "but it has no checksum", False: "which has no checksums, but it has one"}
 _MOST_NOTES = 20
 
 
@@ -35,15 +37,24 @@ class SessionReader:
         self.notes = []
         self._left_out = 0
         self._converters = converters
-        self._file = _open(path)
-        self.position = 0
-        """Bytes read; all before are done with."""
-        self._lines = 0
+        self._source = Lines(_open(path))
+        self._count = 0
+        """Lines seen."""
         try:
             self._read_header()
         except BaseException:
             self.close()
             raise
+
+    @property
+    def position(self) -> int:
+        """Bytes read; all before are done with."""
+        return self._source.position
+
+    @property
+    def sealed(self) -> bool:
+        """Whether its lines have seals."""
+        return self._schema >= SEALED_SINCE
 
     def __iter__(self) -> Iterator[Event]:
         yield self.header
@@ -56,24 +67,21 @@ class SessionReader:
         A last line without its end is dropped with a note; with `wait` it is left for later, since someone is writing it.
         """
         lines = self._next_lines(most_bytes)
-        if wait and lines and not lines[-1].endswith(b"\n"):
+        if wait and lines and (last := lines[-1][1]) is not None and not last.endswith(b"\n"):
+            self._source.put_back(last)
             lines.pop()
-        events = []
-        for line in lines:
-            self._lines += 1
-            events.append((self.position, self._event(self._lines, line)))
-            self.position += len(line)
-        return events
+        return [(place, self._event(line)) for place, line in lines]
 
     def event_at(self, position: int) -> Event:
         """The event whose line begins at `position`, as `read_on` told. Raises SessionError when the file was changed."""
         try:
-            self._file.seek(position)
-            line = self._file.readline()
+            line = self._source.line_at(position)
+            if self.sealed:
+                number_of(line)
             event = self._decoded(line)
         except OSError as error:
             raise _unreadable(self.path, error) from None
-        except LineError as error:
+        except (LineError, SealError) as error:
             raise SessionError(f"{self.path}: changed while it was open: {error}") from None
         if event is None:
             raise SessionError(f"{self.path}: changed while it was open")
@@ -81,7 +89,7 @@ class SessionReader:
 
     def close(self) -> None:
         """Close the file; may be called twice."""
-        self._file.close()
+        self._source.file.close()
 
     def __enter__(self) -> SessionReader:
         return self
@@ -89,29 +97,49 @@ class SessionReader:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _next_lines(self, most_bytes: int) -> list[bytes]:
+    def _next_lines(self, most_bytes: int) -> list[tuple[int, bytes | None]]:
         try:
-            self._file.seek(self.position)
-            return self._file.readlines(most_bytes)
+            return self._source.next_part(most_bytes)
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
     def _decoded(self, line: bytes) -> Event | None:
-        return decode(line) if self._schema == SCHEMA else self._upgraded(decode_plain(line))
+        return decode(line) if self._schema >= SAME_SINCE else self._upgraded(decode_plain(line))
 
-    def _event(self, number: int, line: bytes) -> Event | None:
+    def _event(self, line: bytes | None) -> Event | None:
+        """The next line's; None, and a note, when it is left out."""
+        self._count += 1
+        if line is None:
+            self._leave_out(f"longer than {LONGEST_LINE_BYTES >> 20} MB")
+            return None
         try:
+            if self.sealed:
+                self._check_place(number_of(line))
             event = self._decoded(line)
-        except LineError as error:
-            if not line.endswith(b"\n"):
-                self._note(f"line {number}: cut off, dropped (the recording was ended while it was written)")
-            elif line.strip():
-                self._note(f"line {number}: skipped: {error}")
+        except (LineError, SealError) as error:
+            self._leave_out_broken(line, error)
             return None
         if isinstance(event, Header):
-            self._note(f"line {number}: skipped: a second header")
+            self._leave_out("a second header")
             return None
         return event
+
+    def _check_place(self, number: int) -> None:
+        """What is missing before a line is noted. Raises SealError for one that stood before."""
+        if missing := self._numbering.take(number):
+            self._note(f"line {self._count}: {missing}")
+
+    def _leave_out_broken(self, line: bytes, error: Exception) -> None:
+        if not line.strip():
+            return
+        if line.endswith(b"\n") or (self.sealed and has_seal(line)):
+            self._leave_out(str(error))
+        else:
+            self._note(f"line {self._count}: cut off, dropped (the recording was ended while it was written)")
+
+    def _leave_out(self, why: str) -> None:
+        self._numbering.skip()
+        self._note(f"line {self._count}: skipped: {why}")
 
     def _upgraded(self, line: Line) -> Event | None:
         """A converter meets lines of any shape; what it trips over is a bad line, not a defect."""
@@ -123,19 +151,26 @@ class SessionReader:
 
     def _read_header(self) -> None:
         try:
-            line = self._file.readline(_LONGEST_HEADER_BYTES)
+            line = self._source.line_at(0)
         except OSError as error:
             raise _unreadable(self.path, error) from None
-        self.position, self._lines = len(line), 1
+        self._source.position, self._count = len(line), 1
         line = line.removeprefix(b"\xef\xbb\xbf")
         _refuse_what_is_no_log(self.path, line)
+        self._numbering = Numbering(last=1)
         try:
+            if has_seal(line):
+                number_of(line)
             fields = decode_plain(line)
+        except SealError as error:
+            raise SessionError(f"{self.path}: line 1, its header, is {error}") from None
         except LineError as error:
             whole = line.endswith(b"\n")
             reason = str(error) if whole else "its header is cut off: nothing was recorded"
             raise SessionError(f"{self.path}: {reason}") from None
         self._schema = self._schema_of(fields)
+        if self.sealed != has_seal(line):
+            raise SessionError(f"{self.path}: line 1, its header, is damaged: of schema {self._schema}, {_SEALS[self.sealed]}")
         try:
             header = self._upgraded(fields)
         except LineError as error:
@@ -176,12 +211,13 @@ def read(path: Path) -> Iterator[Event]:
 
 
 def _open(path: Path) -> BinaryIO:
-    if path.is_dir():
-        raise SessionError(f"{path}: a folder, not a session")
     try:
-        return path.open("rb")
+        return open_regular(path)
     except FileNotFoundError:
         raise SessionError(f"{path}: no such session") from None
+    except NotRegularError:
+        what = "a folder, not a session" if path.is_dir() else "not a regular file"
+        raise SessionError(f"{path}: {what}") from None
     except OSError as error:
         raise _unreadable(path, error) from None
 

@@ -10,11 +10,15 @@ import os
 import time
 from pathlib import Path
 
+import msgspec
+
 from ..errors import LogWriteError
-from ..model.events import Ended, Event, Header, Mark
+from ..model.events import SCHEMA, Ended, Event, Header, Mark
 from ..model.stream import Clock
 from .canonical import canonical
 from .codec import encode
+from .files import PRIVATE
+from .seal import sealed
 
 _SYNC_AFTER_S = 4.0
 """Flushed once a second, this makes an fsync at least every 5 s."""
@@ -34,12 +38,13 @@ class SessionWriter:
         """Set while the disk does not take what was recorded."""
         self._clock = clock
         self._kept = bytearray()
+        self._lines = 0
         self._size = 0
         self._synced_at, self._synced_size = clock(), 0
         self._began = self._ended = False
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
         try:
-            self._fd: int | None = os.open(path, flags, 0o644)
+            self._fd: int | None = os.open(path, flags, PRIVATE)
         except OSError as error:
             raise LogWriteError(f"{path}: the session log cannot be created: {error.strerror or error}") from None
 
@@ -50,7 +55,10 @@ class SessionWriter:
         if self._ended:
             return
         self._began, self._ended = True, isinstance(event, Ended)
-        self._kept += encode(canonical(event)) + b"\n"
+        if isinstance(event, Header):  # a copy of an older log is of today's schema
+            event = msgspec.structs.replace(event, schema=SCHEMA)
+        self._lines += 1
+        self._kept += sealed(encode(canonical(event)), self._lines) + b"\n"
         if isinstance(event, Header | Mark | Ended):
             self._save(sync=True)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from session.samples import log_lines
 
 from capexplorer.errors import SessionError
 from capexplorer.model.digest import digest
@@ -15,7 +16,6 @@ from capexplorer.model.timeline import LOG_LINES, Timeline
 from capexplorer.replay import Replay
 from capexplorer.report.json import render
 from capexplorer.report.summary import summarise
-from capexplorer.session.codec import encode
 from capexplorer.session.reader import read
 
 from .logs import as_shown, eventful, saved, small
@@ -198,7 +198,7 @@ def test_a_log_that_was_replaced_while_it_was_open_is_told_in_one_line(tmp_path:
 
 def test_following_waits_for_the_rest_of_a_torn_line(tmp_path: Path) -> None:
     events, path = as_shown(small()), tmp_path / "growing.jsonl"
-    lines = [encode(event) + b"\n" for event in events]
+    lines = log_lines(events)
     path.write_bytes(b"".join(lines[:8]) + lines[8][:40])
     replay = Replay(path, follow=True)
     assert replay.read_on() and not replay.read_on()

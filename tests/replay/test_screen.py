@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
+from session.samples import log_lines
 from textual.pilot import Pilot
 from tui.fakes import ready
 
 from capexplorer.model.events import Ended, Event
 from capexplorer.replay import Replay
-from capexplorer.session.codec import encode
 from capexplorer.tui.app import Ending
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.playback import Playback
@@ -262,7 +262,7 @@ async def test_a_log_that_is_replaced_under_it_ends_it_with_one_line(path: Path)
 
 def grow(path: Path, events: Sequence[Event]) -> None:
     with path.open("ab") as file:
-        file.writelines(encode(event) + b"\n" for event in events)
+        file.writelines(log_lines(events, first=path.read_bytes().count(b"\n") + 1))
 
 
 async def test_following_stays_at_the_end_until_one_looks_back_and_says_when_it_is_over(tmp_path: Path) -> None:

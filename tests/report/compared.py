@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from capexplorer.model.events import (
+    SCHEMA,
     ClientFloor,
     Ended,
     Event,
@@ -77,7 +78,7 @@ def made_header(**given: Any) -> Header:
         "target": TargetFacts(name="mixed", url="http://127.0.0.1:1", command=("serve",), params={"threads": 4}),
         "host": HOST,
     }
-    return Header(t_s=0.0, schema=1, **(fields | given))
+    return Header(t_s=0.0, schema=SCHEMA, **(fields | given))
 
 
 def closed(level: Seen, index: int, began_s: float) -> LevelClosed:

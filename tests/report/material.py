@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from capexplorer.model.events import (
+    SCHEMA,
     ClientFloor,
     Ended,
     EndpointTick,
@@ -34,7 +35,7 @@ HOSTILE = (
 
 HEADER = Header(
     t_s=0.0,
-    schema=1,
+    schema=SCHEMA,
     id="20260101-120000-mixed-0001",
     started_at="2026-01-01T12:00:00.000+01:00",
     label="a1b2c3d",

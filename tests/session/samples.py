@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from capexplorer.model.events import (
+    SCHEMA,
     ClientFloor,
     Command,
     Ended,
@@ -28,10 +31,12 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
+from capexplorer.session.codec import encode
+from capexplorer.session.seal import sealed
 
 HEADER = Header(
     t_s=0.0,
-    schema=1,
+    schema=SCHEMA,
     id="20260101-120000-mixed-0a1b",
     started_at="2026-01-01T12:00:00+01:00",
     label="before the fix ✂",
@@ -63,6 +68,11 @@ ONE_OF_EACH: tuple[Event, ...] = (
     ),
     Ended(t_s=4.1, reason="quit", requests=5, levels=1),
 )
+
+
+def log_lines(events: Iterable[Event], first: int = 1) -> list[bytes]:
+    """Each event's line as a log has it, numbered from `first`."""
+    return [sealed(encode(event), number) + b"\n" for number, event in enumerate(events, start=first)]
 
 
 def busy_sample(t_s: float, seed: int = 0, endpoints: int = 4, values: int = 40) -> Sample:

@@ -111,7 +111,7 @@ def test_files_that_cannot_be_opened_are_listed_with_their_problem(tmp_path: Pat
         "good": None,
         "empty": "empty: nothing was recorded",
         "binary": "not a session log: its first line is no header",
-        "newer": "written by a newer capexplorer (schema 99; this one reads up to 1)",
+        "newer": "written by a newer capexplorer (schema 99; this one reads up to 2)",
         "folder": "a folder, not a session",
         "pipe": "not a regular file",
     }

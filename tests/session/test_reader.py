@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import zlib
+from bisect import bisect_right
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,12 +19,14 @@ from capexplorer.errors import SessionError
 from capexplorer.model.events import LevelClosed, LevelFigures, Note, Unknown
 from capexplorer.session.codec import Line, encode
 from capexplorer.session.reader import open_session, read
+from capexplorer.session.seal import sealed
 from capexplorer.session.upgrade import upgraded
 
-from .samples import HEADER, ONE_OF_EACH
+from .samples import HEADER, ONE_OF_EACH, log_lines
 
-LINES = [encode(event) + b"\n" for event in ONE_OF_EACH]
+LINES = log_lines(ONE_OF_EACH)
 WHOLE = b"".join(LINES)
+OF_SCHEMA_1 = msgspec.structs.replace(HEADER, schema=1)
 
 
 @pytest.fixture(scope="module")
@@ -52,60 +60,155 @@ def test_a_damaged_line_costs_only_itself(path: Path, index: int, data: st.DataO
     path.write_bytes(b"".join(lines))
     with open_session(path) as session:
         events = list(session)
-    others = [*ONE_OF_EACH[:index], *ONE_OF_EACH[index + 1 :]]
-    if len(events) == len(ONE_OF_EACH):  # the damage made another event of it, or fell into a text
-        del events[index]
-    else:
-        assert session.notes[0].startswith(f"line {index + 1}: skipped: ")
-    assert events == others
+    if lines[index] == LINES[index]:
+        assert events == list(ONE_OF_EACH) and not session.notes
+        return
+    assert events == [*ONE_OF_EACH[:index], *ONE_OF_EACH[index + 1 :]]
+    assert len(session.notes) == 1 and session.notes[0].startswith(f"line {index + 1}: skipped: damaged: ")
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.permutations(range(len(LINES))))
-def test_lines_in_another_order_are_read_in_that_order_if_the_header_is_first(path: Path, order: list[int]) -> None:
+def test_lines_out_of_their_order_are_left_out_and_noted(path: Path, order: list[int]) -> None:
     path.write_bytes(b"".join(LINES[index] for index in order))
     if order[0] != 0:
         with pytest.raises(SessionError, match="no header in its first line, but a `"):
             open_session(path)
         order = [0, *(index for index in order if index != 0)]
         path.write_bytes(b"".join(LINES[index] for index in order))
-    assert list(read(path)) == [ONE_OF_EACH[index] for index in order]
+    ascending = [index for place, index in enumerate(order) if index == max(order[: place + 1])]
+    with open_session(path) as session:
+        assert list(session) == [ONE_OF_EACH[index] for index in ascending]
+    left_out = [note for note in session.notes if "doubled or out of its place" in note]
+    assert len(left_out) == len(order) - len(ascending)
+
+
+@pytest.mark.parametrize("flipped", [0x01, 0x80])
+def test_every_single_flipped_bit_behind_the_header_is_noted_and_costs_its_line_alone(path: Path, flipped: int) -> None:
+    starts = [len(b"".join(LINES[:index])) for index in range(len(LINES))]
+    for at in range(len(LINES[0]), len(WHOLE) - 1):
+        content = bytearray(WHOLE)
+        content[at] ^= flipped
+        path.write_bytes(content)
+        with open_session(path) as session:
+            events = list(session)
+        index = bisect_right(starts, at) - 1
+        lost = 2 if WHOLE[at] == ord("\n") and flipped == 0x80 else 1  # two lines have become one
+        if WHOLE[at] == ord("\n") and flipped == 0x01:
+            lost = 2
+        assert len(events) >= len(ONE_OF_EACH) - lost, at
+        assert session.notes and session.notes[0].startswith(f"line {index + 1}: "), at
+        assert all(event in ONE_OF_EACH for event in events), at
+
+
+def test_a_header_that_was_damaged_anywhere_is_refused_in_one_line(path: Path) -> None:
+    for at in range(len(LINES[0]) - 1):
+        content = bytearray(WHOLE)
+        content[at] ^= 0x01
+        path.write_bytes(content)
+        with pytest.raises(SessionError) as refused:
+            open_session(path)
+        assert str(refused.value).startswith(f"{path}: ") and "\n" not in str(refused.value), at
+
+
+def test_a_checksum_can_be_checked_by_anyone_with_zlib(path: Path) -> None:
+    path.write_bytes(WHOLE)
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        fields = json.loads(line)
+        assert (fields["line"], list(fields)[-2:]) == (number, ["line", "crc"])
+        assert int(fields["crc"], 16) == zlib.crc32(line.rpartition(b',"crc"')[0])
+
+
+def test_missing_lines_are_noted_where_they_are_missed(path: Path) -> None:
+    path.write_bytes(b"".join([*LINES[:3], *LINES[5:8], *LINES[9:]]))
+    with open_session(path) as session:
+        assert list(session) == [*ONE_OF_EACH[:3], *ONE_OF_EACH[5:8], *ONE_OF_EACH[9:]]
+    assert session.notes == [
+        "line 4: 2 lines missing before it (of 4 to 5 of the recording)",
+        "line 7: 1 line missing before it (of 9 to 9 of the recording)",
+    ]
+
+
+def test_a_line_that_stands_twice_counts_once(path: Path) -> None:
+    path.write_bytes(b"".join([*LINES[:6], LINES[5], *LINES[6:]]))
+    with open_session(path) as session:
+        assert list(session) == list(ONE_OF_EACH)
+    assert session.notes == ["line 7: skipped: it is line 6 of the recording, doubled or out of its place"]
+
+
+def test_a_log_of_schema_1_has_no_seals_and_is_read_as_before(path: Path) -> None:
+    events = [OF_SCHEMA_1, *ONE_OF_EACH[1:]]
+    path.write_bytes(b"".join(encode(event) + b"\n" for event in events))
+    with open_session(path) as session:
+        assert list(session) == events
+        assert not session.sealed and session.notes == []
 
 
 def test_unknown_types_and_fields_survive(path: Path) -> None:
-    later = {**json.loads(LINES[7]), "new_field": 1}
-    path.write_bytes(LINES[0] + b'{"type":"hologram","t_s":3.5,"depth":2}\n' + json.dumps(later).encode() + b"\n")
-    assert list(read(path)) == [HEADER, Unknown(t_s=3.5, original_type="hologram", fields={"depth": 2}), ONE_OF_EACH[7]]
+    hologram = Unknown(t_s=3.5, original_type="hologram", fields={"depth": 2})
+    later = json.dumps({**json.loads(encode(ONE_OF_EACH[7])), "new_field": 1}).encode()
+    path.write_bytes(b"".join(log_lines([HEADER, hologram])) + sealed(later, 3) + b"\n")
+    assert list(read(path)) == [HEADER, hologram, ONE_OF_EACH[7]]
 
 
 def test_a_second_header_is_skipped_with_a_note(path: Path) -> None:
-    path.write_bytes(LINES[0] + LINES[7] + LINES[0])
+    path.write_bytes(b"".join(log_lines([HEADER, ONE_OF_EACH[7], HEADER])))
     with open_session(path) as session:
         assert list(session) == [HEADER, ONE_OF_EACH[7]]
     assert session.notes == ["line 3: skipped: a second header"]
 
 
 def test_a_hole_that_a_power_cut_left_is_noted(path: Path) -> None:
-    path.write_bytes(LINES[0] + LINES[7] + bytes(4096))
+    path.write_bytes(LINES[0] + LINES[1] + bytes(4096))
     with open_session(path) as session:
-        assert list(session) == [HEADER, ONE_OF_EACH[7]]
+        assert list(session) == [HEADER, ONE_OF_EACH[1]]
     assert len(session.notes) == 1
 
 
 def test_of_very_many_bad_lines_the_first_are_noted_and_the_rest_counted(path: Path) -> None:
-    path.write_bytes(LINES[0] + b"junk\n" * 1000 + LINES[7])
+    path.write_bytes(LINES[0] + b"junk\n" * 1000 + LINES[1])
     with open_session(path) as session:
-        assert list(session) == [HEADER, ONE_OF_EACH[7]]
+        assert list(session) == [HEADER, ONE_OF_EACH[1]]
     assert len(session.notes) == 21
     assert session.notes[-1] == "980 more lines left out"
 
 
-def test_lines_of_many_megabytes_and_blank_ones_are_read(path: Path) -> None:
-    large = Note(t_s=1.0, text="x" * 30_000_000)
-    path.write_bytes(LINES[0] + encode(large) + b"\n\n\r\n" + LINES[7])
+def test_lines_of_megabytes_and_blank_ones_are_read(path: Path) -> None:
+    large = Note(t_s=1.0, text="x" * 8_000_000)
+    header, first, second = log_lines([HEADER, large, ONE_OF_EACH[7]])
+    path.write_bytes(header + first + b"\n\r\n" + second)
     with open_session(path) as session:
         assert list(session) == [HEADER, large, ONE_OF_EACH[7]]
     assert session.notes == []
+
+
+READ_IN_LITTLE_MEMORY = """
+import resource, sys
+from pathlib import Path
+from capexplorer.session.reader import open_session
+
+resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
+with open_session(Path(sys.argv[1])) as session:
+    print(len(list(session)), session.notes)
+"""
+
+
+@pytest.mark.parametrize("length", [200 << 20, 6 << 40], ids=["200 MB", "6 TB"])
+def test_a_line_without_end_is_passed_over_in_little_memory(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "sparse.jsonl"
+    with path.open("wb") as file:
+        file.write(LINES[0] + LINES[1])
+        file.seek(length, os.SEEK_CUR)
+        file.write(b"\n" + LINES[2])
+    done = subprocess.run([sys.executable, "-c", READ_IN_LITTLE_MEMORY, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout == "3 ['line 3: skipped: longer than 8 MB']\n"
+
+
+def test_a_named_pipe_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.jsonl"
+    os.mkfifo(path)
+    with pytest.raises(SessionError, match="not a regular file$"):
+        open_session(path)
 
 
 def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(path: Path) -> None:
@@ -128,8 +231,15 @@ def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(path: Path) -> None:
         (b'{"type":"header","t_s":0,"schema":1}\n', "not a `header` event"),
         (b'{"users":3}\n', "not an event"),
         (LINES[7] + LINES[0], "no header in its first line, but a `note`"),
-        (LINES[0].replace(b'"schema":1', b'"schema":99'), r"by a newer capexplorer \(schema 99; this one reads up to 1\)"),
-        (LINES[0].replace(b'"schema":1', b'"schema":0'), "of schema 0, which this capexplorer does not read"),
+        (LINES[0].replace(b'"schema":2', b'"schema":99'), "line 1, its header, is damaged: its checksum is"),
+        (LINES[0].replace(b'"schema":2', b'"schema":1'), "line 1, its header, is damaged: its checksum is"),
+        (encode(HEADER) + b"\n", "line 1, its header, is damaged: of schema 2, but it has no checksum"),
+        (b"".join(log_lines([OF_SCHEMA_1])), "is damaged: of schema 1, which has no checksums, but it has one"),
+        (
+            encode(OF_SCHEMA_1).replace(b'"schema":1', b'"schema":99'),
+            r"by a newer capexplorer \(schema 99; this one reads up to 2\)",
+        ),
+        (encode(OF_SCHEMA_1).replace(b'"schema":1', b'"schema":0'), "of schema 0, which this capexplorer does not read"),
         (b'{"type":"header","t_s":0,"schema":99,"all":"new"}\n', "written by a newer capexplorer"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -190,7 +300,7 @@ def test_an_upgrade_goes_through_every_schema_in_between() -> None:
 
 def test_reading_stops_where_the_file_is_and_closes_it(path: Path) -> None:
     closed = LevelClosed(t_s=1.0, index=0, users=1, started_s=0.0, figures=LevelFigures(settled=False))
-    path.write_bytes(LINES[0] + encode(closed) + b"\n")
+    path.write_bytes(b"".join(log_lines([HEADER, closed])))
     events = read(path)
     assert next(events) == HEADER
     events.close()  # type: ignore[attr-defined]

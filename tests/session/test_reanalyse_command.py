@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from capexplorer import cli
@@ -15,7 +16,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
 
-from .samples import HEADER
+from .samples import HEADER, log_lines
 
 
 def knee(users: float) -> Mark:
@@ -42,6 +43,10 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     writer.write(Ended(t_s=9.0, reason="quit"))
     writer.close()
     return path
+
+
+def _with_address(mark: Mark) -> Mark:
+    return msgspec.structs.replace(mark, evidence={**mark.evidence, "host": "10.1.2.3"})
 
 
 def exported(session: Path, form: str, capfd: pytest.CaptureFixture[str], *options: str) -> tuple[str, str]:
@@ -87,9 +92,8 @@ def test_the_same_log_the_same_bytes(session: Path, form: str, capfd: pytest.Cap
 
 
 def test_a_redacted_one_is_redacted_in_what_changed_too(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with session.open("rb") as file:
-        lines = file.read().replace(b'"count":3', b'"count":3,"host":"10.1.2.3"')
-    session.write_bytes(lines)
+    events = [_with_address(event) if isinstance(event, Mark) else event for event in read(session)]
+    session.write_bytes(b"".join(log_lines(events)))
     out = exported(session, "json", capfd, "--reanalyse", "--redact")[0]
     assert "10.1.2.3" not in out and "gone" in out
 

@@ -18,12 +18,12 @@ from programs import require
 from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Ended, Mark, Note
 from capexplorer.session.canonical import canonical
-from capexplorer.session.codec import decode, encode
+from capexplorer.session.codec import decode
 from capexplorer.session.names import new_path
 from capexplorer.session.reader import open_session, read
 from capexplorer.session.writer import SessionWriter
 
-from .samples import HEADER, ONE_OF_EACH
+from .samples import HEADER, ONE_OF_EACH, log_lines
 
 ROOT = Path(__file__).parents[2]
 IMPORTED_FROM = os.pathsep.join((str(ROOT), str(ROOT / "tests")))
@@ -80,7 +80,7 @@ def test_the_header_is_the_first_line_and_on_the_disk_at_once(path: Path) -> Non
     writer.write(HEADER)
     with pytest.raises(ValueError, match="and once"):
         writer.write(HEADER)
-    assert lines_of(path) == [encode(HEADER) + b"\n"]
+    assert lines_of(path) == log_lines([HEADER])
     writer.close()
 
 

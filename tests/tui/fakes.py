@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from capexplorer.errors import InputError
 from capexplorer.model.events import (
+    SCHEMA,
     ClientFloor,
     Command,
     EndpointTick,
@@ -124,7 +125,7 @@ class FakeControls:
 def header() -> Header:
     return Header(
         t_s=0.0,
-        schema=1,
+        schema=SCHEMA,
         id="20260101-120000-mixed",
         started_at="2026-01-01T12:00:00+01:00",
         client_floor_ms={"FastHttpUser": ClientFloor(p50_ms=0.42, p99_ms=1.3)},

@@ -17,6 +17,7 @@ from textual.app import App, ComposeResult
 from capexplorer.analysis import marking
 from capexplorer.analysis.markbook import MarkBook
 from capexplorer.model.events import (
+    SCHEMA,
     ClientFloor,
     EndpointTick,
     Event,
@@ -94,7 +95,7 @@ def session(steps: Sequence[tuple[int, int]], *, failing_from: int = 10_000, epo
 def header() -> Header:
     return Header(
         t_s=0.0,
-        schema=1,
+        schema=SCHEMA,
         id="gallery",
         started_at="2025-01-01T00:00:00+00:00",
         client_floor_ms={"FastHttpUser": ClientFloor(p50_ms=0.61, p99_ms=1.4)},

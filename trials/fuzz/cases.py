@@ -1,7 +1,7 @@
 """Runs many cases, one a seed, and collects what went wrong. Each case has a bound in time.
 
-A module of this package has `run(count, seed)`, which runs the cases `seed`, `seed + 1`, ... `seed + count - 1`. A case depends on
-its seed alone, so that `--count 1 --seed S` repeats the case S of any run, and the cases can be shared among processes.
+A module of this package has `run(count, seed)`, which runs the cases `seed`, `seed + 1`, ... `seed + count - 1`. A case depends
+on its seed alone, so that `--count 1 --seed S` repeats the case S of any run, and the cases can be shared among processes.
 """
 
 from __future__ import annotations
