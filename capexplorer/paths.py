@@ -10,6 +10,10 @@ import platformdirs
 from .errors import InputError
 from .toml import nearest
 
+PRIVATE_FILE = 0o600
+"""Logs, titles and exports tell commands, host names and what a target printed: nobody else's to read, whatever the umask."""
+PRIVATE_FOLDER = 0o700
+
 _PACKAGE = Path(__file__).resolve().parent
 _USERS = re.compile(r"^[ \t]*(\[{1,2}[ \t]*users\b|users[ \t]*[.=])", re.MULTILINE)
 """The first line of a table `users`, in any of TOML's ways to write one."""

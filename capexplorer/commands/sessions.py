@@ -39,21 +39,24 @@ def command(as_json: bool, sessions_dir: Path | None) -> None:
 
 def _row(entry: SessionEntry) -> dict[str, Any]:
     row: dict[str, Any] = msgspec.to_builtins(msgspec.structs.asdict(entry) | {"path": str(entry.path)})
-    row |= {"title": titles.read(entry.path), "best_goodput_rps": None, "marks": None, "recording": False}
+    row |= {"title": titles.read(entry.path), "best_goodput_rps": None, "marks": None, "damaged_lines": None, "recording": False}
     row |= {"verdict": None, "knee_users": None}
     if entry.problem is None:
         try:
             found = digest_of(entry.path, judged)
         except OSError:
             return row
-        row |= {"best_goodput_rps": found.best_goodput_rps, "marks": found.marks}
+        row |= {"best_goodput_rps": found.best_goodput_rps, "marks": found.marks, "damaged_lines": found.damaged_lines}
         row |= {"verdict": found.verdict, "knee_users": found.knee_users}
         row["recording"] = removal.being_recorded(entry.path, complete=entry.complete)
     return row
 
 
 def _state(row: dict[str, Any]) -> str:
-    return "" if row["complete"] else "being recorded" if row["recording"] else "incomplete"
+    state = "" if row["complete"] else "being recorded" if row["recording"] else "incomplete"
+    count = row["damaged_lines"]
+    damaged = f"{count} damaged line{'s' * (count > 1)}" if count else ""
+    return ", ".join(filter(None, (state, damaged)))
 
 
 def _figure(value: float | None, form: str) -> str:

@@ -1,4 +1,4 @@
-"""Reports to disk: whole or not at all, with the permissions that the user's umask gives, and over nothing without leave."""
+"""Reports to disk: whole or not at all, private where they are new, and over nothing without leave."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import InputError
+from ..paths import PRIVATE_FILE, PRIVATE_FOLDER
 
 Files = Mapping[str, bytes]
 """Names, without folders, to contents."""
@@ -69,6 +70,8 @@ def _replace(path: Path, content: bytes) -> None:
     new = path.with_name(f".{path.name[:200]}.{os.getpid()}.new")
     try:
         _create(new, content)
+        if path.is_file():
+            new.chmod(stat.S_IMODE(path.stat().st_mode))
         os.replace(new, path)
     except BaseException:
         new.unlink(missing_ok=True)
@@ -76,7 +79,7 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def _create(path: Path, content: bytes) -> None:
-    with path.open("xb") as file:  # not mkstemp: its 0600 would stay
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), PRIVATE_FILE), "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
@@ -85,7 +88,7 @@ def _create(path: Path, content: bytes) -> None:
 def _new_folder(path: Path, files: Files) -> None:
     """By a new folder beside it; an empty one of that name is replaced."""
     new = path.with_name(f".{path.name[:200]}.{os.getpid()}.new")
-    new.mkdir()
+    new.mkdir(PRIVATE_FOLDER)
     try:
         for name, content in files.items():
             _create(new / name, content)

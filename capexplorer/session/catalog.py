@@ -16,8 +16,10 @@ import msgspec
 from .. import paths
 from ..errors import SessionError
 from ..model.stream import SessionEntry
+from .files import open_regular
 from .names import SUFFIX
 from .reader import open_session
+from .seal import SealError, number_of
 
 _TAIL_BYTES = 64 * 1024
 _MOST_NAMES = 5
@@ -109,11 +111,9 @@ def _entry(path: Path) -> SessionEntry | None:
     size_bytes = 0
     try:
         size_bytes = path.stat().st_size
-        if not path.is_dir() and not path.is_file():
-            raise SessionError(f"{path}: not a regular file")
         with open_session(path) as session:
             header = session.header
-        end = _end(path, size_bytes)
+            end = _end(path, size_bytes, sealed=session.sealed)
     except FileNotFoundError:
         return None
     except SessionError as error:
@@ -141,14 +141,14 @@ def _title(profile: dict[str, Any]) -> str | None:
     return str(named) if named else None
 
 
-def _end(path: Path, size_bytes: int) -> _LastLines:
+def _end(path: Path, size_bytes: int, *, sealed: bool) -> _LastLines:
     """From the last whole lines backwards, until both the time and the count of levels are known."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         file.seek(max(0, size_bytes - _TAIL_BYTES))
         lines = file.read(_TAIL_BYTES).split(b"\n")
     t_s: float | None = None
     for line in reversed(lines):
-        seen = _seen(line)
+        seen = _seen(line, sealed)
         if seen is None:
             continue
         t_s = seen.t_s if t_s is None else t_s
@@ -158,10 +158,12 @@ def _end(path: Path, size_bytes: int) -> _LastLines:
     return _LastLines(t_s=t_s, levels=0 if size_bytes <= _TAIL_BYTES else None)
 
 
-def _seen(line: bytes) -> _Glance | None:
+def _seen(line: bytes, sealed: bool) -> _Glance | None:
     try:
+        if sealed:
+            number_of(line)
         return _glance.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, SealError):
         return None
 
 

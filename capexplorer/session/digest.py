@@ -1,8 +1,7 @@
-"""What a list tells of a session beside its ends: best goodput, marks, and the verdict on it.
+"""What a list tells of a session beside its ends: best goodput, marks, damaged lines, and the verdict on it.
 
-Goodput and marks are searched in the log as bytes, without decoding the rest; a `Judge` has the verdict. What was found is kept
-beside the log (`ID.digest`) for as long as size and time of change stay. That file is a cache: anyone may delete it, and where it
-cannot be written nothing is said.
+Goodput and marks stand on few lines: those are decoded, of the rest the checksums are checked. A `Judge` has the verdict. What was found is kept beside the log (`ID.digest`) for as
+long as size and time of change stay. That file is a cache: anyone may delete it, and where it cannot be written nothing is said.
 """
 
 from __future__ import annotations
@@ -15,12 +14,15 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from .files import Lines, open_regular, read_small, write_whole
 from .names import SUFFIX
+from .seal import Numbering, SealError, has_seal, number_of
 
 DIGEST_SUFFIX = ".digest"
-_VERSION = 2
-_PIECE_BYTES = 4 * 1024 * 1024
-_LINES = (b'\n{"type":"level_closed",', b'\n{"type":"mark",')
+_VERSION = 3
+_LONGEST_DIGEST_BYTES = 4096
+_PART_BYTES = 1024 * 1024
+_LINES = (b'{"type":"level_closed",', b'{"type":"mark",')
 """As the codec writes them: compact, type first."""
 
 
@@ -38,6 +40,8 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     """One sentence; None where the judge could not read the log."""
     knee_users: float | None = None
     """Users at the knee; None where the verdict has no knee."""
+    damaged_lines: int = 0
+    """Changed, missing, doubled or moved; 0 for a log of schema 1, whose lines have no checksums."""
 
 
 class Judge(Protocol):
@@ -80,9 +84,8 @@ def digest_of(log: Path, judge: Judge) -> Digest:
     kept = kept_digest(log)
     if kept is not None:
         return kept
-    found = _searched(log, log.stat())
     verdict, knee_users = judge(log)
-    found = msgspec.structs.replace(found, verdict=verdict, knee_users=knee_users)
+    found = msgspec.structs.replace(_searched(log, log.stat()), verdict=verdict, knee_users=knee_users)
     _keep(log, found)
     return found
 
@@ -91,7 +94,7 @@ def kept_digest(log: Path) -> Digest | None:
     """From the cache alone: None when the log must be searched. Raises OSError for the log."""
     told = log.stat()
     try:
-        kept = _digest.decode(path_of(log).read_bytes())
+        kept = _digest.decode(read_small(path_of(log), _LONGEST_DIGEST_BYTES))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     same = (kept.version, kept.size_bytes, kept.changed_ns) == (_VERSION, told.st_size, told.st_mtime_ns)
@@ -99,17 +102,17 @@ def kept_digest(log: Path) -> Digest | None:
 
 
 def _keep(log: Path, found: Digest) -> None:
-    path = path_of(log)
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
     with contextlib.suppress(OSError):
-        new.write_bytes(msgspec.json.encode(found))
-        os.replace(new, path)
+        write_whole(path_of(log), msgspec.json.encode(found))
 
 
 def _searched(log: Path, told: os.stat_result) -> Digest:
     best: float | None = None
     marks: dict[str, str] = {}
-    for line in _lines(log):
+    damage = _Damage()
+    for line in _whole_lines(log):
+        if not damage.passes(line) or not line.startswith(_LINES):
+            continue
         try:
             event = _line.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -121,23 +124,37 @@ def _searched(log: Path, told: os.stat_result) -> Digest:
             if event.users and goodput_rps is not None:
                 best = max(best or 0.0, goodput_rps)
     current = sum(1 for state in marks.values() if state != "retracted")
-    return Digest(size_bytes=told.st_size, changed_ns=told.st_mtime_ns, best_goodput_rps=best, marks=current)
+    return Digest(
+        size_bytes=told.st_size, changed_ns=told.st_mtime_ns, best_goodput_rps=best, marks=current, damaged_lines=damage.lines
+    )
 
 
-def _lines(log: Path) -> Iterator[bytes]:
-    """Whole lines of the two types, in order. A piece at a time: a day's log is 200 MB."""
-    with log.open("rb") as file:
-        rest = b""
-        while piece := file.read(_PIECE_BYTES):
-            piece = rest + piece
-            end = piece.rfind(b"\n")
-            for start in sorted(start for begin in _LINES for start in _found(piece, begin, end)):
-                yield piece[start + 1 : piece.index(b"\n", start + 1)]
-            rest = piece[max(end, 0) :]
+class _Damage:
+    """Counts the damaged lines of a log whose first line has a seal."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self._numbering: Numbering | None = None
+        self._first = True
+
+    def passes(self, line: bytes) -> bool:
+        """Whether the next line is as it was written, as far as can be told."""
+        if self._first:
+            self._first, self._numbering = False, Numbering(last=0) if has_seal(line) else None
+        if self._numbering is None:
+            return True
+        try:
+            self.lines += self._numbering.take(number_of(line))
+        except SealError:
+            self._numbering.skip()
+            self.lines += bool(line.strip())
+            return False
+        return True
 
 
-def _found(piece: bytes, begin: bytes, end: int) -> Iterator[int]:
-    start = piece.find(begin, 0, end)
-    while start >= 0:
-        yield start
-        start = piece.find(begin, start + 1, end)
+def _whole_lines(log: Path) -> Iterator[bytes]:
+    """Lines with their ends, a part of the log at a time; `too long` for one that is."""
+    with open_regular(log) as file:
+        source = Lines(file)
+        while part := source.next_part(_PART_BYTES):
+            yield from (line or b"too long" for _, line in part if line is None or line.endswith(b"\n"))

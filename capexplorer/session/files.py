@@ -12,12 +12,11 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from ..paths import PRIVATE_FILE
+
 LONGEST_LINE_BYTES = 8 * 1024 * 1024
 """The longest that a run writes is a level's figures, below 1 MB."""
 _PIECE_BYTES = 1024 * 1024
-PRIVATE = 0o600
-"""A log tells commands, host names and what a target printed: nobody else's to read."""
-PRIVATE_FOLDER = 0o700
 
 
 class NotRegularError(OSError):
@@ -43,7 +42,7 @@ def write_whole(path: Path, content: bytes) -> None:
     """By a new private file beside it, so that a reader sees the old content or the new. Raises OSError."""
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as file:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb") as file:
             file.write(content)
         os.replace(new, path)
     finally:

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ..errors import LogWriteError
+from ..paths import PRIVATE_FOLDER
 
 SUFFIX = ".jsonl"
 _LONGEST_SLUG = 40
@@ -34,9 +35,9 @@ def slug(name: str) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """A folder that can be written to. Raises LogWriteError."""
+    """A folder that can be written to; private when it is made. Raises LogWriteError."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
     except OSError as error:
         raise LogWriteError(f"{folder}: the sessions folder cannot be made: {error.strerror or error}") from None
     if not os.access(folder, os.W_OK | os.X_OK):

@@ -127,7 +127,7 @@ class SessionReader:
     def _check_place(self, number: int) -> None:
         """What is missing before a line is noted. Raises SealError for one that stood before."""
         if missing := self._numbering.take(number):
-            self._note(f"line {self._count}: {missing}")
+            self._note(f"line {self._count}: {missing} line{'s' * (missing > 1)} missing before it")
 
     def _leave_out_broken(self, line: bytes, error: Exception) -> None:
         if not line.strip():

@@ -61,16 +61,13 @@ class Numbering:
         """A damaged line."""
         self._damaged += 1
 
-    def take(self, number: int) -> str:
-        """The next good line. Returns how many are missing before it, in words; nothing when none is.
+    def take(self, number: int) -> int:
+        """The next good line. Returns how many are missing before it, beyond those that were damaged.
 
         Raises SealError for a line that stood before: doubled or moved. It must be left out, since events have an order.
         """
         if number <= self._last:
             raise SealError(f"it is line {number} of the recording, doubled or out of its place")
-        missing = number - self._last - 1 - self._damaged
-        first = self._last + 1
+        missing = max(0, number - self._last - 1 - self._damaged)
         self._last, self._damaged = number, 0
-        if missing <= 0:
-            return ""
-        return f"{missing} line{'s' * (missing > 1)} missing before it (of {first} to {number - 1} of the recording)"
+        return missing

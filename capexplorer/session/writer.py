@@ -15,9 +15,9 @@ import msgspec
 from ..errors import LogWriteError
 from ..model.events import SCHEMA, Ended, Event, Header, Mark
 from ..model.stream import Clock
+from ..paths import PRIVATE_FILE
 from .canonical import canonical
 from .codec import encode
-from .files import PRIVATE
 from .seal import sealed
 
 _SYNC_AFTER_S = 4.0
@@ -44,7 +44,7 @@ class SessionWriter:
         self._began = self._ended = False
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
         try:
-            self._fd: int | None = os.open(path, flags, PRIVATE)
+            self._fd: int | None = os.open(path, flags, PRIVATE_FILE)
         except OSError as error:
             raise LogWriteError(f"{path}: the session log cannot be created: {error.strerror or error}") from None
 

@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 
 from ..errors import TargetError
+from ..paths import PRIVATE_FOLDER
 from .alive import is_alive
 
 _NAME = re.compile(r"\.scratch-(?P<pid>\d+)")
@@ -24,7 +25,8 @@ def folder_in(sessions_dir: Path) -> Path:
 def make(folder: Path) -> None:
     """Make it, and clear those of processes that are gone. Raises TargetError."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
         for other in folder.parent.iterdir():
             if (found := _NAME.fullmatch(other.name)) and not is_alive(int(found["pid"])):
                 remove(other)

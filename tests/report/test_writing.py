@@ -15,7 +15,7 @@ from capexplorer.report.writing import AlreadyThere, write_beside, write_file, w
 
 @pytest.fixture
 def umask() -> Iterator[None]:
-    before = os.umask(0o027)
+    before = os.umask(0o022)
     yield
     os.umask(before)
 
@@ -24,10 +24,18 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_permissions_are_those_of_the_umask(tmp_path: Path, umask: None) -> None:
+def test_what_is_new_is_private_whatever_the_umask(tmp_path: Path, umask: None) -> None:
     write_file(tmp_path / "a.md", b"a", force=False)
     write_folder(tmp_path / "csv", {"levels.csv": b"b"}, force=False)
-    assert [mode(tmp_path / name) for name in ("a.md", "csv", "csv/levels.csv")] == [0o640, 0o750, 0o640]
+    assert [mode(tmp_path / name) for name in ("a.md", "csv", "csv/levels.csv")] == [0o600, 0o700, 0o600]
+
+
+def test_what_is_overwritten_keeps_its_permissions(tmp_path: Path, umask: None) -> None:
+    path = tmp_path / "shared.md"
+    path.write_text("old")
+    path.chmod(0o664)
+    write_file(path, b"new", force=True)
+    assert (path.read_text(), mode(path)) == ("new", 0o664)
 
 
 def test_a_file_is_overwritten_only_with_force(tmp_path: Path) -> None:

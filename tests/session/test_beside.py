@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
+import stat
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from capexplorer import cli
 from capexplorer.errors import SessionError
 from capexplorer.model.events import Event, LevelClosed, LevelFigures, Mark, Note
 from capexplorer.session import digest, titles
 from capexplorer.session.digest import digest_of
+from capexplorer.session.names import new_path
 from capexplorer.session.removal import RECORDED_WITHIN_S, being_recorded, delete
 from capexplorer.session.writer import SessionWriter
 
-from .samples import HEADER, ONE_OF_EACH
+from .samples import HEADER, ONE_OF_EACH, log_lines
 
 
 def save(folder: Path, *events: Event) -> Path:
@@ -89,7 +95,7 @@ def test_lines_are_found_whatever_the_pieces_that_are_read(
     piece_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save(tmp_path, closed(40.0), *ONE_OF_EACH[1:6], mark("a"), closed(90.0))
-    monkeypatch.setattr(digest, "_PIECE_BYTES", piece_bytes)
+    monkeypatch.setattr(digest, "_PART_BYTES", piece_bytes)
     found = digest_of(path, judge)
     assert (found.best_goodput_rps, found.marks) == (90.0, 1)
 
@@ -100,7 +106,7 @@ def test_a_digest_is_kept_until_the_log_changes(tmp_path: Path) -> None:
     digest.path_of(path).write_bytes(digest.path_of(path).read_bytes().replace(b"40.0", b"41.0"))
     assert digest_of(path, judge).best_goodput_rps == 41.0
     with path.open("ab") as file:
-        file.write(b'{"type":"mark","t_s":1,"key":"a","state":"open","kind":"cause","id":"x"}\n{"type":"mark","key":"torn')
+        file.write(log_lines([mark("a")], first=3)[0] + b'{"type":"mark","key":"torn')
     assert (digest_of(path, judge).best_goodput_rps, digest_of(path, judge).marks) == (40.0, 1)
     assert first.marks == 0
 
@@ -150,3 +156,57 @@ def test_what_cannot_be_opened_can_be_deleted(tmp_path: Path) -> None:
     path.write_bytes(b"nonsense")
     delete(path, now_s=path.stat().st_mtime + 60)
     assert os.listdir(tmp_path) == []
+
+
+# -- damage, and what others may have put there
+
+
+def test_a_damaged_line_is_counted_and_gives_no_figure(tmp_path: Path) -> None:
+    path = save(tmp_path, closed(40.0), closed(41.0), mark("cause:1"), mark("cause:2"))
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b'"goodput_rps":41.0', b'"goodput_rps":91.0'))
+    found = digest_of(path, judge)
+    assert (found.best_goodput_rps, found.marks, found.damaged_lines) == (40.0, 2, 1)
+    lines = content.splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], lines[1], *lines[3:]]))
+    found = digest_of(path, judge)
+    assert (found.best_goodput_rps, found.marks, found.damaged_lines) == (40.0, 2, 1)
+
+
+def test_a_last_line_that_is_cut_off_is_no_damage(tmp_path: Path) -> None:
+    path = save(tmp_path, closed(40.0))
+    with path.open("ab") as file:
+        file.write(b'{"type":"sample","t_s":9')
+    assert digest_of(path, judge).damaged_lines == 0
+
+
+def test_the_list_says_that_lines_are_damaged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = save(tmp_path, closed(40.0), closed(41.0))
+    path.write_bytes(path.read_bytes().replace(b'"goodput_rps":41.0', b'"goodput_rps":91.0'))
+    assert cli.run(["sessions", "--sessions-dir", str(tmp_path)]) == 0
+    assert "1 damaged line" in capfd.readouterr().out
+    assert cli.run(["sessions", "--json", "--sessions-dir", str(tmp_path)]) == 0
+    assert json.loads(capfd.readouterr().out)[0]["damaged_lines"] == 1
+
+
+@pytest.mark.parametrize("beside", [titles.path_of, digest.path_of])
+def test_a_named_pipe_beside_a_log_is_never_waited_for(tmp_path: Path, beside: Callable[[Path], Path]) -> None:
+    path = save(tmp_path, closed(40.0))
+    os.mkfifo(beside(path))
+    assert titles.read(path) is None
+    assert digest_of(path, judge).best_goodput_rps == 40.0
+    titles.write(path, "a title")
+    assert titles.read(path) == "a title"
+
+
+def test_what_is_kept_of_a_session_is_private_under_any_umask(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        _, path = new_path(tmp_path / "sessions", "mixed", datetime(2026, 1, 31))
+        path = save(path.parent)
+        titles.write(path, "a title")
+        digest_of(path, judge)
+    finally:
+        os.umask(before)
+    modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in (path.parent, *path.parent.iterdir())}
+    assert modes == {"sessions": 0o700, "a.jsonl": 0o600, "a.title": 0o600, "a.digest": 0o600}

@@ -124,8 +124,8 @@ def test_missing_lines_are_noted_where_they_are_missed(path: Path) -> None:
     with open_session(path) as session:
         assert list(session) == [*ONE_OF_EACH[:3], *ONE_OF_EACH[5:8], *ONE_OF_EACH[9:]]
     assert session.notes == [
-        "line 4: 2 lines missing before it (of 4 to 5 of the recording)",
-        "line 7: 1 line missing before it (of 9 to 9 of the recording)",
+        "line 4: 2 lines missing before it",
+        "line 7: 1 line missing before it",
     ]
 
 

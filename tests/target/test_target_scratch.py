@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -58,3 +59,13 @@ def test_where_it_cannot_be_made_is_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(TargetError) as caught:
         scratch.make(scratch.folder_in(tmp_path / "file"))
     assert "the target needs a folder to write in" in str(caught.value)
+
+
+def test_it_is_private_under_any_umask(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        made = scratch.folder_in(tmp_path / "sessions")
+        scratch.make(made)
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (made.parent, made)] == [0o700, 0o700]

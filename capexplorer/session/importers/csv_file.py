@@ -17,6 +17,7 @@ from ...errors import InputError
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _MOST = 1e15
+_MOST_BYTES = 256 * 1024 * 1024
 """Above this a float no longer counts in ones."""
 _NOTHING = ("", "n/a", "nan", "none", "null", "-")
 _LONGEST_SHOWN = 40
@@ -105,6 +106,8 @@ def _bytes(path: Path) -> bytes:
             raise InputError(f"{path}: a folder, not a CSV file")
         if path.exists() and not path.is_file():
             raise InputError(f"{path}: not a regular file")
+        if path.exists() and path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path}: of {path.stat().st_size >> 20} MB; at most {_MOST_BYTES >> 20} MB were expected")
         return path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
