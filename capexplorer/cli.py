@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import keyword
-import os
 import signal
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import click
 
-from . import __version__
+from . import __version__, stdout
 from .commands.telling import tell
 from .errors import CapexplorerError, TargetError
 
@@ -77,6 +76,7 @@ def group(ctx: click.Context, sessions_dir: Path | None) -> None:
 
 def main() -> None:
     """The entry point: errors become one line and an exit code, never a traceback (unless it is a defect of ours)."""
+    stdout.install()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -84,6 +84,7 @@ def run(args: list[str]) -> int:
     """Run one command line; returns the exit code."""
     try:
         result: Any = group.main(args=args, prog_name="capexplorer", standalone_mode=False)
+        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as ended:
         return ended.exit_code
@@ -92,14 +93,16 @@ def run(args: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return 2
+    except stdout.ReaderGoneError as gone:
+        stdout.give_up()
+        return gone.exit_code
     except CapexplorerError as error:
+        if isinstance(error, stdout.StdoutError):
+            stdout.give_up()
         tell(str(error), error.output if isinstance(error, TargetError) else ())
         return error.exit_code
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
 
 
 if __name__ == "__main__":

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import os
+import shlex
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -174,3 +179,33 @@ def test_a_sample_is_titled_by_what_it_shows(name: str) -> None:
     with open_session(paths.sample_sessions()[name]) as log:
         label = log.header.label or ""
     assert " " in label and label != "sample", "a commit says nothing to who reads the list"
+
+
+WRITES_STDOUT = {
+    "export": ["export", "sample"],
+    "export html": ["export", "sample", "--format", "html"],
+    "sessions": ["sessions"],
+    "sessions json": ["sessions", "--json"],
+    "compare": ["compare", "sample", "sample-4-threads"],
+    "help": ["--help"],
+    "targets": ["targets"],
+}
+
+
+@pytest.mark.parametrize(("redirection", "reason"), [("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
+@pytest.mark.parametrize("args", WRITES_STDOUT.values(), ids=WRITES_STDOUT)
+def test_a_stdout_that_takes_nothing_is_one_line(args: list[str], redirection: str, reason: str) -> None:
+    command = shlex.join([sys.executable, "-m", "capexplorer", *args])
+    done = subprocess.run(["sh", "-c", f"{command} {redirection}"], stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (2, f"capexplorer: stdout: cannot be written: {reason}\n")
+
+
+@pytest.mark.parametrize("args", [WRITES_STDOUT["export html"], WRITES_STDOUT["compare"]], ids=["export", "compare"])
+def test_a_reader_that_has_enough_is_no_error(args: list[str]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "capexplorer", *args], stdout=write, stderr=subprocess.PIPE, timeout=60, check=False
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")

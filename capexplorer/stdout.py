@@ -1,0 +1,52 @@
+"""stdout as a command writes it: where it takes no more (a full disk, a closed descriptor), that is one line and an exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from typing import Any
+
+from .errors import CapexplorerError, InputError
+
+
+class ReaderGoneError(CapexplorerError):
+    """Whoever read stdout has enough (`| head`): nothing is said of it."""
+
+    exit_code = 128 + getattr(signal, "SIGPIPE", 13)
+
+
+class StdoutError(InputError):
+    """stdout takes no more."""
+
+
+class _Stdout(io.FileIO):
+    """Descriptor 1. Its errors are not OSErrors: those of stdout alone may end a command in one line."""
+
+    def write(self, data: Any, /) -> int:
+        """Raises ReaderGoneError, StdoutError."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise ReaderGoneError("stdout: nobody reads it any more") from None
+        except OSError as error:
+            raise StdoutError(f"stdout: cannot be written: {error.strerror or error}") from None
+
+
+def install() -> None:
+    """Make it `sys.stdout`. Descriptors 0 to 2 that are closed are taken, lest a log gets one of them and is printed into."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY if descriptor == 1 else os.O_RDWR)  # gets the lowest that is free; 1 takes no writes
+    before = sys.stdout
+    buffered = io.BufferedWriter(_Stdout(1, "wb", closefd=False))
+    encoding, errors = (before.encoding, before.errors) if before is not None else ("utf-8", "strict")
+    sys.stdout = io.TextIOWrapper(buffered, encoding, errors, line_buffering=os.isatty(1))
+
+
+def give_up() -> None:
+    """From now on what is printed, or still buffered, goes nowhere: the interpreter flushes once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
