@@ -1,0 +1,50 @@
+"""Logs to damage: the sample sessions, with few of their seconds. All kinds of lines stay, and all marks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+
+import msgspec
+
+from capexplorer import paths
+from capexplorer.model.events import SCHEMA, Event, Header, Log, Sample
+from capexplorer.session.codec import encode
+from capexplorer.session.reader import read
+from capexplorer.session.seal import sealed
+
+SECONDS_A_LEVEL = 6
+LINES_OF_OUTPUT = 4
+
+Lines = tuple[bytes, ...]
+"""Without their line ends."""
+
+
+@cache
+def small_logs() -> tuple[Lines, ...]:
+    """Each sample session twice: with seals, and as of schema 1 without."""
+    plain = [tuple(encode(event) for event in _thinned(read(path))) for path in paths.sample_sessions().values()]
+    return tuple(_sealed(lines) for lines in plain) + tuple(plain)
+
+
+def _sealed(lines: Lines) -> Lines:
+    header = msgspec.structs.replace(msgspec.json.decode(lines[0], type=Header), schema=SCHEMA)
+    return tuple(sealed(line, number) for number, line in enumerate((encode(header), *lines[1:]), start=1))
+
+
+def _thinned(events: Iterator[Event]) -> Iterator[Event]:
+    """Of each level the first seconds that settle it and the first that count."""
+    seen: Counter[object] = Counter()
+    for event in events:
+        match event:
+            case Sample():
+                key: object = (event.level, event.settled)
+                most = SECONDS_A_LEVEL // 2
+            case Log():
+                key, most = "log", LINES_OF_OUTPUT
+            case _:
+                key, most = id(event), 1
+        seen[key] += 1
+        if seen[key] <= most:
+            yield event
