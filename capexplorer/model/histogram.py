@@ -138,6 +138,8 @@ class LatencyHistogram:
     @classmethod
     def decode(cls, text: str) -> LatencyHistogram:
         """What `encode` wrote, here or by any HdrHistogram of this layout. Raises ValueError for anything else."""
+        if len(text) > histogram_wire.LONGEST_TEXT:
+            raise ValueError("not a latency histogram: too long")
         try:
             payload = HdrHistogramEncoder.decode(text)
             _refuse_other_layouts(payload.payload)
@@ -194,6 +196,15 @@ def merged(texts: Sequence[str]) -> LatencyHistogram:
         first, last = np.array([indices.min()]), np.array([indices.max()])
         whole.min_us, whole.max_us = int(_lowest_us(first)[0]), min(int(_highest_us(last)[0]), HIGHEST_US)
     return whole
+
+
+def check(texts: Sequence[str]) -> None:
+    """ValueError for the first that is not what `encode` wrote, here or by any HdrHistogram of this layout. 2 us each."""
+    try:
+        histogram_wire.check(texts, _wire_header())
+    except ValueError:
+        for text in texts:
+            LatencyHistogram.decode(text)
 
 
 @lru_cache

@@ -14,7 +14,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from ..errors import InputError
-from ..model.histogram import LatencyHistogram
+from ..model.histogram import LatencyHistogram, merged
 from ..model.timeline import Timeline
 from .rows import LevelRow, level_rows
 
@@ -29,7 +29,7 @@ def render(timeline: Timeline) -> dict[str, bytes]:
     files = {}
     for row in level_rows(timeline):
         fold = folds[row.opened.index]
-        histogram = fold.histogram() if fold is not None and row.bin is None else _merged(row)
+        histogram = fold.histogram() if fold is not None and row.bin is None else _recorded(row)
         if histogram.count:
             files[f"{_name(row)}.hgrm"] = distribution(histogram)
     if not files:
@@ -71,12 +71,8 @@ def _steps(values: Sequence[float], totals: Sequence[int]) -> Iterator[tuple[flo
     yield values[-1], 100.0, totals[-1]
 
 
-def _merged(row: LevelRow) -> LatencyHistogram:
-    merged = LatencyHistogram()
-    for endpoint in row.endpoints:
-        if endpoint.latency:
-            merged.add(LatencyHistogram.decode(endpoint.latency))
-    return merged
+def _recorded(row: LevelRow) -> LatencyHistogram:
+    return merged([endpoint.latency for endpoint in row.endpoints if endpoint.latency])
 
 
 def _name(row: LevelRow) -> str:

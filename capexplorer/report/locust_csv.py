@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 
 from ..analysis import wording
 from ..model.events import EndpointTick, Event, Header, Sample
-from ..model.histogram import LatencyHistogram
+from ..model.histogram import LatencyHistogram, merged
 from ..model.timeline import FailureCount
 from .csv import table
 
@@ -136,7 +136,7 @@ class _Run:
         return [timestamp, event.users, "", "Aggregated", *self._rates(), *self.total.percentiles(), *self.total.totals()]
 
     def _tick(self, tick: EndpointTick) -> None:
-        histogram = LatencyHistogram.decode(tick.latency) if tick.latency else None
+        histogram = merged([tick.latency]) if tick.latency else None
         self.entries.setdefault((tick.name, tick.method), _Entry()).add(tick, histogram)
         self.total.add(tick, histogram)
 

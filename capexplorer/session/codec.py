@@ -26,6 +26,7 @@ from ..model.events import (
     Verdict,
 )
 from . import seal
+from .validity import LineError, check_free_fields
 
 Line = dict[str, Any]
 """A line's fields as plain values."""
@@ -35,10 +36,6 @@ _TYPES = {msgspec.inspect.type_info(kind).tag: kind for kind in Known.__args__} 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Known)
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
-
-class LineError(ValueError):
-    """A line that is no event: not JSON, or not of the shape that its type has."""
 
 
 def encode(event: Event) -> bytes:
@@ -54,6 +51,7 @@ def decode(line: bytes) -> Event:
         event: Event = _decoder.decode(line)
     except (msgspec.ValidationError, *_NOT_JSON):
         return from_plain(decode_plain(line))  # which says what is wrong, if the type is not just unknown
+    check_free_fields(event)
     return event
 
 
@@ -72,7 +70,9 @@ def from_plain(fields: Line) -> Event:
     """The event that `fields` describe. Raises LineError."""
     kind: type[Event] = _TYPES.get(fields["type"], Unknown)
     try:
-        return msgspec.convert(_as_unknown(fields) if kind is Unknown else fields, kind)
+        event = msgspec.convert(_as_unknown(fields) if kind is Unknown else fields, kind)
+        check_free_fields(event)
+        return event
     except msgspec.ValidationError as error:
         raise LineError(f"not a `{fields['type'][:40]}` event: {_lower(error)}") from None
 

@@ -14,10 +14,11 @@ from typing import BinaryIO
 
 from ..errors import SessionError
 from ..model.events import SCHEMA, Event, Header
-from .codec import Line, LineError, decode, decode_plain, from_plain
+from .codec import Line, decode, decode_plain, from_plain
 from .files import LONGEST_LINE_BYTES, Lines, NotRegularError, open_regular
 from .seal import Numbering, SealError, has_seal, number_of
 from .upgrade import CONVERTERS, SAME_SINCE, SEALED_SINCE, Converter, can_upgrade, upgraded
+from .validity import LineError, check_histograms
 
 _PART_BYTES = 256 * 1024
 _SEALS = {True: "but it has no checksum", False: "which has no checksums, but it has one"}
@@ -116,6 +117,8 @@ class SessionReader:
             if self.sealed:
                 self._check_place(number_of(line))
             event = self._decoded(line)
+            if not self.sealed:
+                check_histograms(event)
         except (LineError, SealError) as error:
             self._leave_out_broken(line, error)
             return None

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelFigures, Log, Note, Sample, Unknown
 from capexplorer.model.readings import GeneratorReading
 from capexplorer.session.canonical import canonical
-from capexplorer.session.codec import LineError, decode, encode
+from capexplorer.session.codec import decode, encode
+from capexplorer.session.validity import LineError
 
 from .samples import ONE_OF_EACH, busy_sample
 

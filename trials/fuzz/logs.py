@@ -46,11 +46,12 @@ def _case(path: Path, chance: random.Random) -> str:
     lines = chance.choice(small_logs())
     sealed = lines in small_logs()[: len(small_logs()) // 2]
     damage = chance.choice(SEEN + UNSEEN)
+    seen = sealed and damage in SEEN
     path.write_bytes(damage(lines, chance))
-    outcome = _read(path, lines, told=sealed and damage in SEEN)
+    outcome = _read(path, lines, told=seen)
     if outcome == "refused":
         return outcome
-    for step in chance.sample(STEPS, 2):
+    for step in chance.sample(STEPS, 1 if seen else 2):
         _one_line(step, path, chance)
     return outcome
 

@@ -14,8 +14,8 @@ from capexplorer.session.codec import encode
 from capexplorer.session.reader import read
 from capexplorer.session.seal import sealed
 
-SECONDS_A_LEVEL = 6
-LINES_OF_OUTPUT = 4
+SECONDS_A_LEVEL = 4
+LINES_OF_OUTPUT = 2
 
 Lines = tuple[bytes, ...]
 """Without their line ends."""

@@ -1,0 +1,111 @@
+"""What the types of events do not say, checked as a line is read, so that nobody behind the reader has to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from ..model import histogram
+from ..model.events import (
+    EndpointTick,
+    Event,
+    Header,
+    LevelClosed,
+    LevelEndpoint,
+    Mark,
+    Reanalysed,
+    Sample,
+    Unknown,
+)
+
+_DEEPEST = 32
+"""Of lists and objects in a field whose values have no declared type; what we write stays below 8."""
+_GREATEST_INTEGER = 2**63
+
+
+_NUMBERS = frozenset(("before", "after", "measured", "count", "users_low", "users_high", "from_users", "to_users"))
+_UNITS = ("_ms", "_s", "_rps", "_ratio", "_bytes")
+"""Evidence with such a name, or such an end of its name, is a number: it is compared and rounded."""
+
+
+class _Users(msgspec.Struct):
+    wait_s: dict[str, Any] | None = None
+
+
+class _Guards(msgspec.Struct):
+    allow_hosts: list[str] | None = None
+
+
+class _Profile(msgspec.Struct):
+    """What is read of a header's profile, which may be of any version: tables where tables are due."""
+
+    users: _Users | None = None
+    guards: _Guards | None = None
+    limits: dict[str, dict[str, Any]] | None = None
+    slo: dict[str, float | None] | None = None
+    work: dict[str, Any] | None = None
+
+
+class LineError(ValueError):
+    """A line that is no event: not JSON, or not of the shape that its type has."""
+
+
+def check_free_fields(event: Event) -> None:
+    """Of fields that hold values of any type: neither too deep to walk, nor integers beyond 64 bits. Raises LineError."""
+    match event:
+        case Mark():
+            _check_free(event.evidence)
+            _check_evidence(event.evidence)
+        case Header():
+            _check_free(event.profile)
+            _check_profile(event.profile)
+        case Unknown():
+            _check_free(event.fields)
+        case Reanalysed():
+            _check_free([(each.recorded, each.found, each.figures) for each in event.changes])
+
+
+def _check_evidence(evidence: Mapping[str, Any]) -> None:
+    for name, value in evidence.items():
+        if (name in _NUMBERS or name.endswith(_UNITS)) and not isinstance(value, int | float | None):
+            raise LineError(f"not a `mark` event: expected a number, got {type(value).__name__} - at `$.evidence.{name[:40]}`")
+
+
+def _check_profile(profile: Mapping[str, Any]) -> None:
+    try:
+        msgspec.convert(profile, _Profile)
+    except msgspec.ValidationError as error:
+        raise LineError(f"not a `header` event: its profile: {str(error)[:1].lower()}{str(error)[1:]}") from None
+
+
+def _check_free(value: Any, depth: int = 0) -> None:
+    if depth > _DEEPEST:
+        raise LineError(f"lists or objects in one another, more than {_DEEPEST} deep")
+    match value:
+        case int() if abs(value) > _GREATEST_INTEGER:
+            raise LineError("a number beyond 64 bits")
+        case msgspec.Struct():
+            _check_free(msgspec.structs.asdict(value), depth)
+        case dict():
+            for each in value.values():
+                _check_free(each, depth + 1)
+        case list() | tuple():
+            for each in value:
+                _check_free(each, depth + 1)
+
+
+def check_histograms(event: Event | None) -> None:
+    """That those of a second, or of a level, can be read: of a line without a checksum, they tell of damage. Raises LineError."""
+    match event:
+        case Sample():
+            endpoints: Iterable[EndpointTick | LevelEndpoint] = event.endpoints
+        case LevelClosed():
+            endpoints = (*event.endpoints, *(endpoint for each in event.bins for endpoint in each.endpoints))
+        case _:
+            return
+    try:
+        histogram.check([each.latency for each in endpoints if each.latency])
+    except ValueError as error:
+        raise LineError(str(error)) from None
