@@ -16,6 +16,7 @@ import msgspec
 
 from capexplorer.model.events import Header
 from capexplorer.session.codec import decode, encode
+from capexplorer.session.seal import has_seal, sealed
 
 SCRATCH = re.compile(r"/\S*/\.scratch-\d+")
 """The session's own folder, where the target may write."""
@@ -38,8 +39,9 @@ def main() -> None:
     header = decode(first)
     if not isinstance(header, Header):
         raise SystemExit(f"{session}: not a session log")
+    changed = encode(neutral(header, sample.stem, sys.argv[3]))
     with sample.open("xb") as file:
-        file.write(encode(neutral(header, sample.stem, sys.argv[3])) + b"\n" + rest)
+        file.write((sealed(changed, 1) if has_seal(first) else changed) + b"\n" + rest)
 
 
 if __name__ == "__main__":

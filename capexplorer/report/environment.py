@@ -58,8 +58,9 @@ def _target(header: Header, timeline: Timeline) -> Iterator[Fact]:
 
 def _load(header: Header) -> Iterator[Fact]:
     users: dict[str, Any] = header.profile.get("users") or {}
-    waits = {name: value for name, value in (users.get("wait_s") or {}).items() if value is not None}
-    if waits:
+    wait = users.get("wait_s")
+    given: dict[str, Any] = {"constant": wait} if wait and isinstance(wait, float | int) else wait or {}
+    if waits := {name: value for name, value in given.items() if value is not None}:
         yield Fact("wait, s", _pairs(waits), foreign=True)
     if clients := wording.clients(clients_of(header)):
         keep_alive = f", keep-alive {'on' if users['keep_alive'] else 'off'}" if "keep_alive" in users else ""

@@ -1,6 +1,6 @@
 """The seal of a line (schema 2): its number in the log, and a checksum, so that damage anywhere is seen.
 
-    {"type":"note","t_s":3.2,"text":"slower now","line":7,"crc":"5f0c2a11"}
+    {"type":"note","t_s":3.2,"text":"slower now","line":7,"crc":"90b40950"}
 
 Each line stays one JSON object. `line` counts from 1, the header; `crc` is the CRC-32 (as zlib and gzip have it, eight
 hexadecimal digits) of the line's bytes before `,"crc"`. Lines that were deleted, doubled or moved are seen by their numbers, and

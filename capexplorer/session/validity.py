@@ -31,7 +31,7 @@ _UNITS = ("_ms", "_s", "_rps", "_ratio", "_bytes")
 
 
 class _Users(msgspec.Struct):
-    wait_s: dict[str, Any] | None = None
+    wait_s: dict[str, Any] | float | None = None
 
 
 class _Guards(msgspec.Struct):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from capexplorer import cli
 from capexplorer.report.formats import FORMATS
+from capexplorer.session.codec import encode
+from capexplorer.session.seal import sealed
 from capexplorer.session.writer import SessionWriter
 
 from .material import HEADER, session
@@ -83,3 +87,70 @@ def test_redacted_json_is_the_same_document_without_names(sessions: Path, capfdb
     plain, redacted = documents
     assert plain["levels"] == redacted["levels"] and plain.keys() == redacted.keys()
     assert plain["notes"] != redacted["notes"]
+
+
+# -- damaged logs
+
+
+def log_of(sessions: Path) -> Path:
+    return sessions / f"{HEADER.id}.jsonl"
+
+
+def test_a_flipped_digit_costs_its_line_and_is_told(sessions: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    log = log_of(sessions)
+    lines = log.read_bytes().splitlines(keepends=True)
+    [number] = [number for number, line in enumerate(lines) if line.startswith(b'{"type":"level_closed"')][-1:]
+    lines[number] = lines[number].replace(b'"requests":', b'"requests":1', 1)
+    log.write_bytes(b"".join(lines))
+    assert export(sessions) == 0
+    assert f"capexplorer: {log}: line {number + 1}: skipped: damaged: its checksum is " in capfd.readouterr().err
+
+
+def test_a_damaged_header_is_one_line(sessions: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    log = log_of(sessions)
+    log.write_bytes(log.read_bytes().replace(b'"cpus":2', b'"cpus":9', 1))
+    for command in ("export", "compare", "replay"):
+        assert cli.run([command, str(log)]) == 2
+        out, err = capfd.readouterr()
+        assert (out, err.count("\n")) == ("", 1) and "line 1, its header, is damaged" in err
+
+
+def test_a_named_pipe_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    for command in ("export", "compare", "replay"):
+        assert cli.run([command, str(pipe)]) == 2
+        assert capfd.readouterr() == ("", f"capexplorer: {pipe}: not a regular file\n")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_damaged_histogram_in_a_log_without_checksums_costs_its_line(
+    form: str, sessions: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log = log_of(sessions)
+    events = [msgspec.structs.replace(HEADER, schema=1), *session()[1:]]
+    lines = [
+        encode(event).replace(b'"latency":"HISTF', b'"latency":"HITSF', int(index == 8)) for index, event in enumerate(events)
+    ]
+    log.write_bytes(b"\n".join(lines) + b"\n")
+    assert export(sessions, "--format", form, "-o", tmp_path / "out") == 0
+    assert f"capexplorer: {log}: line 9: skipped: not a latency histogram: " in capfd.readouterr().err
+
+
+def test_a_histogram_that_cannot_be_read_is_left_out_where_a_checksum_vouches_for_it(sessions: Path, tmp_path: Path) -> None:
+    log = log_of(sessions)
+    lines = [encode(event).replace(b'"latency":"HISTF', b'"latency":"HITSF') for event in session()]
+    log.write_bytes(b"".join(sealed(line, number) + b"\n" for number, line in enumerate(lines, start=1)))
+    assert export(sessions, "--format", "locust-csv", "-o", tmp_path / "locust") == 0
+    assert export(sessions, "--format", "hgrm", "-o", tmp_path / "hgrm") == 2
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_a_wait_of_a_fixed_time_can_be_exported(form: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    header = msgspec.structs.replace(HEADER, profile={"name": "x", "users": {"wait_s": 1.5}})
+    writer = SessionWriter(tmp_path / "x.jsonl")
+    for event in session(header=header):
+        writer.write(event)
+    writer.close()
+    assert cli.run(["export", str(tmp_path / "x.jsonl"), "--format", form]) == 0
+    assert "constant=1.5" in capfd.readouterr().out

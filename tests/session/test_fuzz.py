@@ -1,0 +1,63 @@
+"""A short run of the trial of damaged logs (`make fuzz` is the long one), and the damage that it found first."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from capexplorer.model.events import Event, Mark
+from capexplorer.session.codec import decode, encode
+from capexplorer.session.validity import LineError, check_histograms
+from trials.fuzz import logs
+
+from .samples import HEADER, busy_sample
+
+
+def test_hundreds_of_damaged_logs_end_in_figures_notes_or_one_line() -> None:
+    result = logs.run(count=300, seed=1)
+    assert [(failure.seed, failure.what) for failure in result.failures] == []
+    assert {"noted", "refused", "same figures"} <= result.outcomes.keys()
+
+
+def nested(depth: int) -> object:
+    value: object = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+MARK = Mark(t_s=1.0, key="knee:0", state="open", kind="knee", id="knee")
+
+
+def with_evidence(**evidence: object) -> Mark:
+    return msgspec.structs.replace(MARK, evidence=evidence)
+
+
+def with_profile(**profile: object) -> Event:
+    return msgspec.structs.replace(HEADER, profile=profile)
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (with_evidence(why=nested(500)), "more than 32 deep"),
+        (with_profile(users={"wait_s": {"between": nested(500)}}), "more than 32 deep"),
+        (with_evidence(pid=10**30), "beyond 64 bits"),
+        (with_evidence(users_low={"a": 1}), r"expected a number, got dict - at `\$\.evidence\.users_low`"),
+        (with_evidence(goodput_ratio="x"), r"expected a number, got str - at `\$\.evidence\.goodput_ratio`"),
+        (with_profile(limits="none"), r"its profile: expected `object \| null`, got `str` - at `\$\.limits`"),
+        (with_profile(users=7), r"its profile: expected `object \| null`, got `int` - at `\$\.users`"),
+    ],
+)
+def test_what_types_leave_open_is_checked_as_a_line_is_read(event: Event, said: str) -> None:
+    with pytest.raises(LineError, match=said):
+        decode(encode(event))
+
+
+@pytest.mark.parametrize("latency", ["x", "HISTFAAAABx4", "é", "A" * 1_000_000, "HISTFAAAADF4nJNpmSzMwMAg"])
+def test_without_a_checksum_a_histogram_that_cannot_be_read_tells_of_damage(latency: str) -> None:
+    sample = busy_sample(1.0)
+    damaged = msgspec.structs.replace(sample.endpoints[0], latency=latency)
+    check_histograms(sample)
+    with pytest.raises(LineError, match="not a latency histogram"):
+        check_histograms(msgspec.structs.replace(sample, endpoints=(damaged,)))
