@@ -77,7 +77,7 @@ def opened(name: str, folder: Path, *, reanalyse: bool = False) -> Session:
         timeline = Timeline(with_found(path, log) if reanalyse else log)
         for note in log.notes:
             tell(f"{path}: {note}")
-    return Session(timeline, epoch, titles.read(path))
+    return Session(timeline, epoch, titles.read(path), log.damaged)
 
 
 def _epoch_of(name: str, folder: Path) -> tuple[str, int | None]:

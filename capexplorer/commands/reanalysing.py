@@ -47,6 +47,8 @@ def reanalysed_copy(path: Path) -> Iterator[Path]:
                         writer.write(Log(t_s=event.t_s, source="capexplorer", text=line))
         finally:
             writer.close()
+        for note in log.notes:
+            tell(f"{path}: {note}")
         yield copy
 
 

@@ -101,7 +101,7 @@ def _missing(entry: SessionEntry) -> bool:
 
 def _session(entry: SessionEntry) -> Session:
     with open_session(entry.path) as log:
-        return Session(Timeline(log), title=titles.read(entry.path))
+        return Session(Timeline(log), title=titles.read(entry.path), damaged=log.damaged)
 
 
 def _level(level: Level) -> LevelRow:

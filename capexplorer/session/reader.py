@@ -31,11 +31,14 @@ class SessionReader:
     header: Header
     notes: list[str]
     """What was left out, by line number; complete when all was read. The first 20, and then how many more."""
+    damaged: int
+    """Lines left out or missing so far, without the one that was cut off when the recording was killed."""
 
     def __init__(self, path: Path, converters: Mapping[int, Converter] = CONVERTERS) -> None:
         """Open `path` and read its header. Raises SessionError, one line, when it is not a session that we can read."""
         self.path = path
         self.notes = []
+        self.damaged = 0
         self._left_out = 0
         self._converters = converters
         self._source = Lines(_open(path))
@@ -130,6 +133,7 @@ class SessionReader:
     def _check_place(self, number: int) -> None:
         """What is missing before a line is noted. Raises SealError for one that stood before."""
         if missing := self._numbering.take(number):
+            self.damaged += missing
             self._note(f"line {self._count}: {missing} line{'s' * (missing > 1)} missing before it")
 
     def _leave_out_broken(self, line: bytes, error: Exception) -> None:
@@ -142,6 +146,7 @@ class SessionReader:
 
     def _leave_out(self, why: str) -> None:
         self._numbering.skip()
+        self.damaged += 1
         self._note(f"line {self._count}: skipped: {why}")
 
     def _upgraded(self, line: Line) -> Event | None:

@@ -121,3 +121,13 @@ def test_warnings_are_told_on_stderr_too_and_a_torn_log_is_compared_as_far_as_it
     captured = capsys.readouterr()
     assert "B was cut short" in captured.err and "cut off" in captured.err
     assert "| 10 | goodput/s | 100.0 | 90.0 |" in captured.out
+
+
+def test_damage_of_a_log_is_a_warning_in_the_comparison_itself(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "new.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[-2] = lines[-2].replace(b'"t_s":', b'"t_s":1', 1)
+    path.write_bytes(b"".join([*lines[:2], *lines[3:]]))
+    assert run(folder, "old", "new", "--format", "json") == 0
+    said = json.loads(capsys.readouterr().out)["warnings"]
+    assert "B: 2 damaged or missing lines of its log, which its figures lack." in said

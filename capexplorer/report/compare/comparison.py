@@ -33,6 +33,8 @@ class Session:
     timeline: Timeline
     epoch: int | None = None
     title: str | None = None
+    damaged: int = 0
+    """Lines of its log that were left out, or are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class Curve:
     label: str | None
     started_at: str
     complete: bool
+    damaged: int
+    """Lines of its log that were left out, or are missing."""
     points: tuple[CurvePoint, ...]
     """By users. Ramps have none: their seconds are of no one count."""
     unsettled: tuple[int, ...]
@@ -164,6 +168,7 @@ def _curve(letter: str, session: Session, epoch: int) -> Curve:
         label=header.label,
         started_at=header.started_at,
         complete=timeline.ended is not None,
+        damaged=session.damaged,
         points=points,
         unsettled=tuple(sorted({level.users for level in levels} - {point.users for point in points})),
         knee=_knee(timeline, epoch),

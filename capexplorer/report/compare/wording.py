@@ -150,6 +150,9 @@ def warnings(comparison: Comparison) -> list[str]:
             said.append(_clients(pair))
         if not pair.levels:
             said.append(f"{pair.before.letter} and {pair.after.letter} have no settled user count in common.")
+    said += [
+        f"{one.letter}: {_damage(one.damaged)} of its log, which its figures lack." for one in comparison.curves if one.damaged
+    ]
     said += [f"{one.letter} was cut short: its last level may be missing." for one in comparison.curves if not one.complete]
     return said
 
@@ -158,6 +161,10 @@ def names(rows: Sequence[Differing]) -> str:
     """The first few, and how many more."""
     more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
     return ", ".join(row.name for row in rows[:_NAMED]) + more
+
+
+def _damage(lines: int) -> str:
+    return f"{lines} damaged or missing line{'s' * (lines > 1)}"
 
 
 def _clients(pair: Pair) -> str:
