@@ -1,4 +1,4 @@
-"""Every process below this one, and how they are tied to it. For the supervisor process alone: stdlib, no threads.
+"""Every process below this one, and how they are tied to it. For the supervisor and its watcher alone: stdlib, no threads.
 
 On Linux a subreaper inherits what its descendants leave behind, so that a daemon that forked twice and called setsid is
 still found. Elsewhere only the target's process group is known.
@@ -43,7 +43,7 @@ def die_with_parent() -> Callable[[], None] | None:
 def any_left(group: int) -> bool:
     """Whether anything of the target still runs."""
     if sys.platform == "linux":
-        return bool(_descendants())
+        return bool(descendants())
     try:
         os.killpg(group, 0)
     except (ProcessLookupError, PermissionError):  # macOS: EPERM when only zombies are left
@@ -62,12 +62,13 @@ def signal_all(group: int, number: int) -> None:
     if sys.platform != "linux":
         signal_group(group, number)
         return
-    for pid in _descendants():
+    for pid in descendants():
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
 
 
-def _descendants() -> list[int]:
+def descendants() -> list[int]:
+    """The pids of all processes below this one but zombies (Linux)."""
     children: dict[int, list[int]] = {}
     for pid, parent in _living():
         children.setdefault(parent, []).append(pid)

@@ -34,12 +34,15 @@ _LAST_RESORT_S = 3.0
 """What the supervisor gets beyond the target's grace before it is killed itself."""
 
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
+_LAST_RESORT = signal.SIGTERM if sys.platform == "linux" else signal.SIGKILL
+"""To the watcher, which kills the supervisor and all below it; elsewhere to the supervisor itself."""
+
 _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from capexplorer.target.supervisor_process import main; main()"
 """Run isolated and without site-packages: starts sooner, and no module in the working folder can shadow the library's."""
 
 
 class Supervisor:
-    """One supervisor process. It runs one target at a time, and ends it when this process ends, however that happens."""
+    """One supervisor process, below its watcher. It runs one target at a time, and ends it when this process ends, however that happens."""
 
     def __init__(self, process: subprocess.Popen[bytes], commands: int, reports: int) -> None:
         self._process = process
@@ -84,7 +87,7 @@ class Supervisor:
 
     @property
     def process_id(self) -> int:
-        """Of the supervisor itself."""
+        """Of the watcher, whose child is the supervisor; elsewhere than on Linux of the supervisor itself."""
         return self._process.pid
 
     @property
@@ -211,7 +214,7 @@ class Supervisor:
 
     def _kill(self) -> None:
         if not self._reaped():
-            os.kill(self._process.pid, signal.SIGKILL)
+            os.kill(self._process.pid, _LAST_RESORT)
         self._kill_target()
 
     def _kill_target(self) -> None:

@@ -1,8 +1,8 @@
 """The supervisor: a process of its own that starts the target, watches it, and ends it when the app is gone, however it went.
 
 The app is threaded and patched by gevent, so it must not fork; this process is single-threaded, started before all that, and
-stays small: the standard library only, no threads, nothing of ours but two modules of the same kind. It lives in its own
-session, so that the terminal's signals never reach it.
+stays small: the standard library only, no threads, nothing of ours but modules of the same kind. It lives in its own session, so
+that the terminal's signals never reach it, below a watcher that ends what is left when this process is killed (`watcher.py`).
 
 JSON lines. Commands on descriptor 0:
     {"do": "start", "run", "argv", "env" (added to ours), "cwd", "limits", "grace_s"}   ends what ran before it, first
@@ -29,6 +29,7 @@ from typing import Any
 from capexplorer.target import child
 from capexplorer.target.output_lines import OutputLines
 from capexplorer.target.process_tree import adopt_orphans, any_left, signal_all, signal_group
+from capexplorer.target.watcher import fork_supervisor
 
 GRACE_WITHOUT_APP_S = 2.0
 """What a target gets to end in order when the app is gone."""
@@ -44,10 +45,11 @@ _POLL_OUTPUT_S = 0.05
 
 
 def main() -> None:
-    """Serve until the command pipe ends or SIGTERM comes; leave nothing behind."""
+    """Serve until the command pipe ends, SIGTERM comes or the watcher is gone; leave nothing behind."""
+    watcher = fork_supervisor()
     adopt_orphans()
     wake = _wake_on_signals()
-    supervision = _Supervision(commands=0, reports=1, wake=wake)
+    supervision = _Supervision(commands=0, reports=1, wake=wake, watcher=watcher)
     try:
         supervision.serve()
     finally:
@@ -68,7 +70,7 @@ def _wake_on_signals() -> int:
 class _Supervision:
     """The loop: commands in, reports out, one run at a time."""
 
-    def __init__(self, *, commands: int, reports: int, wake: int) -> None:
+    def __init__(self, *, commands: int, reports: int, wake: int, watcher: int | None) -> None:
         os.set_blocking(commands, False)
         self._commands = commands
         self._partial_command = b""
@@ -77,6 +79,8 @@ class _Supervision:
         self._selector = selectors.DefaultSelector()
         self._selector.register(commands, selectors.EVENT_READ, self._read_commands)
         self._selector.register(wake, selectors.EVENT_READ, self._read_signals)
+        if watcher is not None:
+            self._selector.register(watcher, selectors.EVENT_READ, lambda: self._lost_watcher(watcher))
         self._run: _Run | None = None
         self._next: dict[str, Any] | None = None
         self._leaving = False
@@ -113,6 +117,10 @@ class _Supervision:
     def _read_signals(self) -> None:
         if signal.SIGTERM in os.read(self._wake, _CHUNK_BYTES):
             self._leave()
+
+    def _lost_watcher(self, watcher: int) -> None:
+        self._selector.unregister(watcher)
+        self._leave()
 
     def _obey(self, command: dict[str, Any]) -> None:
         self._end_what_runs(command["grace_s"])

@@ -52,14 +52,18 @@ def becomes_true(condition: Callable[[], object]) -> bool:
     return True
 
 
-def below(pid: int) -> list[int]:
-    """All processes under `pid`."""
+def children(pid: int) -> list[int]:
+    """Processes whose parent is `pid`."""
     found = []
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):
-            for child in path.read_text(encoding="ascii").split():
-                found += [int(child), *below(int(child))]
+            found += [int(child) for child in path.read_text(encoding="ascii").split()]
     return found
+
+
+def below(pid: int) -> list[int]:
+    """All processes under `pid`."""
+    return [found for child in children(pid) for found in (child, *below(child))]
 
 
 class Rig:
@@ -78,6 +82,13 @@ class Rig:
         text = 'title = "Small"\ncommand = ["{python}", "small.py", "{port}"]\n[ready]\npath = "/health"\n'
         (folder / "target.toml").write_text(text + f"timeout_s = {timeout_s}\n", encoding="utf-8")
         return load_spec(folder)
+
+    @property
+    def supervisor_pid(self) -> int:
+        """Of the supervisor: the watcher's one child."""
+        found: list[int] = []
+        assert becomes_true(lambda: found.extend(children(self.supervisor.process_id)) or found)
+        return found[0]
 
     def run(self, program: str) -> int:
         return self.supervisor.start(self.target(program), {}, free_port())
@@ -112,6 +123,21 @@ def a_rig(folder: Path) -> Iterator[Rig]:
 PRINTS_AND_SLEEPS = "import time; print('up'); time.sleep(600)"
 
 IGNORES_SIGTERM = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up'); time.sleep(600)"
+
+LEAVES_WORKERS_AND_A_DAEMON = """
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork() and os.fork():
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+    else:
+        os.wait()
+        print('up', flush=True)
+time.sleep(600)
+"""
+"""Three processes in the group and a daemon in a session of its own, all deaf to SIGTERM."""
 
 LEAVES_A_DAEMON = """
 import os, time

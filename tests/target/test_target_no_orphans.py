@@ -18,6 +18,7 @@ from capexplorer.errors import TargetError
 from .target_rig import (
     IGNORES_SIGTERM,
     LEAVES_A_DAEMON,
+    LEAVES_WORKERS_AND_A_DAEMON,
     MIXED,
     PATIENCE_S,
     PRINTS_AND_SLEEPS,
@@ -25,6 +26,7 @@ from .target_rig import (
     Rig,
     becomes_true,
     below,
+    children,
     is_alive,
 )
 
@@ -53,7 +55,7 @@ def test_what_a_crashed_target_leaves_behind_is_ended(rig: Rig) -> None:
 def test_when_the_supervisor_is_killed_the_target_goes_and_the_app_is_told(rig: Rig) -> None:
     run = rig.run(IGNORES_SIGTERM)
     pid = rig.started(run)
-    os.kill(rig.supervisor.process_id, signal.SIGKILL)
+    os.kill(rig.supervisor_pid, signal.SIGKILL)
     exited = rig.exited(run)
     assert (exited.stopped, exited.reason) == (False, "the supervisor process ended")
     assert becomes_true(lambda: not is_alive(pid))
@@ -72,9 +74,10 @@ def test_the_kernel_ends_the_target_of_a_killed_supervisor_without_the_app(tmp_p
 def test_terminal_signals_do_not_reach_or_end_the_supervisor(rig: Rig) -> None:
     run = rig.run(PRINTS_AND_SLEEPS)
     rig.started(run)
-    assert os.getsid(rig.supervisor.process_id) == rig.supervisor.process_id
-    for number in (signal.SIGINT, signal.SIGHUP):
-        os.kill(rig.supervisor.process_id, number)
+    for pid in (rig.supervisor.process_id, rig.supervisor_pid):
+        assert os.getsid(pid) == pid
+        for number in (signal.SIGINT, signal.SIGHUP):
+            os.kill(pid, number)
     rig.supervisor.stop()
     assert rig.exited(run).stopped
 
@@ -82,7 +85,7 @@ def test_terminal_signals_do_not_reach_or_end_the_supervisor(rig: Rig) -> None:
 def test_sigterm_ends_the_supervisor_in_order(rig: Rig) -> None:
     run = rig.run(PRINTS_AND_SLEEPS)
     pid = rig.started(run)
-    os.kill(rig.supervisor.process_id, signal.SIGTERM)
+    os.kill(rig.supervisor_pid, signal.SIGTERM)
     assert rig.exited(run).signal == "SIGTERM"
     assert not is_alive(pid)
 
@@ -98,7 +101,7 @@ supervisor.listen(lambda work: threading.Thread(target=work, daemon=True).start(
 supervisor.start(load_spec(Path(sys.argv[1])), {}, 8000)
 while not supervisor.output:
     time.sleep(0.01)
-print(json.dumps({"supervisor": supervisor.process_id, "target": supervisor.pid}), flush=True)
+print(json.dumps({"watcher": supervisor.process_id, "target": supervisor.pid}), flush=True)
 time.sleep(600)
 """
 
@@ -112,7 +115,8 @@ def app(folder: Path, program: str) -> Iterator[tuple[subprocess.Popen[bytes], d
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, start_new_session=True) as process:
         try:
             assert process.stdout is not None
-            yield process, json.loads(process.stdout.readline())
+            pids = json.loads(process.stdout.readline())
+            yield process, {"app": process.pid, "supervisor": children(pids["watcher"])[0], **pids}
         finally:
             process.kill()
 
@@ -121,9 +125,28 @@ def app(folder: Path, program: str) -> Iterator[tuple[subprocess.Popen[bytes], d
 def test_however_the_app_dies_nothing_of_the_target_survives(tmp_path: Path, number: int) -> None:
     with app(tmp_path, LEAVES_A_DAEMON) as (process, pids):
         assert becomes_true(lambda: len(below(pids["supervisor"])) == 2)
-        family = [pids["supervisor"], *below(pids["supervisor"])]
+        family = [pids["watcher"], *below(pids["watcher"])]
         os.killpg(process.pid, number)
         assert becomes_true(lambda: not [pid for pid in family if is_alive(pid)])
+
+
+@pytest.mark.parametrize("killed", ["app", "supervisor", "watcher", "app supervisor", "app watcher"])
+def test_whoever_is_killed_no_worker_and_no_daemon_of_the_target_survives(tmp_path: Path, killed: str) -> None:
+    with app(tmp_path, LEAVES_WORKERS_AND_A_DAEMON) as (process, pids):
+        family = [pids["watcher"], *below(pids["watcher"])]
+        assert len(family) == 2 + 4
+        for name in killed.split():
+            os.kill(pids[name], signal.SIGKILL)
+        assert becomes_true(lambda: not [pid for pid in family if is_alive(pid)])
+
+
+def test_a_supervisor_that_hangs_is_ended_with_all_of_the_target_when_the_app_closes(rig: Rig) -> None:
+    rig.run(LEAVES_WORKERS_AND_A_DAEMON)
+    assert rig.printed("up")
+    family = [rig.supervisor.process_id, *below(rig.supervisor.process_id)]
+    os.kill(rig.supervisor_pid, signal.SIGSTOP)
+    rig.supervisor.close(grace_s=0.1)
+    assert not [pid for pid in family if is_alive(pid)]
 
 
 def test_a_stubborn_target_does_not_outlive_a_killed_app(tmp_path: Path) -> None:
@@ -184,6 +207,9 @@ def test_the_supervisor_process_imports_the_standard_library_only() -> None:
     printed = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True).stdout
     rooms = [
         "capexplorer",
-        *(f"capexplorer.target{end}" for end in ("", ".child", ".output_lines", ".process_tree", ".supervisor_process")),
+        *(
+            f"capexplorer.target{end}"
+            for end in ("", ".child", ".output_lines", ".process_tree", ".supervisor_process", ".watcher")
+        ),
     ]
     assert printed.strip() == f"{rooms} [] 1"

@@ -58,7 +58,7 @@ def test_each_server_of_mixed_answers_and_stops_without_a_trace(rig: Rig, server
     assert exited.stopped
     assert exited.signal != "SIGKILL"
     assert not [each for each in tree if is_alive(each)]
-    assert not below(rig.supervisor.process_id)
+    assert not below(rig.supervisor_pid)
 
 
 def test_waitress_serves_more_connections_than_it_has_threads_and_says_nothing(rig: Rig) -> None:
@@ -95,7 +95,7 @@ def test_of_several_starts_at_once_the_last_one_counts(rig: Rig) -> None:
     runs = [rig.run(PRINTS_AND_SLEEPS) for _ in range(4)]
     rig.started(runs[-1])
     assert [rig.exited(run).stopped for run in runs[:-1]] == [True] * 3
-    assert len(below(rig.supervisor.process_id)) == 1
+    assert len(below(rig.supervisor_pid)) == 1
 
 
 def test_a_stop_takes_back_a_start_that_still_waits(rig: Rig) -> None:
