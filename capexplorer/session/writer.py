@@ -15,9 +15,9 @@ import msgspec
 from ..errors import LogWriteError
 from ..model.events import SCHEMA, Ended, Event, Header, Mark
 from ..model.stream import Clock
-from ..paths import PRIVATE_FILE
 from .canonical import canonical
 from .codec import encode
+from .new_file import NewFile
 from .seal import sealed
 
 _SYNC_AFTER_S = 4.0
@@ -27,12 +27,14 @@ _SYNC_AFTER_S = 4.0
 class SessionWriter:
     """Events onto a new file. The header is written and synced at once, marks and the end too, all else by `flush`.
 
+    The file appears under its name with its whole header: who is killed before that leaves no empty log.
+
     When the disk fails, LogWriteError is raised once; from then on events are kept in memory until `retry` or `close` gets
     them onto the disk. Lines that are on the disk stay there, whole.
     """
 
     def __init__(self, path: Path, clock: Clock = time.monotonic) -> None:
-        """Create `path`. Raises LogWriteError: exists already, no such folder, not writable, no space."""
+        """Open what will be `path`. Raises LogWriteError: exists already, no such folder, not writable, no space."""
         self.path = path
         self.failure: LogWriteError | None = None
         """Set while the disk does not take what was recorded."""
@@ -42,9 +44,8 @@ class SessionWriter:
         self._size = 0
         self._synced_at, self._synced_size = clock(), 0
         self._began = self._ended = False
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
         try:
-            self._fd: int | None = os.open(path, flags, PRIVATE_FILE)
+            self._file: NewFile | None = NewFile(path)
         except OSError as error:
             raise LogWriteError(f"{path}: the session log cannot be created: {error.strerror or error}") from None
 
@@ -80,7 +81,7 @@ class SessionWriter:
 
         Raises LogWriteError if that fails for the first time; `failure` tells if it failed again.
         """
-        if self._fd is None:
+        if self._file is None:
             return
         try:
             if self.failure is None:
@@ -88,16 +89,18 @@ class SessionWriter:
             else:
                 self.retry()
         finally:
-            os.close(self._fd)
-            self._fd = None
+            self._file.close()
+            self._file = None
 
     def _save(self, sync: bool) -> None:
-        if self.failure is not None or self._fd is None:
+        if self.failure is not None or self._file is None:
             return
         try:
-            self._append(self._fd)
+            self._append(self._file.fd)
+            if self._began:
+                self._file.appear()
             if sync and self._size > self._synced_size:
-                os.fsync(self._fd)
+                os.fsync(self._file.fd)
                 self._synced_size = self._size
             if sync:
                 self._synced_at = self._clock()

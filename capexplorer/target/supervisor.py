@@ -42,7 +42,7 @@ _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from capexplorer.target.su
 
 
 class Supervisor:
-    """One supervisor process, below its watcher. It runs one target at a time, and ends it when this process ends, however that happens."""
+    """One supervisor process. It runs one target at a time, and ends it when this process ends, however that happens."""
 
     def __init__(self, process: subprocess.Popen[bytes], commands: int, reports: int) -> None:
         self._process = process

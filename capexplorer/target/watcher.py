@@ -2,10 +2,10 @@
 
     app ── watcher ── supervisor ── target's first process ── its workers, its daemons
 
-The kernel ends only the target's first process together with the supervisor. Its workers, and daemons that forked twice and called
-setsid, are reparented to the nearest subreaper above: to the watcher (Linux). So nothing survives while one of the two is there:
-the supervisor ends the target when the app or the watcher is gone, the watcher when the supervisor is. Both have sessions of
-their own, so that no signal to a process group reaches two of the three. The standard library only, no threads.
+The kernel ends only the target's first process together with the supervisor. Its workers, and daemons that forked twice and
+called setsid, are reparented to the nearest subreaper above: to the watcher (Linux). So nothing survives while one of the two is
+there: the supervisor ends the target when the app or the watcher is gone, the watcher when the supervisor is. Both have sessions
+of their own, so that no signal to a process group reaches two of the three. The standard library only, no threads.
 """
 
 from __future__ import annotations

@@ -84,6 +84,39 @@ def test_the_header_is_the_first_line_and_on_the_disk_at_once(path: Path) -> Non
     writer.close()
 
 
+def test_the_file_appears_with_its_whole_header_or_never(tmp_path: Path, path: Path) -> None:
+    SessionWriter(path).close()
+    assert list(tmp_path.iterdir()) == []
+    writer = SessionWriter(path)
+    assert list(tmp_path.iterdir()) == []
+    with file_size_limit(10), pytest.raises(LogWriteError):
+        writer.write(HEADER)
+    assert list(tmp_path.iterdir()) == []
+    assert writer.retry()
+    assert lines_of(path) == [encode(HEADER) + b"\n"]
+    writer.close()
+
+
+def test_a_name_that_was_taken_meanwhile_is_not_overwritten(path: Path) -> None:
+    writer = SessionWriter(path)
+    path.write_text("mine")
+    with pytest.raises(LogWriteError, match=r"session\.jsonl: the session log cannot be written: File exists"):
+        writer.write(HEADER)
+    assert path.read_text() == "mine"
+
+
+def test_a_file_system_without_nameless_files_serves_too(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "O_TMPFILE")
+    SessionWriter(path).close()
+    assert list(tmp_path.iterdir()) == []
+    writer = SessionWriter(path)
+    assert not path.exists()
+    writer.write(HEADER)
+    assert list(tmp_path.iterdir()) == [path]
+    writer.close()
+    assert list(read(path)) == [HEADER]
+
+
 def test_events_are_buffered_until_flushed_but_marks_and_the_end_are_not(path: Path) -> None:
     writer = SessionWriter(path)
     writer.write(HEADER)

@@ -1,0 +1,49 @@
+"""A file that appears under its name once its first content is on the disk, or never: a crash before leaves no empty file."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from ..paths import PRIVATE_FILE
+
+_FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
+
+
+class NewFile:
+    """Open at once, so that a folder that does not take it is known early; `appear` gives it its name."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises OSError: `path` exists already, no such folder, not writable, no space."""
+        self.path = path
+        self._hidden_as: Path | None = None
+        """Its name until then, where the file system has no files without one."""
+        self._has_appeared = False
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        try:
+            self.fd = os.open(path.parent, os.O_TMPFILE | _FLAGS, PRIVATE_FILE)
+        except (AttributeError, OSError):  # not on Linux; not this file system (NFS); or a failure that shows again here
+            hidden = path.with_name(f".{path.name}.new")
+            self.fd = os.open(hidden, os.O_CREAT | os.O_EXCL | _FLAGS, PRIVATE_FILE)
+            self._hidden_as = hidden
+
+    def appear(self) -> None:
+        """Under its name, with what is written so far on the disk. Nothing happens when it has. Raises OSError."""
+        if self._has_appeared:
+            return
+        os.fsync(self.fd)
+        if self._hidden_as is not None:
+            os.rename(self._hidden_as, self.path)
+        else:  # with `src_dir_fd` Python calls linkat, which alone can follow this link to the file
+            os.link(f"/proc/self/fd/{self.fd}", self.path, src_dir_fd=self.fd, follow_symlinks=True)
+        self._has_appeared = True
+
+    def close(self) -> None:
+        """A file that never appeared is gone."""
+        os.close(self.fd)
+        if self._hidden_as is not None and not self._has_appeared:
+            with suppress(OSError):
+                os.unlink(self._hidden_as)
