@@ -2,18 +2,25 @@
 
 User code prints, gevent prints tracebacks, Locust logs; on the screen's own descriptor any of it would tear the screen. Also
 here: a driver that outlives its terminal. When SSH goes, writes fail with EIO and reads end; Textual's writer thread would die of
-the first and its reader spin on the second. Must not know events, panes or what the descriptors are routed to.
+the first and its reader spin on the second. A process beside this one gives the terminal back if this one is killed
+(`terminal_keeper.py`). Must not know events, panes or what the descriptors are routed to.
+
+Must be imported before gevent patches `os`: its `close` leaves a pipe open until its hub next turns.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import selectors
+import subprocess
 import sys
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass
+from os import close, waitpid
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import InputError
@@ -22,8 +29,8 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.driver import Driver
 
-LEAVE = "\x1b[?2004l\x1b[?7h\x1b[?1049l\x1b[?25h\x1b[?1004l\x1b[0m"
-"""Bracketed paste off, wrap on, main screen, cursor on, focus reports off: what a driver that was cut short left undone."""
+_PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
+_KEEPER = "import sys; sys.path.append(sys.argv[1]); from capexplorer.tui.terminal_keeper import main; main()"
 
 
 @dataclass(slots=True)
@@ -35,6 +42,24 @@ class Terminal:
     drawn: bool = False
     gone: bool = False
     """A write or a read failed: nobody is there any more."""
+    keeper: Keeper | None = None
+
+    def about_to_draw(self) -> None:
+        """Application mode is entered next."""
+        self.drawn = True
+        if self.keeper is not None:
+            self.keeper.tell(True)
+
+    def drawing(self) -> None:
+        """Application mode is entered: the settings are the screen's own."""
+        if self.keeper is not None:
+            self.keeper.tell(_attributes(self.input_fd) or True)
+
+    def left(self) -> None:
+        """Application mode is left, by whatever way."""
+        self.drawn = False
+        if self.keeper is not None:
+            self.keeper.tell(False)
 
     def driver_class(self) -> type[Driver] | None:
         """A driver class for `App(driver_class=...)` that draws here. None (Textual's own) where there is no termios."""
@@ -66,6 +91,45 @@ class Terminal:
             selector.select(0.1)
 
 
+class Keeper:
+    """The app's side of the process that gives the terminal back when this one is killed."""
+
+    def __init__(self, terminal: Terminal, attributes: list[Any] | None) -> None:
+        """Raises OSError where it cannot be started."""
+        reader, self._writer = os.pipe()
+        descriptors = (terminal.input_fd, terminal.output_fd)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _KEEPER, _PACKAGE_ROOT, *map(str, descriptors)],
+                stdin=reader,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=descriptors,
+                start_new_session=True,
+            )
+        except OSError:
+            close(self._writer)
+            raise
+        finally:
+            close(reader)
+        self.tell(attributes)
+
+    def tell(self, what: list[Any] | bool | None) -> None:
+        """One line of its protocol. Never raises: it may have been killed."""
+        from .terminal_keeper import plain
+
+        line = json.dumps(plain(what) if isinstance(what, list) else what).encode() + b"\n"
+        with contextlib.suppress(OSError):
+            os.write(self._writer, line)
+
+    def end(self) -> None:
+        """Let it go; returns when it has."""
+        close(self._writer)
+        with contextlib.suppress(ChildProcessError):
+            waitpid(self._process.pid, 0)
+        self._process.returncode = 0
+
+
 @contextlib.contextmanager
 def own_terminal() -> Iterator[Terminal]:
     """Duplicates of the terminal on stdin and stderr; everything is as it was afterwards, also when the screen was cut short.
@@ -76,12 +140,20 @@ def own_terminal() -> Iterator[Terminal]:
         raise InputError("the live screen needs a terminal on stdin and stderr; without one use `run --headless`")
     terminal = Terminal(_duplicate(0), _duplicate(2))
     attributes = _attributes(terminal.input_fd)
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            terminal.keeper = Keeper(terminal, attributes)
     try:
         yield terminal
     finally:
         if terminal.drawn:
+            from .terminal_keeper import LEAVE
+
             terminal.write(LEAVE)
         _restore(terminal.input_fd, attributes)
+        terminal.left()
+        if terminal.keeper is not None:
+            terminal.keeper.end()
         os.close(terminal.input_fd)
         os.close(terminal.output_fd)
 
@@ -159,12 +231,13 @@ def _driver_on(terminal: Terminal) -> type[Driver]:
                 super()._sigcont_application()
 
         def start_application_mode(self) -> None:
-            terminal.drawn = True
+            terminal.about_to_draw()
             super().start_application_mode()  # type: ignore[no-untyped-call]
+            terminal.drawing()
 
         def stop_application_mode(self) -> None:
             super().stop_application_mode()
-            terminal.drawn = False
+            terminal.left()
 
         def run_input_thread(self) -> None:
             """Read keys until the app ends or nobody is there."""

@@ -15,7 +15,7 @@ from .rig import of, session_path, start
 
 pytestmark = pytest.mark.slow
 
-ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 PLAN = ("--headless", "--plan", "3:60s")
 
 

@@ -43,7 +43,10 @@ class Screen:
 
     def open(self, words: list[str], width: int, height: int, cwd: Path) -> None:
         """A shell around the program tells its exit code below its last words, and keeps the window open."""
-        shell = ["sh", "-c", f'"$@"; echo "{_SAID}$?"; exec sleep {_KEPT_S}', "sh", *words]
+        self.open_shell(["sh", "-c", f'"$@"; echo "{_SAID}$?"; exec sleep {_KEPT_S}', "sh", *words], width, height, cwd)
+
+    def open_shell(self, shell: list[str], width: int, height: int, cwd: Path) -> None:
+        """A window for this command alone."""
         self._tmux(
             "start-server",
             ";", "set-option", "-g", "default-terminal", "tmux-256color",

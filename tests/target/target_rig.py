@@ -86,9 +86,8 @@ class Rig:
     @property
     def supervisor_pid(self) -> int:
         """Of the supervisor: the watcher's one child."""
-        found: list[int] = []
-        assert becomes_true(lambda: found.extend(children(self.supervisor.process_id)) or found)
-        return found[0]
+        assert becomes_true(lambda: children(self.supervisor.process_id))
+        return children(self.supervisor.process_id)[0]
 
     def run(self, program: str) -> int:
         return self.supervisor.start(self.target(program), {}, free_port())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,14 @@ class Demo:
                 self.output += os.read(self.master, 65_536)
         raise AssertionError(f"{wanted!r} never came: {self.output[-2_000:]!r}")
 
+    def wait_until(self, condition: Callable[[], object]) -> None:
+        for _ in range(READS):
+            if condition():
+                return
+            if select.select([self.master], [], [], 0.1)[0]:
+                self.output += os.read(self.master, 65_536)
+        raise AssertionError(f"it never came to be; it wrote {self.output[-2_000:]!r}")
+
     def type(self, keys: bytes) -> None:
         os.write(self.master, keys)
 
@@ -81,6 +90,17 @@ class Demo:
         for fd in (self.slave, self.master):
             if fd >= 0:
                 os.close(fd)
+
+
+def keepers_of(sink: Path) -> list[int]:
+    """Processes that keep the terminal for the demo with this sink."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            environment, words = (folder / "environ").read_bytes(), (folder / "cmdline").read_bytes()
+            if b"terminal_keeper" in words and f"DEMO_SINK={sink}".encode() in environment:
+                found.append(int(folder.name))
+    return found
 
 
 @pytest.fixture
@@ -129,6 +149,51 @@ def test_a_signal_ends_it_and_restores_the_terminal(demo: Demo, number: signal.S
     assert demo.drain_until_exit() == 0
     demo.wait_for(b"signal='" + number.name.encode())
     assert termios.tcgetattr(demo.slave) == demo.before
+
+
+ON_AND_OFF = [(1049, "h"), (2004, "h"), (1004, "h"), (25, "l"), (7, "l"), (2048, "h"), (1000, "h"), (1006, "h")]
+"""Modes of the terminal, each with the letter that a screen leaves behind."""
+
+
+def assert_modes_are_reset(output: bytes) -> None:
+    for mode, set_by_screen in ON_AND_OFF:
+        on = output.rfind(f"\x1b[?{mode}{set_by_screen}".encode())
+        off = output.rfind(f"\x1b[?{mode}{'l' if set_by_screen == 'h' else 'h'}".encode())
+        assert on < off or on == -1, f"mode {mode} is left behind"
+    assert output.rfind(b"\x1b[<u") > output.rfind(b"\x1b[>") > 0, "the keyboard protocol is left behind"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT, signal.SIGSEGV])
+def test_the_terminal_is_given_back_when_the_process_is_killed(demo: Demo, number: signal.Signals) -> None:
+    demo.wait_for(b"users")
+    assert termios.tcgetattr(demo.slave) != demo.before
+    os.kill(demo.process.pid, number)
+    assert demo.drain_until_exit() == -number
+    demo.wait_for(b"\x1b[?1049l")
+    demo.wait_until(lambda: termios.tcgetattr(demo.slave) == demo.before)
+    assert_modes_are_reset(demo.output)
+
+
+def test_no_keeper_stays_when_the_screen_was_left_in_order(demo: Demo) -> None:
+    demo.wait_for(b"users")
+    assert keepers_of(demo.sink)
+    demo.type(b"q\r")
+    assert demo.drain_until_exit() == 0
+    assert not keepers_of(demo.sink)
+
+
+def test_a_shell_that_was_quicker_keeps_its_own_settings(demo: Demo) -> None:
+    demo.wait_for(b"users")
+    assert keepers_of(demo.sink)
+    os.kill(demo.process.pid, signal.SIGSTOP)
+    own = termios.tcgetattr(demo.slave)
+    own[3] |= termios.ISIG
+    termios.tcsetattr(demo.slave, termios.TCSANOW, own)
+    os.kill(demo.process.pid, signal.SIGKILL)
+    demo.drain_until_exit()
+    demo.wait_for(b"\x1b[?1049l")
+    demo.wait_until(lambda: not keepers_of(demo.sink))
+    assert termios.tcgetattr(demo.slave) == own
 
 
 def test_a_terminal_that_vanishes_ends_it(demo: Demo) -> None:
