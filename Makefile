@@ -11,7 +11,7 @@ PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check lint bench experiments faults fuzz setup built wheel clean
+.PHONY: run test check lint bench experiments faults fuzz kills setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
@@ -49,6 +49,10 @@ faults: setup
 # COUNT=1000 SEED=7 for a short run; each failure prints the seed that repeats it. 100,000 take 21 minutes of CPU.
 fuzz: setup
 	$(BIN)/python -m trials.fuzz logs --count $(or $(COUNT),100000) --seed $(or $(SEED),1) --save
+
+# Half an hour. COUNT=60 SEED=7 for a short run; each failure prints the seed that repeats it.
+kills: setup
+	$(BIN)/python -m trials.kills --count $(or $(COUNT),500) --seed $(or $(SEED),0) --save
 
 setup: $(READY)
 

@@ -22,6 +22,23 @@ _AS_LEADER = (
 """What a login does: a session of its own with this terminal, so that a hang-up reaches it."""
 
 
+_SCREEN_MODES = {"1049": "h", "2004": "h", "1004": "h", "2048": "h", "2026": "h", "25": "l", "7": "l"} | dict.fromkeys(
+    ("1000", "1002", "1003", "1006", "1015", "1016"), "h"
+)
+"""Modes of the terminal, each with the letter by which a screen sets it; the other one resets it."""
+
+
+def modes_left_on(written: str) -> list[str]:
+    """What a screen has set and nobody has reset: modes, and the keyboard protocol."""
+    other = {"h": "l", "l": "h"}
+    left = [
+        mode
+        for mode, by_screen in _SCREEN_MODES.items()
+        if written.rfind(f"\x1b[?{mode}{by_screen}") > written.rfind(f"\x1b[?{mode}{other[by_screen]}")
+    ]
+    return left + ["keyboard"] * (written.rfind("\x1b[>") > written.rfind("\x1b[<u"))
+
+
 class OnTerminal(Run):
     """A run on a pseudo-terminal of 100x30. Its output is read whenever the test looks, so that it never blocks."""
 

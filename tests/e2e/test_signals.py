@@ -10,7 +10,7 @@ import pytest
 
 from capexplorer.model.events import Ended, Event, LevelClosed, Sample, Target
 
-from .pty_rig import OnTerminal, on_terminal
+from .pty_rig import OnTerminal, modes_left_on, on_terminal
 from .rig import of, session_path, start
 
 pytestmark = pytest.mark.slow
@@ -62,10 +62,7 @@ def assert_given_back(run: OnTerminal) -> None:
     _, leave, rest = written.rpartition("\x1b[?1049l")
     assert leave, "the alternate screen was not left"
     assert "\x1b[?1049h" not in rest
-    for mode in ("1000", "1002", "1003", "1006", "1015", "2004", "1004", "2048"):
-        on, off = written.rfind(f"\x1b[?{mode}h"), written.rfind(f"\x1b[?{mode}l")
-        assert off >= on, f"mode {mode} was left on"
-    assert written.rfind("\x1b[?25h") > written.rfind("\x1b[?25l"), "the cursor was left hidden"
+    assert not modes_left_on(written)
     assert f"saved: {session_path(run.sessions)}" in rest
 
 
@@ -122,10 +119,14 @@ def test_killed_headless_it_loses_at_most_the_last_second_and_leaves_no_process(
     assert_killed_run_kept_its_record(run.events(), seen[-1])
 
 
-def test_killed_on_screen_it_leaves_no_process_either(tmp_path: Path) -> None:
+def test_killed_on_screen_it_leaves_no_process_and_gives_the_terminal_back(tmp_path: Path) -> None:
     with on_terminal(tmp_path, "actor") as run:
+        before = run.settings()
         run.wait_for(lambda: len(of(run.events(), Sample)) >= 3, "three samples")
         seen = of(run.events(), Sample)
+        assert modes_left_on(run.written)
         run.process.kill()
         assert run.exit_code() == -signal.SIGKILL
+        assert run.settings() == before
+        assert not modes_left_on(run.written)
     assert_killed_run_kept_its_record(run.events(), seen[-1])

@@ -1,0 +1,35 @@
+"""Six of the kills of `make kills`: each surface, each stage, app, supervisor and both, workers and a daemon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trials.kills.carrying import carry_out
+from trials.kills.plan import kill
+
+from .pty_rig import modes_left_on
+
+pytestmark = pytest.mark.slow
+
+SEEDS = (2, 13, 9, 23, 38, 54)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nothing_is_left_lost_or_unreadable(tmp_path: Path, seed: int) -> None:
+    assert carry_out(kill(seed), tmp_path).problems == []
+
+
+def test_the_short_form_has_all_kinds_of_kills() -> None:
+    kills = [kill(seed) for seed in SEEDS]
+    assert {each.surface for each in kills} == {"headless", "terminal"}
+    assert {each.victims for each in kills} == {"app", "supervisor", "both"}
+    assert {each.stage for each in kills} == {"starting", "spawning", "steady", "quitting"}
+    assert {each.service for each in kills} >= {"nginx", "daemon", "gunicorn"}
+
+
+def test_modes_that_a_screen_left_behind_are_seen() -> None:
+    assert modes_left_on("\x1b[?1049h\x1b[?25l\x1b[?7l") == ["1049", "25", "7"]
+    assert modes_left_on("\x1b[?1049h\x1b[>1u\x1b[?1049l") == ["keyboard"]
+    assert modes_left_on("\x1b[?1049h\x1b[>1u\x1b[<u\x1b[?1049l") == []

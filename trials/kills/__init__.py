@@ -1,0 +1,6 @@
+"""SIGKILL at random moments: what was recorded is readable, nothing is left running or listening, the terminal is given back."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))  # runs are started by the rigs of tests/e2e

@@ -1,0 +1,75 @@
+"""`python -m trials.kills [--count N] [--seed S] [--parallel P]`: exit code 1 when something was left, lost or unreadable."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..record import Conditions, save
+from .carrying import Outcome, carry_out
+from .plan import kill
+
+
+def main() -> int:
+    """Run what the command line asks for."""
+    asked = _asked()
+    conditions = Conditions.now()
+    outcomes = _carry_out(range(asked.seed, asked.seed + asked.count), asked.parallel)
+    result = summary(outcomes)
+    print(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
+    if asked.save:
+        print(save("kills", {"seed": asked.seed, "parallel": asked.parallel, **result}, conditions))
+    return 1 if result["failed"] else 0
+
+
+def _asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m trials.kills", description=__doc__)
+    parser.add_argument("--count", type=int, default=500, help="kills (default 500)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first kill; the next ones follow it")
+    parser.add_argument("--parallel", type=int, default=2, help="runs at once (default 2)")
+    parser.add_argument("--save", action="store_true", help="keep the result in trials/results/")
+    return parser.parse_args()
+
+
+def _carry_out(seeds: Sequence[int], parallel: int) -> list[Outcome]:
+    outcomes = []
+    with ThreadPoolExecutor(parallel) as pool:
+        for done in as_completed([pool.submit(_one, seed) for seed in seeds]):
+            outcomes.append(done.result())
+            if outcomes[-1].problems:
+                print(f"\n{outcomes[-1]}\n  repeat: python -m trials.kills --count 1 --seed {outcomes[-1].kill.seed}")
+            print(f"kills: {len(outcomes)} of {len(seeds)}", file=sys.stderr, flush=True)
+    return sorted(outcomes, key=lambda each: each.kill.seed)
+
+
+def _one(seed: int) -> Outcome:
+    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
+        return carry_out(kill(seed), Path(folder))
+
+
+def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Counts over all, what was lost at most, and every outcome with a problem."""
+    lost_s = sorted(each.lost_s for each in outcomes if each.lost_s is not None)
+    failed = [each for each in outcomes if each.problems]
+    kinds = Counter(f"{getattr(each.kill, name)}" for each in outcomes for name in ("surface", "victims", "stage", "service"))
+    return {
+        "kills": len(outcomes),
+        "kinds": dict(kinds),
+        "already_over": sum(each.already_over for each in outcomes),
+        "with_a_log": sum(each.lost_s is not None or each.samples > 0 for each in outcomes),
+        "lost_s": {"median": lost_s[len(lost_s) // 2], "most": lost_s[-1], "of": len(lost_s)} if lost_s else None,
+        "failed": len(failed),
+        "failures": failed,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

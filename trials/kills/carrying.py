@@ -1,0 +1,197 @@
+"""Carries one kill out on the real program, and looks at what is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import AbstractContextManager, suppress
+from datetime import datetime
+from pathlib import Path
+from time import monotonic, sleep, time
+
+import msgspec
+import psutil
+from e2e.pty_rig import OnTerminal, modes_left_on, on_terminal
+from e2e.rig import Run, of, start, until
+
+from capexplorer.errors import SessionError
+from capexplorer.model.events import Event, Header, Sample, Target
+from capexplorer.session.reader import open_session
+
+from .plan import Kill, Service
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+LOST_MOST_S = 2.0
+"""The second that is not yet a sample, and one tick."""
+
+GONE_WITHIN_S = 20.0
+"""What a stubborn target gets (2 s), with room for a busy machine."""
+
+_PYTHON = sys.executable
+_NGINX = "--folder {scratch} --workers 2 --keep-alive true --file-bytes 612"
+COMMANDS: dict[Service, str] = {
+    "process": f"{_PYTHON} {ROOT}/tests/e2e/targets/actor/actor.py {{port}} serves",
+    "nginx": f"{_PYTHON} {ROOT}/targets/static/serve.py --port {{port}} {_NGINX}",
+    "gunicorn": f"{_PYTHON} -m gunicorn --chdir {HERE}/services --workers 3 --bind 127.0.0.1:{{port}} wsgi:app",
+    "daemon": f"{_PYTHON} {HERE}/services/daemon.py {{port}}",
+}
+_LOADS = {"spawning": ("--plan", "40:60s", "--spawn-rate", "5")}
+_STEADY = ("--plan", "4:60s")
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    """What became of one kill."""
+
+    kill: Kill
+    problems: list[str] = []
+    lost_s: float | None = None
+    """From the last sample (or, before the first, the last line) to the kill; None without a log or while quitting."""
+    samples: int = 0
+    processes: int = 0
+    """That were there when it was killed."""
+    already_over: bool = False
+    """The run had ended by itself before the kill."""
+
+
+def carry_out(kill: Kill, folder: Path) -> Outcome:
+    """One run, killed; `problems` is empty when all is as it should be."""
+    outcome = Outcome(kill=kill)
+    with _started(kill, folder) as run:
+        before = run.settings() if isinstance(run, OnTerminal) else None
+        try:
+            _await_stage(run, kill)
+            _pass(run, kill.after_s)
+            ports = _listening(run)
+            killed_at = _strike(run, kill, outcome)
+            _end_survivor(run, kill, outcome)
+            _look_at_processes(run, ports, outcome)
+            _look_at_logs(run, killed_at, outcome)
+            if isinstance(run, OnTerminal):
+                _look_at_terminal(run, before, outcome)
+        except AssertionError as error:  # waited in vain
+            outcome.problems.append(str(error)[-2000:])
+    return outcome
+
+
+def _started(kill: Kill, folder: Path) -> AbstractContextManager[Run]:
+    load = _LOADS.get(kill.stage, _STEADY)
+    words = (str(HERE / "profile.toml"), "--target-cmd", COMMANDS[kill.service], "--ready", "/", *load)
+    return on_terminal(folder, *words) if kill.surface == "terminal" else start(folder, *words, "--headless")
+
+
+def _await_stage(run: Run, kill: Kill) -> None:
+    if kill.stage == "spawning":
+        until(lambda: [event for event in _events(run) if isinstance(event, Target) and event.state == "ready"], "a ready target")
+    elif kill.stage in ("steady", "quitting"):
+        until(lambda: of(_events(run), Sample), "a sample")
+    if kill.stage == "quitting":
+        os.kill(run.process.pid, signal.SIGTERM)
+
+
+def _events(run: Run) -> list[Event]:
+    _drain(run)
+    assert run.process.poll() is None, f"it ended with {run.process.returncode}: {run.stderr[-1000:]}"
+    return run.events()
+
+
+def _drain(run: Run) -> None:
+    """A terminal that nobody reads would stop who writes on it."""
+    if isinstance(run, OnTerminal):
+        _ = run.written
+
+
+def _pass(run: Run, seconds: float) -> None:
+    deadline_s = monotonic() + seconds
+    while (left_s := deadline_s - monotonic()) > 0:
+        _drain(run)
+        sleep(min(left_s, 0.02))
+
+
+def _strike(run: Run, kill: Kill, outcome: Outcome) -> float:
+    """Kill; returns the wall time. A supervisor that is not there yet, or a run that is over, is spared."""
+    outcome.processes = len(run.marked.processes())
+    pids = [run.process.pid] if kill.victims in ("app", "both") and run.process.poll() is None else []
+    pids += _supervisor(run) if kill.victims in ("supervisor", "both") else []
+    killed_at = time()
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return killed_at
+
+
+def _supervisor(run: Run) -> list[int]:
+    """Of the two processes that run its program, the child of the other."""
+    pair = run.marked.pids("supervisor_process")
+    with suppress(psutil.Error):
+        return [pid for pid in pair if psutil.Process(pid).ppid() in pair]
+    return []
+
+
+def _end_survivor(run: Run, kill: Kill, outcome: Outcome) -> None:
+    """An app whose supervisor was killed says so: headless it ends by itself, a screen waits for its user."""
+    if kill.victims == "supervisor" and kill.surface == "terminal":
+        _pass(run, 0.5)
+        if run.process.poll() is None:
+            run.process.terminate()
+    _wait(run, lambda: run.process.poll() is not None, "the app's end")
+    code = run.process.returncode
+    outcome.already_over = kill.stage == "quitting" and code == 128 + signal.SIGTERM
+    allowed = {-signal.SIGKILL} if kill.victims != "supervisor" else {4, 128 + signal.SIGTERM, -signal.SIGTERM}
+    if code not in allowed and not outcome.already_over:
+        outcome.problems.append(f"exit code {code}: {run.stderr[-500:]}")
+
+
+def _wait(run: Run, condition: object, what: str) -> None:
+    assert callable(condition)
+    deadline_s = monotonic() + GONE_WITHIN_S
+    while not condition():
+        assert monotonic() < deadline_s, f"not seen in {GONE_WITHIN_S:g} s: {what}"
+        _pass(run, 0.05)
+
+
+def _listening(run: Run) -> set[int]:
+    """Ports on which the run's processes listen."""
+    pids = run.marked.processes()
+    return {each.laddr.port for each in psutil.net_connections("tcp") if each.pid in pids and each.status == "LISTEN"}
+
+
+def _look_at_processes(run: Run, ports: set[int], outcome: Outcome) -> None:
+    try:
+        _wait(run, lambda: not run.marked.processes(), "no process left")
+    except AssertionError:
+        outcome.problems.append(f"processes left: {run.marked.processes()}")
+    open_ports = {each.laddr.port for each in psutil.net_connections("tcp") if each.status == "LISTEN"}
+    if left := sorted(ports & open_ports):
+        outcome.problems.append(f"still listened on: {left}")
+
+
+def _look_at_logs(run: Run, killed_at: float, outcome: Outcome) -> None:
+    for path in run.sessions.glob("*.jsonl"):
+        try:
+            with open_session(path) as log:
+                events = list(log)
+        except SessionError as error:
+            outcome.problems.append(f"unreadable: {error}")
+            continue
+        header, samples = events[0], of(events, Sample)
+        assert isinstance(header, Header)
+        outcome.samples = len(samples)
+        if outcome.kill.stage == "quitting" or outcome.kill.victims == "supervisor":
+            continue
+        began_at = datetime.fromisoformat(header.started_at).timestamp()
+        last_at = began_at + samples[-1].t_s if samples else path.stat().st_mtime
+        outcome.lost_s = round(killed_at - last_at, 3)
+        if outcome.lost_s > LOST_MOST_S:
+            outcome.problems.append(f"{outcome.lost_s} s lost")
+
+
+def _look_at_terminal(run: OnTerminal, before: object, outcome: Outcome) -> None:
+    try:
+        _wait(run, lambda: run.settings() == before and not modes_left_on(run.written), "the terminal as it was")
+    except AssertionError:
+        outcome.problems.append(
+            f"terminal: settings restored {run.settings() == before}, modes left {modes_left_on(run.written)}"
+        )

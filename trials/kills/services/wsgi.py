@@ -1,0 +1,11 @@
+"""A WSGI application for gunicorn and its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+def app(environ: dict[str, object], start_response: Callable[..., object]) -> list[bytes]:
+    """200 with two bytes."""
+    start_response("200 OK", [("Content-Length", "2")])
+    return [b"ok"]
