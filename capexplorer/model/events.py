@@ -193,6 +193,9 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     phase: Phase
     settled: bool = False
     """True when this tick makes its level's figures."""
+    stood_still_s: float | None = None
+    """Seconds of this tick in which the process did not run: it was stopped, or the machine slept. 0: in the tick after such a
+    one, in which what was held up still ends. None: it ran. Nothing is judged by a tick that has this."""
     endpoints: tuple[EndpointTick, ...] = ()
     failures: tuple[FailureTick, ...] = ()
     retried: tuple[FailureTick, ...] = ()

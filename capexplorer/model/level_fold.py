@@ -128,7 +128,9 @@ class RampFold:
         """By user count: a bin holds whole counts."""
 
     def add(self, sample: Sample) -> None:
-        """Keep one tick."""
+        """Keep one tick, unless the process stood still in it."""
+        if sample.stood_still_s is not None:
+            return
         for column, value in zip(self._columns.values(), second_values(sample), strict=True):
             column.append(math.nan if value is None else value)
         self._endpoints.append(sample.endpoints)

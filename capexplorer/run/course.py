@@ -39,9 +39,9 @@ class Course:
         if self.opened is not None and not self.opened.ramp:
             self._clock.spawned(at_s)
 
-    def tick(self, started_s: float, ended_s: float, users: int, tick: Tick) -> tuple[Phase, bool]:
-        """(phase, settled) of the tick that ends now. A tick that began in an earlier level never counts."""
-        if self.opened is None or self.opened.ramp:
+    def tick(self, started_s: float, ended_s: float, users: int, tick: Tick, *, is_void: bool = False) -> tuple[Phase, bool]:
+        """(phase, settled) of the tick that ends now. A tick that began in an earlier level, or is void, never counts."""
+        if self.opened is None or self.opened.ramp or is_void:
             return self.phase, False
         counts = TickCounts(tick.all_requests, tick.all_latency_sum_ms / 1000, tick.waits, tick.wait_sum_s)
         self.phase, settled = self._clock.tick(started_s, ended_s, users, counts)

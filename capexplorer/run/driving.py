@@ -127,6 +127,13 @@ class Driving:
             self._emit(closed)
             self._marks.judge()
 
+    def reopen_level(self) -> None:
+        """The same users, measured anew; whoever drives goes on."""
+        opened = self.course.opened
+        if opened is not None:
+            self.close_level()
+            self._emit(self.course.open(self._pump.now_s(), opened.users, opened.spawn_rate, opened.by, ramp=opened.ramp))
+
     def _split_level(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
         parts = self.course.split(self._pump.now_s(), since_s, shifted)
         for event in parts or ():

@@ -12,6 +12,8 @@ from _queue import Empty, SimpleQueue
 from _thread import get_native_id
 from collections.abc import Callable
 
+from .standstill import BEAT_S
+
 INTERVAL_S = 1.0
 
 
@@ -30,6 +32,8 @@ class Pump:
         self.alarm: Callable[[], float | None] = lambda: None
         """When the thread should run `on_alarm` next, beside its ticks (a plan's next step)."""
         self.on_alarm: Callable[[], None] = lambda: None
+        self.on_beat: Callable[[], None] = lambda: None
+        """Called every `standstill.BEAT_S`, and more often while calls come."""
         self.finished: SimpleQueue[None] = SimpleQueue()
 
     def now_s(self) -> float:
@@ -81,10 +85,11 @@ class Pump:
 
     def _timeout_s(self) -> float:
         moments = [moment for moment in (self._next_tick_s, self.alarm()) if moment is not None]
-        return max(0.0, min(moments) - self.now_s()) if moments else 1.0
+        return max(0.0, min(BEAT_S, min(moments) - self.now_s())) if moments else BEAT_S
 
     def _once(self, timeout_s: float) -> None:
         self._take(timeout_s)
+        self.on_beat()
         if self._ending:
             return
         if self._next_tick_s is not None and self.now_s() >= self._next_tick_s:

@@ -31,6 +31,7 @@ from .outcome import Outcome
 from .outlet import Outlet
 from .pump import Pump
 from .service import Service
+from .standstill import Standstill
 from .steering import Steering
 from .target_life import TargetLife
 from .user_errors import UserErrors
@@ -69,6 +70,8 @@ class Recording:
         self._probes: Probes | None = None
         self._requests = self._failures = 0
         self._log_failures = LogFailures()
+        self._standstill = Standstill()
+        self.pump.on_beat = self._standstill.beat
         self._grouping_told = False
 
     # -- beginning and end -----------------------------------------------------------------------------------------------------
@@ -163,7 +166,8 @@ class Recording:
         tick, lag, users = self.host.recorder.drain(), self.host.lag.drain(), self.host.users
         exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
         readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted)
-        phase, settled = self.driving.course.tick(started_s, ended_s, users, tick)
+        stood_still_s = self._standstill.look(lag)
+        phase, settled = self.driving.course.tick(started_s, ended_s, users, tick, is_void=stood_still_s is not None)
         sample = sampling.build(
             started_s=started_s,
             ended_s=ended_s,
@@ -172,6 +176,7 @@ class Recording:
             wanted=self.steering.wanted,
             phase=phase,
             settled=settled,
+            stood_still_s=stood_still_s,
             tick=tick,
             work=self._work.read(tick, readings.app),
             lag=lag,
@@ -183,8 +188,18 @@ class Recording:
         self._emit_log(ended_s)
         self._tell_user_errors(ended_s)
         self.outlet.emit(sample)
+        if stood_still_s:
+            self._tell_standstill(stood_still_s)
         self.driving.ticked()
         self.outlet.flush()
+
+    def _tell_standstill(self, seconds: float) -> None:
+        """What was measured before and what comes now are two levels."""
+        text = (
+            f"the process stood still for {seconds:.1f} s (stopped, or the machine slept): users are measured anew from here on"
+        )
+        self.outlet.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="warning", text=text))
+        self.driving.reopen_level()
 
     def _tell_user_errors(self, t_s: float, *, exactly: bool = False) -> None:
         mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.steering.wanted, exactly=exactly)

@@ -123,11 +123,11 @@ def _strike(run: Run, kill: Kill, outcome: Outcome) -> float:
 
 
 def _supervisor(run: Run) -> list[int]:
-    """Of the two processes that run its program, the child of the other."""
+    """Of the two processes that run its program, the child of the other; there is one only for a moment."""
     pair = run.marked.pids("supervisor_process")
     with suppress(psutil.Error):
-        return [pid for pid in pair if psutil.Process(pid).ppid() in pair]
-    return []
+        return [pid for pid in pair if psutil.Process(pid).ppid() in pair] or pair
+    return pair
 
 
 def _end_survivor(run: Run, kill: Kill, outcome: Outcome) -> None:

@@ -90,6 +90,8 @@ class CauseWatch:
                 self._own_ms = own_time_ms(self._levels)
             case Target():
                 self._target(event)
+            case Sample(stood_still_s=float()):
+                return ()  # what timed out meanwhile is nobody's fault
             case Sample():
                 self._sample(event)
                 return self._told(self._episodes.news(event.t_s, self._users))

@@ -1,0 +1,51 @@
+"""A run that is stopped and continued: users stand still meanwhile, and no settled second mixes that in."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from capexplorer.model.events import Event, LevelClosed, LevelOpened, Log, Mark, Sample
+from capexplorer.model.timeline import Timeline
+
+from .rig import Run, export, of, start, until
+
+pytestmark = pytest.mark.slow
+
+SETTLED_MOST_S = 1.5
+"""A tick that is late on a busy machine; the stops here are longer."""
+
+
+def stopped_for(run: Run, seconds: float) -> None:
+    """SIGSTOP, and SIGCONT when so much time has passed."""
+    os.kill(run.process.pid, signal.SIGSTOP)
+    began = os.times().elapsed
+    until(lambda: os.times().elapsed - began >= seconds, "the time is over")
+    os.kill(run.process.pid, signal.SIGCONT)
+
+
+def assert_no_settled_second_has_the_stop(events: list[Event]) -> None:
+    void = [sample for sample in of(events, Sample) if sample.stood_still_s is not None]
+    assert [sample.stood_still_s > 0 for sample in void if sample.stood_still_s is not None] == [True, False]
+    assert not [sample for sample in void if sample.settled]
+    assert max(sample.duration_s for sample in of(events, Sample) if sample.settled) < SETTLED_MOST_S
+
+
+def test_a_stop_ends_the_level_and_no_settled_second_has_it(tmp_path: Path) -> None:
+    with start(tmp_path, "actor", "--headless", "--plan", "3:25s") as run:
+        run.until(Sample, lambda sample: sample.settled, count=3)
+        stopped_for(run, 3.0)
+        run.until(Sample, lambda sample: sample.level == 1 and sample.settled, count=3)
+        os.kill(run.process.pid, signal.SIGTERM)
+        assert run.exit_code() == 128 + signal.SIGTERM
+    events = run.events()
+    assert_no_settled_second_has_the_stop(events)
+    assert [(level.index, level.users, level.by) for level in of(events, LevelOpened)] == [(0, 3, "plan"), (1, 3, "plan")]
+    first, second = of(events, LevelClosed)
+    assert first.figures.throughput_rps == pytest.approx(second.figures.throughput_rps, rel=0.5)
+    assert [log.level for log in of(events, Log) if "stood still" in log.text] == ["warning"]
+    assert not [mark for mark in of(events, Mark) if mark.kind in ("cause", "shift")]
+    assert len(export(run.sessions)["levels"]) == len(Timeline(events).levels) == 2
