@@ -66,6 +66,9 @@ def command(
     """Explore a service live, or by a plan or the autopilot without a screen.
 
     PROFILE is a name (see `capexplorer profiles`) or a path; `mixed` when neither it nor a locustfile is given.
+
+    SIGINT, SIGTERM, SIGHUP and SIGQUIT end a run and save its session. One that is ignored when it starts stays ignored (nohup; a
+    script's job in the background ignores SIGINT and SIGQUIT): then SIGTERM ends it.
     """
     asked = Asked(
         profile=profile,

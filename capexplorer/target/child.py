@@ -1,4 +1,4 @@
-"""What a target's first process does between fork and exec: tie itself to the supervisor, take its limits on.
+"""What a target's first process does between fork and exec: be tied to the supervisor, take default signals and its limits.
 
 For the supervisor process alone: standard library only, one thread. What descends from the target inherits all of it.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,12 +22,21 @@ def prepare(limits: Mapping[str, Any]) -> Callable[[], None]:
     def between_fork_and_exec() -> None:
         if bind:
             bind()
+        _restore_signals()
         if open_files is not None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, open_files))
         if cpus is not None:
             os.sched_setaffinity(0, cpus)
 
     return between_fork_and_exec
+
+
+def _restore_signals() -> None:
+    """Ours may have come ignored or blocked from a shell (`nohup`, a job in the background); a target's have their defaults."""
+    for number in signal.valid_signals():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def told(limits: Mapping[str, Any]) -> str:

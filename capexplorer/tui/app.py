@@ -48,6 +48,7 @@ class ExplorerApp(TypeAhead[Ending]):
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q,ctrl+c", "leave", "Quit", show=False, priority=True, system=True),
+        Binding("ctrl+z", "suspend_process", "Suspend", show=False, priority=True, system=True),
     ]
 
     def __init__(

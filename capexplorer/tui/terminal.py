@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 from codecs import getincrementaldecoder
@@ -43,17 +44,25 @@ class Terminal:
     gone: bool = False
     """A write or a read failed: nobody is there any more."""
     keeper: Keeper | None = None
+    _own_settings: list[Any] | None = None
+    """While it is drawn on."""
 
     def about_to_draw(self) -> None:
         """Application mode is entered next."""
-        self.drawn = True
+        self.drawn, self._own_settings = True, None
         if self.keeper is not None:
             self.keeper.tell(True)
 
     def drawing(self) -> None:
         """Application mode is entered: the settings are the screen's own."""
+        self._own_settings = _attributes(self.input_fd)
         if self.keeper is not None:
-            self.keeper.tell(_attributes(self.input_fd) or True)
+            self.keeper.tell(self._own_settings or True)
+
+    def was_taken(self) -> bool:
+        """Whether someone else has set it up since then."""
+        now = _attributes(self.input_fd)
+        return self.drawn and None not in (now, self._own_settings) and now != self._own_settings
 
     def left(self) -> None:
         """Application mode is left, by whatever way."""
@@ -225,10 +234,34 @@ def _driver_on(terminal: Terminal) -> type[Driver]:
         def _get_terminal_size(self) -> tuple[int, int]:
             return terminal.size()
 
+        def _sigtstp_application(self, *_: object) -> None:
+            """In the event loop: gevent runs signal handlers where nothing may wait."""
+            self._loop.call_soon_threadsafe(self._stop)
+
         def _sigcont_application(self, *_: object) -> None:
-            """A terminal that hangs up sends SIGCONT too: come back only if we had been stopped, and somebody is there."""
-            if self._must_signal_resume and not terminal.gone:
-                super()._sigcont_application()
+            self._loop.call_soon_threadsafe(self._come_back)
+
+        def _stop(self) -> None:
+            """Leave the screen, then stop the whole job (`make` too) by the signal's own action: the kernel does nothing where no
+            shell could continue it.
+            """
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+            os.killpg(0, signal.SIGTSTP)
+            signal.signal(signal.SIGTSTP, self._sigtstp_application)
+            self._come_back()
+
+        def _come_back(self) -> None:
+            """From a stop, if that took the screen. A terminal that hangs up sends SIGCONT too; then nobody is there."""
+            if terminal.gone:
+                return
+            if not self._must_signal_resume and terminal.was_taken():  # by a shell, while SIGSTOP held us
+                self.suspend_application_mode()
+                self._must_signal_resume = True
+            if self._must_signal_resume:
+                self.resume_application_mode()
+                self._app.refresh(repaint=True, layout=True)
 
         def start_application_mode(self) -> None:
             terminal.about_to_draw()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,14 @@ import pytest
 from capexplorer.model.events import Ended, Event, LevelClosed, Sample, Target
 
 from .pty_rig import OnTerminal, modes_left_on, on_terminal
-from .rig import of, session_path, start
+from .rig import HERE, of, session_path, start
 
 pytestmark = pytest.mark.slow
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 PLAN = ("--headless", "--plan", "3:60s")
+BELOW_SH = f"sh -c '{sys.executable} {HERE}/targets/actor/actor.py {{port}} serves; :'"
+"""A target whose first process keeps the signals as it got them, unlike Python, which handles SIGINT by itself."""
 
 
 def assert_complete(events: list[Event], number: signal.Signals) -> None:
@@ -130,3 +133,27 @@ def test_killed_on_screen_it_leaves_no_process_and_gives_the_terminal_back(tmp_p
         assert run.settings() == before
         assert not modes_left_on(run.written)
     assert_killed_run_kept_its_record(run.events(), seen[-1])
+
+
+IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+IGNORING = ("sh", "-c", 'trap "" INT HUP QUIT; exec "$@"', "sh")
+
+
+def ignored_by(pid: int) -> set[int]:
+    """Numbers of the signals that a process ignores."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    mask = int(status.partition("SigIgn:")[2].split()[0], 16)
+    return {number for number in range(1, 65) if mask >> (number - 1) & 1}
+
+
+def test_signals_that_come_ignored_stay_ignored_but_not_for_the_target(tmp_path: Path) -> None:
+    with start(tmp_path, "actor", "--target-cmd", BELOW_SH, "--ready", "/", *PLAN, before=IGNORING) as run:
+        target, seen = run.target_pid(), run.until(Sample)
+        assert set(IGNORED) <= ignored_by(run.process.pid)
+        assert not ignored_by(target) & set(IGNORED)
+        for number in IGNORED:
+            os.kill(run.process.pid, number)
+        run.until(Sample, count=len(seen) + 3)
+        os.kill(run.process.pid, signal.SIGTERM)
+        assert run.exit_code() == 128 + signal.SIGTERM
+    assert_complete(run.events(), signal.SIGTERM)

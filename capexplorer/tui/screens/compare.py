@@ -166,7 +166,10 @@ class CompareApp(App[None]):
     TITLE = "capexplorer"
     CSS_PATH = "compare.tcss"
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q,ctrl+c", "leave", show=False, priority=True, system=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q,ctrl+c", "leave", show=False, priority=True, system=True),
+        Binding("ctrl+z", "suspend_process", show=False, priority=True, system=True),
+    ]
 
     def __init__(self, comparison: Comparison, *, terminal: Terminal | None = None) -> None:
         super().__init__(driver_class=terminal.driver_class() if terminal else None)

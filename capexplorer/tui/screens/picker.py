@@ -48,7 +48,10 @@ class PickerApp(TypeAhead[Picked]):
     TITLE = "capexplorer"
     CSS_PATH = "picker.tcss"
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q,ctrl+c", "leave", show=False, priority=True, system=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q,ctrl+c", "leave", show=False, priority=True, system=True),
+        Binding("ctrl+z", "suspend_process", show=False, priority=True, system=True),
+    ]
 
     def __init__(
         self, profiles: Sequence[ProfileEntry], shelf: Shelf, *, default: str = "mixed", terminal: Terminal | None = None

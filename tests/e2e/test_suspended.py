@@ -1,0 +1,100 @@
+"""ctrl+z in a shell's window, and SIGSTOP from elsewhere: the shell gets its terminal whole, `fg` brings the screen back."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from capexplorer.model.events import Ended, LevelOpened, Sample
+
+from .rig import HERE, PROGRAM, Marked, of, until
+from .test_stopped import assert_no_settled_second_has_the_stop
+from .tmux_rig import Screen, needs_tmux
+
+pytestmark = [pytest.mark.slow, needs_tmux, pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")]
+
+
+@contextmanager
+def run_from_a_shell(folder: Path, before: str = "") -> Iterator[Screen]:
+    """A run on the live screen, with settled seconds, started by a person in bash."""
+    marked, sessions = Marked(), folder / "sessions"
+    screen = Screen(f"capexplorer-{marked.mark[:8]}", sessions, marked)
+    try:
+        screen.open_shell(["env", "PS1=prompt> ", "bash", "--norc"], 100, 30, HERE)
+        screen.shows("prompt>")
+        screen.type(before + shlex.join([PROGRAM, "run", "actor", "--sessions-dir", str(sessions)]) + "\n")
+        until(lambda: [sample for sample in of(screen.events(), Sample) if sample.settled], "a settled second")
+        screen.shows("req/s", "ready")
+        yield screen
+    finally:
+        screen.close()
+
+
+def app_of(screen: Screen) -> int:
+    pids = [pid for pid in screen.marked.pids(f"{PROGRAM} run") if not screen.marked.processes()[pid].startswith("sh ")]
+    assert len(pids) == 1
+    return pids[0]
+
+
+def is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "T"
+
+
+def by_key(screen: Screen) -> None:
+    screen.press("C-z")
+
+
+def from_elsewhere(screen: Screen) -> None:
+    os.kill(app_of(screen), signal.SIGSTOP)
+
+
+@pytest.mark.parametrize(
+    ("before", "stop"),
+    [("", by_key), ("sh -c '\"$@\"; :' sh ", by_key), ("", from_elsewhere)],
+    ids=["ctrl+z", "below sh", "SIGSTOP"],
+)
+def test_a_stopped_screen_comes_back_by_fg(tmp_path: Path, before: str, stop: Callable[[Screen], None]) -> None:
+    with run_from_a_shell(tmp_path, before) as screen:
+        app, seen = app_of(screen), len(of(screen.events(), Sample))
+        stop(screen)
+        until(lambda: is_stopped(app), "the app is stopped")
+        began = os.times().elapsed
+        if stop is by_key:
+            screen.shows("Stopped", "prompt>")
+            screen.type("stty -a\n")
+            assert not {"-icanon", "-echo", "-isig", "-icrnl"} & set(screen.shows("icanon", "isig").split())
+        until(lambda: os.times().elapsed - began >= 3.0, "three seconds have passed")
+        screen.type("fg\n")
+        until(lambda: [event for event in of(screen.events(), LevelOpened) if event.index == 1], "a level of its own")
+        screen.shows("req/s", "ready", "level 1")
+        assert len(of(screen.events(), Sample)) <= seen + 4, "no second was measured while it was stopped"
+        until(lambda: [s for s in of(screen.events(), Sample) if s.settled and s.level == 1], "it settles again")
+        assert "prompt>" not in screen.text()
+        screen.press("q")
+        screen.shows("Quit?")
+        screen.press("y")
+        screen.shows("saved:", "prompt>")
+        events = screen.events()
+    assert isinstance(events[-1], Ended)
+    assert_no_settled_second_has_the_stop(events)
+
+
+def test_where_no_shell_could_continue_it_ctrl_z_does_nothing(tmp_path: Path) -> None:
+    marked, sessions = Marked(), tmp_path / "sessions"
+    screen = Screen(f"capexplorer-{marked.mark[:8]}", sessions, marked)
+    try:
+        screen.open_shell([PROGRAM, "run", "actor", "--sessions-dir", str(sessions)], 100, 30, HERE)
+        until(lambda: of(screen.events(), Sample), "a sample")
+        screen.press("C-z")
+        seen = len(of(screen.events(), Sample))
+        until(lambda: len(of(screen.events(), Sample)) >= seen + 3, "three seconds more")
+        screen.shows("req/s", "ready")
+    finally:
+        screen.close()
