@@ -50,7 +50,7 @@ faults: setup
 fuzz: setup
 	$(BIN)/python -m trials.fuzz logs --count $(or $(COUNT),100000) --seed $(or $(SEED),1) --save
 
-# Half an hour. COUNT=60 SEED=7 for a short run; each failure prints the seed that repeats it.
+# 40 minutes. COUNT=60 SEED=7 for a short run; each failure prints the seed that repeats it.
 kills: setup
 	$(BIN)/python -m trials.kills --count $(or $(COUNT),500) --seed $(or $(SEED),0) --save
 
