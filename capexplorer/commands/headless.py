@@ -23,7 +23,9 @@ from .telling import printable
 class Ending(Protocol):
     """Whether a run is over."""
 
-    reason: str | None
+    @property
+    def reason(self) -> str | None:
+        """Why it is over; None while it goes on."""
 
 
 def watch(run: EventSource, outcome: Ending, stderr: IO[str] | None) -> Timeline:

@@ -210,12 +210,14 @@ class LoadHost:
         self._shape = None
         self._start_users(None, users, spawn_rate)
 
-    def _start_users(self, shape: Any, users: int, spawn_rate: float, classes: Any = None) -> None:
-        """`shape` asks, or somebody by hand (None); a shape that was taken over from meanwhile asks in vain."""
+    def _start_users(self, shape: Any, users: int, spawn_rate: float, classes: Any = None) -> bool:
+        """`shape` asks, or somebody by hand (None). False, and nothing happens, for a shape that someone has taken over from."""
         with self._turn:
-            if self._shape is shape:
-                self._runner.start(users, spawn_rate, user_classes=classes)
-                self._runner.spawning_greenlet.link_exception(self._on_spawning_failed)
+            if self._shape is not shape:
+                return False
+            self._runner.start(users, spawn_rate, user_classes=classes)
+            self._runner.spawning_greenlet.link_exception(self._on_spawning_failed)
+            return True
 
     def _start_shape(self) -> None:
         gevent.spawn(self._follow_shape, self._shape)
@@ -234,8 +236,8 @@ class LoadHost:
         tick = shape.tick()
         if tick is not None and tick != self._shape_tick:
             users, spawn_rate, *classes = self._shape_tick = tick
-            self._start_users(shape, users, spawn_rate, classes[0] if classes else None)
-            self._tell(ShapeStep(users, spawn_rate))
+            if self._start_users(shape, users, spawn_rate, classes[0] if classes else None):
+                self._tell(ShapeStep(users, spawn_rate))
         return tick is not None
 
     def _on_spawned(self, **_: Any) -> None:

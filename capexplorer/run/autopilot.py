@@ -95,7 +95,8 @@ class Pilot:
     def _step(self, step: Step) -> bool:
         """False where someone has taken over: their step is told by them."""
         users, before = min(step.users, self._max_users), self._steering.wanted
-        if users == before and self._timeline.levels:
+        level = self._timeline.level
+        if users == before and level is not None and level.closed is None:
             return True
         rate = self._steering.pilot(users)
         if rate is None:

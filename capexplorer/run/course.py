@@ -51,7 +51,7 @@ class Course:
         """The open level's end and figures; None when none is open."""
         if self.opened is None:
             return None
-        self.opened = None
+        self.opened, self.phase = None, "spawning"  # seconds between two levels are no level's
         return self._timeline.levels[-1].ending(t_s)
 
     def split(self, t_s: float, since_s: float, shifted: Literal["goodput", "latency"]) -> tuple[LevelClosed, LevelOpened] | None:

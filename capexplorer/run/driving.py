@@ -14,6 +14,7 @@ from ..load.host import Report as LoadReport
 from ..load.host import ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
 from ..model.events import By, Command
+from ..model.stream import Param
 from .autopilot import Pilot
 from .course import RAMP_OVER_S, Course
 from .marking import LiveMarks
@@ -24,6 +25,9 @@ from .planned import FindKnee, Go, Lost, Planned
 from .pump import Pump
 from .steering import Steering
 from .stopping import Driver, StopWatch
+
+EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart"]
+"""Why a plan or a shape steps no more."""
 
 
 class Driving:
@@ -60,24 +64,30 @@ class Driving:
         return "plan" if self._shaped or self._plan.is_on else None
 
     def begin(self, *, has_shape: bool) -> None:
-        """The service is ready, first or again: whoever drives goes on; where nobody does, users wanted meanwhile come."""
+        """Users may run, first or again: whoever drives goes on; where nobody does, users wanted meanwhile come."""
         first = self.course.index < 0
-        if self._plan.is_on and (first or not self._plan.has_begun):
-            self._steering.is_open = True
+        self._steering.is_open = True  # before the rest: a step by hand reaches the load itself from now on
+        if self._plan.is_on and not self._plan.has_begun and self._steering.planned:
             self._advance_plan()
         elif first and self._options.autopilot:
-            self._steering.is_open = True
             self._pilot.begin(self._options.start_users)
             self._pilot.ticked()
         elif first and has_shape and self._options.follow_shape:
             self._shaped = True
             self._steering.follow_shape()
-        else:
+        elif self.course.opened is None or self.course.opened.users != self._steering.wanted:
             self.step(self._steering.wanted, "autopilot" if self._pilot.is_on else "user", self._steering.open())
+
+    def pause(self) -> None:
+        """The target restarts: no users and no level until `begin`. A plan that has not begun waits for that."""
+        if self._shaped or self._plan.has_begun:
+            self._undrive("restart", "user")
+        self.close_level()
+        self._steering.shut()
 
     def begin_plan(self, steps: tuple[Step, ...]) -> None:
         """From its first step, in place of whatever drove."""
-        self._undrive()
+        self._undrive("taken_over", "plan")
         self._pilot.taken_over("plan")
         self._plan.begin(steps)
         if self._steering.is_open:
@@ -85,34 +95,55 @@ class Driving:
 
     def switch_autopilot(self, on: bool) -> None:
         """From what is known now on; it ends a plan or a shape."""
+        self._undrive("taken_over", "autopilot" if on else "user")
         if on:
-            self._undrive()
-            self._pilot.begin(self._options.start_users)
+            self._begin_autopilot(self._options.start_users)
         else:
             self._pilot.end()
+
+    def _begin_autopilot(self, first_users: int) -> None:
+        """In a level that it can judge: a ramp has no figures of its own."""
+        self._pilot.begin(first_users)
+        opened = self.course.opened
+        if self._steering.is_open and (opened.ramp if opened is not None else self.course.index >= 0):
+            users = self._steering.wanted
+            rate = self._steering.pilot(users)
+            if rate is not None:
+                self.step(users, "autopilot", rate)
 
     def _autopilot_finished(self, reason: str) -> None:
         self._plan.found(self._pump.now_s())
         if self._options.autopilot:
             self._outcome.finish(reason)
 
-    def _undrive(self) -> None:
-        """Whoever stepped the users steps no more; the autopilot ends by itself."""
+    def _undrive(self, why: EndedBy, who: By) -> None:
+        """A plan or a shape steps no more, and the session says so; the autopilot ends by itself."""
+        if self._plan.is_on or self._shaped:
+            self._tell_end(why, who)
         self._plan.end()
         self._shaped = False
+
+    def _tell_end(self, why: EndedBy, who: By) -> None:
+        what = "shape" if self._shaped else "plan"
+        args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": self._steering.wanted}
+        self._emit(Command(t_s=self._pump.now_s(), name="plan", by=who, args=args))
 
     # -- steps and levels
 
     def step(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
-        """The load was told to go to `users`: a new level. A step by hand ends a plan."""
+        """The load was told to go to `users`: a new level. A step by hand or by a guard ends a plan."""
         if by == "user":
-            self._undrive()
             self._outcome.recover("stop_rule")
+        if by in ("user", "guard"):
+            self._undrive("taken_over", by)
         if by != "autopilot":
             self._pilot.taken_over(by)
+        if users != self._steering.wanted and not ramp:
+            return  # a later step overtook this one in another thread: the level is that one's
+        if self._steering.is_open:  # else kept as wanted until the service is ready
+            self.close_level()
         if not self._steering.is_open:
-            return  # kept as wanted until the service is ready
-        self.close_level()
+            return  # the log failed as the level closed, and users went to zero in a level of their own
         self.course.epoch = self._epoch()
         self._emit(self.course.open(self._pump.now_s(), users, spawn_rate, by, ramp=ramp))
 
@@ -149,14 +180,16 @@ class Driving:
                     self._plan.spawned(self._pump.at_s(at_s))
             case ShapeStep(users, spawn_rate):
                 self._follow_shape(users, spawn_rate)
-            case ShapeEnded():
+            case ShapeEnded() if self._steering.shaped:
+                self._undrive("finished", "plan")
                 self.to_zero("plan")
                 self._outcome.finish("shape finished")
 
     def _follow_shape(self, users: int, spawn_rate: float) -> None:
         """A shape that changes before its level settled is a ramp: one level, binned by user count."""
-        opened = self.course.opened
-        self._steering.wanted, self._shape_changed_s = users, self._pump.now_s()
+        if not self._steering.shape(users):
+            return
+        opened, self._shape_changed_s = self.course.opened, self._pump.now_s()
         if opened is None or not opened.ramp:
             moving = opened is not None and opened.by == "plan" and self.course.phase != "settled"
             self.step(users, "plan", spawn_rate, ramp=moving)
@@ -168,22 +201,35 @@ class Driving:
         self._pump.alarm, self._pump.on_alarm = lambda: self._plan.next_s, self._advance_plan
 
     def _advance_plan(self) -> None:
-        match self._plan.due(self._pump.now_s(), self._steering.wanted):
+        now_s = self._pump.now_s()
+        ramping = self._plan.ramping(now_s)
+        if ramping is not None:
+            self._steering.ramp(ramping)  # its last users, before the next move
+        match self._plan.due(now_s, self._steering.wanted):
             case Go(users, None, at_once):
-                self.step(users, "plan", self._steering.step(users, at_once=at_once))
+                rate = self._steering.plan(users, at_once=at_once)
+                if rate is not None:
+                    self.step(users, "plan", rate)
             case Go(users, over_s):
                 change = abs(users - self._steering.wanted)
-                self._steering.begin_ramp()
-                self.step(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
-            case FindKnee():
-                self._pilot.begin(max(1, self._steering.wanted))
+                if self._steering.begin_ramp():
+                    self.step(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
+            case FindKnee() if self._steering.planned:
+                self._begin_autopilot(max(1, self._steering.wanted))
                 self._pilot.ticked()
             case Lost(why):
+                self._tell_end("no_knee", "plan")
                 self.to_zero("guard")
                 self._outcome.fail("plan", why, 3)
             case None if self._plan.is_over:
-                self.close_level()
-                self._outcome.finish("plan finished")
+                self._finish_plan()
+
+    def _finish_plan(self) -> None:
+        """Users stay, and so does their level: whoever watches goes on by hand. A ramp's level ends as that of a shape does."""
+        self._tell_end("finished", "plan")
+        self._plan.end()
+        self._shape_changed_s = self._pump.now_s()
+        self._outcome.finish("plan finished")
 
     def ramp(self, now_s: float) -> None:
         """A ramp's next users; the end of that of a shape that stands still. A plan knows when its ramps end."""
@@ -208,7 +254,7 @@ class Driving:
             self._emit(self._stop_watch.mark(each, self._pump.now_s(), driver))
         if found and driver is not None:
             said = wording.stop_rule(found[0].rule, found[0].measured, found[0].limit, float(self._steering.wanted))
-            self._undrive()
+            self._undrive("stop_rule", "guard")
             self.to_zero("guard")
             self._outcome.fail("stop_rule", said, 3)
 

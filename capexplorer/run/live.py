@@ -34,6 +34,7 @@ class LiveRun:
         self._profile = options.profile
         first = 0 if options.steps or options.autopilot else options.start_users  # a plan steps up from nobody
         self._steering = Steering(first, options.spawn_rate)
+        self._steering.planned = bool(options.steps)
         self.recording = Recording(options, service, self._steering, self.outcome)
         self._post = self.recording.pump.post
         self._closed = False
@@ -102,7 +103,7 @@ class LiveRun:
 
     def set_autopilot(self, on: bool) -> None:
         """From what is known now on, or off at once."""
-        self._steering.piloted = on
+        self._steering.hand_to("autopilot" if on else None)
         self._command("autopilot", on=on)
         self._post(lambda: self.recording.driving.switch_autopilot(on))
 
@@ -122,7 +123,7 @@ class LiveRun:
     def start_plan(self, plan: str) -> None:
         """From its first step."""
         steps = self._steps(plan)
-        self._steering.piloted = False
+        self._steering.hand_to("plan")
         self._command("plan", plan=plan)
         self._post(lambda: self.recording.driving.begin_plan(steps))
 
@@ -148,9 +149,8 @@ class LiveRun:
     def new_level(self) -> None:
         """A new level at the same count."""
         users = self.wanted
-        self._steering.piloted = False
         self._command("new_level", users=users)
-        self._post(lambda: self.recording.driving.step(users, "user", self._steering.rate(users, users)))
+        self._step(users)
 
     def zero(self) -> None:
         """All users stop at once."""
@@ -172,9 +172,9 @@ class LiveRun:
         self._post(lambda: self.recording.restart(resolved))
 
     def quit(self) -> None:
-        """For the record; `close` ends. Whoever quits a screen was told of a stop rule there."""
+        """For the record; `close` ends."""
         self._command("quit")
-        self.outcome.recover("stop_rule")
+        self.outcome.quit()
 
     def _command(self, name: str, **args: Param | None) -> None:
         self._post(lambda: self.recording.command(name, "user", args))

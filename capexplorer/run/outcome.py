@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-What = Literal["target", "log", "defect", "stop_rule", "plan"]
+What = Literal["target", "log", "defect", "stop_rule", "plan", "load"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,34 +20,49 @@ class Failure:
 
 
 class Outcome:
-    """Set from any thread; `reason` is None while the run goes on. A headless run ends with a reason; a screen stays."""
+    """Set from any thread. A headless run ends as soon as there is a `reason`; a screen stays until someone quits it."""
 
     def __init__(self) -> None:
-        self.reason: str | None = None
         self.signal: str | None = None
         self.wake: Callable[[], None] = lambda: None
+        self._finished: str | None = None
         self._failures: dict[What, Failure] = {}
 
+    @property
+    def reason(self) -> str | None:
+        """Why the run is over; None while it goes on. Agrees with `exit_code`: a signal, else a failure, else its own end."""
+        if self.signal is not None:
+            return f"ended by {self.signal}"
+        return self.failure.error if self.failure is not None else self._finished
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether a plan, a shape or the autopilot came to its end, and nobody went on by hand."""
+        return self._finished is not None
+
     def finish(self, reason: str) -> None:
-        """The run is over. The first reason stays."""
-        self.reason = self.reason or reason
+        """A plan, a shape or the autopilot has come to its end. The first reason stays."""
+        self._finished = self._finished or reason
         self.wake()
+
+    def quit(self) -> None:
+        """Someone quits a screen, on which a plan's end and a stop rule were shown: neither is why the session ends."""
+        self._finished = None
+        self.recover("stop_rule")
 
     def fail(self, what: What, error: str, exit_code: int, output: tuple[str, ...] = ()) -> None:
         """The run is over, or on a screen goes on without load, until what failed recovers."""
         self._failures[what] = Failure(error, exit_code, output)
-        self.finish(error)
+        self.wake()
 
     def recover(self, what: What) -> None:
         """A target that was restarted, a disk that has space again."""
-        failure = self._failures.pop(what, None)
-        if failure is not None and self.reason == failure.error:
-            self.reason = None
+        self._failures.pop(what, None)
 
     def interrupt(self, name: str) -> None:
         """A signal asks for the end."""
         self.signal = name
-        self.finish(f"ended by {name}")
+        self.wake()
 
     @property
     def failure(self) -> Failure | None:

@@ -131,8 +131,7 @@ class Recording:
 
     def restart(self, params: Mapping[str, Param]) -> None:
         """Users go to zero, the target restarts; then users come back in a new level."""
-        self.driving.close_level()
-        self.steering.shut()
+        self.driving.pause()
         self.target.restart(params)
 
     def _on_ready(self) -> None:
@@ -142,7 +141,13 @@ class Recording:
         if self.driving.course.index < 0:
             gc.collect()
             gc.freeze()  # what start-up made stays: no collection under load walks it again
-        self.driving.begin(has_shape=self.workload.shape is not None)
+        self._let_users_run()
+
+    def _let_users_run(self) -> None:
+        """Where a service is ready and the log can be written."""
+        failing = self.outlet.writer is not None and self.outlet.writer.failure is not None
+        if self.target.state == "ready" and not failing and not self.steering.is_open:
+            self.driving.begin(has_shape=self.workload.shape is not None)
 
     # -- what the target tells -------------------------------------------------------------------------------------------------
 
@@ -228,10 +233,10 @@ class Recording:
         self.outcome.fail("log", str(error), 4)
 
     def _on_log_recovery(self) -> None:
-        """All that was kept is written; users may run again, when someone says so."""
-        self.steering.is_open = self.target.state == "ready"
+        """All that was kept is written; users may run again: those that someone has asked for meanwhile, else none."""
         self.outlet.emit(self._log_failures.ended(self.pump.now_s(), self.target.epoch))
         self.outcome.recover("log")
+        self._let_users_run()
 
     def _on_defect(self, text: str) -> None:
         """The load ends and whoever waits is told before anything else that the defect may reach, too."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from _queue import SimpleQueue
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 from ..load.host import LoadHost
 
@@ -13,30 +14,52 @@ SPAWN_RATE_MOST = 100.0
 
 
 class Steering:
-    """`wanted` is kept while the gate is shut (no service yet, or none any more), and takes effect when it opens."""
+    """`wanted` is kept while the gate is shut (no service yet, or none any more), and takes effect when it opens.
+
+    A plan, a shape or the autopilot may drive. A step by anyone else takes over at once, in the thread of whoever steps: what
+    drove before has its next moves refused, even one that was decided already.
+    """
 
     def __init__(self, wanted: int, spawn_rate: float | None) -> None:
         self.wanted = wanted
         self.spawn_rate = spawn_rate
         self.is_open = False
-        self.piloted = False
-        """The autopilot steps; whoever else steps takes over."""
+        self.planned = self.shaped = self.piloted = False
+        """Whether a plan, a shape, the autopilot may step. A plan that looks for the knee shares with the autopilot."""
         self._ramping = False
-        """A plan moves the users evenly; whoever else steps ends that."""
+        """A plan moves the users evenly."""
         self.host: LoadHost | None = None
         self._turn: SimpleQueue[None] = SimpleQueue()  # a lock that gevent does not patch
         self._turn.put(None)
 
-    def step(self, users: int, *, at_once: bool = False) -> float:
-        """To `users`; returns the spawn rate in users a second, however high with `at_once`. Ends the autopilot and a ramp."""
+    def step(self, users: int) -> float:
+        """To `users`, by a person or a guard; returns the spawn rate in users a second. Whatever drove is over."""
         with self._alone():
+            self.planned = self.shaped = self.piloted = self._ramping = False
+            return self._step(users)
+
+    def hand_to(self, driver: Literal["plan", "autopilot"] | None) -> None:
+        """Only this one may step from now on; None: nobody but by `step`. Users stay as they are."""
+        with self._alone():
+            if self.shaped:
+                self._step(self.wanted)  # the load follows a shape until it gets a step
+            self.planned, self.piloted = driver == "plan", driver == "autopilot"
+            self.shaped = self._ramping = False
+
+    def plan(self, users: int, *, at_once: bool = False) -> float | None:
+        """A plan's step; the spawn rate, however high with `at_once`. None, and nothing happens, where someone took over."""
+        with self._alone():
+            if not self.planned:
+                return None
             self.piloted = self._ramping = False
             return self._step(users, at_once)
 
-    def begin_ramp(self) -> None:
-        """A plan moves the users from now on, with `ramp`."""
+    def begin_ramp(self) -> bool:
+        """A plan moves the users from now on, with `ramp`. False where someone has taken over."""
         with self._alone():
-            self.piloted, self._ramping = False, True
+            if self.planned:
+                self.piloted, self._ramping = False, True
+            return self.planned
 
     def ramp(self, users: int) -> None:
         """A little further; nothing happens where someone has taken over meanwhile."""
@@ -49,6 +72,12 @@ class Steering:
         with self._alone():
             self._ramping = self._ramping and not self.piloted
             return self._step(users) if self.piloted else None
+
+    def shape(self, users: int) -> bool:
+        """The load follows a shape to so many users. False where someone has taken over: their step follows."""
+        with self._alone():
+            self.wanted = users if self.shaped else self.wanted
+            return self.shaped
 
     def _step(self, users: int, at_once: bool = False) -> float:
         rate = float(max(1, abs(users - self.wanted))) if at_once else self.rate(self.wanted, users)
@@ -75,13 +104,13 @@ class Steering:
 
     def follow_shape(self) -> None:
         """Let users run as the locustfile's shape says."""
-        self.is_open = True
+        self.is_open = self.shaped = True
         if self.host is not None:
             self.host.start_shape()
 
     def shut(self) -> None:
-        """No users, at once; what is wanted is kept."""
-        self.is_open = False
+        """No users, at once; what is wanted is kept. A shape is over."""
+        self.is_open = self.shaped = False
         if self.host is not None:
             self.host.set_users(0, max(1.0, float(self.host.users)))
 

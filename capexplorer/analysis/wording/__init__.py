@@ -12,7 +12,7 @@ from .happened import command, failure, journal, parameters, target
 from .knees import FALLS, LIMITS, capacity, knee, missing, objective, objective_name, short_knee, short_missing
 from .marks import BLAMES, MARK_KINDS, change, journal_mark, mark, reanalysed, revised, stop_rule, title
 from .names import GROUPS, clients, name, where
-from .piloting import TROUBLES, autopilot, autopilot_step
+from .piloting import TROUBLES, autopilot, autopilot_step, plan
 from .seen import epoch_name, epochs, reported, standing
 from .sentence import Judgement, judgement, judgements, verdict
 from .times import session_time, wall_time
@@ -53,6 +53,7 @@ __all__ = [
     "objective",
     "objective_name",
     "parameters",
+    "plan",
     "readings",
     "reanalysed",
     "reported",

@@ -7,7 +7,7 @@ from typing import Any
 from ...model.events import Command, FailureSignature, Mark, Note, Target
 from . import numbers
 from .marks import mark
-from .piloting import autopilot, autopilot_step
+from .piloting import autopilot, autopilot_step, plan
 
 
 def command(event: Command) -> str:
@@ -34,7 +34,9 @@ def command(event: Command) -> str:
         case "quit":
             said = "quit"
         case "plan":
-            said = f"plan: {args.get('plan', '?')}"
+            said = plan(args)
+            if event.by == "plan":
+                return said
         case "autopilot":
             return autopilot(args)
     return said if event.by == "user" else f"{said} (by {event.by})"

@@ -1,4 +1,4 @@
-"""Sentences about the autopilot: why it stepped, and how it ended."""
+"""Sentences about the autopilot and about plans: why the autopilot stepped, and how either ended."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ TROUBLES = {
     "not_settling": "the level does not settle",
     "nothing_done": "nothing is finished",
 }
+
+PLAN_ENDS = {
+    "stop_rule": "a stop rule struck",
+    "no_knee": "it needs a knee, and none was found",
+    "restart": "the target restarts",
+}
+"""Beside one that did all of its steps, and one that someone took over from."""
 
 
 def autopilot_step(args: Mapping[str, Any]) -> str:
@@ -63,6 +70,20 @@ def autopilot(args: Mapping[str, Any]) -> str:
     if args.get("why") != "taken_over":
         return "autopilot off"
     return "autopilot off: ended by a step by hand" if args.get("who") == "user" else f"autopilot off, by {args.get('who')}"
+
+
+def plan(args: Mapping[str, Any]) -> str:
+    """`plan: 10:30s, 50:30s` where one began, `plan ended: 50 users stay` where one ended."""
+    if args.get("on", True):
+        return f"plan: {args.get('plan', '?')}"
+    return f"{args.get('what', 'plan')} ended: {PLAN_ENDS.get(str(args.get('why'))) or _went_on(args)}"
+
+
+def _went_on(args: Mapping[str, Any]) -> str:
+    if args.get("why") != "finished":
+        return "taken over"
+    users = args.get("users")
+    return "users go to zero" if args.get("what") == "shape" else f"{users} user{'s' * (users != 1)} stay{'s' * (users == 1)}"
 
 
 def _found(args: Mapping[str, Any]) -> str:

@@ -99,6 +99,7 @@ def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list
         spread([*level(timeline, view, palette), *knee(timeline, palette), *troubles(timeline, palette), *right], width),
         *verdict(timeline, palette, width),
         *autopilot(timeline, view, palette, width),
+        *plan_ended(timeline, view, palette, width),
         *(text.line([(text.pad(alarm, width), alarmed)], width) for alarm in alarms(timeline, view)),
     ]
 
@@ -221,6 +222,23 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
     said = wording.command(last).replace(", autopilot", "", 1) if last is not None and last.name == "users" else "measuring"
     shown = text.shorten(text.safe(said), width - 12)
     return [text.line([(" AUTOPILOT ", badge), (f" {shown}", Style(color=palette.text))], width)]
+
+
+def plan_ended(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
+    """From a plan's end until someone steps, on a live screen: that it is over, and the keys that go on."""
+    last = next((each for each in reversed(timeline.journal[-JOURNAL_BACK:]) if _steps(each)), None)
+    live = view.max_users is not None and timeline.ended is None
+    if not live or not isinstance(last, Command) or last.args.get("why") != "finished" or view.wanted != timeline.wanted:
+        return []
+    badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
+    what, _, said = wording.plan(last.args).partition(": ")
+    shown = text.shorten(f"{said}; + - users, a autopilot, p plan, x to zero", width - len(what) - 4)
+    return [text.line([(f" {what.upper()} ", badge), (f" {shown}", Style(color=palette.text))], width)]
+
+
+def _steps(entry: object) -> bool:
+    """Whether someone set the users, or handed them over, with this."""
+    return isinstance(entry, Command) and entry.name in ("users", "new_level", "zero", "restart", "autopilot", "plan")
 
 
 def phase(timeline: Timeline, palette: Palette) -> Piece:
