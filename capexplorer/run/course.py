@@ -39,12 +39,19 @@ class Course:
         if self.opened is not None and not self.opened.ramp:
             self._clock.spawned(at_s)
 
-    def tick(self, started_s: float, ended_s: float, users: int, tick: Tick, *, is_void: bool = False) -> tuple[Phase, bool]:
-        """(phase, settled) of the tick that ends now. A tick that began in an earlier level, or is void, never counts."""
+    def tick(
+        self, started_s: float, ended_s: float, users: int, tick: Tick, wanted: int | None = None, *, is_void: bool = False
+    ) -> tuple[Phase, bool]:
+        """(phase, settled) of the tick that ends now. A tick that began in an earlier level, or is void, never counts.
+
+        `wanted`: users wanted by now, where a step may have reached the load and not yet opened its level.
+        """
         if self.opened is None or self.opened.ramp or is_void:
             return self.phase, False
         counts = TickCounts(tick.all_requests, tick.all_latency_sum_ms / 1000, tick.waits, tick.wait_sum_s)
         self.phase, settled = self._clock.tick(started_s, ended_s, users, counts)
+        if settled and (users > self.opened.users or wanted not in (None, self.opened.users)):
+            self.phase, settled = "spawning", False
         return self.phase, settled
 
     def close(self, t_s: float) -> LevelClosed | None:

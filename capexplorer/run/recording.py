@@ -171,8 +171,10 @@ class Recording:
         tick, lag, users = self.host.recorder.drain(), self.host.lag.drain(), self.host.users
         exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
         readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted)
-        stood_still_s = self._standstill.look(lag)
-        phase, settled = self.driving.course.tick(started_s, ended_s, users, tick, is_void=stood_still_s is not None)
+        stood_still_s, wanted = self._standstill.look(lag), self.steering.wanted
+        phase, settled = self.driving.course.tick(
+            started_s, ended_s, users, tick, wanted, is_void=stood_still_s is not None
+        )
         sample = sampling.build(
             started_s=started_s,
             ended_s=ended_s,

@@ -78,6 +78,10 @@ def test_a_step_by_hand_ends_the_shape(seen: Played) -> None:
     assert seen["a_step_by_hand_ends_the_shape"] == [True, 1, False]
 
 
+def test_a_shape_step_that_is_refused_is_not_told(seen: Played) -> None:
+    assert seen["a_shape_step_that_is_refused_is_not_told"] == [True, True, False]
+
+
 def test_a_shape_may_ask_how_many_users_run(seen: Played) -> None:
     assert seen["a_shape_knows_its_runner"] == [0, 3]
 

@@ -284,6 +284,23 @@ def a_step_by_hand_ends_the_shape() -> list[Any]:
     return found
 
 
+def a_shape_step_that_is_refused_is_not_told() -> list[Any]:
+    """Someone steps while the shape decides."""
+
+    class Slow(LoadTestShape):
+        def tick(self) -> tuple[int, int]:
+            rig.host.set_users(3, 100.0)
+            while rig.host.users != 3:
+                gevent.sleep(0.01)
+            return 9, 100
+
+    rig = _Rig(_kind("U"), shape=Slow())  # type: ignore[no-untyped-call]
+    rig.host.start_shape()
+    found = [rig.reaches(3), rig.until(lambda: rig.spawned(3) == 1)]
+    rig.host.stop()
+    return [*found, any(isinstance(report, ShapeStep) for report in rig.told)]
+
+
 def a_shape_knows_its_runner() -> list[int]:
     seen: list[int] = []
 

@@ -1,0 +1,68 @@
+"""There is never load outside a level: every second that a session shows as settled is in the figures of the level it names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from load.patched import play
+
+from capexplorer.model.events import Command, Event, LevelClosed, LevelOpened, Sample
+from capexplorer.session.reader import read
+
+SESSIONS = 80
+
+
+def broken(events: list[Event]) -> list[str]:
+    """What is wrong with the levels of a session."""
+    wrong: list[str] = []
+    opened: LevelOpened | None = None
+    settled_s: dict[int, float] = {}
+    for event in events:
+        match event:
+            case LevelOpened():
+                if opened is not None and event.since_s is None:
+                    wrong.append(f"{event.t_s:.1f} s: level {event.index} opened over level {opened.index}")
+                opened = event
+            case LevelClosed():
+                shown_s = settled_s.get(event.index, 0.0)
+                if event.ended_s is None and abs(event.figures.settled_seconds - shown_s) > 0.01 and not event.bins:
+                    wrong.append(f"level {event.index}: {shown_s:.1f} s shown, {event.figures.settled_seconds:.1f} s in it")
+                opened = None
+            case Sample(phase="settled"):
+                settled_s[event.level] = settled_s.get(event.level, 0.0) + event.duration_s
+                if opened is None or opened.index != event.level or not event.settled:
+                    wrong.append(f"{event.t_s:.1f} s: {event.users} users settled, open is {opened and opened.index}")
+                elif not opened.ramp and (event.wanted != opened.users or event.users > opened.users):
+                    wrong.append(f"{event.t_s:.1f} s: {event.users} of {event.wanted} users in a level of {opened.users}")
+            case Sample() if event.users and opened is None and event.wanted == event.users and event.phase != "spawning":
+                wrong.append(f"{event.t_s:.1f} s: {event.users} users and no level")
+    return wrong
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Event]]:
+    folder = tmp_path_factory.mktemp("commanded")
+    paths = play("run.scenes.commanded", folder=str(folder), seeds=SESSIONS)["logs"]
+    return {Path(path).stem: list(read(Path(path))) for path in paths}
+
+
+def test_no_order_of_commands_leaves_load_without_a_level(sessions: dict[str, list[Event]]) -> None:
+    found = {name: wrong for name, events in sessions.items() if (wrong := broken(events))}
+    assert not found
+
+
+def test_the_sessions_have_what_the_rule_is_about(sessions: dict[str, list[Event]]) -> None:
+    """A rule that never applies holds, too."""
+    events = [event for session in sessions.values() for event in session]
+    plans = [event.args for event in events if isinstance(event, Command) and event.name == "plan"]
+    ends = {(args["what"], args["why"]) for args in plans if not args.get("on", True)}
+    assert ends >= {
+        ("plan", "finished"),
+        ("plan", "taken_over"),
+        ("plan", "restart"),
+        ("shape", "finished"),
+        ("shape", "taken_over"),
+    }
+    assert sum(isinstance(event, Sample) and event.settled for event in events) > 10 * SESSIONS
+    assert {event.by for event in events if isinstance(event, LevelOpened)} >= {"user", "plan", "autopilot", "guard"}
