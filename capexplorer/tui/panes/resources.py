@@ -5,6 +5,7 @@ Rows are listed by what an engineer needs first; where it is low the last ones g
 
 from __future__ import annotations
 
+import errno
 import math
 from collections.abc import Iterable, Iterator
 
@@ -16,7 +17,7 @@ from textual.strip import Strip
 
 from ...model.columns import total
 from ...model.events import HostFacts, Sample
-from ...model.readings import GeneratorReading, HostReading, TcpReading
+from ...model.readings import GeneratorReading, HostReading, TargetTcpReading, TcpReading
 from ...model.timeline import Timeline
 from ..look import Look, Palette
 from ..render import text
@@ -97,7 +98,7 @@ def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: _Histor
     yield from generator_rows(generator, history, palette)
     yield from port_rows(timeline, history.cells, palette)
     yield network_row(host, history, palette)
-    yield from tcp_rows(sample.tcp or TcpReading(), palette)
+    yield from tcp_rows(sample, palette)
 
 
 def target_rows(sample: Sample, history: _History, palette: Palette, cpus: int | None) -> Iterator[Row]:
@@ -157,7 +158,7 @@ def generator_rows(generator: GeneratorReading, history: _History, palette: Pale
     yield Row("loop lag", history.spark("loop_lag_p99_ms"), lag, "ms p99", others, palette.accent)
 
 
-_TCP_TROUBLE = {
+_HOST_TCP = {
     "listen_overflows": "listen overflows",
     "listen_drops": "listen drops",
     "syn_queue_full_drops": "SYN queue drops",
@@ -170,11 +171,38 @@ _TCP_TROUBLE = {
 }
 
 
-def tcp_rows(tcp: TcpReading, palette: Palette) -> Iterator[Row]:
-    """Kernel counters that grew in this second; no row when none did."""
-    grown = [f"{said} +{text.count(value)}" for name, said in _TCP_TROUBLE.items() if (value := tcp.grown(name))]
-    if grown:
-        yield Row("tcp", "", "", "", tuple(grown), palette.warning, warned=True)
+_CONNECT_ERRNOS = {errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL}
+"""With these a connect fails, and nothing that comes after it."""
+
+
+def tcp_rows(sample: Sample, palette: Palette) -> Iterator[Row]:
+    """What grew in this second; no row where nothing did. What is the service's or its users' own warns.
+
+    The kernel's counters do not: they are of the whole network namespace, neighbours of the service included.
+    """
+    tcp = sample.tcp or TcpReading()
+    told = {**_of_service(tcp.target or TargetTcpReading()), "users' failed connects": _failed_connects(sample)}
+    own = _grown(told)
+    if own:
+        yield Row("tcp", "", "", "", own, palette.warning, warned=True)
+    of_host = _grown({said: tcp.grown(name) for name, said in _HOST_TCP.items()})
+    if of_host:
+        yield Row("host tcp", "", "", "", of_host, palette.secondary)
+
+
+def _of_service(target: TargetTcpReading) -> dict[str, float | None]:
+    return {
+        "service's listen drops": target.listen_drops,
+        "service's retransmits": target.segments_retransmitted,
+    }
+
+
+def _failed_connects(sample: Sample) -> int:
+    return sum(each.count for each in (*sample.failures, *sample.retried) if each.signature.errno in _CONNECT_ERRNOS)
+
+
+def _grown(counts: dict[str, float | None]) -> tuple[str, ...]:
+    return tuple(f"{said} +{text.count(value)}" for said, value in counts.items() if value)
 
 
 def network_row(host: HostReading, history: _History, palette: Palette) -> Row:
