@@ -31,7 +31,7 @@ EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart"]
 
 
 class Driving:
-    """`begin` when the service is ready, `ramp` before each tick is read, `ticked` after it was told, `end` at last."""
+    """`begin` when the service is ready, `ramp` before each tick is read, `ticked` after it was told; `stop`, then `end`."""
 
     def __init__(
         self, options: RunOptions, steering: Steering, outcome: Outcome, outlet: Outlet, pump: Pump, epoch: Callable[[], int]
@@ -258,7 +258,11 @@ class Driving:
             self.to_zero("guard")
             self._outcome.fail("stop_rule", said, 3)
 
-    def end(self) -> None:
-        """The last level, and the last word on what was marked."""
+    def stop(self) -> None:
+        """The last level ends, and nobody steps. The last tick is a part of a second, which makes no level's figures."""
+        self._steering.hand_to(None)
         self.close_level()
+
+    def end(self) -> None:
+        """The last word on what was marked; after the last tick."""
         self._marks.end()

@@ -13,6 +13,7 @@ from ..load import native
 from ..load.host import LoadHost
 from ..load.host import Report as LoadReport
 from ..load.plan import Step, parse
+from ..load.reach import why_unreachable
 from ..load.users import Workload
 from ..model.events import Event
 from ..model.stream import Param
@@ -43,6 +44,8 @@ class LiveRun:
         """The load to control; before `start`."""
         self.recording.host = self._steering.host = host
         self.recording.workload = workload
+        url, http = self.service.url, bool(workload.clients)
+        self.service.reach = lambda: host.call(lambda: why_unreachable(url, http=http))
 
     # -- EventSource
 

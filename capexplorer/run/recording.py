@@ -31,6 +31,7 @@ from .outcome import Outcome
 from .outlet import Outlet
 from .pump import Pump
 from .service import Service
+from .shortfall import shortfall
 from .standstill import Standstill
 from .steering import Steering
 from .target_life import TargetLife
@@ -97,6 +98,7 @@ class Recording:
         if self._probes is None:
             self.host.stop(STOP_USERS_S)
             return
+        self.driving.stop()
         self.host.recorder.tell_all()
         self.pump.tick()
         self.driving.end()
@@ -105,6 +107,7 @@ class Recording:
         self.target.end(self.pump.drain_until)
         self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
         self._emit_log(self.pump.now_s())
+        self._judge()
         self.outlet.emit(
             Ended(
                 t_s=self.pump.now_s(),
@@ -118,6 +121,13 @@ class Recording:
         )
         self.outlet.close()
         self._probes.close()
+
+    def _judge(self) -> None:
+        """A run that measured nothing has failed."""
+        finished = self.outcome.is_finished
+        why = shortfall(self.outlet.timeline, self._requests, self._failures, finished=finished)
+        if why is not None and self.outcome.failure is None:
+            self.outcome.fail("load", why, 4)
 
     # -- what is asked ---------------------------------------------------------------------------------------------------------
 

@@ -41,6 +41,8 @@ class Service:
         )
         self._watched_pid = options.watched_pid
         self.url = f"http://127.0.0.1:{self.port}" if options.spec else options.url or ""
+        self.reach: Callable[[], str | None] = lambda: None
+        """Asks a service that runs already: why it cannot be reached; None when it can. Blocks for seconds."""
         self.pid: int | None = None
         self._first_run = 1
         """Runs of the supervisor before this one were not the target's, but the null responder's."""
@@ -52,6 +54,11 @@ class Service:
             return TargetFacts(name=urlsplit(self.url).netloc or "locustfile", url=self.url)
         command = self.spec.command_line(self.params, self.port)
         return TargetFacts(name=self.spec.name, url=self.url, command=command, params=self.params)
+
+    @property
+    def address(self) -> str:
+        """`HOST:PORT` of its URL, without a password."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
 
     @property
     def metrics_url(self) -> str | None:

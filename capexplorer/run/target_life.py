@@ -15,6 +15,9 @@ from .service import Service
 
 STOP_S = 8.0
 
+ASK_EVERY_S = 1.0
+"""How often a service that runs already is asked again while it cannot be reached."""
+
 
 class TargetLife:
     """Brings the service up, and tells what becomes of it. `on_ready` is called when users may run."""
@@ -35,13 +38,16 @@ class TargetLife:
         self._outcome = outcome
         self._post, self._emit, self._now_s = post, emit, now_s
         self._on_ready = on_ready
+        self._ended = False
 
     def begin(self) -> None:
-        """Start it, or take the service that runs already."""
-        if self.service.spec is None:
-            self._ready()
-        else:
+        """Start it, or ask the service that runs already; users of a locustfile may have hosts of their own."""
+        if self.service.spec is not None:
             self._bring_up(self.service.params)
+        elif self.service.url:
+            native.start_thread(self._ask)
+        else:
+            self._ready()
 
     def restart(self, params: Mapping[str, Param]) -> None:
         """Stop and start with these parameters; others than before open an epoch."""
@@ -53,6 +59,7 @@ class TargetLife:
 
     def end(self, drain_until: Callable[[Callable[[], bool], float], bool]) -> None:
         """Stop it and wait until it is gone."""
+        self._ended = True
         if self.service.spec is None or not self.is_up:
             return
         self._tell("stopping", pid=self.service.pid)
@@ -73,6 +80,28 @@ class TargetLife:
         elif self.state == "ready":
             self._tell("died", exit_code=report.code, signal=report.signal, output=report.output)
             self._outcome.fail("target", f"{self.service.facts.name}: the target died: {report.how()}", 4, report.output)
+
+    def _ask(self) -> None:
+        """In a thread of its own: until the service can be reached or the run ends. That it cannot is told once."""
+        told = False
+        while not self._ended:
+            why = self.service.reach()
+            if why is None:
+                return self._post(self._reached)
+            if not told:
+                self._post(lambda why=why: self._unreachable(why))  # type: ignore[misc]
+            told = True
+            native.sleep(ASK_EVERY_S)
+
+    def _reached(self) -> None:
+        if not self._ended:
+            self._ready()
+
+    def _unreachable(self, why: str) -> None:
+        if not self._ended:
+            reason = f"cannot reach {self.service.address}: {why}"
+            self._tell("failed", reason=reason)
+            self._outcome.fail("target", reason, 4)
 
     def _bring_up(self, params: Mapping[str, Param]) -> None:
         if not self.service.has_build:
@@ -108,7 +137,7 @@ class TargetLife:
             self._outcome.fail("target", str(error), 4, error.output)
 
     def _ready(self) -> None:
-        if self.state not in (None, "starting"):
+        if self.service.spec is not None and self.state != "starting":
             return  # ended meanwhile
         self.service.find_pid()
         self._tell("ready", pid=self.service.pid, params=self.service.params)

@@ -195,6 +195,17 @@ def test_users_that_die_in_on_start_are_replaced_and_told(tmp_path: Path) -> Non
     assert "error: cause: user code error at 4 users" in run.stderr and "\x1b" not in run.stderr
 
 
+def test_users_whose_on_start_always_raises_end_the_run_with_4(tmp_path: Path) -> None:
+    path = tmp_path / "fragile.py"
+    path.write_text(BREAKS_IN_ON_START.replace("if next(born) < 3", "if True"), encoding="utf-8")
+    run, code = ended(tmp_path, "actor", "-f", str(path), "--headless", "--plan", "2:3s")
+    assert code == 4, run.stderr
+    [line] = error_lines(run.stderr)
+    assert re.fullmatch(
+        r"capexplorer: users made no request: \d+ exceptions in user code, such as RuntimeError: no seat .*", line
+    )
+
+
 def test_load_to_a_host_that_is_not_allowed_is_refused_where_it_connects(tmp_path: Path) -> None:
     path = tmp_path / "abroad.py"
     path.write_text(
@@ -204,7 +215,8 @@ def test_load_to_a_host_that_is_not_allowed_is_refused_where_it_connects(tmp_pat
         encoding="utf-8",
     )
     run, code = ended(tmp_path, "actor", "-f", str(path), "--headless", "--plan", "1:2s")
-    assert code == 0, run.stderr
+    assert code == 4, run.stderr
+    assert "capexplorer: no request succeeded: " in run.stderr
     told = [log for log in of(run.events(), Log) if "load to 192.0.2.1 is not allowed and was refused" in log.text]
     assert len(told) == 1
     assert "load to 192.0.2.1 is not allowed" in run.stderr

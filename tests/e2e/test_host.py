@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from capexplorer.model.events import Header, Sample, Target
+from capexplorer.model.events import Ended, Header, Sample, Target
 from capexplorer.target.ports import free_port
 
-from .rig import actor_service, capexplorer, export, of, start
+from .rig import actor_service, capexplorer, ended, export, of, start
+from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow
 
@@ -35,12 +37,56 @@ def test_a_service_that_runs_is_watched_and_left_alone(tmp_path: Path) -> None:
 
 
 def test_nobody_listens_there(tmp_path: Path) -> None:
-    """Refused connections are failures of the level, not of the program."""
-    with start(tmp_path, "actor", "--host", f"http://127.0.0.1:{free_port()}", "--headless", "--plan", "2:3s") as run:
-        assert run.exit_code() == 0
-    [level] = export(run.sessions)["levels"]
-    assert level["failures_while_unsettled"] + level["failures"] > 0
-    assert level["latency_ms"]["p50"] is None and level["target_cpu_ratio"] is None
+    """It was once said to be ready, and the run ended with 0."""
+    port = free_port()
+    with start(tmp_path, "actor", "--host", f"http://127.0.0.1:{port}", "--headless", "--plan", "2:60s") as run:
+        assert run.exit_code() == 4
+    told = f"cannot reach 127.0.0.1:{port}: connection refused"
+    assert run.stderr == f"target failed\ncapexplorer: {told}\n"
+    assert [(target.state, target.reason) for target in of(run.events(), Target)] == [("failed", told)]
+    assert export(run.sessions)["levels"] == []
+
+
+def test_a_service_that_refuses_every_request(tmp_path: Path) -> None:
+    port, path = free_port(), tmp_path / "refused.py"
+    path.write_text(
+        "from locust import FastHttpUser, constant, task\n"
+        "class Refused(FastHttpUser):\n    wait_time = constant(0.2)\n"
+        "    @task\n    def go(self):\n        self.client.get('/hostile')\n",
+        encoding="utf-8",
+    )
+    with actor_service(port):
+        run, code = ended(tmp_path, "-f", str(path), "--host", f"http://127.0.0.1:{port}", "--headless", "--plan", "2:3s")
+    assert code == 4
+    assert re.search(r"^capexplorer: no request succeeded: \d+ failed, all with .*500", run.stderr, re.M)
+    last = of(run.events(), Ended)[-1]
+    assert last.exit_code == 4 and last.reason.startswith("no request succeeded")
+
+
+@needs_tmux
+def test_the_screen_waits_for_a_service_that_comes_later(tmp_path: Path) -> None:
+    port = free_port()
+    with on_screen(tmp_path, "actor", "--host", f"http://127.0.0.1:{port}", size=(80, 24)) as screen:
+        screen.shows(f"target failed: cannot reach 127.0.0.1:{port}: connection refused; retrying", "no level yet")
+        with actor_service(port):
+            screen.shows("ready", "users 2 ", "level 0, settled")
+            screen.press("q")
+            screen.shows("Quit?")
+            screen.press("y")
+            assert screen.exit_code() == 0
+    assert [target.state for target in of(screen.events(), Target)] == ["failed", "ready"]
+
+
+@needs_tmux
+def test_a_screen_that_saw_no_service_ends_with_4_and_one_line(tmp_path: Path) -> None:
+    port = free_port()
+    with on_screen(tmp_path, "actor", "--host", f"http://127.0.0.1:{port}", size=(80, 24)) as screen:
+        screen.shows("target failed")
+        screen.press("q")
+        screen.shows("Quit?")
+        screen.press("y")
+        assert screen.exit_code() == 4
+        assert f"capexplorer: cannot reach 127.0.0.1:{port}: connection refused" in screen.text()
 
 
 def test_another_machine_is_refused_before_anything_is_made(tmp_path: Path) -> None:

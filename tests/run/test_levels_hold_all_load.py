@@ -10,7 +10,7 @@ from load.patched import play
 from capexplorer.model.events import Command, Event, LevelClosed, LevelOpened, Sample
 from capexplorer.session.reader import read
 
-SESSIONS = 80
+SESSIONS = 48
 
 
 def broken(events: list[Event]) -> list[str]:

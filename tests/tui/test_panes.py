@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 
 import msgspec
@@ -21,7 +22,7 @@ from capexplorer.model.events import (
     Target,
     TargetFacts,
 )
-from capexplorer.model.readings import PortsReading, TcpReading
+from capexplorer.model.readings import PortsReading, TargetTcpReading, TcpReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.hold import moment
 from capexplorer.tui.look import Look, Palette
@@ -30,7 +31,8 @@ from capexplorer.tui.panes.failures import FailuresPane
 from capexplorer.tui.panes.journal import JournalPane
 from capexplorer.tui.panes.log import LogPane
 from capexplorer.tui.panes.pane import Pane
-from capexplorer.tui.panes.resources import ResourcesPane
+from capexplorer.tui.panes.resource_row import Row
+from capexplorer.tui.panes.resources import ResourcesPane, tcp_rows
 from capexplorer.tui.panes.status import View, status
 
 from .fakes import HOSTILE, Session, died, header, ready, session
@@ -202,11 +204,29 @@ def test_ports_warn_when_nearly_full_or_soon_full(ports: PortsReading, warned: b
     assert (" !" in row) is warned
 
 
-def test_tcp_trouble_has_a_row_only_when_there_is_some() -> None:
+def test_tcp_counts_of_the_whole_host_are_named_so_and_do_not_warn() -> None:
     quiet = with_last(Timeline(session()), tcp=TcpReading(listen_overflows=0, active_opens=9))
-    assert not any(line.startswith(" tcp") for line in drawn(ResourcesPane(), quiet))
-    trouble = with_last(Timeline(session()), tcp=TcpReading(listen_overflows=12))
-    assert any("listen overflows +12" in line for line in drawn(ResourcesPane(), trouble))
+    assert not any("tcp" in line for line in drawn(ResourcesPane(), quiet))
+    neighbours = with_last(Timeline(session()), tcp=TcpReading(attempt_fails=143, target=TargetTcpReading(segments_sent=900)))
+    [row] = _tcp_rows(neighbours)
+    assert (row.label, row.details, row.warned) == ("host tcp", ("failed connects +143",), False)
+
+
+def test_tcp_trouble_of_the_service_and_its_users_warns() -> None:
+    refused = FailureTick(
+        name="/a", method="GET", signature=FailureSignature(types=("ConnectionRefusedError",), errno=errno.ECONNREFUSED), count=5
+    )
+    reset = FailureTick(name="/a", method="GET", signature=FailureSignature(types=("ConnectionResetError",), errno=104), count=7)
+    tcp = TcpReading(listen_drops=9, target=TargetTcpReading(listen_drops=3, segments_retransmitted=2))
+    own, of_host = _tcp_rows(with_last(Timeline(session()), tcp=tcp, failures=(refused, reset)))
+    assert own.label == "tcp" and own.warned
+    assert own.details == ("service's listen drops +3", "service's retransmits +2", "users' failed connects +5")
+    assert of_host.details == ("listen drops +9",) and not of_host.warned
+
+
+def _tcp_rows(timeline: Timeline) -> list[Row]:
+    assert timeline.last is not None
+    return list(tcp_rows(timeline.last, Palette()))
 
 
 # -- journal and log
@@ -307,9 +327,34 @@ def test_the_phase_says_how_long(seconds: int, said: str) -> None:
     assert said in status_lines(Timeline(session([(50, seconds)])))[1]
 
 
-def test_a_service_that_ran_already_is_ready() -> None:
+def test_a_service_that_ran_already_is_ready_once_it_was_asked() -> None:
     head = msgspec.structs.replace(header(), target=TargetFacts(name="shop", url="http://127.0.0.1:80"))
-    assert "mixed   shop ready" in status_lines(Timeline([head]))[0]
+    assert "mixed   shop starting" in status_lines(Timeline([head]))[0]
+    assert "mixed   shop ready" in status_lines(Timeline([head, Target(t_s=0.1, state="ready")]))[0]
+
+
+def test_a_service_that_cannot_be_reached_is_told_with_why() -> None:
+    failed = Target(t_s=0.1, state="failed", reason="cannot reach 127.0.0.1:18080: connection refused")
+    lines = status_lines(Timeline([header(), failed]))
+    assert "✗ target failed: cannot reach 127.0.0.1:18080: connection refused; retrying" in lines[-1]
+
+
+PLAN_OVER = Command(t_s=9.0, name="plan", by="plan", args={"on": False, "what": "plan", "why": "finished", "users": 50})
+
+
+def test_a_plans_end_is_told_with_the_keys_that_go_on_until_someone_steps() -> None:
+    told = " PLAN ENDED  50 users stay; + - users, a autopilot, p plan, x to zero"
+    ended = [*session([(50, 9)]), PLAN_OVER]
+    assert any(told in line for line in status_lines(Timeline(ended)))
+    for name in ("users", "autopilot", "restart"):
+        after = Timeline([*ended, Command(t_s=9.5, name=name, args={})])
+        assert not any("PLAN ENDED" in line for line in status_lines(after))
+
+
+def test_a_level_that_was_closed_is_not_counted_on() -> None:
+    timeline = Timeline(session([(50, 9)]))
+    timeline.apply(timeline.levels[-1].ending(9.5))
+    assert "settled 5 s, ended" in status_lines(timeline)[1]
 
 
 def test_a_late_loop_is_marked() -> None:

@@ -115,7 +115,7 @@ def what(timeline: Timeline, palette: Palette) -> list[Group]:
         return [*groups, Group((("starting", muted),))]
     profile = text.shorten(text.safe(str(header.profile.get("name") or header.target.name)), 20)
     target = text.shorten(text.safe(header.target.name), 20)
-    state = timeline.target.state if timeline.target else ("ready" if not header.target.command else "starting")
+    state = timeline.target.state if timeline.target else ("ready" if header.source else "starting")
     groups.append(Group(((profile, bold),), rank=2))
     named = ((f"{target} ", plain),) if target != profile else ()
     groups.append(Group((*named, (state, Style(color=state_color(state, palette))))))
@@ -242,8 +242,11 @@ def _steps(entry: object) -> bool:
 
 
 def phase(timeline: Timeline, palette: Palette) -> Piece:
-    """`spawning 12 of 50`, `stopping 30 of 50`, `settling 3 s`, `settled 12 s`."""
+    """`spawning 12 of 50`, `stopping 30 of 50`, `settling 3 s`, `settled 12 s`; `settled 12 s, ended` of one that was closed."""
     current, last = timeline.level, timeline.last
+    if current is not None and current.closed is not None:
+        counted = f"settled {text.span(current.figures.settled_seconds)}, " if current.figures.settled_seconds else ""
+        return f"{counted}ended", Style(color=palette.muted)
     if current is None or last is None or timeline.phase in (None, "spawning"):
         of = f" {last.users:,} of {current.users:,}" if current and last else ""
         if current and last and last.users > current.users:
@@ -292,7 +295,9 @@ def alarms(timeline: Timeline, view: View) -> list[str]:
     lines = []
     target = timeline.target
     if target is not None and target.state in ("died", "failed"):
-        lines.append(f"✗ {wording.target(target)}{'; t restarts it' if view.can_restart else ''}")
+        asked = view.max_users is not None and target.state == "failed"
+        goes_on = "; t restarts it" if view.can_restart else "; retrying" if asked else ""
+        lines.append(f"✗ {wording.target(target)}{goes_on}")
         lines += [f"  │ {output}" for output in target.output[-OUTPUT_LINES:]]
     if timeline.broken is not None:
         lines.append(f"✗ {timeline.broken.text}")

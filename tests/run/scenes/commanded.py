@@ -237,6 +237,7 @@ class _Commanded:
             self.settle()
         self.live.quit()
         self.settle()
+        self.live.recording.driving.stop()
         self.live.recording.host.recorder.tell_all()
         self.tick()
         self.live.recording.driving.end()

@@ -1,0 +1,45 @@
+"""Whether a run measured anything; where it did not, one line that says why."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..analysis import wording
+from ..model.events import FailureSignature
+from ..model.level import Level
+from ..model.timeline import Timeline
+
+
+def shortfall(timeline: Timeline, requests: int, failures: int, *, finished: bool) -> str | None:
+    """None for a run of which a level settled with a success, and for one without users.
+
+    `requests`, `failures`: of the session, warm-up included. `finished`: a plan, a shape or the autopilot came to its end; who
+    left by hand before any level had settled, without a failure, has looked around, and that is no fault.
+    """
+    loaded = [level for level in timeline.levels if level.users > 0]
+    if not loaded or any(map(_succeeded, loaded)):
+        return None
+    if requests and failures >= requests:
+        return f"no request succeeded: {failures} failed, {_how(timeline, failures)}"
+    died = timeline.marks.get("cause:user_code_error")
+    if died is not None and (finished or not requests):
+        done = "no level settled with a success" if requests else "users made no request"
+        return f"{done}: {died.evidence.get('count')} exceptions in user code, such as {wording.example(died.evidence)}"
+    if not finished and not any(level.figures.settled for level in loaded):
+        return None
+    return "no level settled with a success" if requests else "users made no request that came to an end"
+
+
+def _succeeded(level: Level) -> bool:
+    figures = (level.figures, *(each.figures for each in level.bins))
+    return any(each.settled and each.requests > each.failures for each in figures)
+
+
+def _how(timeline: Timeline, failures: int) -> str:
+    """The failure that was seen most often, in full where that is known."""
+    counts: Counter[FailureSignature] = Counter()
+    for (_, _, signature), failure in timeline.failures.items():
+        counts[signature] += failure.count
+    signature, count = counts.most_common(1)[0]
+    share = "all with" if count >= failures else "most often with"
+    return f"{share} {timeline.examples.get(signature) or wording.failure(signature)}"

@@ -1,0 +1,19 @@
+"""Services of several kinds, asked in the load thread whether they can be reached."""
+
+from __future__ import annotations
+
+from capexplorer.load.host import LoadHost
+from capexplorer.load.reach import why_unreachable
+
+
+def asked(urls: dict[str, str]) -> dict[str, str | None]:
+    """What is said of each by its kind; users of the kinds that begin with `tcp` speak no HTTP."""
+    host = LoadHost(lambda report: None)
+    host.start()
+
+    def ask(kind: str, url: str) -> str | None:
+        return host.call(lambda: why_unreachable(url, http=not kind.startswith("tcp")))
+
+    found = {kind: ask(kind, url) for kind, url in urls.items()}
+    host.stop()
+    return found

@@ -1,0 +1,40 @@
+"""Whether a service that runs already can be reached: real servers, asked by the real load thread."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .patched import Played, play
+from .servers import closed_port, self_signed, server
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    folder: Path = tmp_path_factory.mktemp("tls")
+    with server() as plain, server(self_signed(folder)) as with_tls:
+        urls = {name: f"{plain.url}/{name}" for name in ("200", "401", "404", "503", "hang", "garbage", "silence", "reset")}
+        nobody = f"127.0.0.1:{closed_port()}"
+        urls |= {"tls": with_tls.url, "https to http": plain.url.replace("http", "https"), "tcp": f"{plain.url}/garbage"}
+        return play("load.scenes.reached", urls={**urls, "nobody": f"http://{nobody}", "tcp nobody": f"http://{nobody}"})
+
+
+@pytest.mark.parametrize("kind", ["200", "401", "404", "503", "tls", "hang", "tcp"])
+def test_whoever_answers_is_there_whatever_is_answered(seen: Played, kind: str) -> None:
+    assert seen["asked"][kind] is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("nobody", "connection refused"),
+        ("tcp nobody", "connection refused"),
+        ("reset", "connection reset by peer"),
+        ("garbage", "no HTTP answer"),
+        ("silence", "no HTTP answer"),
+        ("https to http", "no TLS (wrong version number)"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_few_words(seen: Played, kind: str, why: str) -> None:
+    assert seen["asked"][kind] == why

@@ -1,0 +1,88 @@
+"""Whether a run measured anything: what its timeline shows, and how it ended, to a line or to None."""
+
+from __future__ import annotations
+
+import errno
+
+from session.samples import HEADER
+
+from capexplorer.model.events import (
+    EndpointTick,
+    FailureSignature,
+    FailureTick,
+    LevelBin,
+    LevelClosed,
+    LevelFigures,
+    LevelOpened,
+    Mark,
+    Sample,
+)
+from capexplorer.model.timeline import Timeline
+from capexplorer.run.shortfall import shortfall
+
+REFUSED = FailureSignature(types=("ConnectionRefusedError",), errno=errno.ECONNREFUSED, text="Connection refused")
+
+
+def timeline(
+    *, users: int = 5, settled: bool = False, requests: int = 0, failures: int = 0, bins: tuple[LevelBin, ...] = ()
+) -> Timeline:
+    """One level, and a second in it in which all failures were refused."""
+    told = (FailureTick(name="/a", method="GET", signature=REFUSED, count=failures),) if failures else ()
+    tick = EndpointTick(name="/a", requests=requests, failures=failures)
+    figures = LevelFigures(
+        settled=settled, settled_seconds=9.0 * settled, requests=requests * settled, failures=failures * settled
+    )
+    return Timeline(
+        [
+            HEADER,
+            LevelOpened(t_s=0.0, index=0, users=users, spawn_rate=1.0, by="plan", ramp=bool(bins)),
+            Sample(
+                t_s=1.0, duration_s=1.0, level=0, users=users, wanted=users, phase="settling", endpoints=(tick,), failures=told
+            ),
+            LevelClosed(t_s=9.0, index=0, users=users, started_s=0.0, figures=figures, bins=bins),
+        ]
+    )
+
+
+def test_a_level_that_settled_with_a_success_is_enough() -> None:
+    assert shortfall(timeline(settled=True, requests=9, failures=8), 9, 8, finished=True) is None
+
+
+def test_a_ramp_with_a_success_is_enough() -> None:
+    bins = (LevelBin(users=3.0, figures=LevelFigures(settled=True, settled_seconds=2.0, requests=4)),)
+    assert shortfall(timeline(bins=bins), 4, 0, finished=True) is None
+
+
+def test_whoever_asked_for_no_users_has_not_failed() -> None:
+    assert shortfall(Timeline([HEADER]), 0, 0, finished=False) is None
+    assert shortfall(timeline(users=0, settled=True), 0, 0, finished=False) is None
+
+
+def test_requests_that_all_failed_are_told_with_how() -> None:
+    for finished in (True, False):
+        said = shortfall(timeline(settled=finished, requests=9, failures=9), 9, 9, finished=finished)
+        assert said == "no request succeeded: 9 failed, all with ConnectionRefusedError, errno 111: Connection refused"
+
+
+def test_users_that_never_come_to_a_request_are_told_with_their_exception() -> None:
+    died = timeline()
+    evidence = {"count": 14, "example": "RuntimeError: no seat (users.py:5 in on_start)"}
+    died.apply(Mark(t_s=2.0, key="cause:user_code_error", state="open", kind="cause", id="user_code_error", evidence=evidence))
+    for finished in (True, False):
+        said = shortfall(died, 0, 0, finished=finished)
+        assert said == "users made no request: 14 exceptions in user code, such as RuntimeError: no seat (users.py:5 in on_start)"
+
+
+def test_a_plan_whose_levels_are_too_short_to_settle_has_measured_nothing() -> None:
+    assert shortfall(timeline(requests=9), 9, 0, finished=True) == "no level settled with a success"
+    assert shortfall(timeline(), 0, 0, finished=True) == "users made no request that came to an end"
+
+
+def test_whoever_looks_for_a_moment_and_leaves_has_not_failed() -> None:
+    assert shortfall(timeline(requests=9), 9, 0, finished=False) is None
+    assert shortfall(timeline(), 0, 0, finished=False) is None
+
+
+def test_a_level_that_settled_by_hand_without_a_success_has_failed() -> None:
+    found = shortfall(timeline(settled=True, requests=4, failures=4), 9, 4, finished=False)
+    assert found == "no level settled with a success"
