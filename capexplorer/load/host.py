@@ -220,7 +220,9 @@ class LoadHost:
             return True
 
     def _start_shape(self) -> None:
-        gevent.spawn(self._follow_shape, self._shape)
+        if self._shape is not None:  # else someone has stepped already
+            self._shape.reset_time()  # as Locust does: what came before users is none of the shape's time
+            gevent.spawn(self._follow_shape, self._shape)
 
     def _follow_shape(self, shape: Any) -> None:
         try:

@@ -82,6 +82,10 @@ def test_a_shape_step_that_is_refused_is_not_told(seen: Played) -> None:
     assert seen["a_shape_step_that_is_refused_is_not_told"] == [True, True, False]
 
 
+def test_a_shapes_time_begins_with_its_users(seen: Played) -> None:
+    assert seen["a_shapes_time_begins_with_its_users"] == [True, True]
+
+
 def test_a_shape_may_ask_how_many_users_run(seen: Played) -> None:
     assert seen["a_shape_knows_its_runner"] == [0, 3]
 

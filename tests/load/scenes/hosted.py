@@ -301,6 +301,23 @@ def a_shape_step_that_is_refused_is_not_told() -> list[Any]:
     return [*found, any(isinstance(report, ShapeStep) for report in rig.told)]
 
 
+def a_shapes_time_begins_with_its_users() -> list[Any]:
+    asked_s: list[float] = []
+
+    class Late(LoadTestShape):
+        def tick(self) -> tuple[int, int]:
+            asked_s.append(self.get_run_time())  # type: ignore[no-untyped-call]
+            return 1, 100
+
+    shape = Late()  # type: ignore[no-untyped-call]
+    shape.start_time -= 1_000.0  # made so long ago
+    rig = _Rig(_kind("U"), shape=shape)
+    rig.host.start_shape()
+    found = [rig.reaches(1), asked_s[0] < 100.0]
+    rig.host.stop()
+    return found
+
+
 def a_shape_knows_its_runner() -> list[int]:
     seen: list[int] = []
 
