@@ -6,34 +6,43 @@ engine of today is the in-process LocalRunner; a MasterRunner with worker proces
 
 from __future__ import annotations
 
+import sys
 import time
-from _queue import SimpleQueue
-from _thread import get_native_id
+from _queue import Empty, SimpleQueue
+from _thread import get_ident, get_native_id
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import gevent
 import locust
 from gevent.event import Event as HubEvent
+from gevent.hub import set_hub
 from gevent.lock import BoundedSemaphore
 from locust.argument_parser import get_parser
 from locust.env import Environment
 from locust.event import Events
-from locust.runners import STATE_RUNNING
+from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED
 from locust.user.task import TaskSet
 
 from .lag import LagMeter
 from .native import start_thread
 from .recorder import Recorder
-from .users import Workload
+from .user_code import LoadHub, UserErrors, place
+from .users import Workload, seconds_of
 
 T = TypeVar("T")
 
 REPLACE_EVERY_S = 0.05
 REPLACE_EVERY_AT_MOST_S = 1.0
 """A user that dies at once is replaced at once, then ever more slowly, so that a broken `on_start` cannot spin."""
+
+BEAT_S = 0.25
+STALLED_S = 20.0
+"""A step goes on without users that it has waited for so long: their `on_stop` does not return. For an `__init__` three times that."""
+LAST_STOPS_S = 7.0
+"""The same at the end of the run, for all users together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +68,17 @@ class ShapeEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class UserError:
-    """An exception in user code."""
+class RunnerEnded:
+    """The locustfile called `runner.stop()` or `runner.quit()`."""
 
-    type: str
-    text: str
-    line: str
-    """`FILE:LINE in FUNCTION` of the innermost frame."""
+    by: Literal["stop", "quit"]
 
 
-Report = Spawned | ShapeStep | ShapeEnded
+Report = Spawned | ShapeStep | ShapeEnded | RunnerEnded
+
+
+class Stalled(RuntimeError):
+    """User code that does not return holds up others."""
 
 
 class LoadHost:
@@ -78,21 +88,31 @@ class LoadHost:
         self._tell = tell
         self.recorder = Recorder(work_endpoints=work_endpoints)
         self.lag = LagMeter()
-        self.user_errors: deque[UserError] = deque(maxlen=10_000)
+        self.errors = UserErrors()
+        self.beats = 0
+        """Grows while the hub runs."""
+        self.ended_by: BaseException | None = None
+        """What ended the load thread before it was stopped."""
+        self.has_ended = False
         self.replaced = 0
         """Dead users replaced so far."""
         self.thread_id: int | None = None
         """Of the operating system, for CPU accounting."""
+        self._python_id = 0
         self._posted: deque[Callable[[], None]] = deque()
         self._wake: Any = None
+        self._heartbeat: Any = None
         self._done: HubEvent | None = None
         self._turn: Any = None
         """Held while the runner takes a step: it yields in there, and two at once would leave two that spawn."""
         self._finished: SimpleQueue[None] = SimpleQueue()
+        self._was_asked_to_end = False
         self._runner: Any = None
         self._environment: Any = None
         self._shape: Any = None
         self._shape_tick: Any = None
+        self._is_stopping = False
+        """The runner stops: asked by the locustfile, or at the end."""
 
     # -- from any thread ---------------------------------------------------------------------------------------------------
 
@@ -112,7 +132,18 @@ class LoadHost:
     @property
     def users(self) -> int:
         """Users running now."""
-        return self._runner.user_count if self._runner is not None else 0
+        return self._runner.user_count if self._runner is not None and not self.has_ended else 0
+
+    @property
+    def process_exit_code(self) -> int | None:
+        """What the locustfile set as `environment.process_exit_code`."""
+        code = self._environment.process_exit_code if self._environment is not None else None
+        return code if isinstance(code, int) else None
+
+    def where(self) -> str:
+        """`FILE:LINE in FUNCTION` that the load thread executes now; empty when it has ended."""
+        frame = sys._current_frames().get(self._python_id)
+        return place(frame, frame.f_lineno) if frame is not None else ""
 
     def set_users(self, users: int, spawn_rate: float) -> None:
         """Step to `users`; takes over at once from a step that is still spawning, and from a shape."""
@@ -123,15 +154,17 @@ class LoadHost:
         self._post(self._start_shape)
 
     def stop(self, timeout_s: float = 10.0) -> bool:
-        """Stop all users, fire the locustfile's ending events, end the thread; once. False when that took too long."""
-        if self._done is None:
+        """Stop all users, fire the locustfile's ending events, end the thread; once. False when that took, or takes, too long."""
+        if self._done is None or self.has_ended:
             return True
+        if self._was_asked_to_end:
+            return False
+        self._was_asked_to_end = True
         self._post(self._done.set)
         try:
             self._finished.get(timeout=timeout_s)
-        except Exception:  # _queue.Empty; the thread is a daemon and dies with the process
+        except Empty:
             return False
-        self._done = None
         return True
 
     def call(self, body: Callable[[], T]) -> T:
@@ -145,7 +178,14 @@ class LoadHost:
                 answer.put((None, error))
 
         self._post(run)
-        value, error = answer.get()
+        while True:
+            try:
+                value, error = answer.get(timeout=1.0)
+            except Empty:
+                if self.has_ended:
+                    raise RuntimeError("the load thread has ended") from self.ended_by
+            else:
+                break
         if error is not None:
             raise error
         return value  # type: ignore[return-value]
@@ -157,19 +197,31 @@ class LoadHost:
     # -- in the load thread ------------------------------------------------------------------------------------------------
 
     def _main(self, ready: SimpleQueue[None]) -> None:
-        hub = gevent.get_hub()
-        self.thread_id = get_native_id()
+        try:
+            self._begin()
+            ready.put(None)
+            self._done.wait()  # type: ignore[union-attr]
+            self._shut_down()
+        except BaseException as error:  # noqa: BLE001 - the thread's boundary: whoever looks at the load tells it
+            self.ended_by = error
+        finally:
+            self.has_ended = True
+            self._finished.put(None)
+
+    def _begin(self) -> None:
+        hub = LoadHub(self.errors, lambda greenlet: self._runner is not None and greenlet in self._runner.user_greenlets)
+        set_hub(hub)
+        self.thread_id, self._python_id = get_native_id(), get_ident()
         self._done, self._turn = HubEvent(), BoundedSemaphore(1)
         self._wake = hub.loop.async_()
         self._wake.start(self._run_posted)
+        self._heartbeat = hub.loop.timer(BEAT_S, BEAT_S)
+        self._heartbeat.start(self._beat)
         self._observe_waits()
         gevent.spawn(self.lag.run)
-        ready.put(None)
-        self._done.wait()
-        try:
-            self._shut_down()
-        finally:
-            self._finished.put(None)
+
+    def _beat(self) -> None:
+        self.beats += 1
 
     def _run_posted(self) -> None:
         while self._posted:
@@ -179,7 +231,8 @@ class LoadHost:
         """All waits of all users pass `TaskSet._sleep`, whatever class defines `wait_time`."""
         on_wait = self.recorder.on_wait
 
-        def sleep(_: TaskSet, seconds: float) -> None:
+        def sleep(_: TaskSet, wait: object) -> None:
+            seconds = seconds_of(wait)
             on_wait(seconds)
             gevent.sleep(seconds)
 
@@ -198,9 +251,11 @@ class LoadHost:
         )
         self._shape = workload.shape
         environment.events.request.add_listener(self.recorder.on_request)  # type: ignore[no-untyped-call]
-        environment.events.user_error.add_listener(self._on_user_error)  # type: ignore[no-untyped-call]
+        environment.events.user_error.add_listener(self.errors.on_user_error)  # type: ignore[no-untyped-call]
         environment.events.spawning_complete.add_listener(self._on_spawned)  # type: ignore[no-untyped-call]
         self._runner = environment.create_local_runner()
+        for how in ("stop", "quit"):
+            self._note_ending(how)  # type: ignore[arg-type]
         self.recorder.user_greenlets = self._runner.user_greenlets
         environment.events.init.fire(environment=environment, runner=self._runner, web_ui=None)  # type: ignore[no-untyped-call]
         gevent.spawn(self._replace_dead_users)
@@ -215,9 +270,70 @@ class LoadHost:
         with self._turn:
             if self._shape is not shape:
                 return False
+            if users == 0 and self._runner.state in (STATE_CLEANUP, STATE_STOPPED):
+                self._runner.target_user_count = 0  # the locustfile has stopped them all: no test begins for nobody
+                self._on_spawned()
+                return True
             self._runner.start(users, spawn_rate, user_classes=classes)
-            self._runner.spawning_greenlet.link_exception(self._on_spawning_failed)
+            spawning = self._runner.spawning_greenlet
+            spawning.link_exception(self._on_spawning_failed)
+            gevent.spawn(self._bound, spawning, spawn_rate)
             return True
+
+    def _bound(self, spawning: Any, spawn_rate: float) -> None:
+        """Let a step end that waits for users who do not come or go. Only seconds in which the hub runs count."""
+        users, quiet_s = self._runner.user_count, 0
+        while quiet_s < self._patience_s(spawn_rate):
+            spawning.join(timeout=1.0)
+            if spawning.ready() or self._runner.spawning_greenlet is not spawning:
+                return
+            quiet_s = quiet_s + 1 if self._runner.user_count == users else 0
+            users = self._runner.user_count
+        spawning.kill(block=False)
+        self._give_up(quiet_s)
+        self._runner.update_state(STATE_RUNNING)
+        self._on_spawned()
+
+    def _patience_s(self, spawn_rate: float) -> float:
+        if self._runner.user_greenlets.dying:
+            return STALLED_S
+        return 3 * STALLED_S + 2.0 / spawn_rate + float(self._environment.stop_timeout or 0)
+
+    def _give_up(self, waited_s: float) -> None:
+        """Users that do not end are told, and ended once more, which wakes an `on_stop` that sleeps."""
+        stopping = list(self._runner.user_greenlets.dying)
+        what = f"{len(stopping)} users did not end: on_stop" if stopping else "no user came: __init__"
+        self.errors.add(Stalled(f"{what} did not return within {waited_s:g} s"))
+        for greenlet in stopping:
+            greenlet.kill(block=False)
+
+    def _note_ending(self, how: Literal["stop", "quit"]) -> None:
+        """A call of `runner.stop` or `runner.quit` by the locustfile is told; it runs beside the caller, whom it may end."""
+        original = getattr(self._runner, how)
+
+        def noted() -> None:
+            if self._is_stopping:
+                original()
+                return
+            self._is_stopping = True
+            self._shape = None
+            self._tell(RunnerEnded(how))
+            gevent.spawn(self._stop_in_turn, original).join()
+
+        setattr(self._runner, how, noted)
+
+    def _stop_in_turn(self, stop: Callable[[], None]) -> None:
+        with self._turn:
+            self._stop_runner(stop, STALLED_S)
+        self._is_stopping = False
+
+    def _stop_runner(self, stop: Callable[[], None], within_s: float) -> None:
+        stopping = gevent.spawn(stop)
+        stopping.join(timeout=within_s)
+        if not stopping.ready():
+            self._give_up(within_s)
+            stopping.join(timeout=1.0)
+            stopping.kill(block=False)
 
     def _start_shape(self) -> None:
         if self._shape is not None:  # else someone has stepped already
@@ -225,11 +341,9 @@ class LoadHost:
             gevent.spawn(self._follow_shape, self._shape)
 
     def _follow_shape(self, shape: Any) -> None:
-        try:
+        with self.errors.counted():
             while self._shape is shape and self._shape_ticked(shape):
                 gevent.sleep(1.0)
-        except Exception as error:  # the shape is user code
-            self._on_user_error(error, error.__traceback__)
         if self._shape is shape:
             self._tell(ShapeEnded())
 
@@ -248,16 +362,11 @@ class LoadHost:
 
     def _on_spawning_failed(self, spawning: Any) -> None:
         """A user class that cannot be made: what waits for the step goes on without those users."""
-        self._on_user_error(spawning.exception, spawning.exc_info[2])
-        self._runner.update_state(STATE_RUNNING)
-        self._on_spawned()
-
-    def _on_user_error(self, exception: BaseException, tb: Any, **_: Any) -> None:
-        while tb is not None and tb.tb_next is not None:
-            tb = tb.tb_next
-        code = tb.tb_frame.f_code if tb is not None else None
-        place = f"{code.co_filename.rsplit('/', 1)[-1]}:{tb.tb_lineno} in {code.co_name}" if code else ""
-        self.user_errors.append(UserError(type(exception).__name__, str(exception)[:200], place))
+        if isinstance(spawning.exception, Exception):  # the hub has counted others
+            self.errors.add(spawning.exception, spawning.exc_info[2])
+        if not self._is_stopping:
+            self._runner.update_state(STATE_RUNNING)
+            self._on_spawned()
 
     def _replace_dead_users(self) -> None:
         """Locust lets a user whose `on_start` raises die for good (wanted 10, had 5)."""
@@ -270,11 +379,8 @@ class LoadHost:
                 self._replace(missing)
 
     def _replace(self, missing: dict[str, int]) -> None:
-        try:
+        with self.errors.counted():
             self._runner.spawn_users(missing)
-        except Exception as error:  # a user class is user code
-            self._on_user_error(error, error.__traceback__)
-        else:
             self.replaced += sum(missing.values())
 
     def _missing(self) -> dict[str, int]:
@@ -289,7 +395,9 @@ class LoadHost:
     def _shut_down(self) -> None:
         if self._runner is None:
             return
-        self._shape = None
-        self._runner.quit()
-        self._environment.events.quitting.fire(environment=self._environment, reverse=True)
-        self._environment.events.quit.fire(exit_code=0)
+        self._shape, self._is_stopping = None, True
+        self._stop_runner(self._runner.quit, LAST_STOPS_S)
+        with self.errors.counted():
+            self._environment.events.quitting.fire(environment=self._environment, reverse=True)
+        with self.errors.counted():
+            self._environment.events.quit.fire(exit_code=self.process_exit_code or 0)

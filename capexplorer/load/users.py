@@ -7,6 +7,7 @@ import re
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,17 @@ def _disconnect(user: Any) -> None:
         user.client.client.clientpool.close()
     else:
         user.client.close()
+
+
+class WaitTimeError(ValueError):
+    """A `wait_time` that gives no time to wait."""
+
+
+def seconds_of(wait: object) -> float:
+    """What a user's `wait_time` returned, in seconds. Raises WaitTimeError where it is no finite number from 0 up."""
+    if isinstance(wait, Real) and 0 <= wait < math.inf:
+        return float(wait)
+    raise WaitTimeError(f"wait_time returned {wait!r:.60}: expected seconds, a number from 0 up")
 
 
 def wait_time(wait: Wait | float) -> Callable[[Any], float]:

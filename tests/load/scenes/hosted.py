@@ -135,8 +135,8 @@ def users_whose_on_start_raises_half_the_time_are_replaced() -> list[Any]:
     rig = _Rig(_kind("U", on_start=lambda self: luck(self)))
     rig.host.set_users(10, 100.0)
     reached = rig.until(lambda: luck.count >= 15 and rig.host.users == 10)
-    error = rig.host.user_errors[0]
-    found = [reached, rig.spawned(10), len(rig.host.user_errors) >= 5, rig.host.replaced >= 5]
+    error = rig.host.errors.waiting[0]
+    found = [reached, rig.spawned(10), len(rig.host.errors.waiting) >= 5, rig.host.replaced >= 5]
     rig.host.stop()
     return [*found, error.type, error.text, error.line]
 
@@ -165,7 +165,7 @@ def users_that_stop_themselves_are_replaced_without_an_error() -> list[Any]:
     rig = _Rig(_kind("U", tasks=[leave]))
     rig.host.set_users(3, 100.0)
     replaced = rig.until(lambda: rig.host.replaced >= 6)
-    found = [replaced, len(rig.host.user_errors)]
+    found = [replaced, len(rig.host.errors.waiting)]
     rig.host.stop()
     return found
 
@@ -208,10 +208,10 @@ def a_user_class_that_cannot_be_made_is_a_user_error() -> list[Any]:
 
     rig = _Rig(_kind("U", __init__=broken))
     rig.host.set_users(2, 100.0)
-    told = rig.until(lambda: bool(rig.host.user_errors))
+    told = rig.until(lambda: bool(rig.host.errors.waiting))
     spawned = rig.until(lambda: rig.spawned(2) == 1)
     native.sleep(2.0)
-    errors = [f"{each.type}: {each.text}" for each in rig.host.user_errors]
+    errors = [f"{each.type}: {each.text}" for each in rig.host.errors.waiting]
     stopped = rig.host.stop()
     return [told, spawned, errors[0], len(errors) <= 20, stopped]
 
@@ -225,8 +225,8 @@ def errors_in_tasks_tell_their_place() -> list[Any]:
 
     rig = _Rig(_kind("U", tasks=[work]))
     rig.host.set_users(1, 100.0)
-    rig.until(lambda: len(rig.host.user_errors) >= 2)
-    error = rig.host.user_errors[0]
+    rig.until(lambda: len(rig.host.errors.waiting) >= 2)
+    error = rig.host.errors.waiting[0]
     found = [error.type, error.text, error.line.rpartition(":")[0], error.line.rpartition(" ")[2], rig.host.users]
     rig.host.stop()
     return found
@@ -345,7 +345,7 @@ def a_shape_that_raises_is_a_user_error_and_over() -> list[Any]:
     rig = _Rig(_kind("U"), shape=Broken())  # type: ignore[no-untyped-call]
     rig.host.start_shape()
     ended = rig.until(lambda: ShapeEnded() in rig.told)
-    found = [ended, [f"{each.type}: {each.text}" for each in rig.host.user_errors]]
+    found = [ended, [f"{each.type}: {each.text}" for each in rig.host.errors.waiting]]
     rig.host.stop()
     return found
 

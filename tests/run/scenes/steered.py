@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from capexplorer.load.host import LoadHost, UserError
+from capexplorer.load.host import LoadHost
+from capexplorer.load.user_code import UserError
 from capexplorer.run.header import VERSIONED, versions
 from capexplorer.run.steering import Steering
 from capexplorer.run.user_errors import UserErrors
@@ -31,12 +32,12 @@ def user_errors() -> list[Any]:
     error = UserError("KeyError", "'x'", "users.py:7 in buy")
     seen: list[Any] = []
     for happened, replaced in ((0, 0), (0, 3), (2, 3), (1, 3), (1, 3), (0, 4), (3, 4), (1, 4)):
-        host.user_errors.extend([error] * happened)
+        host.errors.waiting.extend([error] * happened)
         host.replaced = replaced
         t_s = 10.0 * len(seen) if len(seen) != 4 else 31.0
         mark = errors.mark(host, t_s, epoch=1, users=10, exactly=len(seen) == 7)
         seen.append(None if mark is None else msgspec.to_builtins(mark))
-    assert host.user_errors == deque([])
+    assert host.errors.waiting == deque([])
     return seen
 
 

@@ -1,0 +1,99 @@
+"""What user code raises, counted, wherever it raises it: in tasks, waits, `on_start`, shapes, listeners, or beside all of them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+from gevent import GreenletExit
+from gevent.hub import Hub
+
+from .children import LoadLoop
+
+KEPT = 10_000
+_COUNTED = "counted_by_capexplorer"
+"""An attribute of exceptions that Locust tells of first, and that end the user's greenlet then."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserError:
+    """An exception in user code."""
+
+    type: str
+    text: str
+    line: str
+    """`FILE:LINE in FUNCTION` of the innermost frame."""
+
+
+class UserErrors:
+    """Filled in the load thread; others take from `waiting`."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[UserError] = deque(maxlen=KEPT)
+
+    def add(self, error: BaseException, tb: TracebackType | None = None) -> None:
+        """Count one."""
+        tb = tb or error.__traceback__
+        while tb is not None and tb.tb_next is not None:
+            tb = tb.tb_next
+        line = place(tb.tb_frame, tb.tb_lineno) if tb is not None else ""
+        self.waiting.append(UserError(type(error).__name__, _text(error), line))
+
+    def on_user_error(self, exception: BaseException, tb: TracebackType | None = None, **_: Any) -> None:
+        """Listener of Locust's user_error event; Locust may raise the same exception again, through the user's greenlet."""
+        self.add(exception, tb)
+        exception.__dict__[_COUNTED] = True
+
+    def on_death(self, error: BaseException, tb: TracebackType | None) -> None:
+        """A greenlet of user code ended by `error`. What Locust told of before, or was raised while that was handled, counts once."""
+        known = [each for each in (error, error.__context__) if each is not None and each.__dict__.pop(_COUNTED, False)]
+        if not known:
+            self.add(error, tb)
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """User code runs in here: what it raises is counted and goes no further; gevent may still end the greenlet."""
+        try:
+            yield
+        except GreenletExit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the boundary of user code: sys.exit is no way to end the load thread
+            self.add(error)
+
+
+def place(frame: FrameType, line: int) -> str:
+    """`FILE:LINE in FUNCTION`."""
+    return f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{line} in {frame.f_code.co_name}"
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)[:200]
+    except Exception:  # user code may raise what cannot tell itself
+        return ""
+
+
+class LoadHub(Hub):  # type: ignore[misc]
+    """The load thread's hub. Where plain Locust ends with `sys.exit` or KeyboardInterrupt in a task, only that greenlet ends here."""
+
+    def __init__(self, errors: UserErrors, is_user: Callable[[object], bool]) -> None:
+        super().__init__(LoadLoop())
+        self._errors, self._is_user = errors, is_user
+
+    def handle_error(self, context: Any, type: Any, value: Any, tb: Any) -> None:  # noqa: A002 - gevent's signature
+        """gevent calls this for what a greenlet or a callback of the loop raised and nobody caught."""
+        type, value, tb = self._normalize_exception(type, value, tb)  # noqa: A001
+        ends_gevent = issubclass(type, self.SYSTEM_ERROR)
+        if context is None or not isinstance(value, BaseException):
+            super().handle_error(context, type, value, tb)
+            return
+        if self._is_user(context) or not issubclass(type, (Exception, GreenletExit)):
+            self._errors.on_death(value, tb)
+        if ends_gevent:
+            self.print_exception(context, type, value, tb)
+        else:
+            super().handle_error(context, type, value, tb)
