@@ -77,7 +77,11 @@ def group(ctx: click.Context, sessions_dir: Path | None) -> None:
 def main() -> None:
     """The entry point: errors become one line and an exit code, never a traceback (unless it is a defect of ours)."""
     stdout.install()
-    sys.exit(run(sys.argv[1:]))
+    exit_code = run(sys.argv[1:])
+    native = sys.modules.get("capexplorer.load.native")  # only a run imports it
+    if native is not None:
+        native.leave(exit_code)
+    sys.exit(exit_code)
 
 
 def run(args: list[str]) -> int:

@@ -40,6 +40,7 @@ _ANYWHERE = {number: found for table in ERRNOS.values() for number, found in tab
 """Of a system that is not known. No number has two meanings here, though it may be some other error elsewhere."""
 
 _TYPES: tuple[tuple[str, frozenset[str]], ...] = (
+    ("body_too_large", frozenset(("BodyTooLarge",))),
     ("dns_failure", frozenset(("gaierror", "herror", "NameResolutionError"))),
     ("tls_certificate_error", frozenset(("SSLCertVerificationError", "CertificateError"))),
     ("tls_handshake_failure", frozenset(("SSLError", "SSLEOFError", "SSLZeroReturnError", "SSLSyscallError"))),

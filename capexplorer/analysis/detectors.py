@@ -43,7 +43,9 @@ DETECTORS: tuple[Detector, ...] = (capacity, shifts, bottlenecks, growth)
 """In the order in which their marks are told."""
 
 WITNESSED_KINDS = frozenset(("stop_rule",))
-WITNESSED_KEYS = frozenset(("cause:user_code_error", "cause:log_write_failed"))
+WITNESSED_KEYS = frozenset(
+    ("cause:user_code_error", "cause:load_thread_blocked", "cause:load_thread_ended", "cause:log_write_failed")
+)
 """Marks that the run itself made of what it saw: no log can show it again, so no detector can find or lose them."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from _queue import Empty, SimpleQueue
-from _thread import get_ident, get_native_id
+from _thread import get_native_id
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from locust.user.task import TaskSet
 from .lag import LagMeter
 from .native import start_thread
 from .recorder import Recorder
-from .user_code import LoadHub, UserErrors, place
+from .user_code import Complaint, LoadHub, UserErrors, place
 from .users import Workload, seconds_of
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class RunnerEnded:
 Report = Spawned | ShapeStep | ShapeEnded | RunnerEnded
 
 
-class Stalled(RuntimeError):
+class Stalled(Complaint):
     """User code that does not return holds up others."""
 
 
@@ -211,7 +211,7 @@ class LoadHost:
     def _begin(self) -> None:
         hub = LoadHub(self.errors, lambda greenlet: self._runner is not None and greenlet in self._runner.user_greenlets)
         set_hub(hub)
-        self.thread_id, self._python_id = get_native_id(), get_ident()
+        self.thread_id, self._python_id = get_native_id(), hub.thread_ident
         self._done, self._turn = HubEvent(), BoundedSemaphore(1)
         self._wake = hub.loop.async_()
         self._wake.start(self._run_posted)
@@ -231,8 +231,8 @@ class LoadHost:
         """All waits of all users pass `TaskSet._sleep`, whatever class defines `wait_time`."""
         on_wait = self.recorder.on_wait
 
-        def sleep(_: TaskSet, wait: object) -> None:
-            seconds = seconds_of(wait)
+        def sleep(tasks: TaskSet, wait: object) -> None:
+            seconds = seconds_of(wait, type(tasks.user).__name__)
             on_wait(seconds)
             gevent.sleep(seconds)
 

@@ -44,11 +44,29 @@ def _limit_open_files(wanted: int | None) -> None:
             raise InputError(f"limits.generator.open_files: the kernel refuses {wanted}: {error}") from None
 
 
+_running: set[object] = set()
+
+
 def start_thread(body: Callable[[], None]) -> None:
     """Run `body` in an operating-system thread, patched or not."""
     from gevent import monkey
 
-    monkey.get_original("_thread", "start_new_thread")(body, ())
+    def run() -> None:
+        try:
+            body()
+        finally:
+            _running.discard(run)
+
+    _running.add(run)
+    monkey.get_original("_thread", "start_new_thread")(run, ())
+
+
+def leave(exit_code: int) -> None:
+    """End the process at once where a thread of ours still runs: one that spins in user code crashes an interpreter that ends."""
+    if _running:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(exit_code)
 
 
 def sleep(seconds: float) -> None:

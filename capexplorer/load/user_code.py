@@ -26,7 +26,11 @@ class UserError:
     type: str
     text: str
     line: str
-    """`FILE:LINE in FUNCTION` of the innermost frame."""
+    """`FILE:LINE in FUNCTION` of the innermost frame; empty where there is none."""
+
+
+class Complaint(RuntimeError):
+    """Made by us about user code that raises nothing itself: it has no place of its own."""
 
 
 class UserErrors:
@@ -40,7 +44,7 @@ class UserErrors:
         tb = tb or error.__traceback__
         while tb is not None and tb.tb_next is not None:
             tb = tb.tb_next
-        line = place(tb.tb_frame, tb.tb_lineno) if tb is not None else ""
+        line = place(tb.tb_frame, tb.tb_lineno) if tb is not None and not isinstance(error, Complaint) else ""
         self.waiting.append(UserError(type(error).__name__, _text(error), line))
 
     def on_user_error(self, exception: BaseException, tb: TracebackType | None = None, **_: Any) -> None:

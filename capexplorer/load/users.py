@@ -16,6 +16,7 @@ from locust.util.load_locustfile import load_locustfile
 
 from ..errors import InputError
 from ..profile import Task, Users, Wait
+from .user_code import Complaint
 
 _RENAMED = re.compile(r"The (?P<old>\w+) class has been renamed to (?P<new>\w+)")
 
@@ -98,15 +99,15 @@ def _disconnect(user: Any) -> None:
         user.client.close()
 
 
-class WaitTimeError(ValueError):
+class WaitTimeError(Complaint):
     """A `wait_time` that gives no time to wait."""
 
 
-def seconds_of(wait: object) -> float:
-    """What a user's `wait_time` returned, in seconds. Raises WaitTimeError where it is no finite number from 0 up."""
+def seconds_of(wait: object, user: str) -> float:
+    """What the `wait_time` of this user class returned, in seconds. Raises WaitTimeError where it is no finite number from 0 up."""
     if isinstance(wait, Real) and 0 <= wait < math.inf:
         return float(wait)
-    raise WaitTimeError(f"wait_time returned {wait!r:.60}: expected seconds, a number from 0 up")
+    raise WaitTimeError(f"wait_time of {user} returned {wait!r:.60}: expected seconds, a number from 0 up")
 
 
 def wait_time(wait: Wait | float) -> Callable[[Any], float]:
@@ -130,7 +131,7 @@ def from_locustfile(path: Path, url: str | None) -> Workload:
         classes, shapes = load_locustfile(str(path.resolve()))
     except SyntaxError as error:
         raise InputError(f"{error.filename or path}:{error.lineno}: {error.msg}") from None
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # noqa: BLE001 - sys.exit or KeyboardInterrupt of a locustfile, too
         raise InputError(_import_failure(path, error)) from None
     kinds = tuple(kind for kind in classes.values() if kind.weight > 0 or kind.fixed_count > 0)
     if not kinds:

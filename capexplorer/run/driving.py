@@ -11,7 +11,7 @@ from typing import Literal
 from ..analysis import wording
 from ..analysis.stop_rules import Struck
 from ..load.host import Report as LoadReport
-from ..load.host import ShapeEnded, ShapeStep, Spawned
+from ..load.host import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
 from ..model.events import By, Command
 from ..model.stream import Param
@@ -184,6 +184,10 @@ class Driving:
                 self._undrive("finished", "plan")
                 self.to_zero("plan")
                 self._outcome.finish("shape finished")
+            case RunnerEnded(call):
+                self._emit(Command(t_s=self._pump.now_s(), name="runner", by="plan", args={"call": call}))
+                self.to_zero("user")
+                self._outcome.fail("locustfile", f"the locustfile ended the load: runner.{call}()", 0)
 
     def _follow_shape(self, users: int, spawn_rate: float) -> None:
         """A shape that changes before its level settled is a ramp: one level, binned by user count."""

@@ -107,6 +107,7 @@ class LiveRun:
     def set_autopilot(self, on: bool) -> None:
         """From what is known now on, or off at once."""
         self._steering.hand_to("autopilot" if on else None)
+        self._go_on()
         self._command("autopilot", on=on)
         self._post(lambda: self.recording.driving.switch_autopilot(on))
 
@@ -126,6 +127,7 @@ class LiveRun:
     def start_plan(self, plan: str) -> None:
         """From its first step."""
         steps = self._steps(plan)
+        self._go_on()
         self._steering.hand_to("plan")
         self._command("plan", plan=plan)
         self._post(lambda: self.recording.driving.begin_plan(steps))
@@ -182,7 +184,13 @@ class LiveRun:
     def _command(self, name: str, **args: Param | None) -> None:
         self._post(lambda: self.recording.command(name, "user", args))
 
+    def _go_on(self) -> None:
+        """Someone asks for load again, after the locustfile ended it or held it up."""
+        self.outcome.recover("locustfile")
+        self.outcome.recover("load_thread")
+
     def _step(self, users: int) -> None:
+        self._go_on()
         rate = self._steering.step(users)
         self._post(lambda: self.recording.driving.step(users, "user", rate))
 

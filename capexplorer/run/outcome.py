@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-What = Literal["target", "log", "defect", "stop_rule", "plan", "load"]
+What = Literal["target", "log", "defect", "stop_rule", "plan", "load", "locustfile", "load_thread"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class Outcome:
         self.signal: str | None = None
         self.wake: Callable[[], None] = lambda: None
         self._finished: str | None = None
+        self.wanted_exit_code: int | None = None
+        """What a locustfile set as `environment.process_exit_code`: holds where nothing else is wrong."""
         self._failures: dict[What, Failure] = {}
 
     @property
@@ -74,4 +76,5 @@ class Outcome:
         """Of DESIGN section 6."""
         if self.signal is not None:
             return 128 + signal.Signals[self.signal]
-        return self.failure.exit_code if self.failure is not None else 0
+        own = self.failure.exit_code if self.failure is not None else 0
+        return own or self.wanted_exit_code or 0

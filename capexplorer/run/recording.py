@@ -25,6 +25,7 @@ from . import sampling
 from .capture import LogGate
 from .driving import Driving
 from .header import build_header
+from .load_health import LoadHealth
 from .log_failures import LogFailures
 from .options import RunOptions
 from .outcome import Outcome
@@ -68,6 +69,7 @@ class Recording:
         self.driving = Driving(options, steering, outcome, self.outlet, self.pump, lambda: self.target.epoch)
         self._work = sampling.WorkMeter(options.profile.work)
         self._user_errors = UserErrors()
+        self._load_health = LoadHealth()
         self._probes: Probes | None = None
         self._requests = self._failures = 0
         self._log_failures = LogFailures()
@@ -102,8 +104,9 @@ class Recording:
         self.host.recorder.tell_all()
         self.pump.tick()
         self.driving.end()
-        self._tell_user_errors(self.pump.now_s(), exactly=True)
         self.host.stop(STOP_USERS_S)
+        self.outcome.wanted_exit_code = self.host.process_exit_code
+        self._tell_user_errors(self.pump.now_s(), exactly=True)
         self.target.end(self.pump.drain_until)
         self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
         self._emit_log(self.pump.now_s())
@@ -204,6 +207,7 @@ class Recording:
         self._failures += sum(failure.count for failure in tick.failures)
         self._emit_log(ended_s)
         self._tell_user_errors(ended_s)
+        self._look_at_load(ended_s)
         self.outlet.emit(sample)
         if stood_still_s:
             self._tell_standstill(stood_still_s)
@@ -222,6 +226,14 @@ class Recording:
         mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.steering.wanted, exactly=exactly)
         if mark is not None:
             self.outlet.emit(mark)
+
+    def _look_at_load(self, t_s: float) -> None:
+        """Without its thread there is no load: the run is over, on a screen until someone steps again."""
+        for mark in self._load_health.look(self.host, t_s, self.target.epoch, self.steering.wanted):
+            self.outlet.emit(mark)
+        verdict = self._load_health.verdict
+        if verdict is not None:
+            self.outcome.fail("load_thread", verdict.error, verdict.exit_code)
 
     def _tell_grouping(self) -> None:
         if self.host.recorder.names.grouping and not self._grouping_told:

@@ -22,7 +22,7 @@ class UserErrors:
     def mark(self, host: LoadHost, t_s: float, epoch: int, users: int, *, exactly: bool = False) -> Mark | None:
         """What to tell now. Users that ended by themselves (StopUser) are replaced without a mark. `exactly`: at the end."""
         for error in [host.errors.waiting.popleft() for _ in range(len(host.errors.waiting))]:
-            text = f"{error.type}: {error.text} ({error.line})"
+            text = f"{error.type}: {error.text}" + (f" ({error.line})" if error.line else "")
             self._episode.occurred(Occurrence(t_s=t_s, users=users, example=text))
         self._episode.epoch = epoch
         self._episode.note({"users_replaced": host.replaced})

@@ -42,6 +42,9 @@ ADVICE = {
     "lost, which is load of its own.",
     "generator_memory": "Use fewer users, and keep less in user code: responses that are kept stay in memory.",
     "user_code_error": "Mend the locustfile: a user whose code fails does not make the load that was asked for.",
+    "load_thread_blocked": "Mend the place that is named: it computes or waits without gevent (a busy loop, a C library), "
+    "so no user runs meanwhile. Figures of these seconds say nothing about the service.",
+    "load_thread_ended": "Start the run again; user code must leave gevent's hub alone. All users ended with it.",
     "failed_check": "The service answered, but the check says wrongly: read the example.",
     "log_write_failed": "Free space where sessions are saved (`df -h`): users went to zero, and nothing recorded is lost.",
     "connection_churn": "Keep connections alive (`keep_alive = true` in the profile), and see whether the service closes them: "
@@ -56,6 +59,7 @@ ADVICE = {
     "keepalive_race": "Let the server keep idle connections for longer than users wait (gunicorn: `--keep-alive 75`).",
     "incomplete_response": "Read the target's log: it breaks off in mid-reply (a crash, a worker's time limit, a wrong length).",
     "malformed_response": "Check the port and the scheme: what answers there does not speak HTTP, or a proxy spoils it.",
+    "body_too_large": "Ask for less, or raise `max_body_mb` in the profile's [users]; `stream=True` lets user code read in parts.",
     "packet_loss": "Look at the link: `ip -s link`, `tc qdisc show`, `ethtool -S DEVICE`.",
     "rate_limited": "That limit is the capacity now; raise it for this client if it is not what you explore.",
     "load_shedding": "That is the capacity: it refuses what would take too long; if not meant so, add workers or queue.",

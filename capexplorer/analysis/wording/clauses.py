@@ -22,7 +22,7 @@ REFUSALS = ("load_shedding", "rate_limited")
 SHARE_LEAST = 0.01
 """Of requests, from which on what failed belongs into the verdict, whatever its severity."""
 
-NO_REQUESTS = ("user_code_error", "log_write_failed")
+NO_REQUESTS = ("user_code_error", "load_thread_blocked", "load_thread_ended", "log_write_failed")
 """What was counted is no failed request."""
 
 EVEN_MOST = 2.0

@@ -31,6 +31,8 @@ def command(event: Command) -> str:
             said = "restart of the target" + parameters(args)
         case "note":
             said = "note"
+        case "runner":
+            said = f"the locustfile ended the load: runner.{args.get('call', '?')}()"
         case "quit":
             said = "quit"
         case "plan":

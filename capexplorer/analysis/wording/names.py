@@ -29,6 +29,8 @@ NAMES = {
     "generator_retry_amplification": "the client repeats requests by itself",
     "generator_memory": "the generator's memory grows",
     "user_code_error": "user code error",
+    "load_thread_blocked": "user code blocks the load thread",
+    "load_thread_ended": "the load thread has ended",
     "failed_check": "failed check",
     "log_write_failed": "the session log cannot be written",
     "connection_churn": "a new connection for most requests",
@@ -45,6 +47,7 @@ NAMES = {
     "keepalive_race": "idle connections are closed under a request",
     "incomplete_response": "replies break off",
     "malformed_response": "replies are no HTTP",
+    "body_too_large": "replies are larger than the limit",
     "packet_loss": "packets are lost",
     "rate_limited": "the service limits the rate (HTTP 429)",
     "load_shedding": "the service sheds load (HTTP 503)",
@@ -95,6 +98,8 @@ LIMITERS = {
     "tls_handshake_failure": "TLS handshakes that fail",
     "conntrack_table_full": "the connection tracking table",
     "generator_cpu_saturated": "the generator's CPU",
+    "load_thread_blocked": "user code that blocks the load thread",
+    "load_thread_ended": "the end of the load thread",
     "log_write_failed": "a session log that cannot be written",
 }
 """As in "limited by ...": what spoils a run, so that nothing is said about the service."""

@@ -1,0 +1,72 @@
+"""Whether the load thread still runs: user code that computes without end, or blocks without gevent, stops all users at once.
+
+Seen by the heartbeat of its hub, from the pump's thread. No log can show it again: levels just look as if nobody asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from ..analysis import wording
+from ..analysis.watch.episode import Episode, Occurrence
+from ..load.host import LoadHost
+from ..model.events import Mark
+
+BLOCKED_S = 5
+"""Ticks in a row without a heartbeat from which on it is marked."""
+GIVEN_UP_S = 15
+"""The same from which on the run is over, until the heart beats again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why the run cannot go on, and whose fault it is, as an exit code: 4 the locustfile's, 1 ours."""
+
+    error: str
+    exit_code: int
+
+
+class LoadHealth:
+    """`look` once a tick; then `mark` and `verdict` tell."""
+
+    def __init__(self) -> None:
+        self.verdict: Verdict | None = None
+        self._blocked = Episode("cause:load_thread_blocked", "load_thread_blocked", 0, "critical")
+        self._ended = Episode("cause:load_thread_ended", "load_thread_ended", 0, "critical")
+        self._beats = -1
+        self._silent_s = 0
+
+    def look(self, host: LoadHost, t_s: float, epoch: int, users: int) -> list[Mark]:
+        """What to tell now. A tick counts as a second: a process that was stopped and goes on has lost no heartbeat."""
+        self._silent_s = 0 if host.beats != self._beats else self._silent_s + 1
+        self._beats = host.beats
+        self.verdict = None
+        if host.has_ended:
+            self._see_end(host, t_s, users)
+        elif self._silent_s >= BLOCKED_S:
+            self._see_block(host, t_s, users)
+        return [mark for episode in (self._blocked, self._ended) if (mark := _news(episode, t_s, epoch, users)) is not None]
+
+    def _see_end(self, host: LoadHost, t_s: float, users: int) -> None:
+        why = f"{type(host.ended_by).__name__}: {host.ended_by}".splitlines()[0][:200]
+        if not self._ended.is_open:
+            self._ended.occurred(Occurrence(t_s=t_s, users=users, counted="deaths", example=why))
+        destroyed = type(host.ended_by).__name__ in ("HubDestroyed", "LoopExit")
+        self.verdict = Verdict(f"the load thread has ended, and with it all users: {why}", 4 if destroyed else 1)
+
+    def _see_block(self, host: LoadHost, t_s: float, users: int) -> None:
+        where = host.where()
+        count = self._silent_s if self._silent_s == BLOCKED_S else 1
+        self._blocked.occurred(Occurrence(t_s=t_s, users=users, count=count, counted="seconds", example=where))
+        if self._silent_s >= GIVEN_UP_S:
+            error = f"the load thread has not run for {GIVEN_UP_S} s: user code computes or blocks without gevent in {where}"
+            self.verdict = Verdict(error, 4)
+
+
+def _news(episode: Episode, t_s: float, epoch: int, users: int) -> Mark | None:
+    episode.epoch = epoch
+    episode.look(t_s, users)
+    mark = episode.news(t_s)
+    return None if mark is None else msgspec.structs.replace(mark, advice=wording.advice(mark.id, mark.evidence))

@@ -1,0 +1,206 @@
+"""User code that raises what ends a thread, waits for nothing, never returns, or starts processes."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import subprocess
+import sys
+from typing import Any
+
+import gevent
+from locust import User, constant, task
+from locust.exception import RescheduleTask, StopUser
+
+from capexplorer.load import host as host_module
+
+from .hosted import _Idle, _kind, _Rig
+
+
+def _task(body: Any, **attributes: Any) -> type[User]:
+    return _kind("Hostile", tasks=[body], **attributes)
+
+
+def _played(kind: type[User], errors: int = 3) -> list[Any]:
+    """Whether two users came and errors were counted, whether the step was told, the users at the end, types, whether it stopped."""
+    rig = _Rig(kind)
+    rig.host.set_users(2, 100.0)
+    told = rig.until(lambda: rig.spawned(2) == 1)
+    counted = rig.until(lambda: len(rig.host.errors.waiting) >= errors)
+    there = rig.reaches(2)
+    types = sorted({each.type for each in rig.host.errors.waiting})
+    return [told, counted, there, types, rig.host.stop(), rig.host.ended_by is None]
+
+
+def raising() -> dict[str, Any]:
+    def exits(user: User) -> None:
+        user.wait()
+        sys.exit(3)
+
+    def raises(error: type[BaseException]) -> Any:
+        def body(user: User) -> None:
+            user.wait()
+            raise error
+
+        return body
+
+    def beside(user: User) -> None:
+        gevent.spawn(sys.exit, 3).join()
+
+    _Idle.wait_time = constant(0.3)  # type: ignore[method-assign]
+    found = {"sys.exit": _played(_task(exits)), "beside": _played(_task(beside))}
+    for error in (KeyboardInterrupt, GeneratorExit, SystemError, gevent.Timeout):
+        found[error.__name__] = _played(_task(raises(error)))
+    _Idle.wait_time = constant(0.05)  # type: ignore[method-assign]
+    return found
+
+
+def exits_in_on_start_and_in_init() -> list[Any]:
+    def init(self: User, environment: Any) -> None:
+        sys.exit("not made")
+
+    def on_start(self: User) -> None:
+        gevent.sleep(0.3)
+        sys.exit(1)
+
+    return [_played(_kind("U", on_start=on_start)), _played(_kind("U", __init__=init), 1)[:2]]
+
+
+def each_death_counts_once() -> int:
+    """What Locust tells of before the user dies of it."""
+    rig = _Rig(_kind("U", on_start=lambda self: {}["seat"]))
+    rig.host.set_users(1, 100.0)
+    rig.until(lambda: rig.host.replaced >= 2)
+    rig.host.stop()
+    return len(rig.host.errors.waiting) - rig.host.replaced
+
+
+def waits() -> dict[str, Any]:
+    def raises(user: User) -> float:
+        raise ZeroDivisionError
+
+    wrong: dict[str, Any] = {"text": "soon", "none": None, "negative": -1, "nan": math.nan, "inf": math.inf}
+    times = {name: (lambda value: lambda user: value)(value) for name, value in wrong.items()} | {"raises": raises}
+    found = {}
+    for name, wait_time in times.items():
+        rig = _Rig(_kind("Waiter", wait_time=wait_time))
+        rig.host.set_users(1, 100.0)
+        rig.until(lambda rig=rig: len(rig.host.errors.waiting) >= 2)  # type: ignore[misc]
+        error = rig.host.errors.waiting[0]
+        tick = rig.host.recorder.drain()
+        found[name] = [f"{error.type}: {error.text}", tick.waits, tick.wait_sum_s, rig.host.stop()]
+    return found
+
+
+def users_that_end_by_themselves() -> dict[str, Any]:
+    def kills(user: User) -> None:
+        gevent.getcurrent().kill()
+
+    def stops(user: User) -> None:
+        raise StopUser
+
+    def reschedules(user: User) -> None:
+        raise RescheduleTask
+
+    return {body.__name__: _played(_task(body), 0) for body in (kills, stops, reschedules)}
+
+
+def no_tasks() -> list[Any]:
+    class Empty(User):
+        wait_time = constant(0.05)
+
+    return _played(Empty)
+
+
+def an_on_stop_that_never_returns() -> list[Any]:
+    """The step down goes on without that user, who is woken out of its sleep."""
+    host_module.STALLED_S = 2.0
+    rig = _Rig(_kind("U", on_stop=lambda self: gevent.sleep(1e6)))
+    rig.host.set_users(2, 100.0)
+    rig.until(lambda: rig.spawned(2) == 1)
+    rig.host.set_users(1, 100.0)
+    found = [rig.until(lambda: rig.spawned(1) == 1), rig.reaches(1)]
+    rig.host.set_users(3, 100.0)
+    found += [rig.until(lambda: rig.spawned(3) == 1)]
+    host_module.LAST_STOPS_S = 1.0
+    return [*found, rig.host.stop(), [each.text for each in rig.host.errors.waiting]]
+
+
+def children() -> dict[str, Any]:
+    """In two users at once, so that each waits for its own."""
+    found: list[dict[str, Any]] = []
+
+    def start(user: User) -> None:
+        echo = subprocess.run(["echo", "hi"], capture_output=True, text=True, check=True).stdout
+        cat = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        answer = cat.communicate(b"through")[0].decode()
+        pid = os.fork()
+        if pid == 0:
+            os._exit(5)
+        process = multiprocessing.get_context("fork").Process(target=os._exit, args=(6,))
+        process.start()
+        process.join()
+        late = subprocess.Popen(["sleep", "100"])
+        try:
+            late.wait(timeout=0.1)
+        except subprocess.TimeoutExpired:
+            late.kill()
+        found.append(
+            {
+                "run": echo,
+                "communicate": [answer, cat.returncode],
+                "fork": os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]),
+                "multiprocessing": process.exitcode,
+                "system": os.waitstatus_to_exitcode(os.system("exit 3")),
+                "killed": late.wait(),
+                "missing": _missing(),
+            }
+        )
+        user.wait()
+
+    rig = _Rig(_task(start))
+    rig.host.set_users(2, 100.0)
+    rig.until(lambda: len(found) >= 2 or bool(rig.host.errors.waiting))
+    errors = [f"{each.type}: {each.text} {each.line}" for each in rig.host.errors.waiting]
+    watched: int = rig.host.call(lambda: len(gevent.get_hub().loop.watched))
+    return {"found": found[:2], "errors": errors, "stopped": rig.host.stop(), "watched": watched}
+
+
+def _missing() -> str:
+    try:
+        subprocess.run(["/no/such/program"], check=False)
+    except FileNotFoundError as error:
+        return type(error).__name__
+    return "ran"
+
+
+def ended_by_the_locustfile() -> dict[str, Any]:
+    found = {}
+    for how in ("stop", "quit"):
+
+        def end(user: User, how: str = how) -> None:
+            getattr(user.environment.runner, how)()
+
+        fired: list[str] = []
+        kind = _kind("U", tasks=[end], on_stop=lambda self, fired=fired: fired.append("on_stop"))
+        rig = _Rig(kind)
+        rig.host._environment.events.test_stop.add_listener(lambda fired=fired, **_: fired.append("test_stop"))
+        rig.host.set_users(3, 100.0)
+        told = rig.until(lambda rig=rig: sum(isinstance(each, host_module.RunnerEnded) for each in rig.told) == 1)  # type: ignore[misc]
+        rig.host.set_users(0, 100.0)
+        gone = rig.until(lambda rig=rig: rig.spawned(0) == 1) and rig.reaches(0)  # type: ignore[misc]
+        kind.tasks = [lambda user: None]  # type: ignore[list-item]
+        rig.host.set_users(2, 100.0)
+        again = rig.until(lambda rig=rig: rig.spawned(2) == 1) and rig.reaches(2)  # type: ignore[misc]
+        found[how] = [told, gone, fired.count("test_stop"), fired.count("on_stop") >= 1, again, rig.host.stop()]
+    return found
+
+
+def a_hub_that_is_destroyed() -> list[Any]:
+    def destroy(user: User) -> None:
+        gevent.get_hub().destroy(destroy_loop=True)
+
+    rig = _Rig(_task(destroy))
+    rig.host.set_users(1, 100.0)
+    return [rig.until(lambda: rig.host.has_ended), rig.host.users, rig.host.ended_by is not None, rig.host.stop()]

@@ -1,0 +1,97 @@
+"""Nothing that user code does ends the load thread unseen."""
+
+from __future__ import annotations
+
+import pytest
+
+from .patched import Played, play
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def seen() -> Played:
+    return play("load.scenes.hostile")
+
+
+@pytest.mark.parametrize(
+    ("raised", "type_"),
+    [
+        ("sys.exit", "SystemExit"),
+        ("beside", "SystemExit"),
+        ("KeyboardInterrupt", "KeyboardInterrupt"),
+        ("GeneratorExit", "GeneratorExit"),
+        ("SystemError", "SystemError"),
+        ("Timeout", "Timeout"),
+    ],
+)
+def test_what_a_task_raises_is_counted_and_the_thread_lives_on(seen: Played, raised: str, type_: str) -> None:
+    assert seen["raising"][raised] == [True, True, True, [type_], True, True]
+
+
+def test_so_is_what_on_start_and_init_raise(seen: Played) -> None:
+    on_start, init = seen["exits_in_on_start_and_in_init"]
+    assert on_start == [True, True, True, ["SystemExit"], True, True]
+    assert init == [True, True]
+
+
+def test_an_error_that_locust_tells_before_the_user_dies_counts_once(seen: Played) -> None:
+    assert seen["each_death_counts_once"] in (0, 1)  # the latest may not be replaced yet
+
+
+@pytest.mark.parametrize(
+    ("wait", "said"),
+    [
+        ("text", "WaitTimeError: wait_time of Waiter returned 'soon': expected seconds, a number from 0 up"),
+        ("none", "WaitTimeError: wait_time of Waiter returned None: expected seconds, a number from 0 up"),
+        ("negative", "WaitTimeError: wait_time of Waiter returned -1: expected seconds, a number from 0 up"),
+        ("nan", "WaitTimeError: wait_time of Waiter returned nan: expected seconds, a number from 0 up"),
+        ("inf", "WaitTimeError: wait_time of Waiter returned inf: expected seconds, a number from 0 up"),
+        ("raises", "ZeroDivisionError: "),
+    ],
+)
+def test_a_wait_time_that_is_none_is_a_user_error_and_no_wait(seen: Played, wait: str, said: str) -> None:
+    assert seen["waits"][wait] == [said, 0, 0.0, True]
+
+
+@pytest.mark.parametrize("how", ["kills", "stops", "reschedules"])
+def test_users_that_end_or_reschedule_themselves_are_no_error(seen: Played, how: str) -> None:
+    assert seen["users_that_end_by_themselves"][how] == [True, True, True, [], True, True]
+
+
+def test_a_user_without_tasks_is_an_error(seen: Played) -> None:
+    assert seen["no_tasks"][1:] == [True, True, ["Exception"], True, True]
+
+
+def test_an_on_stop_that_never_returns_holds_up_no_step_and_is_told(seen: Played) -> None:
+    told, gone, again, stopped, texts = seen["an_on_stop_that_never_returns"]
+    assert [told, gone, again, stopped] == [True] * 4
+    assert texts == [
+        "1 users did not end: on_stop did not return within 2 s",
+        "3 users did not end: on_stop did not return within 1 s",
+    ]
+
+
+def test_processes_that_users_start_can_be_waited_for(seen: Played) -> None:
+    played = seen["children"]
+    assert played["errors"] == []
+    expected = {
+        "run": "hi\n",
+        "communicate": ["through", 0],
+        "fork": 5,
+        "multiprocessing": 6,
+        "system": 3,
+        "killed": -9,
+        "missing": "FileNotFoundError",
+    }
+    assert played["found"] == [expected, expected]
+    assert played["stopped"]
+
+
+@pytest.mark.parametrize("how", ["stop", "quit"])
+def test_a_locustfile_may_end_the_load_and_somebody_may_step_again(seen: Played, how: str) -> None:
+    assert seen["ended_by_the_locustfile"][how] == [True, True, 1, True, True, True]
+
+
+def test_a_destroyed_hub_ends_the_load_thread_in_plain_sight(seen: Played) -> None:
+    assert seen["a_hub_that_is_destroyed"] == [True, 0, True, True]
