@@ -64,6 +64,8 @@ class Users(Table, frozen=True, kw_only=True):
     """False: a connection for each request, which the client closes as soon as it has the response (so that TIME_WAIT, and the
     port, are the client's). A task whose headers hold `Connection = "close"` asks the server to close first instead."""
     timeout_s: float = 30.0
+    max_body_mb: float = 64.0
+    """Of one reply, unzipped: a larger one is a failure. Locustfiles that read with `stream=True` in parts have no bound."""
     task: tuple[Task, ...] = ()
     locustfile: str | None = None
     """A Locust file beside the profile, instead of tasks."""
@@ -175,6 +177,8 @@ def check(profile: Profile, where: str) -> None:
         raise refuse("users.spawn_rate", f"expected more than 0 users a second, got {users.spawn_rate:g}")
     if users.timeout_s <= 0:
         raise refuse("users.timeout_s", f"expected more than 0 seconds, got {users.timeout_s:g}")
+    if users.max_body_mb <= 0:
+        raise refuse("users.max_body_mb", f"expected more than 0 MB, got {users.max_body_mb:g}")
     if users.start > profile.guards.max_users:
         raise refuse("users.start", f"expected at most guards.max_users ({profile.guards.max_users}), got {users.start}")
     for key, limit in msgspec.structs.asdict(profile.stop).items():

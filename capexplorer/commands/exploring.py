@@ -82,7 +82,7 @@ def live_run(options: RunOptions) -> Iterator[tuple[LiveRun, Capture]]:
     try:
         from ..load import native
 
-        native.patch(options.profile.limits.generator)
+        native.patch(options.profile.limits.generator, options.profile.users.max_body_mb)
         from ..load.guard import HostGuard
         from ..load.host import LoadHost
         from ..run.capture import Capture, LogHandler

@@ -14,21 +14,26 @@ from ..model.limits import AS_IT_IS, ProcessLimits
 _unpatched_sleep = time.sleep
 
 
-def patch(limits: ProcessLimits = AS_IT_IS) -> None:
+MAX_BODY_MB = 64.0
+
+
+def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float = MAX_BODY_MB) -> None:
     """Import Locust, which patches the standard library. On the main thread, before Textual, ssl, requests or httpx.
 
     Also shortens the interpreter's switch interval, so that a redraw does not hold the load thread for 5 ms at a time, and raises
     the soft limit of open files, which only Locust's own command line does; `limits`, those of the generator, win over that.
+    `max_body_mb`: what users keep of one reply at most.
     Raises InputError where the kernel refuses them.
     """
     if limits.cpus is not None:
         os.sched_setaffinity(0, limits.cpus)  # before there are threads: they inherit it
     import locust  # noqa: F401
 
-    from . import attempts, connections, truncated
+    from . import attempts, bodies, connections, truncated
 
     for beneath in (connections, attempts, truncated):
         beneath.install()
+    bodies.install(int(max_body_mb * 1e6))
     sys.setswitchinterval(1e-4)
     _limit_open_files(limits.open_files)
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import socket
 import ssl
 import struct
 import subprocess
 import threading
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
+
+import brotli
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
 PATIENCE_S = 30.0
@@ -28,6 +32,18 @@ BROKEN_OFF = {
     "/garbage-chunk": _CHUNKED + b"not a length\r\nfirst\r\n0\r\n\r\n",
 }
 """What is sent before the connection is closed in order."""
+
+
+BOMB_BYTES = 300_000_000
+
+
+@functools.cache
+def _bomb(encoding: str) -> bytes:
+    """300 MB of zeros, in some 300 KB of gzip or less."""
+    if encoding == "br":
+        return brotli.compress(bytes(BOMB_BYTES), quality=1)
+    pack = zlib.compressobj(1, wbits=31 if encoding == "gzip" else 15)
+    return b"".join(pack.compress(bytes(1_000_000)) for _ in range(BOMB_BYTES // 1_000_000)) + pack.flush()
 
 
 class Server:
@@ -107,6 +123,17 @@ class Server:
                 to = unquote(parse_qs(target.query)["to"][0])
                 connection.sendall(f"HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n".encode())
                 return True
+            case "/bomb":
+                encoding = target.query or "gzip"
+                body = _bomb(encoding)
+                head_lines = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(body)}\r\n\r\n"
+                connection.sendall(head_lines.encode() + body)
+                return True
+            case "/endless":
+                connection.sendall(_CHUNKED)
+                while not self._ended.is_set():
+                    connection.sendall(b"10000\r\n" + bytes(65_536) + b"\r\n")
+                return False
             case "/connections":
                 head_lines = (
                     f"HTTP/1.1 200 OK\r\nX-Connections: {self.connections}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"

@@ -95,9 +95,11 @@ def waits() -> dict[str, Any]:
 
 def users_that_end_by_themselves() -> dict[str, Any]:
     def kills(user: User) -> None:
+        gevent.sleep(0.3)
         gevent.getcurrent().kill()
 
     def stops(user: User) -> None:
+        gevent.sleep(0.3)
         raise StopUser
 
     def reschedules(user: User) -> None:

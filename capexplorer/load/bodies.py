@@ -1,0 +1,124 @@
+"""Replies of any size: what a client keeps of one in memory is bounded, compressed or not.
+
+A body over the bound is a failure, BodyTooLarge, and its connection is closed. What was read of it is let go before that is raised:
+an exception keeps the variables of its frames until the collector finds it, which may be many bodies later. User code that asks for `stream=True` and reads in
+parts has no bound: nothing of it is kept here.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import brotli
+import geventhttpclient.response
+import geventhttpclient.useragent
+import requests.models
+from requests.exceptions import RequestException
+
+CHUNK_BYTES = 65_536
+
+
+class BodyTooLarge(RequestException):
+    """A reply's body, as user code would see it, is larger than a user may keep. Both clients take it for a failed request."""
+
+    def __init__(self, most_bytes: int) -> None:
+        super().__init__(f"body larger than {most_bytes / 1e6:g} MB")
+
+
+def install(most_bytes: int) -> None:
+    """Bound what both clients keep of one reply. Once a process."""
+    _bound_requests(most_bytes)
+    _bound_buffer(most_bytes)
+    _bound_unzipped(most_bytes)
+
+
+def _bound_requests(most_bytes: int) -> None:
+    """HttpUser: `content` joins what was read, unzipped in parts, without any bound."""
+    kind: Any = requests.models.Response
+    whole = kind.content.fget
+
+    def bounded(response: Any) -> Any:
+        if response._content is False and not response._content_consumed and response.raw is not None and response.status_code:
+            response._content = _joined(response, most_bytes)
+        return whole(response)
+
+    kind.content = property(bounded, doc=kind.content.__doc__)
+
+
+def _joined(response: Any, most_bytes: int) -> bytes:
+    body = bytearray()
+    for part in response.iter_content(CHUNK_BYTES):
+        body += part
+        if len(body) > most_bytes:
+            body.clear()
+            response._content = b""
+            response.close()
+            raise BodyTooLarge(most_bytes)
+    return bytes(body)
+
+
+def _bound_buffer(most_bytes: int) -> None:
+    """FastHttpUser: what arrived and was not read yet. Reading in parts empties it."""
+    kind: Any = geventhttpclient.response.HTTPResponse
+    take = kind._on_body
+
+    def bounded(response: Any, part: Any) -> None:
+        take(response, part)
+        if len(response._body_buffer) > most_bytes:
+            del response._body_buffer[:]
+            raise BodyTooLarge(most_bytes)
+
+    kind._on_body = bounded
+
+
+def _bound_unzipped(most_bytes: int) -> None:
+    """FastHttpUser: 300 KB of gzip may be 300 MB."""
+    kind: Any = geventhttpclient.useragent.CompatResponse
+
+    def unzipped(response: Any, gzip: bool = True, br: bool = False) -> bytes:
+        body = response._response.read()
+        if gzip:
+            return _inflated(body, 16 + zlib.MAX_WBITS, most_bytes)
+        if br:
+            return _unbrotlied(body, most_bytes)
+        try:  # what servers call deflate may have a header or none
+            return _inflated(body, -zlib.MAX_WBITS, most_bytes)
+        except zlib.error:
+            return _inflated(body, zlib.MAX_WBITS, most_bytes)
+
+    content = kind._content
+
+    def emptied(response: Any) -> Any:
+        try:
+            return content(response)
+        except BodyTooLarge:
+            response._cached_content = b""  # whoever looks again finds nothing, rather than another try
+            raise
+
+    kind.unzipped, kind._content = unzipped, emptied
+
+
+def _inflated(body: bytes, bits: int, most_bytes: int) -> bytes:
+    unzip = zlib.decompressobj(bits)
+    found = unzip.decompress(body, most_bytes + 1)
+    if len(found) > most_bytes:
+        del found
+        raise BodyTooLarge(most_bytes)
+    if not unzip.eof:
+        raise zlib.error("Error -5 while decompressing data: incomplete or truncated stream")
+    return found
+
+
+def _unbrotlied(body: bytes, most_bytes: int) -> bytes:
+    decoder, found = brotli.Decompressor(), bytearray()
+    part = decoder.process(body, output_buffer_limit=CHUNK_BYTES)
+    while part or not (decoder.is_finished() or decoder.can_accept_more_data()):
+        found += part
+        if len(found) > most_bytes:
+            found.clear()
+            raise BodyTooLarge(most_bytes)
+        part = decoder.process(b"", output_buffer_limit=CHUNK_BYTES)
+    if not decoder.is_finished():
+        raise brotli.error("brotli: the stream is cut short")
+    return bytes(found)

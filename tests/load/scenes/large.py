@@ -1,0 +1,70 @@
+"""Replies without measure, to both clients, and what they cost in memory. The bound is that of `native.patch`: 64 MB."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import locust
+from locust.env import Environment
+
+from capexplorer.load.signature import reduce
+
+PATHS = ("/bomb", "/bomb?deflate", "/bomb?br", "/endless")
+
+
+def _requested(kind: type[locust.User], url: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    environment = Environment(user_classes=[])
+
+    def on_request(name: str, response_length: int, exception: Any = None, **_: Any) -> None:
+        signature = reduce(exception) if exception else None
+        found[name] = [list(signature.types[:1]), signature.text] if signature is not None else response_length
+
+    environment.events.request.add_listener(on_request)  # type: ignore[no-untyped-call]
+    user = type("Large", (kind,), {"host": url, "abstract": False})(environment)
+    for path in PATHS:
+        user.client.get(path, name=path)
+        with user.client.get(path, name=f"{path} checked", catch_response=True) as response:
+            if response.content:
+                response.failure("there is a body")
+    user.client.get("/ok", name="/ok")
+    return found
+
+
+def http_user(url: str) -> dict[str, Any]:
+    return _requested(locust.HttpUser, url)
+
+
+def fast_http_user(url: str) -> dict[str, Any]:
+    return _requested(locust.FastHttpUser, url)
+
+
+def peak_mb() -> float:
+    """Of this process, after all of the above: 300 MB more without the bound."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines())
+    return int(status["VmHWM"].split()[0]) / 1024
+
+
+def streamed(url: str) -> list[int]:
+    """In parts there is no bound."""
+    environment = Environment(user_classes=[])
+    read: list[int] = []
+    plain = type("Plain", (locust.HttpUser,), {"host": url, "abstract": False})(environment)
+    with plain.client.get("/endless", stream=True) as response:
+        read.append(_until_over(response.iter_content(1_000_000)))
+        response.close()
+    fast = type("Fast", (locust.FastHttpUser,), {"host": url, "abstract": False})(environment)
+    answer = fast.client.get("/endless", stream=True)
+    read.append(_until_over(answer.iter_content(1_000_000, decode_content=False)))
+    answer.release()
+    return read
+
+
+def _until_over(parts: Any, enough: int = 70_000_000) -> int:
+    read = 0
+    for part in parts:
+        read += len(part)
+        if read > enough:
+            break
+    return read

@@ -1,0 +1,42 @@
+"""Replies of any size cost a bounded memory, and one that is larger is a failure of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.analysis.causes import classify
+from capexplorer.model.events import FailureSignature
+
+from .patched import Played, play
+from .servers import server
+
+pytestmark = pytest.mark.slow
+
+PATHS = ("/bomb", "/bomb?deflate", "/bomb?br", "/endless")
+
+
+@pytest.fixture(scope="module")
+def seen() -> Played:
+    with server() as running:
+        return play("load.scenes.large", url=running.url)
+
+
+@pytest.mark.parametrize("path", [*PATHS, *(f"{path} checked" for path in PATHS)])
+@pytest.mark.parametrize("client", ["http_user", "fast_http_user"])
+def test_a_body_over_the_bound_is_a_failure_of_its_own(seen: Played, client: str, path: str) -> None:
+    assert seen[client][path] == [["BodyTooLarge"], "body larger than # MB"]
+    assert classify(FailureSignature(types=("BodyTooLarge",)), "Linux") == "body_too_large"
+
+
+@pytest.mark.parametrize("client", ["http_user", "fast_http_user"])
+def test_the_client_goes_on_after_it(seen: Played, client: str) -> None:
+    assert seen[client]["/ok"] == 2
+
+
+def test_memory_stays_bounded(seen: Played) -> None:
+    """A body of 64 MB in two copies, and the process itself."""
+    assert seen["peak_mb"] < 300
+
+
+def test_what_is_read_in_parts_has_no_bound(seen: Played) -> None:
+    assert all(read > 70_000_000 for read in seen["streamed"])
