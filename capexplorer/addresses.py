@@ -20,6 +20,15 @@ def is_loopback(host: str) -> bool:
     return address.is_loopback or bool(mapped and mapped.is_loopback)
 
 
+def is_host_and_port(text: str) -> bool:
+    """Whether it is `HOST:PORT` and nothing else: what users that open sockets themselves may want."""
+    try:
+        parts = urlsplit(f"//{text}")
+        return parts.netloc == text and "@" not in text and bool(parts.hostname) and bool(parts.port)
+    except ValueError:
+        return False
+
+
 def is_http_url(url: str) -> bool:
     """Whether it is http(s) with a host, and a port that can be one."""
     try:

@@ -10,6 +10,7 @@ import click
 
 from .. import namespace
 from ..errors import InputError
+from ..model.limits import LEAST_GENERATOR_OPEN_FILES
 from ..run.options import RunOptions
 from .afterwards import say_session
 from .signals import signals_to
@@ -29,8 +30,21 @@ def explore(options: RunOptions, *, headless: bool) -> int:
         raise InputError("--headless: needs --plan or --autopilot (or a locustfile with a shape)")
     if not headless:
         require_screen("the live screen", "run --headless --plan ...")
+    _check_open_files(options.profile.limits.generator.open_files)
     namespace.enter(options.profile.limits.network)  # before anything heavy is imported: it would have threads
     return _headless(options) if headless else _on_screen(options)
+
+
+def _check_open_files(wanted: int | None) -> None:
+    """A run without descriptors can tell nothing of what it lacks. `wanted`: the limit that this session sets itself."""
+    if wanted is not None or sys.platform == "win32":
+        return  # the least that may be set is checked where it is read
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY and hard < LEAST_GENERATOR_OPEN_FILES:
+        needed = f"a run needs {LEAST_GENERATOR_OPEN_FILES} and one more for each user's connection"
+        raise InputError(f"open files: the hard limit here is {hard} (ulimit -Hn), {needed}")
 
 
 def _headless(options: RunOptions) -> int:
@@ -99,7 +113,8 @@ def live_run(options: RunOptions) -> Iterator[tuple[LiveRun, Capture]]:
             host.recorder.connects_so_far = lambda: guard.connects
             host.start()
             own_events = options.locustfile is None
-            run.drive(host, host.load(lambda: _workload(options, run.service.url), run.service.url, own_events=own_events))
+            users_url = options.users_url(run.service.url)
+            run.drive(host, host.load(lambda: _workload(options, run.service.url), users_url, own_events=own_events))
             supervisor.listen(native.start_thread, run.told_by_target)
             try:
                 yield run, capture

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 import msgspec
 
 from .. import paths, profile
-from ..addresses import is_http_url, is_loopback
+from ..addresses import is_host_and_port, is_http_url, is_loopback
 from ..errors import InputError
 from ..load.plan import Step, is_text, parse
 from ..profile import Profile, Task, Users, Wait
-from ..run.options import RunOptions
+from ..run.options import RAW, RunOptions
 from ..target import scratch
 from ..target.spec import TargetSpec, load_spec
 from . import adhoc
@@ -59,6 +59,8 @@ def resolve(asked: Asked) -> RunOptions:
         raise InputError("--set: there is no target to set parameters of: the service is not started by capexplorer")
     locustfile = asked.locustfile or (Path(where).parent / found.users.locustfile if found.users.locustfile else None)
     allow_hosts = (*found.guards.allow_hosts, *asked.allow_hosts)
+    if url is not None and locustfile is not None and is_host_and_port(url):
+        url = RAW + url
     if url is not None:
         _check_url(url, allow_hosts)
     if asked.spawn_rate is not None and not math.isfinite(asked.spawn_rate):
@@ -146,7 +148,7 @@ def _settings(settings: tuple[str, ...]) -> dict[str, str]:
 
 
 def _check_url(url: str, allow_hosts: tuple[str, ...]) -> None:
-    if not is_http_url(url):
+    if not is_http_url(url) and not is_host_and_port(url.removeprefix(RAW)):
         raise InputError(f"--host: expected http://HOST[:PORT] or https://..., got {url!r}")
     host = urlsplit(url).hostname or ""
     if not is_loopback(host) and host not in {allowed.lower().strip("[]") for allowed in allow_hosts}:

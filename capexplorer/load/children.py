@@ -86,6 +86,11 @@ class ChildWatcher:
 class LoadLoop(config.loop):  # type: ignore[misc]
     """gevent's event loop for a native thread, with watchers of children."""
 
+    def __new__(cls) -> LoadLoop:
+        """Not libev's default loop, which is the main thread's: its constructor is C, and takes what `__new__` gets."""
+        made: LoadLoop = super().__new__(cls, default=False)
+        return made
+
     def __init__(self) -> None:
         super().__init__(default=False)
         self.watched: list[ChildWatcher] = []

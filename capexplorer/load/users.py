@@ -14,6 +14,7 @@ from typing import Any
 import locust
 from locust.util.load_locustfile import load_locustfile
 
+from ..addresses import is_http_url
 from ..errors import InputError
 from ..profile import Task, Users, Wait
 from .user_code import Complaint
@@ -137,9 +138,12 @@ def from_locustfile(path: Path, url: str | None) -> Workload:
     if not kinds:
         raise InputError(f"{path}: no user classes with a weight above 0 (expected a subclass of HttpUser, FastHttpUser or User)")
     for kind in kinds:
+        speaks_http = issubclass(kind, (locust.HttpUser, locust.FastHttpUser))
         if url is not None:
+            if speaks_http and not is_http_url(url):
+                raise InputError(f"--host: {kind.__name__} of {path} speaks HTTP: expected http://{url}, got {url}")
             kind.host = url
-        elif kind.host is None and issubclass(kind, (locust.HttpUser, locust.FastHttpUser)):
+        elif kind.host is None and speaks_http:
             raise InputError(f"{path}: {kind.__name__} has no host; give --host URL or a profile with a target")
     return Workload(kinds, shapes[0] if shapes else None)
 

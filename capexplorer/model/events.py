@@ -386,7 +386,7 @@ class Note(Event, frozen=True, kw_only=True, tag="note"):
 class Command(Event, frozen=True, kw_only=True, tag="command"):
     """What was asked, and by whom."""
 
-    name: Literal["users", "step", "spawn_rate", "new_level", "zero", "note", "restart", "quit", "autopilot", "plan"]
+    name: Literal["users", "step", "spawn_rate", "new_level", "zero", "note", "restart", "quit", "autopilot", "plan", "runner"]
     by: By = "user"
     args: dict[str, str | int | float | bool | None] = {}
 

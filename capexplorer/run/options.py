@@ -12,6 +12,10 @@ from ..profile import Profile
 from ..target.spec import TargetSpec
 
 
+RAW = "tcp://"
+"""Before `HOST:PORT` of a service whose users open sockets themselves; they get it without."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """One run."""
@@ -44,4 +48,4 @@ class RunOptions:
 
     def users_url(self, service_url: str) -> str | None:
         """The host that a locustfile's users get; None: their own."""
-        return service_url if self.spec is not None or self.url is not None else None
+        return service_url.removeprefix(RAW) if self.spec is not None or self.url is not None else None
