@@ -1,8 +1,8 @@
 """Replies of any size: what a client keeps of one in memory is bounded, compressed or not.
 
-A body over the bound is a failure, BodyTooLarge, and its connection is closed. What was read of it is let go before that is raised:
-an exception keeps the variables of its frames until the collector finds it, which may be many bodies later. User code that asks for `stream=True` and reads in
-parts has no bound: nothing of it is kept here.
+A body over the bound is a failure, BodyTooLarge, and its connection is closed. What was read of it is let go before that is
+raised: an exception keeps the variables of its frames until the collector finds it, which may be many bodies later. User code
+that asks for `stream=True` and reads in parts has no bound: nothing of it is kept here.
 """
 
 from __future__ import annotations

@@ -26,10 +26,11 @@ from locust.event import Events
 from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED
 from locust.user.task import TaskSet
 
+from . import patience
 from .lag import LagMeter
 from .native import start_thread
 from .recorder import Recorder
-from .user_code import Complaint, LoadHub, UserErrors, place
+from .user_code import LoadHub, UserErrors, place
 from .users import Workload, seconds_of
 
 T = TypeVar("T")
@@ -39,10 +40,6 @@ REPLACE_EVERY_AT_MOST_S = 1.0
 """A user that dies at once is replaced at once, then ever more slowly, so that a broken `on_start` cannot spin."""
 
 BEAT_S = 0.25
-STALLED_S = 20.0
-"""A step goes on without users that it has waited for so long: their `on_stop` does not return. For an `__init__` three times that."""
-LAST_STOPS_S = 7.0
-"""The same at the end of the run, for all users together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +74,6 @@ class RunnerEnded:
 Report = Spawned | ShapeStep | ShapeEnded | RunnerEnded
 
 
-class Stalled(Complaint):
-    """User code that does not return holds up others."""
-
-
 class LoadHost:
     """Start once, step, stop. `tell` is called in the load thread and must not block."""
 
@@ -109,6 +102,7 @@ class LoadHost:
         self._was_asked_to_end = False
         self._runner: Any = None
         self._environment: Any = None
+        self._patience: Any = None
         self._shape: Any = None
         self._shape_tick: Any = None
         self._is_stopping = False
@@ -254,8 +248,9 @@ class LoadHost:
         environment.events.user_error.add_listener(self.errors.on_user_error)  # type: ignore[no-untyped-call]
         environment.events.spawning_complete.add_listener(self._on_spawned)  # type: ignore[no-untyped-call]
         self._runner = environment.create_local_runner()
-        for how in ("stop", "quit"):
-            self._note_ending(how)  # type: ignore[arg-type]
+        self._patience = patience.Patience(self._runner, self.errors)
+        self._note_ending("stop")
+        self._note_ending("quit")
         self.recorder.user_greenlets = self._runner.user_greenlets
         environment.events.init.fire(environment=environment, runner=self._runner, web_ui=None)  # type: ignore[no-untyped-call]
         gevent.spawn(self._replace_dead_users)
@@ -281,31 +276,9 @@ class LoadHost:
             return True
 
     def _bound(self, spawning: Any, spawn_rate: float) -> None:
-        """Let a step end that waits for users who do not come or go. Only seconds in which the hub runs count."""
-        users, quiet_s = self._runner.user_count, 0
-        while quiet_s < self._patience_s(spawn_rate):
-            spawning.join(timeout=1.0)
-            if spawning.ready() or self._runner.spawning_greenlet is not spawning:
-                return
-            quiet_s = quiet_s + 1 if self._runner.user_count == users else 0
-            users = self._runner.user_count
-        spawning.kill(block=False)
-        self._give_up(quiet_s)
-        self._runner.update_state(STATE_RUNNING)
-        self._on_spawned()
-
-    def _patience_s(self, spawn_rate: float) -> float:
-        if self._runner.user_greenlets.dying:
-            return STALLED_S
-        return 3 * STALLED_S + 2.0 / spawn_rate + float(self._environment.stop_timeout or 0)
-
-    def _give_up(self, waited_s: float) -> None:
-        """Users that do not end are told, and ended once more, which wakes an `on_stop` that sleeps."""
-        stopping = list(self._runner.user_greenlets.dying)
-        what = f"{len(stopping)} users did not end: on_stop" if stopping else "no user came: __init__"
-        self.errors.add(Stalled(f"{what} did not return within {waited_s:g} s"))
-        for greenlet in stopping:
-            greenlet.kill(block=False)
+        if not self._patience.step(spawning, spawn_rate):
+            self._runner.update_state(STATE_RUNNING)
+            self._on_spawned()
 
     def _note_ending(self, how: Literal["stop", "quit"]) -> None:
         """A call of `runner.stop` or `runner.quit` by the locustfile is told; it runs beside the caller, whom it may end."""
@@ -324,16 +297,8 @@ class LoadHost:
 
     def _stop_in_turn(self, stop: Callable[[], None]) -> None:
         with self._turn:
-            self._stop_runner(stop, STALLED_S)
+            self._patience.stop(stop, patience.STALLED_S)
         self._is_stopping = False
-
-    def _stop_runner(self, stop: Callable[[], None], within_s: float) -> None:
-        stopping = gevent.spawn(stop)
-        stopping.join(timeout=within_s)
-        if not stopping.ready():
-            self._give_up(within_s)
-            stopping.join(timeout=1.0)
-            stopping.kill(block=False)
 
     def _start_shape(self) -> None:
         if self._shape is not None:  # else someone has stepped already
@@ -396,7 +361,7 @@ class LoadHost:
         if self._runner is None:
             return
         self._shape, self._is_stopping = None, True
-        self._stop_runner(self._runner.quit, LAST_STOPS_S)
+        self._patience.stop(self._runner.quit, patience.LAST_STOPS_S)
         with self.errors.counted():
             self._environment.events.quitting.fire(environment=self._environment, reverse=True)
         with self.errors.counted():

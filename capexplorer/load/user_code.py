@@ -1,4 +1,4 @@
-"""What user code raises, counted, wherever it raises it: in tasks, waits, `on_start`, shapes, listeners, or beside all of them."""
+"""What user code raises, counted wherever that is: in tasks, waits, `on_start`, shapes, or greenlets that it starts itself."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class UserErrors:
         exception.__dict__[_COUNTED] = True
 
     def on_death(self, error: BaseException, tb: TracebackType | None) -> None:
-        """A greenlet of user code ended by `error`. What Locust told of before, or was raised while that was handled, counts once."""
+        """`error` ended a greenlet of user code. What Locust told of before, or was raised as that was handled, counts once."""
         known = [each for each in (error, error.__context__) if each is not None and each.__dict__.pop(_COUNTED, False)]
         if not known:
             self.add(error, tb)
@@ -82,7 +82,7 @@ def _text(error: BaseException) -> str:
 
 
 class LoadHub(Hub):  # type: ignore[misc]
-    """The load thread's hub. Where plain Locust ends with `sys.exit` or KeyboardInterrupt in a task, only that greenlet ends here."""
+    """The load thread's hub. `sys.exit` or KeyboardInterrupt in a task ends plain Locust; here it ends that greenlet alone."""
 
     def __init__(self, errors: UserErrors, is_user: Callable[[object], bool]) -> None:
         super().__init__(LoadLoop())

@@ -105,9 +105,9 @@ class WaitTimeError(Complaint):
 
 
 def seconds_of(wait: object, user: str) -> float:
-    """What the `wait_time` of this user class returned, in seconds. Raises WaitTimeError where it is no finite number from 0 up."""
-    if isinstance(wait, Real) and 0 <= wait < math.inf:
-        return float(wait)
+    """What the `wait_time` of this user class returned, in seconds. Raises WaitTimeError: no finite number from 0 up."""
+    if isinstance(wait, Real) and 0 <= (seconds := float(wait)) < math.inf:
+        return seconds
     raise WaitTimeError(f"wait_time of {user} returned {wait!r:.60}: expected seconds, a number from 0 up")
 
 

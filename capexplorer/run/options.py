@@ -11,7 +11,6 @@ from ..model.stream import Param
 from ..profile import Profile
 from ..target.spec import TargetSpec
 
-
 RAW = "tcp://"
 """Before `HOST:PORT` of a service whose users open sockets themselves; they get it without."""
 

@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from load.servers import server
 
 from capexplorer.model.events import Command, Ended, Log, Mark, Sample
 
-from load.servers import server
 from .rig import Run, ended, of, start
 from .tmux_rig import needs_tmux, on_screen
 
@@ -56,7 +56,11 @@ def examples(run: Run, cause: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("what", "told"),
-    [("sys.exit(3)", "SystemExit: 3"), ("raise KeyboardInterrupt", "KeyboardInterrupt: "), ("raise GeneratorExit", "GeneratorExit: ")],
+    [
+        ("sys.exit(3)", "SystemExit: 3"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt: "),
+        ("raise GeneratorExit", "GeneratorExit: "),
+    ],
 )
 def test_what_would_end_a_process_ends_one_user(tmp_path: Path, what: str, told: str) -> None:
     """The load thread once ended unseen: 0/s without a mark, and a plan that waited for ever."""
@@ -125,7 +129,9 @@ def test_the_exit_code_that_a_listener_sets_as_the_run_ends_holds(tmp_path: Path
 @needs_tmux
 def test_the_screen_says_that_the_locustfile_ended_the_load_and_one_may_step_again(tmp_path: Path) -> None:
     path = tmp_path / "visits.py"
-    path.write_text(f"{HEAD}        if self.visits == 10 and next(deaths) == 0: self.environment.runner.stop()\n", encoding="utf-8")
+    path.write_text(
+        f"{HEAD}        if self.visits == 10 and next(deaths) == 0: self.environment.runner.stop()\n", encoding="utf-8"
+    )
     with on_screen(tmp_path, "actor", "-f", str(path), size=(120, 40)) as screen:
         screen.shows("the locustfile ended the load: runner.stop()", "users 0")
         screen.press("+")

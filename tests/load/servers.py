@@ -41,7 +41,8 @@ BOMB_BYTES = 300_000_000
 def _bomb(encoding: str) -> bytes:
     """300 MB of zeros, in some 300 KB of gzip or less."""
     if encoding == "br":
-        return brotli.compress(bytes(BOMB_BYTES), quality=1)
+        packed: bytes = brotli.compress(bytes(BOMB_BYTES), quality=1)
+        return packed
     pack = zlib.compressobj(1, wbits=31 if encoding == "gzip" else 15)
     return b"".join(pack.compress(bytes(1_000_000)) for _ in range(BOMB_BYTES // 1_000_000)) + pack.flush()
 

@@ -59,7 +59,7 @@ ADVICE = {
     "keepalive_race": "Let the server keep idle connections for longer than users wait (gunicorn: `--keep-alive 75`).",
     "incomplete_response": "Read the target's log: it breaks off in mid-reply (a crash, a worker's time limit, a wrong length).",
     "malformed_response": "Check the port and the scheme: what answers there does not speak HTTP, or a proxy spoils it.",
-    "body_too_large": "Ask for less, or raise `max_body_mb` in the profile's [users]; `stream=True` lets user code read in parts.",
+    "body_too_large": "Ask for less, or raise `max_body_mb` in the profile's [users]; with `stream=True` code may read in parts.",
     "packet_loss": "Look at the link: `ip -s link`, `tc qdisc show`, `ethtool -S DEVICE`.",
     "rate_limited": "That limit is the capacity now; raise it for this client if it is not what you explore.",
     "load_shedding": "That is the capacity: it refuses what would take too long; if not meant so, add workers or queue.",

@@ -7,13 +7,15 @@ import multiprocessing
 import os
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import gevent
-from locust import User, constant, task
+from locust import User, constant
 from locust.exception import RescheduleTask, StopUser
 
-from capexplorer.load import host as host_module
+from capexplorer.load import patience
+from capexplorer.load.host import RunnerEnded
 
 from .hosted import _Idle, _kind, _Rig
 
@@ -23,7 +25,7 @@ def _task(body: Any, **attributes: Any) -> type[User]:
 
 
 def _played(kind: type[User], errors: int = 3) -> list[Any]:
-    """Whether two users came and errors were counted, whether the step was told, the users at the end, types, whether it stopped."""
+    """[step told, errors counted, both users there, types of errors, stopped in time, the thread lived until then]."""
     rig = _Rig(kind)
     rig.host.set_users(2, 100.0)
     told = rig.until(lambda: rig.spawned(2) == 1)
@@ -35,12 +37,12 @@ def _played(kind: type[User], errors: int = 3) -> list[Any]:
 
 def raising() -> dict[str, Any]:
     def exits(user: User) -> None:
-        user.wait()
+        user.wait()  # type: ignore[no-untyped-call]
         sys.exit(3)
 
     def raises(error: type[BaseException]) -> Any:
         def body(user: User) -> None:
-            user.wait()
+            user.wait()  # type: ignore[no-untyped-call]
             raise error
 
         return body
@@ -48,11 +50,11 @@ def raising() -> dict[str, Any]:
     def beside(user: User) -> None:
         gevent.spawn(sys.exit, 3).join()
 
-    _Idle.wait_time = constant(0.3)  # type: ignore[method-assign]
+    _Idle.wait_time = constant(0.3)
     found = {"sys.exit": _played(_task(exits)), "beside": _played(_task(beside))}
     for error in (KeyboardInterrupt, GeneratorExit, SystemError, gevent.Timeout):
         found[error.__name__] = _played(_task(raises(error)))
-    _Idle.wait_time = constant(0.05)  # type: ignore[method-assign]
+    _Idle.wait_time = constant(0.05)
     return found
 
 
@@ -76,13 +78,17 @@ def each_death_counts_once() -> int:
     return len(rig.host.errors.waiting) - rig.host.replaced
 
 
+def _same(value: object, user: User) -> Any:  # noqa: ARG001 - as Locust calls it
+    return value
+
+
 def waits() -> dict[str, Any]:
     def raises(user: User) -> float:
         raise ZeroDivisionError
 
     wrong: dict[str, Any] = {"text": "soon", "none": None, "negative": -1, "nan": math.nan, "inf": math.inf}
-    times = {name: (lambda value: lambda user: value)(value) for name, value in wrong.items()} | {"raises": raises}
-    found = {}
+    times = {name: partial(_same, value) for name, value in wrong.items()} | {"raises": raises}
+    found: dict[str, Any] = {}
     for name, wait_time in times.items():
         rig = _Rig(_kind("Waiter", wait_time=wait_time))
         rig.host.set_users(1, 100.0)
@@ -117,7 +123,7 @@ def no_tasks() -> list[Any]:
 
 def an_on_stop_that_never_returns() -> list[Any]:
     """The step down goes on without that user, who is woken out of its sleep."""
-    host_module.STALLED_S = 2.0
+    patience.STALLED_S = 2.0
     rig = _Rig(_kind("U", on_stop=lambda self: gevent.sleep(1e6)))
     rig.host.set_users(2, 100.0)
     rig.until(lambda: rig.spawned(2) == 1)
@@ -125,7 +131,7 @@ def an_on_stop_that_never_returns() -> list[Any]:
     found = [rig.until(lambda: rig.spawned(1) == 1), rig.reaches(1)]
     rig.host.set_users(3, 100.0)
     found += [rig.until(lambda: rig.spawned(3) == 1)]
-    host_module.LAST_STOPS_S = 1.0
+    patience.LAST_STOPS_S = 1.0
     return [*found, rig.host.stop(), [each.text for each in rig.host.errors.waiting]]
 
 
@@ -159,7 +165,7 @@ def children() -> dict[str, Any]:
                 "missing": _missing(),
             }
         )
-        user.wait()
+        user.wait()  # type: ignore[no-untyped-call]
 
     rig = _Rig(_task(start))
     rig.host.set_users(2, 100.0)
@@ -189,10 +195,10 @@ def ended_by_the_locustfile() -> dict[str, Any]:
         rig = _Rig(kind)
         rig.host._environment.events.test_stop.add_listener(lambda fired=fired, **_: fired.append("test_stop"))
         rig.host.set_users(3, 100.0)
-        told = rig.until(lambda rig=rig: sum(isinstance(each, host_module.RunnerEnded) for each in rig.told) == 1)  # type: ignore[misc]
+        told = rig.until(lambda rig=rig: sum(isinstance(each, RunnerEnded) for each in rig.told) == 1)  # type: ignore[misc]
         rig.host.set_users(0, 100.0)
         gone = rig.until(lambda rig=rig: rig.spawned(0) == 1) and rig.reaches(0)  # type: ignore[misc]
-        kind.tasks = [lambda user: None]  # type: ignore[list-item]
+        kind.tasks = [lambda user: None]
         rig.host.set_users(2, 100.0)
         again = rig.until(lambda rig=rig: rig.spawned(2) == 1) and rig.reaches(2)  # type: ignore[misc]
         found[how] = [told, gone, fired.count("test_stop"), fired.count("on_stop") >= 1, again, rig.host.stop()]

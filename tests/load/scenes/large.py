@@ -51,9 +51,9 @@ def streamed(url: str) -> list[int]:
     environment = Environment(user_classes=[])
     read: list[int] = []
     plain = type("Plain", (locust.HttpUser,), {"host": url, "abstract": False})(environment)
-    with plain.client.get("/endless", stream=True) as response:
-        read.append(_until_over(response.iter_content(1_000_000)))
-        response.close()
+    response = plain.client.get("/endless", stream=True)
+    read.append(_until_over(response.iter_content(1_000_000)))
+    response.close()
     fast = type("Fast", (locust.FastHttpUser,), {"host": url, "abstract": False})(environment)
     answer = fast.client.get("/endless", stream=True)
     read.append(_until_over(answer.iter_content(1_000_000, decode_content=False)))

@@ -1,0 +1,64 @@
+"""Steps and stops wait for user code, within bounds: an `on_stop` or `__init__` that does not return holds up nobody for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gevent
+
+from .user_code import Complaint, UserErrors
+
+STALLED_S = 20.0
+"""A step goes on without users whose `on_stop` has not returned for so long, or whose `__init__` for three times that."""
+LAST_STOPS_S = 7.0
+"""The same at the end of the run, for all users together."""
+
+
+class Stalled(Complaint):
+    """User code that does not return holds up others."""
+
+
+class Patience:
+    """In greenlets of the load thread."""
+
+    def __init__(self, runner: Any, errors: UserErrors) -> None:
+        self._runner, self._errors = runner, errors
+
+    def step(self, spawning: Any, spawn_rate: float) -> bool:
+        """Wait for a step, the greenlet `spawning`, to be done or replaced by another; False: it was given up.
+
+        Given up is one in which users neither come nor go. Only seconds in which the hub runs count.
+        """
+        users, quiet_s = self._runner.user_count, 0
+        while quiet_s < self._step_s(spawn_rate):
+            spawning.join(timeout=1.0)
+            if spawning.ready() or self._runner.spawning_greenlet is not spawning:
+                return True
+            quiet_s = quiet_s + 1 if self._runner.user_count == users else 0
+            users = self._runner.user_count
+        spawning.kill(block=False)
+        self._give_up(quiet_s)
+        return False
+
+    def _step_s(self, spawn_rate: float) -> float:
+        if self._runner.user_greenlets.dying:
+            return STALLED_S
+        return 3 * STALLED_S + 2.0 / spawn_rate + float(self._runner.environment.stop_timeout or 0)
+
+    def stop(self, stop: Callable[[], None], within_s: float) -> None:
+        """Call `stop`, which ends all users, and wait for it at most so long."""
+        stopping = gevent.spawn(stop)
+        stopping.join(timeout=within_s)
+        if not stopping.ready():
+            self._give_up(within_s)
+            stopping.join(timeout=1.0)
+            stopping.kill(block=False)
+
+    def _give_up(self, waited_s: float) -> None:
+        """Users that do not end are told, and ended once more, which wakes an `on_stop` that sleeps."""
+        stopping = list(self._runner.user_greenlets.dying)
+        what = f"{len(stopping)} users did not end: on_stop" if stopping else "no user came: __init__"
+        self._errors.add(Stalled(f"{what} did not return within {waited_s:g} s"))
+        for greenlet in stopping:
+            greenlet.kill(block=False)
