@@ -13,6 +13,7 @@ from _thread import get_native_id
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import gevent
@@ -23,7 +24,7 @@ from gevent.lock import BoundedSemaphore
 from locust.argument_parser import get_parser
 from locust.env import Environment
 from locust.event import Events
-from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED
+from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED, LocalRunner
 from locust.user.task import TaskSet
 
 from . import patience
@@ -82,6 +83,7 @@ class LoadHost:
         self.recorder = Recorder(work_endpoints=work_endpoints)
         self.lag = LagMeter()
         self.errors = UserErrors()
+        self.recorder.on_odd = self.errors.add
         self.beats = 0
         """Grows while the hub runs."""
         self.ended_by: BaseException | None = None
@@ -107,6 +109,9 @@ class LoadHost:
         self._shape_tick: Any = None
         self._is_stopping = False
         """The runner stops: asked by the locustfile, or at the end."""
+        self._is_over = False
+        self._stopper: Any = None
+        """The greenlet that stops it."""
 
     # -- from any thread ---------------------------------------------------------------------------------------------------
 
@@ -282,23 +287,29 @@ class LoadHost:
 
     def _note_ending(self, how: Literal["stop", "quit"]) -> None:
         """A call of `runner.stop` or `runner.quit` by the locustfile is told; it runs beside the caller, whom it may end."""
-        original = getattr(self._runner, how)
+        original = partial(getattr(LocalRunner, how), self._runner)
 
         def noted() -> None:
-            if self._is_stopping:
-                original()
-                return
-            self._is_stopping = True
-            self._shape = None
-            self._tell(RunnerEnded(how))
-            gevent.spawn(self._stop_in_turn, original).join()
+            if gevent.getcurrent() is self._stopper:
+                original()  # `quit` calls `stop`
+            elif not self._is_stopping:
+                self._is_stopping, self._shape = True, None
+                self._tell(RunnerEnded(how))
+                gevent.spawn(self._stop_in_turn, original).join()
 
         setattr(self._runner, how, noted)
 
     def _stop_in_turn(self, stop: Callable[[], None]) -> None:
         with self._turn:
-            self._patience.stop(stop, patience.STALLED_S)
-        self._is_stopping = False
+            self._stop(stop, patience.STALLED_S)
+        self._is_stopping = self._is_over
+
+    def _stop(self, stop: Callable[[], None], within_s: float) -> None:
+        def as_stopper() -> None:
+            self._stopper = gevent.getcurrent()
+            stop()
+
+        self._patience.stop(as_stopper, within_s)
 
     def _start_shape(self) -> None:
         if self._shape is not None:  # else someone has stepped already
@@ -360,8 +371,9 @@ class LoadHost:
     def _shut_down(self) -> None:
         if self._runner is None:
             return
-        self._shape, self._is_stopping = None, True
-        self._patience.stop(self._runner.quit, patience.LAST_STOPS_S)
+        self._shape, self._is_stopping, self._is_over = None, True, True
+        self._turn.acquire(timeout=patience.LAST_STOPS_S)  # the locustfile may be stopping it right now
+        self._stop(partial(LocalRunner.quit, self._runner), patience.LAST_STOPS_S)
         with self.errors.counted():
             self._environment.events.quitting.fire(environment=self._environment, reverse=True)
         with self.errors.counted():

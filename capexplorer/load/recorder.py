@@ -19,6 +19,7 @@ from . import attempts
 from .endpoints import EndpointNames
 from .failures import FailureStream
 from .signature import example, reduce
+from .user_code import Complaint
 
 EXAMPLES_MOST = 1_000
 """Failures told in full in a session, one a signature: the hot path of a failure storm pays for none."""
@@ -71,6 +72,10 @@ class _Endpoint:
         self.all_latency_sum_ms = 0.0
 
 
+class OddRequest(Complaint):
+    """A request event of user code that is no measurement; it is left out."""
+
+
 class Recorder:
     """`on_request` and `on_wait` run in the load thread, `drain` in the recorder's."""
 
@@ -84,6 +89,8 @@ class Recorder:
         self._waits: deque[float] = deque()
         self.connects_so_far: Callable[[], int] = lambda: 0
         """Connections that users tried to open since the beginning."""
+        self.on_odd: Callable[[OddRequest], None] = lambda error: None
+        """Called in the load thread."""
         self._connects = 0
         self._exemplified: set[FailureSignature] = set()
 
@@ -97,12 +104,20 @@ class Recorder:
         response: Any = None,
         **_: Any,
     ) -> None:
-        """Listener of Locust's request event, which user code may fire with any value."""
+        """Listener of Locust's request event, which user code may fire with any value: one that is no measurement is told."""
+        try:
+            response_ms, length = float(response_time or 0.0), int(response_length or 0)
+        except (TypeError, ValueError, OverflowError):
+            response_ms, length = math.nan, 0
+        if not math.isfinite(response_ms):
+            self.on_odd(
+                OddRequest(f"request {name!r:.60} took {response_time!r:.60} ms, {response_length!r:.60} bytes: no numbers")
+            )
+            return
         signature = reduce(exception, response) if exception else None
         full = self._example(signature, exception, response) if signature is not None and exception else ""
         retried = attempts.of_request(exception, response)
         method, named = str(request_type or ""), str(name or "")
-        response_ms, length = float(response_time or 0.0), int(response_length or 0)
         self._requests.append(_Request(method, named, response_ms, length, signature, full, retried, self._is_warm()))
 
     def _example(self, signature: FailureSignature, exception: BaseException | str, response: Any) -> str:

@@ -54,6 +54,13 @@ def test_a_wait_time_that_is_none_is_a_user_error_and_no_wait(seen: Played, wait
     assert seen["waits"][wait] == [said, 0, 0.0, True]
 
 
+@pytest.mark.parametrize(("value", "shown"), [("nan", "nan"), ("inf", "inf"), ("text", "'soon'")])
+def test_a_request_event_that_is_no_measurement_is_left_out_and_told(seen: Played, value: str, shown: str) -> None:
+    """Infinite response times once ended the pump."""
+    text = f"OddRequest: request '{value}' took {shown} ms, 3 bytes: no numbers"
+    assert seen["odd_requests"][value] == [text, ["well"], True]
+
+
 @pytest.mark.parametrize("how", ["kills", "stops", "reschedules"])
 def test_users_that_end_or_reschedule_themselves_are_no_error(seen: Played, how: str) -> None:
     assert seen["users_that_end_by_themselves"][how] == [True, True, True, [], True, True]

@@ -71,14 +71,14 @@ def exits_in_on_start_and_in_init() -> list[Any]:
 
 def each_death_counts_once() -> int:
     """What Locust tells of before the user dies of it."""
-    rig = _Rig(_kind("U", on_start=lambda self: {}["seat"]))
+    rig = _Rig(_kind("U", on_start=lambda self: dict[str, str]()["seat"]))
     rig.host.set_users(1, 100.0)
     rig.until(lambda: rig.host.replaced >= 2)
     rig.host.stop()
     return len(rig.host.errors.waiting) - rig.host.replaced
 
 
-def _same(value: object, user: User) -> Any:  # noqa: ARG001 - as Locust calls it
+def _same(value: object) -> Any:
     return value
 
 
@@ -96,6 +96,25 @@ def waits() -> dict[str, Any]:
         error = rig.host.errors.waiting[0]
         tick = rig.host.recorder.drain()
         found[name] = [f"{error.type}: {error.text}", tick.waits, tick.wait_sum_s, rig.host.stop()]
+    return found
+
+
+def odd_requests() -> dict[str, Any]:
+    """Of events that user code fires itself."""
+    found: dict[str, Any] = {}
+    for name, response_time in {"nan": math.nan, "inf": math.inf, "text": "soon"}.items():
+
+        def fire(user: User, name: str = name, response_time: Any = response_time) -> None:
+            fired = user.environment.events.request.fire
+            fired(request_type="X", name=name, response_time=response_time, response_length=3)
+            fired(request_type="X", name="well", response_time=2.0, response_length=3)
+
+        rig = _Rig(_task(fire))
+        rig.host.set_users(1, 100.0)
+        rig.until(lambda rig=rig: len(rig.host.errors.waiting) >= 3)  # type: ignore[misc]
+        names = [endpoint.name for endpoint in rig.host.recorder.drain().endpoints]
+        error = rig.host.errors.waiting[0]
+        found[name] = [f"{error.type}: {error.text}", names, rig.host.stop()]
     return found
 
 
@@ -184,7 +203,7 @@ def _missing() -> str:
 
 
 def ended_by_the_locustfile() -> dict[str, Any]:
-    found = {}
+    found: dict[str, Any] = {}
     for how in ("stop", "quit"):
 
         def end(user: User, how: str = how) -> None:
