@@ -9,13 +9,17 @@ Parts, separated by commas or lines; a duration is a number with ms, s (the defa
     loop 3 (...)             the parts in brackets, three times
     find knee                the autopilot, until it has the knee
     60% knee                 anywhere in place of users: that share of the knee known when its turn comes
+
+A plan has at most 10,000 characters, 10,000 steps with loops unrolled, loops nested 8 deep, and lasts at most 30 days.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 from ..errors import InputError
@@ -37,6 +41,14 @@ _FORMS = {
 
 STEPS_MOST = 10_000
 """Of a whole plan: a loop of loops must not fill the memory."""
+CHARACTERS_MOST = 10_000
+LOOPS_DEEP_MOST = 8
+DIGITS_MOST = 18
+"""Of one number: more do not fit the 64 bits in which Python counts the members of a range."""
+DAYS_MOST = 30
+_DAY_S = 86_400
+_SHOWN_MOST = 60
+"""Characters of a wrong part that a message quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +65,14 @@ class Step:
 
 def parse(text: str, where: str, max_users: int) -> tuple[Step, ...]:
     """Loops unrolled. `where` names the option or key in messages. Raises InputError: one line with what was expected."""
-    steps = tuple(_unrolled(text, where))
+    _check_size(text, where)
+    steps = tuple(_unrolled(_with_single_spaces(text), where))
     for step in steps:
         if step.users > max_users:
             raise InputError(f"{where}: {step.users} users are over guards.max_users ({max_users})")
+    days = math.fsum(step.hold_s for step in steps) / _DAY_S
+    if days > DAYS_MOST:
+        raise InputError(f"{where}: expected at most {DAYS_MOST} days in all, got {days:,.2f} days")
     return steps
 
 
@@ -65,13 +81,42 @@ def is_text(plan: str) -> bool:
     return re.search(r"[\s:,(]", plan) is not None
 
 
+def _check_size(text: str, where: str) -> None:
+    """Before anything is parsed, so that no text takes long, whatever it holds."""
+    if len(text) > CHARACTERS_MOST:
+        raise InputError(f"{where}: expected at most {CHARACTERS_MOST:,} characters, got {len(text):,}")
+    digits = max((len(number) for number in re.findall(r"\d+", text)), default=0)
+    if digits > DIGITS_MOST:
+        raise InputError(f"{where}: expected numbers of at most {DIGITS_MOST} digits, got one of {digits:,}")
+    deep = max(accumulate((character == "(") - (character == ")") for character in text), default=0)
+    if deep > LOOPS_DEEP_MOST:
+        raise InputError(f"{where}: expected loops nested at most {LOOPS_DEEP_MOST} deep, got {deep:,}")
+
+
+def _with_single_spaces(text: str) -> str:
+    """One blank or one line end between words: the forms above then match in linear time."""
+    return re.sub(r"\s*\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text))
+
+
 def _unrolled(text: str, where: str) -> list[Step]:
     steps: list[Step] = []
     for part in _parts(text, where):
         steps += _part(part, where)
         if len(steps) > STEPS_MOST:
             raise InputError(f"{where}: expected at most {STEPS_MOST} steps, loops unrolled")
+    if not steps:
+        raise _unknown_part("", where)
     return steps
+
+
+def _unknown_part(part: str, where: str) -> InputError:
+    forms = ", ".join(_FORMS)
+    return InputError(f"{where}: expected USERS:DURATION like 10:30s, got {_shown(part)} (there are also {forms})")
+
+
+def _shown(part: str) -> str:
+    """In quotes, cut where it is long."""
+    return repr(part if len(part) <= _SHOWN_MOST else f"{part[:_SHOWN_MOST]}...")
 
 
 def _parts(text: str, where: str) -> Iterator[str]:
@@ -88,7 +133,7 @@ def _parts(text: str, where: str) -> Iterator[str]:
         if depth < 0:
             break
     if depth:
-        raise InputError(f"{where}: expected as many `(` as `)`, got {text.strip()!r}")
+        raise InputError(f"{where}: expected as many `(` as `)`, got {_shown(text.strip())}")
     if part.strip() or "\n" not in text:
         yield part.strip()
 
@@ -98,21 +143,21 @@ def _part(part: str, where: str) -> list[Step]:
         found = form.fullmatch(part)
         if found is not None:
             return _MEANING[kind](found, where)
-    raise InputError(f"{where}: expected USERS:DURATION like 10:30s, got {part!r} (there are also {', '.join(_FORMS)})")
+    raise _unknown_part(part, where)
 
 
 def _held(kind: Literal["hold", "ramp", "spike", "back"], found: re.Match[str], where: str) -> Step:
     if found["percent"] is None:
         return Step(int(found["users"]), _duration_s(found, where), kind=kind)
     if float(found["percent"]) > 1000:
-        raise InputError(f"{where}: expected at most 1000% of the knee, got {found[0]!r}")
+        raise InputError(f"{where}: expected at most 1000% of the knee, got {_shown(found[0])}")
     return Step(0, _duration_s(found, where), float(found["percent"]) / 100, kind)
 
 
 def _duration_s(found: re.Match[str], where: str) -> float:
     seconds = float(found["number"]) * _UNIT_S[found["unit"]]
     if seconds <= 0:
-        raise InputError(f"{where}: expected a duration above 0, got {found[0]!r}")
+        raise InputError(f"{where}: expected a duration above 0, got {_shown(found[0])}")
     return seconds
 
 
@@ -124,18 +169,18 @@ def _spike(found: re.Match[str], where: str) -> list[Step]:
 def _steps(found: re.Match[str], where: str) -> list[Step]:
     first, last, by = (int(found[name]) for name in ("first", "last", "by"))
     if by == 0:
-        raise InputError(f"{where}: expected steps by 1 or more, got {found[0]!r}")
+        raise InputError(f"{where}: expected steps by 1 or more, got {_shown(found[0])}")
     hold_s = _duration_s(found, where)
     counts = range(first, last + 1, by) if last >= first else range(first, last - 1, -by)
     if len(counts) > STEPS_MOST:
-        raise InputError(f"{where}: expected at most {STEPS_MOST} steps, got {found[0]!r}")
+        raise InputError(f"{where}: expected at most {STEPS_MOST} steps, got {_shown(found[0])}")
     return [Step(users, hold_s) for users in counts]
 
 
 def _loop(found: re.Match[str], where: str) -> list[Step]:
     inner, times = _unrolled(found["parts"], where), int(found["times"])
     if times < 1 or times * len(inner) > STEPS_MOST:
-        raise InputError(f"{where}: expected a loop of 1 to {STEPS_MOST} steps in all, got {found[0][:60]!r}")
+        raise InputError(f"{where}: expected a loop of 1 to {STEPS_MOST} steps in all, got {_shown(found[0])}")
     return inner * times
 
 

@@ -83,6 +83,38 @@ def test_a_wrong_plan_is_one_line_that_names_where_it_stands(text: str, said: st
     assert said in str(caught.value)
 
 
+BEYOND = {
+    "no parts": ("\n", "expected USERS:DURATION like 10:30s, got ''"),
+    "a loop of no parts": ("loop 2 (\n)", "expected USERS:DURATION like 10:30s, got ''"),
+    "400 digits of seconds": (f"5:{'9' * 400}", "expected numbers of at most 18 digits, got one of 400"),
+    "5,000 digits of users": (f"{'9' * 5000}:5", "expected numbers of at most 18 digits, got one of 5,000"),
+    "steps to 30 digits": (f"steps 0..{'9' * 30} by 1 1s", "expected numbers of at most 18 digits, got one of 30"),
+    "steps to 18 digits": (f"steps 0..{'9' * 18} by 1 1s", "expected at most 10000 steps"),
+    "18 digits of loops": (f"loop {'9' * 18} (5:1s)", "expected a loop of 1 to 10000 steps"),
+    "600 loops": (f"{'loop 1 (' * 600}5:1s{')' * 600}", "expected loops nested at most 8 deep, got 600"),
+    "1,200 loops": (f"{'loop 1 (' * 1200}5:1s{')' * 1200}", "expected at most 10,000 characters, got 10,804"),
+    "9,000 blanks": ("5" + " " * 9000 + "x", "got '5 x'"),
+    "9,000 letters": ("x" * 9000, f"got '{'x' * 60}...'"),
+    "721 hours": ("5:721h", "expected at most 30 days in all, got 30.04 days"),
+    "a loop of 33 days": ("loop 400 (5:2h)", "expected at most 30 days in all, got 33.33 days"),
+    "a spike and as long back": ("spike 5 400h", "expected at most 30 days in all, got 33.33 days"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), BEYOND.values(), ids=BEYOND)
+def test_a_plan_beyond_its_bounds_is_one_short_line(text: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse(text, "--plan", 2000)
+    line = str(caught.value)
+    assert line.startswith("--plan: ") and said in line
+    assert "\n" not in line and len(line) < 200
+
+
+@pytest.mark.parametrize("text", ["5:720h", f"{'loop 1 (' * 8}5:1s{')' * 8}", f"5{' ' * 4000}1s"], ids=["days", "deep", "blanks"])
+def test_a_plan_may_go_up_to_its_bounds(text: str) -> None:
+    assert len(parse(text, "--plan", 2000)) == 1
+
+
 def test_durations_count_from_the_end_of_spawning() -> None:
     cursor = PlanCursor((Step(10, 5.0), Step(20, 3.0)))
     assert cursor.due(0.0) == Step(10, 5.0)
