@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def profile(name_or_path: str) -> Path:
     """A profile by name or by path. Raises InputError that names the nearest one."""
     path = Path(name_or_path)
     if path.suffix == ".toml" or "/" in name_or_path:
-        if not path.is_file():
+        if not os.path.isfile(path):  # False, too, for a name that is too long
             raise InputError(f"{path}: no such profile")
         return path
     known = profiles()

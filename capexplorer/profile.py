@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from . import toml
 from .addresses import is_http_url
@@ -17,6 +19,29 @@ from .model.limits import Limits, mistakes
 Param = str | int | float | bool
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+USERS_MOST = 1_000_000
+WEIGHT_MOST = 10_000
+"""Locust picks from a list in which each task stands as often as its weight says: with 1,000 tasks 80 MB."""
+TASKS_MOST = 1_000
+SPAWN_RATE_MOST = 100_000.0
+SPAWN_RATE_LEAST = 0.001
+_DAY_S = 86_400.0
+_BODY_MOST_MB = 1_000_000.0
+
+_PATH = r"(?#a path that starts with /, or a URL)^(?:/|https?://)[^\x00-\x1f\x7f]*\Z"
+
+UserCount = Annotated[int, Meta(ge=0, le=USERS_MOST)]
+Seconds = Annotated[float, Meta(ge=0, le=_DAY_S)]
+PerSecond = Annotated[float, Meta(ge=0.00001, le=1_000_000)]
+"""Its reciprocal is a wait: at most about a day."""
+AtLeast0 = Annotated[float, Meta(ge=0)]
+Ratio = Annotated[float, Meta(ge=0, le=1)]
+Status = Annotated[int, Meta(ge=100, le=599)]
+Method = Annotated[str, Meta(pattern=rf"(?#one of {', '.join(METHODS)})^(?i:{'|'.join(METHODS)})\Z")]
+RequestPath = Annotated[str, Meta(pattern=_PATH)]
+HeaderName = Annotated[str, Meta(pattern=r"(?#a header name)^[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")]
+HeaderValue = Annotated[str, Meta(pattern=r"(?#a header value in one line)^[^\x00\r\n]*\Z")]
+Title = Annotated[str, Meta(max_length=1_000)]
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,47 +51,47 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Wait(Table, frozen=True, kw_only=True):
     """Think time between tasks, in seconds; exactly one key. Names and meanings are Locust's."""
 
-    between: tuple[float, float] | None = None
-    constant: float | None = None
-    constant_pacing: float | None = None
-    constant_throughput: float | None = None
+    between: tuple[Seconds, Seconds] | None = None
+    constant: Seconds | None = None
+    constant_pacing: Seconds | None = None
+    constant_throughput: PerSecond | None = None
     """Tasks a second of one user."""
-    poisson: float | None = None
+    poisson: PerSecond | None = None
     """Rate of an exponential wait, 1/s."""
 
 
 class Task(Table, frozen=True, kw_only=True):
     """One request that users make, picked by weight."""
 
-    name: str
+    name: Title
     """Its row in every table; also the path unless `path` is given."""
-    weight: int = 1
-    method: str = "GET"
-    path: str | None = None
-    headers: dict[str, str] = {}
+    weight: Annotated[int, Meta(ge=0, le=WEIGHT_MOST)] = 1
+    method: Method = "GET"
+    path: RequestPath | None = None
+    headers: dict[HeaderName, HeaderValue] = {}
     body: str | None = None
     json: Any = None
-    expect_status: int | tuple[int, ...] | None = None
+    expect_status: Status | Annotated[tuple[Status, ...], Meta(min_length=1)] | None = None
     """Statuses that count as success; None: 200 to 399."""
 
 
 class Users(Table, frozen=True, kw_only=True):
     """Who makes load, and how."""
 
-    wait_s: Wait | float = 0.0
-    start: int = 1
+    wait_s: Wait | Seconds = 0.0
+    start: UserCount = 1
     """Users when the live screen opens."""
-    spawn_rate: float | None = None
+    spawn_rate: Annotated[float, Meta(ge=SPAWN_RATE_LEAST, le=SPAWN_RATE_MOST)] | None = None
     """Users a second; None: the difference in one second, at most 100 a second."""
     client: Literal["fast", "requests"] = "fast"
     """FastHttpUser or HttpUser."""
     keep_alive: bool = True
     """False: a connection for each request, which the client closes as soon as it has the response (so that TIME_WAIT, and the
     port, are the client's). A task whose headers hold `Connection = "close"` asks the server to close first instead."""
-    timeout_s: float = 30.0
-    max_body_mb: float = 64.0
+    timeout_s: Annotated[float, Meta(gt=0, le=_DAY_S)] = 30.0
+    max_body_mb: Annotated[float, Meta(gt=0, le=_BODY_MOST_MB)] = 64.0
     """Of one reply, unzipped: a larger one is a failure. Locustfiles that read with `stream=True` in parts have no bound."""
-    task: tuple[Task, ...] = ()
+    task: Annotated[tuple[Task, ...], Meta(max_length=TASKS_MOST)] = ()
     locustfile: str | None = None
     """A Locust file beside the profile, instead of tasks."""
 
@@ -83,7 +108,7 @@ class Work(Table, frozen=True, kw_only=True):
 class Guards(Table, frozen=True, kw_only=True):
     """What the app refuses to do."""
 
-    max_users: int = 2_000
+    max_users: Annotated[int, Meta(ge=1, le=USERS_MOST)] = 2_000
     allow_hosts: tuple[str, ...] = ()
     """Hosts beside loopback to which load may go."""
 
@@ -91,9 +116,9 @@ class Guards(Table, frozen=True, kw_only=True):
 class Objectives(Table, frozen=True, kw_only=True):
     """The greatest load that keeps these is reported."""
 
-    p95_ms: float | None = None
-    p99_ms: float | None = None
-    failure_ratio: float | None = None
+    p95_ms: AtLeast0 | None = None
+    p99_ms: AtLeast0 | None = None
+    failure_ratio: Ratio | None = None
 
 
 class MetricLimit(Table, frozen=True, kw_only=True):
@@ -107,14 +132,14 @@ class MetricLimit(Table, frozen=True, kw_only=True):
 class StopRules(Table, frozen=True, kw_only=True):
     """What ends a plan or the autopilot, once a level has been settled for six seconds."""
 
-    p95_ms: float | None = None
-    p99_ms: float | None = None
-    failure_ratio: float | None = None
-    load_average: float | None = None
+    p95_ms: AtLeast0 | None = None
+    p99_ms: AtLeast0 | None = None
+    failure_ratio: Ratio | None = None
+    load_average: AtLeast0 | None = None
     """Of one minute, as the machine tells it."""
-    throughput_growth_ratio: float | None = None
+    throughput_growth_ratio: AtLeast0 | None = None
     """Strikes when finished work grew by less than this share of what users did since the nearest level below (0: not at all)."""
-    latency_growth_ratio: float | None = None
+    latency_growth_ratio: AtLeast0 | None = None
     """Growth of the mean latency since the lowest level: 0.5 strikes when it is surely more than half as much again."""
     metric: MetricLimit | None = None
 
@@ -122,7 +147,7 @@ class StopRules(Table, frozen=True, kw_only=True):
 class Profile(Table, frozen=True, kw_only=True):
     """A whole profile."""
 
-    title: str = ""
+    title: Title = ""
     target: str | None = None
     """A folder of targets/, started and stopped by the app."""
     url: str | None = None
@@ -146,96 +171,66 @@ def load(path: Path) -> Profile:
 
 
 def check(profile: Profile, where: str) -> None:
-    """What types alone cannot say. `where` is the file in messages."""
+    """What the types alone cannot say. `where` is the file in messages. Raises InputError."""
+    for key, expected in _mistakes(profile, Path(where).parent):
+        raise InputError(f"{where}: {key}: {expected}")
 
-    def refuse(key: str, expected: str) -> InputError:
-        return InputError(f"{where}: {key}: {expected}")
 
-    users = profile.users
+def _mistakes(profile: Profile, folder: Path) -> Iterator[tuple[str, str]]:
+    """(key, what was expected) in the order of the file."""
+    yield from _service_mistakes(profile)
+    yield from _users_mistakes(profile.users, folder)
+    for index, task in enumerate(profile.users.task):
+        yield from _task_mistakes(f"users.task[{index}]", task)
+    if isinstance(profile.users.wait_s, Wait):
+        yield from _wait_mistakes(profile.users.wait_s)
+    start, most = profile.users.start, profile.guards.max_users
+    if start > most:
+        yield "users.start", f"expected at most guards.max_users ({most}), got {start}"
+    yield from ((f"limits.{key}", expected) for key, expected in mistakes(profile.limits))
+    yield from _work_mistakes(profile.work, profile.users.task)
+
+
+def _service_mistakes(profile: Profile) -> Iterator[tuple[str, str]]:
     if (profile.target is None) == (profile.url is None):
-        raise refuse("target", "expected either `target` or `url`")
+        yield "target", "expected either `target` or `url`"
     if profile.url is not None and not is_http_url(profile.url):
-        raise refuse("url", f"expected http://HOST[:PORT] or https://..., got {profile.url!r}")
+        yield "url", f"expected http://HOST[:PORT] or https://..., got {toml.shown(profile.url)}"
+
+
+def _users_mistakes(users: Users, folder: Path) -> Iterator[tuple[str, str]]:
     if users.locustfile is not None and users.task:
-        raise refuse("users.task", "not allowed beside `users.locustfile`")
+        yield "users.task", "not allowed beside `users.locustfile`"
     if users.locustfile is None and not users.task:
-        raise refuse("users", "expected `[[users.task]]` or `locustfile`")
-    if users.locustfile is not None and not (Path(where).parent / users.locustfile).is_file():
-        raise refuse("users.locustfile", f"no such file: {users.locustfile}")
-    for key, number in _floats(msgspec.to_builtins(profile), ""):
-        if not math.isfinite(number):
-            raise refuse(key, f"expected a finite number, got {number:g}")
-    _check_tasks(users.task, refuse)
-    _check_wait(users.wait_s, refuse)
-    for key, value, least in (
-        ("users.start", users.start, 0),
-        ("guards.max_users", profile.guards.max_users, 1),
-    ):
-        if value < least:
-            raise refuse(key, f"expected at least {least}, got {value}")
-    if users.spawn_rate is not None and users.spawn_rate <= 0:
-        raise refuse("users.spawn_rate", f"expected more than 0 users a second, got {users.spawn_rate:g}")
-    if users.timeout_s <= 0:
-        raise refuse("users.timeout_s", f"expected more than 0 seconds, got {users.timeout_s:g}")
-    if users.max_body_mb <= 0:
-        raise refuse("users.max_body_mb", f"expected more than 0 MB, got {users.max_body_mb:g}")
-    if users.start > profile.guards.max_users:
-        raise refuse("users.start", f"expected at most guards.max_users ({profile.guards.max_users}), got {users.start}")
-    for key, limit in msgspec.structs.asdict(profile.stop).items():
-        if isinstance(limit, float) and limit < 0:
-            raise refuse(f"stop.{key}", f"expected 0 or more, got {limit:g}")
-    for key, expected in mistakes(profile.limits):
-        raise refuse(f"limits.{key}", expected)
-    if profile.work.endpoints and profile.work.metric:
-        raise refuse("work", "expected either `endpoints` or `metric`")
-    known = {f"{task.method.upper()} {task.name}" for task in users.task}
-    for endpoint in profile.work.endpoints:
-        if known and endpoint not in known:
-            raise refuse("work.endpoints", f"no task {endpoint!r}; {toml.nearest(endpoint, known)}")
+        yield "users", "expected `[[users.task]]` or `locustfile`"
+    if users.locustfile is not None and not os.path.isfile(folder / users.locustfile):
+        yield "users.locustfile", f"no such file: {toml.shown(users.locustfile)}"
+    if users.task and not any(task.weight for task in users.task):
+        yield "users.task", "expected a weight above 0 on at least one task"
 
 
-def _floats(value: Any, key: str) -> Iterator[tuple[str, float]]:
-    """Every fraction in it, by key: TOML knows nan and inf, and no comparison refuses nan."""
-    if isinstance(value, float):
-        yield key, value
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _floats(inner, f"{key}.{name}" if key else name)
-    elif isinstance(value, (list, tuple)):
-        for index, inner in enumerate(value):
-            yield from _floats(inner, f"{key}[{index}]")
+def _task_mistakes(key: str, task: Task) -> Iterator[tuple[str, str]]:
+    if task.path is None and not re.search(_PATH, task.name):
+        yield f"{key}.path", f"expected a path that starts with /, got {toml.shown(task.name)}"
+    if task.body is not None and task.json is not None:
+        yield key, "expected either `body` or `json`"
 
 
-def _check_tasks(tasks: tuple[Task, ...], refuse: Any) -> None:
-    for index, task in enumerate(tasks):
-        key = f"users.task[{index}]"
-        if task.weight < 0:
-            raise refuse(f"{key}.weight", f"expected 0 or more, got {task.weight}")
-        if task.method.upper() not in METHODS:
-            raise refuse(f"{key}.method", f"expected one of {', '.join(METHODS)}, got {task.method!r}")
-        path = task.name if task.path is None else task.path
-        if not path.startswith(("/", "http://", "https://")):
-            raise refuse(f"{key}.path", f"expected a path that starts with /, got {path!r}")
-        if task.body is not None and task.json is not None:
-            raise refuse(key, "expected either `body` or `json`")
-    if tasks and not any(task.weight for task in tasks):
-        raise refuse("users.task", "expected a weight above 0 on at least one task")
-
-
-def _check_wait(wait: Wait | float, refuse: Any) -> None:
-    if isinstance(wait, (int, float)):
-        if wait < 0:
-            raise refuse("users.wait_s", f"expected 0 or more seconds, got {wait:g}")
-        return
-    given = {name: value for name in wait.__struct_fields__ if (value := getattr(wait, name)) is not None}
+def _wait_mistakes(wait: Wait) -> Iterator[tuple[str, str]]:
+    given = [name for name in wait.__struct_fields__ if getattr(wait, name) is not None]
     if len(given) != 1:
-        raise refuse("users.wait_s", f"expected exactly one of {', '.join(wait.__struct_fields__)}")
-    name, value = next(iter(given.items()))
-    if name == "between":
-        if not 0 <= value[0] <= value[1]:
-            raise refuse("users.wait_s.between", f"expected [least, most] with 0 <= least <= most, got {list(value)}")
-    elif value < 0 or (value == 0 and name in ("constant_throughput", "poisson")):
-        raise refuse(f"users.wait_s.{name}", f"expected a positive number, got {value:g}")
+        yield "users.wait_s", f"expected exactly one of {', '.join(wait.__struct_fields__)}"
+    if wait.between is not None and wait.between[0] > wait.between[1]:
+        yield "users.wait_s.between", f"expected [least, most] with least <= most, got {list(wait.between)}"
+
+
+def _work_mistakes(work: Work, tasks: tuple[Task, ...]) -> Iterator[tuple[str, str]]:
+    if work.endpoints and work.metric:
+        yield "work", "expected either `endpoints` or `metric`"
+    known = {f"{task.method.upper()} {task.name}" for task in tasks}
+    for endpoint in work.endpoints:
+        if known and endpoint not in known:
+            yield "work.endpoints", f"no task {toml.shown(endpoint)}; {toml.nearest(endpoint, known)}"
 
 
 _NOT_OF_LOCUSTFILES = ("client", "keep_alive", "wait_s", "task")

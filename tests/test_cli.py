@@ -35,7 +35,14 @@ REFUSED = {
     "headless without a plan": (["run", "mixed", "--headless"], "--headless: needs --plan"),
     "users beyond the guard": (["run", "mixed", "--users", "99999", *PLAN], "--users: expected at most guards.max_users"),
     "negative users": (["run", "mixed", "--users", "-1", *PLAN], "-1 is not in the range"),
-    "spawn rate of zero": (["run", "mixed", "--spawn-rate", "0", *PLAN], "0.0 is not in the range"),
+    "5,000 digits of a parameter": (
+        ["run", "mixed", "--set", f"threads={'9' * 5000}", *PLAN],
+        "--set: threads: expected an integer",
+    ),
+    "spawn rate of zero": (
+        ["run", "mixed", "--spawn-rate", "0", *PLAN],
+        "--spawn-rate: expected 0.001 to 100000 users a second, got 0",
+    ),
     "spawn rate that is no number": (["run", "mixed", "--spawn-rate", "nan", *PLAN], "--spawn-rate"),
     "setting without a value": (["run", "mixed", "--set", "threads", *PLAN], "--set: expected KEY=VALUE, got 'threads'"),
     "setting of no parameter": (["run", "mixed", "--set", "thraeds=1", *PLAN], "did you mean `threads`?"),

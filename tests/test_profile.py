@@ -44,23 +44,23 @@ WRONG = {
     "tasks and locustfile": (with_users('locustfile = "x.py"'), "users.task: not allowed beside `users.locustfile`"),
     "locustfile that is not there": (
         'url = "http://127.0.0.1"\n[users]\nlocustfile = "gone.py"',
-        "users.locustfile: no such file: gone.py",
+        "users.locustfile: no such file: 'gone.py'",
     ),
     "weights of zero": (with_task("weight = 0"), "users.task: expected a weight above 0 on at least one task"),
-    "negative weight": (with_task("weight = -1"), "users.task[0].weight: expected 0 or more, got -1"),
+    "negative weight": (with_task("weight = -1"), "users.task[0].weight: expected at least 0, got -1"),
     "unknown method": (with_task('method = "FETCH"'), "users.task[0].method: expected one of GET, HEAD, POST"),
     "path without a slash": (GOOD.replace("/health", "health"), "users.task[0].path: expected a path that starts with /"),
     "body and json": (with_task('body = "x"\njson = {}'), "users.task[0]: expected either `body` or `json`"),
     "two waits": (with_users("wait_s = { constant = 1, poisson = 2 }"), "users.wait_s: expected exactly one of between"),
     "no wait": (with_users("wait_s = {}"), "users.wait_s: expected exactly one of between"),
-    "negative wait": (with_users("wait_s = -0.1"), "users.wait_s: expected 0 or more seconds, got -0.1"),
+    "negative wait": (with_users("wait_s = -0.1"), "users.wait_s: expected at least 0, got -0.1"),
     "wait that is no number": (with_users("wait_s = nan"), "users.wait_s: expected a finite number, got nan"),
     "endless wait": (with_users("wait_s = { constant = inf }"), "users.wait_s.constant: expected a finite number, got inf"),
     "between with one end": (with_users("wait_s = { between = [1.0] }"), "users.wait_s.between: expected `array` of length 2"),
     "between upside down": (with_users("wait_s = { between = [2, 1] }"), "users.wait_s.between: expected [least, most]"),
     "throughput of nothing": (
         with_users("wait_s = { constant_throughput = 0 }"),
-        "users.wait_s.constant_throughput: expected a positive number, got 0",
+        "users.wait_s.constant_throughput: expected at least 1e-05, got 0",
     ),
     "negative start": (with_users("start = -1"), "users.start: expected at least 0, got -1"),
     "start beyond the guard": (
@@ -68,15 +68,48 @@ WRONG = {
         "users.start: expected at most guards.max_users",
     ),
     "no users allowed": (f"{GOOD}[guards]\nmax_users = 0", "guards.max_users: expected at least 1, got 0"),
-    "spawn rate of zero": (with_users("spawn_rate = 0"), "users.spawn_rate: expected more than 0 users a second, got 0"),
+    "spawn rate of zero": (with_users("spawn_rate = 0"), "users.spawn_rate: expected at least 0.001, got 0"),
     "spawn rate that is no number": (with_users("spawn_rate = nan"), "users.spawn_rate: expected a finite number, got nan"),
-    "timeout of zero": (with_users("timeout_s = 0"), "users.timeout_s: expected more than 0 seconds, got 0"),
+    "timeout of zero": (with_users("timeout_s = 0"), "users.timeout_s: expected more than 0, got 0"),
     "endless timeout": (with_users("timeout_s = inf"), "users.timeout_s: expected a finite number, got inf"),
     "work twice": (f'{GOOD}[work]\nendpoints = ["GET /health"]\nmetric = "x"', "work: expected either `endpoints` or `metric`"),
     "work of no task": (
         f'{GOOD}[work]\nendpoints = ["GET /helth"]',
         "work.endpoints: no task 'GET /helth'; did you mean `GET /health`?",
     ),
+    "5,000 digits": (with_task(f"weight = {'9' * 5000}"), "weight (line 5): expected a number that fits 64 bits"),
+    "70 bits": (with_task("weight = 1_000_000_000_000_000_000_000"), "users.task[0].weight: expected a number that fits 64 bits"),
+    "a weight of a billion": (with_task("weight = 1000000000"), "users.task[0].weight: expected at most 10000, got 1000000000"),
+    "100,000 brackets": (f"{GOOD}json = {'[' * 100_000}", "json (line 5): expected values nested at most 32 deep"),
+    "40 lists in lists": (with_task(f"json = {'[' * 40}{']' * 40}"), "users.task[0].json[0]"),
+    "20,000 dotted keys": (f"{'.'.join('a' * 20_000)} = 1", "line 1: expected keys of at most 32 parts"),
+    "20,000 quoted keys": (".".join(['"\\""'] * 20_000) + " = 1", "line 1: expected keys of at most 32 parts"),
+    "a file of 300 KiB": (f"{GOOD}body = '{'x' * 300 * 1024}'", "expected a file of at most 256 KiB"),
+    "100,000 letters of a key": (f"{'k' * 100_000} = 1", f"unknown key `'{'k' * 59}...'`; expected one of"),
+    "a line end in a key": ('"a\\nb" = 1', "unknown key `'a\\nb'`; expected one of"),
+    "a line end in a choice": (with_users('client = "cu\\nrl"'), "users.client: invalid enum value 'cu\\nrl'"),
+    "a line end in a path": (
+        with_task('path = "/a\\nb"'),
+        "users.task[0].path: expected a path that starts with /, or a URL, got",
+    ),
+    "a line end in a header": (
+        with_task('headers = { A = "b\\r\\nC: d" }'),
+        "users.task[0].headers[...]: expected a header value in one line",
+    ),
+    "a blank in a header's name": (with_task('headers = { "A B" = "c" }'), "users.task[0].headers: expected a header name"),
+    "a date in a body": (
+        with_task("json = { at = 1979-05-27 }"),
+        "users.task[0].json.at: expected text, a number, true or false",
+    ),
+    "a status that is none": (with_task("expect_status = 99"), "users.task[0].expect_status: expected at least 100, got 99"),
+    "no status": (with_task("expect_status = []"), "users.task[0].expect_status: expected `array` of length >= 1"),
+    "a billion users": (f"{GOOD}[guards]\nmax_users = 1000000001", "guards.max_users: expected at most 1000000, got 1000000001"),
+    "1,001 tasks": (GOOD + TASKS * 1_000, "users.task: expected `array` of length <= 1000"),
+    "a locustfile of 5,000 letters": (
+        f'url = "http://127.0.0.1"\n[users]\nlocustfile = "{"x" * 5_000}"',
+        f"users.locustfile: no such file: '{'x' * 59}...'",
+    ),
+    "a failure ratio of two": (f"{GOOD}[stop]\nfailure_ratio = 2", "stop.failure_ratio: expected at most 1, got 2"),
 }
 
 
@@ -88,7 +121,7 @@ def test_what_is_wrong_is_one_line_with_file_key_and_expectation(text: str, mess
         profile.load(path)
     said = str(caught.value)
     assert said.startswith(f"{path}: {message}")
-    assert "\n" not in said
+    assert "\n" not in said and len(said) < 600
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ import msgspec
 from ..addresses import is_loopback
 from ..errors import InputError
 from ..model.limits import AS_IT_IS, Limits, NetworkLimits, mistakes
-from ..toml import convert
+from ..toml import convert, parse, shown
 
 OPTION = "--limit"
 
@@ -34,11 +33,11 @@ def _as_table(setting: str) -> dict[str, Any]:
     """`target.cpus=[0]` is a line of TOML."""
     expected = f"{OPTION}: expected KEY=VALUE such as target.open_files=64 or network.ip_local_port_range=[32768, 34767]"
     if "=" not in setting or "\n" in setting:
-        raise InputError(f"{expected}, got {setting!r}")
+        raise InputError(f"{expected}, got {shown(setting)}")
     try:
-        return tomllib.loads(setting)
-    except tomllib.TOMLDecodeError:
-        raise InputError(f"{expected}, got {setting!r}") from None
+        return parse(setting, OPTION)
+    except InputError:
+        raise InputError(f"{expected}, got {shown(setting)}") from None
 
 
 def _put(into: dict[str, Any], new: dict[str, Any]) -> None:

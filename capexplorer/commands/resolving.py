@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import subprocess
 from dataclasses import dataclass
@@ -15,10 +14,11 @@ from .. import paths, profile
 from ..addresses import is_host_and_port, is_http_url, is_loopback
 from ..errors import InputError
 from ..load.plan import Step, is_text, parse
-from ..profile import Profile, Task, Users, Wait
+from ..profile import SPAWN_RATE_LEAST, SPAWN_RATE_MOST, Profile, Task, Users, Wait
 from ..run.options import RAW, RunOptions
 from ..target import scratch
 from ..target.spec import TargetSpec, load_spec
+from ..toml import shown
 from . import adhoc
 from .limiting import OPTION, check_here, limits_of
 
@@ -63,8 +63,9 @@ def resolve(asked: Asked) -> RunOptions:
         url = RAW + url
     if url is not None:
         _check_url(url, allow_hosts)
-    if asked.spawn_rate is not None and not math.isfinite(asked.spawn_rate):
-        raise InputError(f"--spawn-rate: expected a finite number, got {asked.spawn_rate:g}")
+    if asked.spawn_rate is not None and not SPAWN_RATE_LEAST <= asked.spawn_rate <= SPAWN_RATE_MOST:
+        expected = f"expected {SPAWN_RATE_LEAST:g} to {SPAWN_RATE_MOST:g} users a second"
+        raise InputError(f"--spawn-rate: {expected}, got {asked.spawn_rate:g}")
     if asked.autopilot and asked.plan is not None:
         raise InputError("--autopilot: not beside --plan: either steps the users")
     limits = limits_of(asked.limits, found.limits)
@@ -142,14 +143,14 @@ def _settings(settings: tuple[str, ...]) -> dict[str, str]:
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key:
-            raise InputError(f"--set: expected KEY=VALUE, got {setting!r}")
+            raise InputError(f"--set: expected KEY=VALUE, got {shown(setting)}")
         pairs[key] = value
     return pairs
 
 
 def _check_url(url: str, allow_hosts: tuple[str, ...]) -> None:
     if not is_http_url(url) and not is_host_and_port(url.removeprefix(RAW)):
-        raise InputError(f"--host: expected http://HOST[:PORT] or https://..., got {url!r}")
+        raise InputError(f"--host: expected http://HOST[:PORT] or https://..., got {shown(url)}")
     host = urlsplit(url).hostname or ""
     if not is_loopback(host) and host not in {allowed.lower().strip("[]") for allowed in allow_hosts}:
         raise InputError(f"--host: load to {host} is not allowed: only loopback, or add --allow-host {host}")
@@ -163,7 +164,7 @@ def _steps(plan: str | None, found: Profile, where: str) -> tuple[Step, ...]:
         return parse(found.plans[plan], f"{where}: plans.{plan}", most)
     if not is_text(plan):
         known = ", ".join(found.plans) or "none"
-        raise InputError(f"--plan: no plan `{plan}` in the profile (it has: {known}), and not USERS:DURATION[,...]")
+        raise InputError(f"--plan: no plan `{plan[:60]}` in the profile (it has: {known}), and not USERS:DURATION[,...]")
     return parse(plan, "--plan", most)
 
 

@@ -26,9 +26,7 @@ from ..commands.resolving import Asked, resolve
     help="Of --target-cmd: how long it may take until it is ready, compiling included; 120 without it.",
 )
 @click.option("--users", type=click.IntRange(min=0), help="Users at the start.")
-@click.option(
-    "--spawn-rate", type=click.FloatRange(min=0, min_open=True), help="Users a second; without it the difference in 1 s."
-)
+@click.option("--spawn-rate", type=float, help="Users a second; without it the difference in 1 s.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the target (see `targets`).")
 @click.option(
     "--limit", "limits", multiple=True, metavar="KEY=VALUE", help="In place of the profile's [limits]: target.open_files=64."

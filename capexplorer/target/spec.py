@@ -11,9 +11,10 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from ..errors import InputError
 from ..model.stream import Param
@@ -30,7 +31,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
     """How readiness is seen: this path answers with 2xx or 3xx."""
 
     path: str = "/"
-    timeout_s: float = 20.0
+    timeout_s: Annotated[float, Meta(gt=0, le=3_600)] = 20.0
     any_status: bool = False
     """Any HTTP status will do."""
 
@@ -140,7 +141,7 @@ class TargetSpec(_File, frozen=True, kw_only=True):
             parsed = self.params[name].parse(value)
             if parsed is None:
                 expected = self.params[name].expected()
-                raise InputError(f"{asked_by}: {name}: expected {expected}, got `{_as_text(value)}` ({self.path})")
+                raise InputError(f"{asked_by}: {name}: expected {expected}, got `{_as_text(value)[:60]}` ({self.path})")
             params[name] = parsed
         return params
 
@@ -177,7 +178,6 @@ def mistakes(file: _File) -> list[tuple[str, str]]:
         *(_build_mistakes(file.build) if file.build else []),
         *_unknown_placeholders(file),
         *((key, f"expected a path that starts with `/`, got `{path}`") for key, path in paths if not _is_path(path)),
-        *([("ready.timeout_s", "expected more than 0")] if not file.ready.timeout_s > 0 else []),
         *(found for name, param in file.params.items() for found in _param_mistakes(name, param)),
     ]
 
@@ -235,7 +235,7 @@ def _read_text(text: str, kind: type[Any]) -> Param | None:
     if kind is bool:
         return _TRUTH.get(text.lower())
     if kind is int:
-        return int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else None
+        return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None  # fits 64 bits
     try:
         number = float(text)
     except ValueError:

@@ -73,6 +73,8 @@ def test_a_target_that_is_not_there(tmp_path: Path) -> None:
         (("--set", "act=sings"), "--set: act: expected one of serves, "),
         (("--set", "akt=serves"), "did you mean `act`?"),
         (("--set", "act"), "--set: expected KEY=VALUE, got 'act'"),
+        (("--limit", f"target.open_files={'9' * 5000}"), "--limit: expected KEY=VALUE such as"),
+        (("--spawn-rate", "1e300"), "--spawn-rate: expected 0.001 to 100000 users a second, got 1e+300"),
         (("--users", "201"), "--users: expected at most guards.max_users (200), got 201"),
         (("--host", "ftp://localhost"), "--host: expected http://HOST[:PORT]"),
         (("--host", "http://localhost:http"), "--host: expected http://HOST[:PORT]"),
@@ -80,7 +82,7 @@ def test_a_target_that_is_not_there(tmp_path: Path) -> None:
         (("--host", "http://192.0.2.1"), "load to 192.0.2.1 is not allowed: only loopback, or add --allow-host 192.0.2.1"),
         (("--host", "http://example.com:8080"), "load to example.com is not allowed"),
     ],
-    ids=str,
+    ids=lambda given: str(given)[:60],
 )
 def test_a_wrong_option(tmp_path: Path, args: tuple[str, ...], told: str) -> None:
     assert told in refused(tmp_path, "actor", *args)
