@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from urllib.parse import urlsplit
 
 LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", ""})
@@ -27,6 +28,11 @@ def is_host_and_port(text: str) -> bool:
         return parts.netloc == text and "@" not in text and bool(parts.hostname) and bool(parts.port)
     except ValueError:
         return False
+
+
+def without_userinfo(url: str) -> str:
+    """`http://user:password@host` as `http://***@host`, to be shown; also where it is no valid URL."""
+    return re.sub(r"//.*@", "//***@", url, flags=re.DOTALL)
 
 
 def is_http_url(url: str) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from . import toml
-from .addresses import is_http_url
+from .addresses import is_http_url, without_userinfo
 from .errors import InputError
 from .model.limits import Limits, mistakes
 
@@ -195,7 +195,7 @@ def _service_mistakes(profile: Profile) -> Iterator[tuple[str, str]]:
     if (profile.target is None) == (profile.url is None):
         yield "target", "expected either `target` or `url`"
     if profile.url is not None and not is_http_url(profile.url):
-        yield "url", f"expected http://HOST[:PORT] or https://..., got {toml.shown(profile.url)}"
+        yield "url", f"expected http://HOST[:PORT] or https://..., got {toml.shown(without_userinfo(profile.url))}"
 
 
 def _users_mistakes(users: Users, folder: Path) -> Iterator[tuple[str, str]]:

@@ -9,9 +9,11 @@ from urllib.parse import urlsplit
 from ..addresses import is_http_url, is_loopback
 from ..errors import InputError
 from ..probe.listener import listening_pid
+from ..session import redact
 from ..target import spec
 from ..target.alive import is_alive
 from ..target.spec import Ready, TargetSpec
+from ..toml import shown
 
 PORT = "{port}"
 
@@ -27,7 +29,7 @@ def target_of(command: str, ready: str | None, timeout_s: float | None = None) -
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise InputError(f"--target-cmd: {str(error).lower()} in {command!r}") from None
+        raise InputError(f"--target-cmd: {str(error).lower()} in {shown(redact.text(command))}") from None
     if not words:
         raise InputError("--target-cmd: expected a program, got nothing")
     path, port = _readiness(ready, chosen=PORT in command)

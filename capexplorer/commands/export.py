@@ -14,6 +14,7 @@ from ..analysis import wording
 from ..model.events import Event
 from ..report.formats import FORMATS, to_disk, to_text
 from ..report.redaction import redacted
+from ..session.canonical import canonical
 from ..session.catalog import find
 from ..session.reader import open_session
 from .reanalysing import with_found
@@ -37,7 +38,11 @@ def _formats_told() -> str:
     help="A file (csv, hgrm, locust-csv: a folder); else stdout.",
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file, write into a folder that is not empty.")
-@click.option("--redact", is_flag=True, help="Leave host names, addresses and paths of files out.")
+@click.option(
+    "--redact",
+    is_flag=True,
+    help="Leave host names, addresses and paths of files out (and secrets, of a log from before they were).",
+)
 @click.option("--reanalyse", is_flag=True, help="With the marks that this version finds, and what changed.")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Where ids are looked up.")
 def command(
@@ -48,7 +53,7 @@ def command(
     with _events(path) as recorded:
         events: Iterable[Event] = with_found(path, recorded) if reanalyse else recorded
         if redact:
-            events = redacted(events)
+            events = redacted(map(canonical, events))
         if output is not None and output != _STDOUT:
             to_disk(form, events, output, force=force)
             return

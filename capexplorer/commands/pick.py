@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from .. import paths, profile
+from ..addresses import without_userinfo
 from ..errors import InputError
 from ..tui.screens.picker import PickerApp
 from ..tui.screens.profiles import ProfileEntry
@@ -39,6 +40,6 @@ def _profiles() -> list[ProfileEntry]:
         except InputError as error:
             entries.append(ProfileEntry(name=name, path=str(path), problem=str(error)))
         else:
-            target = found.target or found.url or ""
+            target = found.target or without_userinfo(found.url or "")
             entries.append(ProfileEntry(name=name, path=str(path), title=found.title, target=target))
     return entries

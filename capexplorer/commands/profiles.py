@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from .. import paths, profile
+from ..addresses import without_userinfo
 from ..errors import InputError
 from ..load.plan import parse
 from ..report.figures import span
@@ -51,8 +52,8 @@ def _row(name: str, path: Path) -> dict[str, Any]:
     except InputError as error:
         return row | {"problem": str(error)}
     lengths = {plan: length_s(text, found.guards.max_users) for plan, text in found.plans.items()}
-    told = {"title": found.title, "target": found.target or found.url, "plans": found.plans, "plan_lengths_s": lengths}
-    return row | told
+    target = found.target or without_userinfo(found.url or "")
+    return row | {"title": found.title, "target": target, "plans": found.plans, "plan_lengths_s": lengths}
 
 
 def length_s(plan: str, max_users: int) -> float | None:

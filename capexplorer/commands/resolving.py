@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from .. import paths, profile
-from ..addresses import is_host_and_port, is_http_url, is_loopback
+from ..addresses import is_host_and_port, is_http_url, is_loopback, without_userinfo
 from ..errors import InputError
 from ..load.plan import Step, is_text, parse
 from ..profile import SPAWN_RATE_LEAST, SPAWN_RATE_MOST, Profile, Task, Users, Wait
@@ -150,7 +150,7 @@ def _settings(settings: tuple[str, ...]) -> dict[str, str]:
 
 def _check_url(url: str, allow_hosts: tuple[str, ...]) -> None:
     if not is_http_url(url) and not is_host_and_port(url.removeprefix(RAW)):
-        raise InputError(f"--host: expected http://HOST[:PORT] or https://..., got {shown(url)}")
+        raise InputError(f"--host: expected http://HOST[:PORT] or https://..., got {shown(without_userinfo(url))}")
     host = urlsplit(url).hostname or ""
     if not is_loopback(host) and host not in {allowed.lower().strip("[]") for allowed in allow_hosts}:
         raise InputError(f"--host: load to {host} is not allowed: only loopback, or add --allow-host {host}")

@@ -6,12 +6,14 @@ import contextlib
 
 import click
 
+from ..session import redact
+
 
 def tell(error: str, output: tuple[str, ...] = ()) -> None:
-    """Never raises: the terminal may be gone."""
+    """`output` without its secrets, which a program may print as it dies. Never raises: the terminal may be gone."""
     say(f"capexplorer: {printable(error)}")
     for line in output:
-        say(f"  | {printable(line)}")
+        say(f"  | {printable(redact.text(line))}")
 
 
 def say(text: str) -> None:

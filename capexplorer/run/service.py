@@ -51,7 +51,8 @@ class Service:
     def facts(self) -> TargetFacts:
         """For the session's header."""
         if self.spec is None:
-            return TargetFacts(name=urlsplit(self.url).netloc or "locustfile", url=self.url)
+            where = urlsplit(self.url).netloc.rpartition("@")[2]  # without the user and password of the URL
+            return TargetFacts(name=where or "locustfile", url=self.url)
         command = self.spec.command_line(self.params, self.port)
         return TargetFacts(name=self.spec.name, url=self.url, command=command, params=self.params)
 

@@ -84,7 +84,7 @@ def _value(name: str, value: Any, in_sample: bool) -> Any:
 
 def _tuple(name: str, values: tuple[Any, ...], in_sample: bool) -> tuple[Any, ...]:
     if name == "command":
-        return redact.command([_text(each) for each in values])
+        return redact.command([_utf8(each) for each in values])
     new = tuple([_value(name, each, in_sample) for each in values])
     return values if all(map(operator.is_, values, new)) else new
 
@@ -98,10 +98,13 @@ def _dict(name: str, values: dict[str, Any], in_sample: bool) -> dict[str, Any]:
 
 
 def _text(text: str) -> str:
-    """Without secrets, and without the lone surrogates by which Python carries bytes that are not UTF-8."""
-    if not text.isascii():
-        text = text.encode("utf-8", "replace").decode("utf-8")
-    return redact.text(text)
+    """Without secrets, as UTF-8."""
+    return redact.text(_utf8(text))
+
+
+def _utf8(text: str) -> str:
+    """Without the lone surrogates by which Python carries bytes that are not UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 @lru_cache(maxsize=1024)

@@ -1,4 +1,4 @@
-"""What is secret and must never reach the log: header values, URL userinfo, values named like tokens. Pure.
+"""What is secret and must never reach the log: credentials in URLs, values named like secrets, tokens known by their look. Pure.
 
 Better one harmless value too many than one secret: `sort_key=name` loses its value too. Must not know events or files.
 """
@@ -13,32 +13,67 @@ from typing import Any
 HIDDEN = "***"
 
 _SECRET_WORDS = frozenset(
-    "apikey auth authentication authorization bearer cookie credential credentials csrf jwt key oauth pass passphrase"
-    " passwd password pwd secret secrets session sessionid sid sig signature token xsrf".split()
+    "apikey auth authentication authorization bearer cookie cookies credential credentials csrf jwt key oauth pass passphrase"
+    " passwd password pw pwd secret secrets session sessionid sid sig signature token xsrf".split()
 )
 _SECRET_PARTS = ("password", "passwd", "secret", "apikey", "authtoken", "accesstoken", "sessid", "sessionid")
-"""Told inside a name that no separator parts, e.g. PHPSESSID."""
+"""Found inside a name without separators, e.g. PHPSESSID."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LETTERS_OF_DIGITS = str.maketrans("01345", "oleas")
+"""PASSW0RD, s3cret, t0ken."""
 
-_USERINFO = re.compile(r"://[^\s/?#\"'<>]*@")
+_USERINFO = re.compile(r"://(?:[^\s/?#\"'<>]*|[^\s/?#\"'<>:]*:(?!\d{1,5}[/?#])[^\s\"'<>]{0,200})@")
+"""Also of a URL whose password holds an unencoded `/`, `?` or `#`."""
+_USER_PASSWORD = re.compile(r"(?<![\w.+\-:/@])[\w.+\-]{1,100}:[^\s/@:\"'<>]{1,200}@(?=[\w\[])")
+"""Without a scheme: `user:password@host:80`."""
+
 _NAME = r"(?<![\w.\-])(?P<name>[\w.\-]{1,100})"  # the look-behind keeps the search linear in long words
-_ASSIGNED = re.compile(_NAME + r"(?P<sign>(?:\]|%5D)?=[\"']?)(?P<value>[^\s&;#\"'<>,)\]}]+)")
-_OPTION = re.compile(r"(?<!\S)--?(?P<name>[\w.\-]{1,100})(?P<sign>\s+)(?P<value>[^\s\-]\S*)")
-_QUOTED = re.compile(_NAME + r"(?P<sign>\\?[\"']\s*[:,]\s*b?)(?P<value>\\?\"[^\"]*\"|'[^']*'|\d[\w.\-]*)")
+_QUOTED_VALUE = r"\\?\"[^\"]*\"|'[^']*'"
+_BARE_VALUE = r"(?:[^\s&;#\"'<>,)\]}]|[,;)\]}](?=[\w!$%*+/:@^~\-])(?![\w.\-]{1,40}=))+"
+"""A comma or a bracket ends it, unless more of a word follows that is no further `name=`."""
+_ASSIGNED = re.compile(rf"{_NAME}(?P<sign>(?:\]|%5D)?[ \t]{{0,3}}=[ \t]{{0,3}})(?P<value>{_QUOTED_VALUE}|{_BARE_VALUE})")
+_OPTION = re.compile(rf"(?<!\S)--?(?P<name>[\w.\-]{{1,100}})(?P<sign>\s+)(?P<value>{_QUOTED_VALUE}|[^\s\-]\S*)")
+_QUOTED = re.compile(rf"{_NAME}(?P<sign>\\?[\"']\s*[:,]\s*b?)(?P<value>{_QUOTED_VALUE}|\d[\w.\-]*)")
+_LABELLED = re.compile(
+    r"(?<![\w.\-])(?P<name>[\w.\-]{0,40}(?:passw[o0]rd|passwd|passphrase|secret|token|api[_\-]?key|access[_\-]?key))"
+    r"(?P<sign>:[ \t]{1,3})(?P<value>(?=\S*[\d=_+/])[^\s\"'\-]\S{5,})",
+    re.IGNORECASE,
+)
+"""`password: hunter2`, as YAML and programs write it; `token: expected a name` is no secret, having no digit."""
 _HEADER = re.compile(
     r"(?<![\w\-])(?P<name>(?:proxy-)?authorization|(?:set-)?cookie|x-[\w\-]{0,40}(?:key|token|auth|secret))"
     r"(?P<sign>[\"']?\s*:\s*(?:b?[\"'])?)(?P<value>[^\r\n\"']+)",
     re.IGNORECASE,
 )
-_SCHEME = re.compile(r"\b(?P<name>bearer|basic)(?P<sign>\s+)(?P<value>(?=\S*[\d=._])[\w.~+/=\-]{6,})", re.IGNORECASE)
+_SCHEME = re.compile(
+    r"\b(?P<name>(?i:bearer|basic))(?P<sign>(?:\s|%20|\+)+)(?P<value>(?=\S*[\d=._]|\S*[a-z][A-Z])[\w.~+/=\-]{6,})"
+)
+_COOKIES = re.compile(r"(?P<name>\bcookies?)(?P<sign>[\"']?\s*[=:]\s*)(?P<value>\{[^}]{0,4000}\})", re.IGNORECASE)
+_COOKIE = re.compile(r"(?P<name><Cookie [^\s=]{1,100})(?P<sign>=)(?P<value>[^\s>]+)")
+_LOGIN = re.compile(r"(?<!\S)(?P<name>-u|--user|--proxy-user)(?P<sign>[ =]?)(?P<value>[^\s:]{1,100}:\S+)")
+"""curl's."""
+
+_TOKEN = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w\-]{16,}|xox[a-z]-[\w\-]{8,}|xapp-[\w\-]{8,}"
+    r"|(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}|sk-[\w\-]{20,}|AIza[\w\-]{35}|npm_[A-Za-z0-9]{36}|pypi-[\w\-]{16,}|hf_[A-Za-z0-9]{20,}"
+    r"|eyJ[\w\-]{5,}={0,2}(?:\.[\w\-]*={0,2}){1,4}"
+    r")"
+)
+"""Of GitHub, GitLab, Slack, Stripe and others; JSON Web Tokens with all their parts."""
+_AWS_ID = re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])")
+_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])")
+"""Only beside such an id: a digest looks the same."""
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,20000}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?")
 _COMMON_LENGTH = 400
 """Texts up to this are remembered: endpoint names and signatures come again every second."""
 
 
 def is_secret_name(name: str) -> bool:
     """Whether a header, key, parameter or option of this name carries a secret: `X-Api-Key`, `accessToken`, `--password`."""
-    words = {word.lower() for word in _WORD.findall(name)}
-    return not words.isdisjoint(_SECRET_WORDS) or any(part in name.lower() for part in _SECRET_PARTS)
+    spelled = name.translate(_LETTERS_OF_DIGITS)
+    words = {word.lower() for word in (*_WORD.findall(name), *_WORD.findall(spelled.upper() if name.isupper() else spelled))}
+    return not words.isdisjoint(_SECRET_WORDS) or any(part in spelled.lower() for part in _SECRET_PARTS)
 
 
 def text(value: str) -> str:
@@ -62,9 +97,20 @@ def plain(value: Any, name: str = "") -> Any:
 def command(arguments: Sequence[str]) -> tuple[str, ...]:
     """A command line without its secrets: `--token=abc`, and the `abc` after a lone `--token` or `-H`'s header."""
     said = ("", *arguments)
+    with_aws_id = any(map(_AWS_ID.search, arguments))
     return tuple(
-        HIDDEN if before.startswith("-") and "=" not in before and is_secret_name(before) else text(argument)
+        HIDDEN if _is_secret_argument(before, argument, with_aws_id) else text(argument)
         for before, argument in zip(said, arguments, strict=False)
+    )
+
+
+def _is_secret_argument(before: str, argument: str, with_aws_id: bool) -> bool:
+    """Whether an argument is a secret for what stands beside it."""
+    option = before if before.startswith("-") and "=" not in before else ""
+    return (
+        (bool(option) and is_secret_name(option))
+        or (option in ("-u", "--user", "--proxy-user") and ":" in argument)
+        or (with_aws_id and _AWS_SECRET.fullmatch(argument) is not None)
     )
 
 
@@ -75,11 +121,16 @@ def _remembered(value: str) -> str:
 
 def _text(value: str) -> str:
     value = _USERINFO.sub(f"://{HIDDEN}@", value)
-    value = _HEADER.sub(_hide, value)
-    value = _SCHEME.sub(_hide, value)
+    value = _USER_PASSWORD.sub(f"{HIDDEN}@", value)
+    if _AWS_ID.search(value):
+        value = _AWS_SECRET.sub(HIDDEN, _AWS_ID.sub(HIDDEN, value))
+    value = _PRIVATE_KEY.sub(HIDDEN, value)
+    value = _COOKIES.sub(_hide, value)
     for pattern in (_ASSIGNED, _OPTION, _QUOTED):
         value = pattern.sub(_hide_if_secret, value)
-    return value
+    for pattern in (_HEADER, _COOKIE, _SCHEME, _LOGIN, _LABELLED):
+        value = pattern.sub(_hide, value)
+    return _TOKEN.sub(HIDDEN, value)
 
 
 def _hide_if_secret(found: re.Match[str]) -> str:

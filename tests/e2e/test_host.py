@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
+import threading
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from capexplorer import cli
 from capexplorer.model.events import Ended, Header, Sample, Target
+from capexplorer.report.formats import FORMATS
 from capexplorer.target.ports import free_port
 
-from .rig import actor_service, capexplorer, ended, export, of, start
+from .rig import actor_service, capexplorer, ended, export, of, session_path, start
 from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow
@@ -95,3 +103,69 @@ def test_another_machine_is_refused_before_anything_is_made(tmp_path: Path) -> N
     assert done.stdout == "" and len(done.stderr.splitlines()) == 1
     assert "--allow-host 192.0.2.7" in done.stderr
     assert not (tmp_path / "sessions").exists()
+
+
+@contextmanager
+def protected_service() -> Iterator[tuple[int, Counter[str]]]:
+    """(port, requests by their Authorization header) of a service in this process."""
+    seen: Counter[str] = Counter()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            seen[self.headers.get("Authorization", "")] += 1
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_address[1], seen
+        server.shutdown()
+
+
+@pytest.mark.parametrize("client", ["fast", "requests"])
+@pytest.mark.parametrize(
+    ("userinfo", "user", "password"),
+    [
+        ("ann:hunter2xyzzy@", "ann", "hunter2xyzzy"),
+        ("ann:hunter2%2Fxyz%40y@", "ann", "hunter2/xyz@y"),
+        ("hunter2xyzzy@", None, None),
+    ],
+    ids=["password", "encoded", "user alone"],
+)
+def test_credentials_of_the_url_go_to_the_service_and_nowhere_else(
+    tmp_path: Path, client: str, userinfo: str, user: str | None, password: str | None
+) -> None:
+    profile = tmp_path / "mine.toml"
+    profile.write_text(f'url = "http://127.0.0.1"\n[users]\nclient = "{client}"\nwait_s = 0.1\n[[users.task]]\nname = "/work"\n')
+    with protected_service() as (port, seen):
+        url = f"http://{userinfo}127.0.0.1:{port}"
+        run, code = ended(tmp_path, str(profile), "--host", url, "--headless", "--plan", "1:6s")
+    assert code == 0, run.stderr
+    if user is not None:
+        assert set(seen) == {"Basic " + b64encode(f"{user}:{password}".encode()).decode()}
+    assert sum(seen.values()) > 3
+    [header] = of(run.events(), Header)
+    assert (header.target.name, header.target.url) == (f"127.0.0.1:{port}", f"http://***@127.0.0.1:{port}")
+    log = session_path(run.sessions)
+    assert log is not None
+    said = [run.stdout, run.stderr, log.read_text()]
+    for form in FORMATS:
+        for option in ([], ["--redact"]):
+            out = tmp_path / f"{form}{len(option)}"
+            assert cli.run(["export", str(log), "--format", form, "-o", str(out), *option]) == 0
+            said += [path.read_text() for path in (out, *out.rglob("*")) if path.is_file()]
+    assert [text[:200] for text in said if "hunter2" in text] == []
+
+
+def test_a_wrong_url_is_told_without_its_password(tmp_path: Path) -> None:
+    done = capexplorer(
+        "run", "actor", "--host", "http://ann:hunter2/x@127.0.0.1:80", "--sessions-dir", str(tmp_path / "sessions")
+    )
+    assert done.returncode == 2 and "--host: expected http://HOST[:PORT]" in done.stderr
+    assert "hunter2" not in done.stderr
