@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", ""})
 
 
+@lru_cache(maxsize=1024)  # each connection asks
 def is_loopback(host: str) -> bool:
     """Whether a name or an address is this machine's loopback."""
     if host.lower() in LOOPBACK_NAMES:

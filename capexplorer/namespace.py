@@ -1,5 +1,7 @@
 """A network namespace of the session's own: its port range, its tcp_tw_reuse, its somaxconn, with loopback and nothing else.
 
+For `[limits]` of the network, and for `--sandbox`, which keeps load on loopback whatever a locustfile does: there is no way out.
+
 This process itself moves in (unshare(2)) and stays the same process: terminal, signals, working folder and exit code are as they
 were, and all that it starts later is inside, too. The kernel allows that while there is one thread, so `enter` comes before
 anything with threads (numpy, gevent) is imported. The host's settings are never touched. Must not import anything heavy.
@@ -32,16 +34,22 @@ _KEYS = {
 }
 
 
-def enter(limits: NetworkLimits) -> bool:
-    """Move this process into a network namespace with these limits; False when there are none, and nothing was done.
+LIMITS, SANDBOX = "limits.network", "--sandbox"
+"""What asks for a namespace, as messages name it."""
 
+
+def enter(limits: NetworkLimits, *, sandbox: bool = False) -> bool:
+    """Move this process into a network namespace with these limits; False when nothing asks for one, and nothing was done.
+
+    `sandbox`: also without limits, and with a user namespace around it even for root, who could otherwise go back (setns(2)).
     Raises InputError where the kernel does not allow it: then the process must end, it may have moved half way.
     """
     wanted = {name: value for name in _KEYS if (value := getattr(limits, name)) is not None}
-    if not wanted:
+    if not wanted and not sandbox:
         return False
-    _unshare()
-    _raise_loopback()
+    asked_by = SANDBOX if sandbox else LIMITS
+    _unshare(asked_by)
+    _raise_loopback(asked_by)
     for name, value in wanted.items():
         _set(name, value)
     return True
@@ -56,14 +64,14 @@ def refusal() -> str | None:
     return done.stderr.strip().rpartition("limits.network: ")[2] or "it could not be tried"
 
 
-def _unshare() -> None:
-    """As root a namespace alone; else with a user namespace around it, in which we stay who we are."""
+def _unshare(asked_by: str) -> None:
+    """For limits, as root, a namespace alone; else with a user namespace around it, in which we stay who we are."""
     if sys.platform != "linux":
-        raise InputError("limits.network: needs Linux: only there a session can have a network namespace of its own")
+        raise InputError(f"{asked_by}: needs Linux: only there a session can have a network namespace of its own")
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("a process with threads cannot enter a user namespace: something heavy was imported too early")
     user, group = os.geteuid(), os.getegid()
-    if _try(_NEW_NETWORK) == 0:
+    if asked_by == LIMITS and _try(_NEW_NETWORK) == 0:
         return
     refused = _try(_NEW_USERS | _NEW_NETWORK)
     try:
@@ -72,7 +80,7 @@ def _unshare() -> None:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
             Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
     except OSError as error:
-        raise InputError(_not_allowed(error)) from None
+        raise _not_allowed(asked_by, error) from None
 
 
 def _try(namespaces: int) -> int:
@@ -81,12 +89,12 @@ def _try(namespaces: int) -> int:
     return 0 if libc.unshare(namespaces) == 0 else ctypes.get_errno() or errno.EPERM
 
 
-def _raise_loopback() -> None:
+def _raise_loopback(asked_by: str) -> None:
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
             _change_flags(any_socket.fileno(), b"lo")
     except OSError as error:  # a security module may grant the user namespace and deny what it is for
-        raise InputError(_not_allowed(error)) from None
+        raise _not_allowed(asked_by, error) from None
 
 
 def _change_flags(descriptor: int, interface: bytes) -> None:
@@ -105,9 +113,10 @@ def _set(name: str, value: int | tuple[int, int]) -> None:
         raise InputError(f"limits.network.{name}: the kernel refuses {text}: {error.strerror}") from None
 
 
-def _not_allowed(error: OSError) -> str:
+def _not_allowed(asked_by: str, error: OSError) -> InputError:
     reason = "none is left" if error.errno == errno.ENOSPC else error.strerror
-    return (
-        f"limits.network: no network namespace is allowed here ({reason}): run as root, or allow user namespaces"
+    as_root = "run as root, or " if asked_by == LIMITS else ""
+    return InputError(
+        f"{asked_by}: no network namespace is allowed here ({reason}): {as_root}allow user namespaces"
         " (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"
     )

@@ -32,7 +32,8 @@ def explore(options: RunOptions, *, headless: bool) -> int:
     if not headless:
         require_screen("the live screen", "run --headless --plan ...")
     _check_open_files(options.profile.limits.generator.open_files)
-    namespace.enter(options.profile.limits.network)  # before anything heavy is imported: it would have threads
+    # before anything heavy is imported: it would have threads
+    namespace.enter(options.profile.limits.network, sandbox=options.sandbox)
     return _headless(options) if headless else _on_screen(options)
 
 
@@ -98,6 +99,7 @@ def live_run(options: RunOptions) -> Iterator[tuple[LiveRun, Capture]]:
         from ..load import native
 
         native.patch(options.profile.limits.generator, options.profile.users.max_body_mb)
+        from ..load import proxies
         from ..load.guard import HostGuard
         from ..load.host import LoadHost
         from ..run.capture import Capture, LogHandler
@@ -110,6 +112,9 @@ def live_run(options: RunOptions) -> Iterator[tuple[LiveRun, Capture]]:
             LogHandler(run.told_by_log).install()
             guard = HostGuard(options.allow_hosts, run.told_by_guard)
             guard.install()
+            proxies.install(guard.check)
+            for name in proxies.forget_environment():
+                run.told_by_log("capexplorer", "warning", f"{name} is ignored: load goes to the service itself, not to a proxy")
             host = LoadHost(run.told_by_load, options.profile.work.endpoints)
             host.recorder.connects_so_far = lambda: guard.connects
             host.start()

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from .. import namespace
 from ..addresses import is_loopback
 from ..errors import InputError
 from ..model.limits import AS_IT_IS, Limits, NetworkLimits, mistakes
@@ -58,24 +59,25 @@ def check_here(limits: Limits, where: str, *, starts_target: bool, port: int | N
             f"{where}: limits.target: needs a target that capexplorer starts; a service that runs already has its own"
         )
     if limits.network != NetworkLimits():
-        _check_network(where, starts_target, next((host for host in allow_hosts if not is_loopback(host)), None))
+        check_loopback_alone(f"{where}: {namespace.LIMITS}", starts_target=starts_target, allow_hosts=allow_hosts)
         _check_port(where, port, limits.network.ip_local_port_range)
     for side, own in (("target", limits.target), ("generator", limits.generator)):
         _check_open_files(f"{where}: limits.{side}.open_files", own.open_files)
         _check_cpus(f"{where}: limits.{side}.cpus", own.cpus)
 
 
-def _check_network(where: str, starts_target: bool, elsewhere: str | None) -> None:
+def check_loopback_alone(asked_by: str, *, starts_target: bool, allow_hosts: tuple[str, ...]) -> None:
+    """Whether this run can do with a network that has loopback alone. Raises InputError; `asked_by` is the key or option."""
     if sys.platform != "linux":
-        raise InputError(f"{where}: limits.network: needs Linux: only there a session can have a network namespace of its own")
+        raise InputError(f"{asked_by}: needs Linux: only there a session can have a network namespace of its own")
     only_loopback = "the session's own network namespace has loopback only"
     if not starts_target:
         raise InputError(
-            f"{where}: limits.network: needs a target that capexplorer starts: {only_loopback},"
-            " and reaches no service outside of it"
+            f"{asked_by}: needs a target that capexplorer starts: {only_loopback}, and reaches no service outside of it"
         )
+    elsewhere = next((host for host in allow_hosts if not is_loopback(host)), None)
     if elsewhere is not None:
-        raise InputError(f"{where}: limits.network: {only_loopback}, so load cannot go to {elsewhere}")
+        raise InputError(f"{asked_by}: {only_loopback}, so load cannot go to {elsewhere}")
 
 
 def _check_port(where: str, port: int | None, ephemeral: tuple[int, int] | None) -> None:

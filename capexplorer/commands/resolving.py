@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from .. import paths, profile
+from .. import namespace, paths, profile
 from ..addresses import is_host_and_port, is_http_url, is_loopback, without_userinfo
 from ..errors import InputError
 from ..load.plan import Step, is_text, parse
@@ -20,7 +20,7 @@ from ..target import scratch
 from ..target.spec import TargetSpec, load_spec
 from ..toml import shown
 from . import adhoc
-from .limiting import OPTION, check_here, limits_of
+from .limiting import OPTION, check_here, check_loopback_alone, limits_of
 
 DEFAULT_PROFILE = "mixed"
 
@@ -39,6 +39,7 @@ class Asked:
     label: str | None = None
     sessions_dir: Path | None = None
     allow_hosts: tuple[str, ...] = ()
+    sandbox: bool = False
     plan: str | None = None
     autopilot: bool = False
     target_cmd: str | None = None
@@ -68,6 +69,8 @@ def resolve(asked: Asked) -> RunOptions:
         raise InputError(f"--spawn-rate: {expected}, got {asked.spawn_rate:g}")
     if asked.autopilot and asked.plan is not None:
         raise InputError("--autopilot: not beside --plan: either steps the users")
+    if asked.sandbox:
+        check_loopback_alone(namespace.SANDBOX, starts_target=spec is not None, allow_hosts=allow_hosts)
     limits = limits_of(asked.limits, found.limits)
     check_here(limits, OPTION if asked.limits else where, starts_target=spec is not None, port=port, allow_hosts=allow_hosts)
     users = _first_users(asked, found)
@@ -91,6 +94,7 @@ def resolve(asked: Asked) -> RunOptions:
         sessions_dir=sessions_dir,
         steps=_steps(asked.plan, found, where),
         allow_hosts=allow_hosts,
+        sandbox=asked.sandbox,
         autopilot=asked.autopilot,
         follow_shape=asked.plan is None and asked.users is None and not asked.autopilot,
     )

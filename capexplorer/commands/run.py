@@ -33,7 +33,20 @@ from ..commands.resolving import Asked, resolve
 )
 @click.option("--label", help="Told in the session; without it the git commit of the target's folder.")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), help="Where the session is saved.")
-@click.option("--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="A host beside loopback that load may go to.")
+@click.option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    metavar="HOST",
+    help="A host beside loopback that load may go to: a name, with the addresses it resolves to, or an address. Without it,"
+    " connections of Python's sockets to other addresses are refused; ctypes, libraries in C and child processes are not seen.",
+)
+@click.option(
+    "--sandbox",
+    is_flag=True,
+    help="Load and target run in a network that has loopback alone: for a locustfile whose connections you do not trust."
+    " Files are not guarded. Linux, with user namespaces.",
+)
 @click.option(
     "--headless",
     is_flag=True,
@@ -57,6 +70,7 @@ def command(
     label: str | None,
     sessions_dir: Path | None,
     allow_hosts: tuple[str, ...],
+    sandbox: bool,
     headless: bool,
     plan: str | None,
     autopilot: bool,
@@ -84,6 +98,7 @@ def command(
         label=label,
         sessions_dir=sessions_dir,
         allow_hosts=allow_hosts,
+        sandbox=sandbox,
         plan=plan,
         autopilot=autopilot,
     )

@@ -1,29 +1,49 @@
-"""Load goes to loopback only, unless a host is allowed by name. The guard stands where sockets look up names and connect, so
-absolute URLs, redirects and user code are covered. It patches gevent's sockets, which in this process only the load thread uses
-for traffic. Addresses are not sent to gevent's resolver threads: see `_of_address`.
+"""Load goes to loopback only, unless a host is allowed: the guard against a URL typed wrong and a redirect that leads away.
+
+It checks the address that a connection is made to, not the name: a `localhost` that resolves to 10.99.0.1 is refused, and
+`--allow-host HOST` allows the addresses that HOST resolves to.
+
+Covered: IPv4 and IPv6 sockets of Python as gevent has patched them (`connect`, `connect_ex`, `sendto`, `sendmsg`, and so
+`create_connection`, ssl, requests, urllib3, http.client, httpx, Locust's clients), absolute URLs, redirects, and where a proxy on
+loopback would forward a request to (`proxies.py`).
+Not covered: `_socket`, ctypes, libraries in C with sockets of their own (zmq, libpq, grpc), child processes, lookups of names,
+other programs on loopback that forward (ssh), other kinds of sockets. `--sandbox` covers all but files that are sockets: a
+network without a way out.
+
+It patches gevent's sockets, which in this process only the load thread uses for traffic. Addresses are not sent to gevent's
+resolver threads: see `_of_address`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import ipaddress
 import socket
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
+from gevent import _socketcommon
 from gevent import socket as gevent_socket
+from gevent.lock import BoundedSemaphore
 from gevent.monkey import get_original
 
 from ..addresses import is_loopback
 
 _look_up = get_original("socket", "getaddrinfo")
+_FAMILIES = (gevent_socket.AF_INET, gevent_socket.AF_INET6)
+
+Entry = tuple[Any, ...]
+"""As getaddrinfo gives it; the address is `entry[4][0]`."""
 
 
 class HostNotAllowed(PermissionError):
     """A connection to a host that was not allowed."""
 
     def __init__(self, host: str) -> None:
-        super().__init__(errno.EACCES, f"load to {host} is not allowed (only loopback, or --allow-host {host})")
+        address = host.partition(" ")[0]
+        super().__init__(errno.EACCES, f"load to {host} is not allowed (only loopback, or --allow-host {address})")
         self.host = host
 
 
@@ -31,76 +51,134 @@ class HostGuard:
     """Decides; `install` puts it in front of gevent's sockets for the life of the process."""
 
     def __init__(self, allowed: Iterable[str] = (), on_refused: Callable[[str], None] = lambda host: None) -> None:
-        self.allowed = {host.lower().strip("[]") for host in allowed}
+        self.allowed = {_plain(host) for host in allowed}
         self._addresses: set[str] = set()
         """What allowed names resolved to."""
         self._on_refused = on_refused
-        self._told: set[str] = set()
+        self._refused: set[str] = set()
+        self._to_look_up = [host for host in self.allowed if not _is_address(host)]
+        """Allowed names that were not looked up yet."""
+        self._turn = BoundedSemaphore(1)
+        """Held while they are: a lookup yields, and others must wait for what it finds."""
         self.connects = 0
         """Connections tried so far: what the kernel counts holds those of all neighbours, too."""
 
     def permits(self, host: str) -> bool:
-        """Whether load may go to this name or address."""
-        host = host.lower().strip("[]")
+        """Whether load may go to this address, or this name be looked up."""
+        host = _plain(host)
         return is_loopback(host) or host in self.allowed or host in self._addresses
 
     def check(self, host: str) -> None:
-        """Raises HostNotAllowed, and tells each host once."""
-        if self.permits(host):
-            return
-        if host not in self._told:
-            self._told.add(host)
-            self._on_refused(host)
-        raise HostNotAllowed(host)
+        """Raises HostNotAllowed."""
+        if not self.permits(host):
+            self._refuse(host)
 
-    def learn(self, name: str, found: Iterable[tuple[Any, ...]]) -> None:
-        """Addresses that an allowed name resolved to may be connected to."""
-        if name.lower().strip("[]") in self.allowed:
-            self._addresses.update(str(entry[4][0]) for entry in found)
+    def check_address(self, address: str) -> None:
+        """Raises HostNotAllowed, unless an allowed name turns out to have this address."""
+        if not self.permits(address):
+            self._look_up_allowed()
+            self.check(address)
+
+    def reachable(self, name: str, found: list[Entry]) -> list[Entry]:
+        """Of what a name resolved to, what load may go to. Raises HostNotAllowed when that is nothing."""
+        if _plain(name) in self.allowed:
+            self._addresses.update(_plain(entry[4][0]) for entry in found)
+        permitted = [entry for entry in found if not name or self.permits(entry[4][0])]
+        if found and not permitted:
+            self._refuse(f"{found[0][4][0]} ({name})")
+        return permitted
 
     def install(self) -> None:
         """Patch gevent's sockets. Once a process."""
-        guard = self
-        resolve, sockets = gevent_socket.getaddrinfo, gevent_socket.socket
-        connect, connect_ex, sendto = sockets.connect, sockets.connect_ex, sockets.sendto
-        sendmsg: Any = getattr(sockets, "sendmsg", None)  # not on Windows
-        families = (gevent_socket.AF_INET, gevent_socket.AF_INET6)
+        self._resolve = gevent_socket.getaddrinfo
+        socket.getaddrinfo = gevent_socket.getaddrinfo = _socketcommon.getaddrinfo = self._getaddrinfo
+        sockets = gevent_socket.socket
+        sockets.connect, sockets.connect_ex = self._guarded_connect(sockets), self._guarded_connect_ex(sockets)
+        sockets.sendto = self._guarded_sendto(sockets)
+        if hasattr(sockets, "sendmsg"):  # not on Windows
+            sockets.sendmsg = self._guarded_sendmsg(sockets)
 
-        def guarded_resolve(host: Any, *args: Any, **kwargs: Any) -> Any:
-            name = host.decode() if isinstance(host, bytes) else str(host or "")
-            guard.check(name)
-            found = (_of_address if _is_address(name) else resolve)(host, *args, **kwargs)
-            guard.learn(name, found)
-            return found
+    def _refuse(self, host: str) -> None:
+        """Each host is told once."""
+        if host not in self._refused:
+            self._refused.add(host)
+            self._on_refused(host)
+        raise HostNotAllowed(host)
 
-        def guarded_connect(sock: Any, address: Any) -> Any:
-            if sock.family in families:
-                guard.check(str(address[0]))
-                guard.connects += 1
-            return connect(sock, address)
+    def _look_up_allowed(self) -> None:
+        with self._turn:
+            while self._to_look_up:
+                with contextlib.suppress(OSError):  # it has no address, so there is nothing to allow
+                    self._getaddrinfo(self._to_look_up.pop(), None)
 
-        def guarded_connect_ex(sock: Any, address: Any) -> Any:
-            if sock.family in families and not guard.permits(str(address[0])):
+    def _getaddrinfo(self, host: Any, *args: Any, **kwargs: Any) -> list[Entry]:
+        name = host.decode() if isinstance(host, bytes) else str(host or "")
+        self.check(name)
+        return self.reachable(name, (_of_address if _is_address(name) else self._resolve)(host, *args, **kwargs))
+
+    def _checked(self, sock: Any, address: Any) -> Any:
+        """The address with its host looked up, and allowed. Other families than IP pass."""
+        if sock.family not in _FAMILIES or not isinstance(address, tuple) or not isinstance(address[0], str | bytes):
+            return address
+        host = address[0].decode() if isinstance(address[0], bytes) else address[0]
+        if not _is_address(host):
+            self.check(host)
+        numeric = _socketcommon._resolve_addr(sock, (host, *address[1:]))
+        self.check_address(numeric[0])
+        return numeric
+
+    def _guarded_connect(self, sockets: Any) -> Any:
+        connect = sockets.connect
+
+        def guarded(sock: Any, address: Any) -> Any:
+            checked = self._checked(sock, address)
+            self.connects += sock.family in _FAMILIES
+            return connect(sock, checked)
+
+        return guarded
+
+    def _guarded_connect_ex(self, sockets: Any) -> Any:
+        connect_ex = sockets.connect_ex
+
+        def guarded(sock: Any, address: Any) -> Any:
+            try:
+                checked = self._checked(sock, address)
+            except HostNotAllowed:
                 return errno.EACCES
-            guard.connects += sock.family in families
-            return connect_ex(sock, address)
+            self.connects += sock.family in _FAMILIES
+            return connect_ex(sock, checked)
 
-        def guarded_sendto(sock: Any, data: Any, *args: Any) -> Any:
-            if sock.family in families and args:
-                guard.check(str(args[-1][0]))  # the address comes last, after optional flags
-            return sendto(sock, data, *args)
+        return guarded
 
-        def guarded_sendmsg(sock: Any, buffers: Any, ancdata: Any = (), flags: int = 0, address: Any = None) -> Any:
-            if sock.family in families and address is not None:
-                guard.check(str(address[0]))
-            return sendmsg(sock, buffers, ancdata, flags, address)
+    def _guarded_sendto(self, sockets: Any) -> Any:
+        sendto = sockets.sendto
 
-        socket.getaddrinfo = gevent_socket.getaddrinfo = guarded_resolve
-        sockets.connect, sockets.connect_ex, sockets.sendto = guarded_connect, guarded_connect_ex, guarded_sendto
-        if sendmsg is not None:
-            sockets.sendmsg = guarded_sendmsg
+        def guarded(sock: Any, data: Any, *args: Any) -> Any:
+            *flags, address = args or [None]  # the address comes last, after optional flags
+            return sendto(sock, data, *flags, self._checked(sock, address))
+
+        return guarded
+
+    def _guarded_sendmsg(self, sockets: Any) -> Any:
+        sendmsg = sockets.sendmsg
+
+        def guarded(sock: Any, buffers: Any, ancdata: Any = (), flags: int = 0, address: Any = None) -> Any:
+            return sendmsg(sock, buffers, ancdata, flags, self._checked(sock, address))
+
+        return guarded
 
 
+@lru_cache(maxsize=1024)  # each connection asks
+def _plain(host: str) -> str:
+    """Lower case, without the brackets and the zone of an IPv6 address; an address as Python writes it."""
+    host = host.lower().strip("[]")
+    try:
+        return str(ipaddress.ip_address(host.partition("%")[0]))
+    except ValueError:
+        return host
+
+
+@lru_cache(maxsize=1024)
 def _is_address(name: str) -> bool:
     try:
         ipaddress.ip_address(name)

@@ -206,7 +206,8 @@ class LiveRun:
 
     def told_by_guard(self, host: str) -> None:
         """A connection to a host that is not allowed was refused."""
-        text = f"load to {host} is not allowed and was refused (only loopback, or --allow-host {host})"
+        address = host.partition(" ")[0]  # of `10.1.2.3 (localhost)`
+        text = f"load to {host} is not allowed and was refused (only loopback, or --allow-host {address})"
         self.told_by_log("capexplorer", "error", text)
 
     def told_by_log(self, source: str, level: str, text: str) -> None:

@@ -42,6 +42,8 @@ class RunOptions:
     autopilot: bool = False
     """Let the autopilot drive from the start; its end is the end of a run without a screen."""
     allow_hosts: tuple[str, ...] = ()
+    sandbox: bool = False
+    """Load and target in a network namespace that has loopback alone."""
     follow_shape: bool = True
     """Let the locustfile's shape drive from the start (headless plans override it)."""
 

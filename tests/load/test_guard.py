@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -55,9 +58,55 @@ def test_an_allowed_name_may_be_reached_at_the_addresses_that_it_resolves_to(see
     assert seen["allowed_names"] == [True, False, False, True]
 
 
+@pytest.mark.parametrize("way", ["of_requests", "of_urllib", "tunnel", "of_the_fast_client"])
+def test_a_proxy_on_loopback_is_no_way_around_it(seen: Played, way: str) -> None:
+    assert seen["proxies_on_loopback"][way] == "HostNotAllowed"
+
+
+def test_a_proxy_may_be_asked_for_loopback(seen: Played) -> None:
+    assert seen["proxies_on_loopback"]["to_loopback"] == "200"
+
+
+def test_proxies_of_the_environment_are_ignored(seen: Played) -> None:
+    assert seen["proxies_of_the_environment"] == [["HTTP_PROXY", "http_proxy"], True, None]
+
+
 def test_sockets_that_are_no_network_are_left_alone(seen: Played) -> None:
     assert seen["unix_sockets_are_no_network"] == f"FileNotFoundError {errno.ENOENT}"
 
 
 def test_each_refused_host_is_told_once(seen: Played) -> None:
-    assert seen["told"] == ["192.0.2.1", "elsewhere.invalid", "2001:db8::1"]
+    assert seen["told"] == ["192.0.2.1", "elsewhere.invalid", "2001:db8::1", "192.0.2.7 (elsewhere.invalid)"]
+
+
+HOSTS = """
+10.99.0.1 localhost
+127.0.0.1 localhost.localdomain
+10.99.0.7 service.example
+"""
+ELSEWHERE_HOSTS = 'mount --bind "$0" /etc/hosts && ip link set lo up && exec "$@"'
+REFUSED = [f"HostNotAllowed {errno.EACCES}", f"PermissionError {errno.EACCES}", *[f"HostNotAllowed {errno.EACCES}"] * 3]
+"""connect, connect_ex, sendto, sendmsg, create_connection."""
+NO_ROUTE = [f"OSError {errno.ENETUNREACH}"] * 5
+"""What the kernel says where the guard says nothing."""
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("needs root and unshare to give a process another /etc/hosts")
+    hosts: Path = tmp_path_factory.mktemp("names") / "hosts"
+    hosts.write_text(HOSTS)
+    return play("load.scenes.guarded_names", within=("unshare", "-mn", "sh", "-c", ELSEWHERE_HOSTS, str(hosts)))
+
+
+def test_a_localhost_that_resolves_elsewhere_is_refused_by_its_address(names: Played) -> None:
+    assert names["localhost_elsewhere"] == REFUSED
+    assert "load to 10.99.0.1 (localhost) is not allowed" in names["localhost_elsewhere_of_requests"]
+    assert names["localhost_here"] == [*["ConnectionRefusedError 111"] * 2, *["nothing"] * 2, "ConnectionRefusedError 111"]
+
+
+def test_an_allowed_name_allows_the_addresses_that_it_resolves_to_and_no_others(names: Played) -> None:
+    assert names["address_of_an_allowed_name"] == NO_ROUTE
+    assert names["address_of_no_allowed_name"] == REFUSED
+    assert names["told"] == ["10.99.0.1 (localhost)", "10.99.0.8"]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import http.client
+import os
+import urllib.request
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import gevent
 import locust
+import requests
 from gevent import socket
+from geventhttpclient import HTTPClient
 from locust.env import Environment
 
+from capexplorer.load import proxies
 from capexplorer.load.guard import HostGuard
 from capexplorer.load.signature import reduce
 
@@ -20,6 +26,7 @@ ELSEWHERE = "192.0.2.1"
 _told: list[str] = []
 _guard = HostGuard(["Service.Example"], _told.append)
 _guard.install()
+proxies.install(_guard.check)
 
 
 def _exception(kind: type[locust.User], url: str, path: str) -> BaseException | None:
@@ -109,10 +116,48 @@ def _raised(act: Callable[[], Any]) -> str:
 def allowed_names() -> list[bool]:
     before = _guard.permits("192.0.2.7")
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 80))]
-    _guard.learn("elsewhere.invalid", found)
-    unlearned = _guard.permits("192.0.2.7")
-    _guard.learn("SERVICE.example", found)
+    unlearned = _raised(lambda: _guard.reachable("elsewhere.invalid", found)) == "nothing"
+    _guard.reachable("SERVICE.example", found)
     return [_guard.permits("service.EXAMPLE"), before, unlearned, _guard.permits("192.0.2.7")]
+
+
+def proxies_on_loopback(url: str) -> dict[str, str]:
+    """What comes of a request to elsewhere that a proxy on loopback would forward; it answers all that it is sent with 200."""
+    host, port = urlsplit(url).hostname, urlsplit(url).port
+
+    def of_requests() -> Any:
+        return requests.get(f"http://{ELSEWHERE}/ok", proxies={"http": url}, timeout=3).status_code
+
+    def of_urllib() -> Any:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": url}))
+        return opener.open(f"http://{ELSEWHERE}/ok", timeout=3).status
+
+    def tunnel() -> Any:
+        connection = http.client.HTTPConnection(host or "", port, timeout=3)
+        connection.set_tunnel(ELSEWHERE, 80)
+        connection.request("GET", "/ok")
+
+    def of_the_fast_client() -> Any:
+        client = HTTPClient(ELSEWHERE, 80, proxy_host=host, proxy_port=port, network_timeout=3)
+        return client.get("/ok").status_code
+
+    def to_loopback() -> Any:
+        return requests.get(f"{url}/ok", proxies={"http": url}, timeout=3).status_code
+
+    return {act.__name__: _answered(act) for act in (of_requests, of_urllib, tunnel, of_the_fast_client, to_loopback)}
+
+
+def proxies_of_the_environment(url: str) -> list[Any]:
+    os.environ |= {"http_proxy": url, "HTTP_PROXY": url, "no_proxy": "x"}
+    forgotten = sorted(proxies.forget_environment())
+    return [forgotten, "no_proxy" in os.environ, urllib.request.getproxies().get("http")]
+
+
+def _answered(act: Callable[[], Any]) -> str:
+    try:
+        return str(act())
+    except Exception as error:
+        return "HostNotAllowed" if "HostNotAllowed" in reduce(error).types else repr(error)
 
 
 def unix_sockets_are_no_network() -> str:

@@ -1,0 +1,110 @@
+"""`--sandbox`: whatever a locustfile does, nothing leaves loopback of the session's own network; the run works as ever."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from e2e.rig import HERE as ACTORS
+from e2e.rig import Run, ended, of
+
+from capexplorer import cli
+from capexplorer.model.events import Sample
+
+from .test_namespace import NEITHER, needs
+
+LEAVING = Path(__file__).parent / "locustfiles" / "leaving.py"
+PLAN = ("--headless", "--plan", "1:6s")
+ENTERED = "from capexplorer import namespace, model; namespace.enter(model.limits.NetworkLimits(), sandbox=True)"
+
+
+class Outside:
+    """A listener on loopback of the network that the tests run in."""
+
+    def __init__(self) -> None:
+        self.connections = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                self.listener.accept()[0].close()
+                self.connections += 1
+
+
+@contextmanager
+def outside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
+    found = Outside()
+    monkeypatch.setenv("OUTSIDE_PORT", str(found.port))
+    monkeypatch.setenv("OUTSIDE_PID", str(os.getpid()))
+    monkeypatch.setenv("OUTCOMES", str(folder / "outcomes"))
+    yield found
+    found.listener.shutdown(socket.SHUT_RDWR)
+    found.listener.close()
+
+
+def explored(folder: Path, *args: str) -> tuple[Run, dict[str, str]]:
+    run, code = ended(folder, "actor", "-f", str(LEAVING), *PLAN, *args, cwd=ACTORS)
+    assert code == 0, run.stderr
+    samples = of(run.events(), Sample)
+    assert sum(tick.requests - tick.failures for sample in samples for tick in sample.endpoints) > 10
+    found: dict[str, str] = json.loads((folder / "outcomes").read_text())
+    return run, found
+
+
+@pytest.mark.slow
+def test_without_it_ctypes_and_children_reach_what_they_want(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with outside(tmp_path, monkeypatch) as service:
+        _, outcomes = explored(tmp_path)
+    assert [outcomes[way] for way in ("by_ctypes", "by_c_socket", "by_a_child")] == ["connected"] * 3
+    assert service.connections >= 3
+
+
+@pytest.mark.slow
+def test_nothing_leaves_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if (done := subprocess.run([sys.executable, "-c", ENTERED], capture_output=True, text=True)).returncode:
+        pytest.skip(done.stderr.splitlines()[-1])
+    with outside(tmp_path, monkeypatch) as service:
+        run, outcomes = explored(tmp_path, "--sandbox")
+    refused = "Connection refused"
+    assert [outcomes[way] for way in ("by_ctypes", "by_c_socket", "by_a_child")] == [refused] * 3
+    assert outcomes["by_going_back"] in ("Operation not permitted", "Permission denied")
+    assert service.connections == 0
+    assert of(run.events(), Sample)[-1].ports, "readings work inside"
+
+
+REFUSED = {
+    "a service that runs already": (
+        ("--host", "http://127.0.0.1:9"),
+        "--sandbox: needs a target that capexplorer starts: the session's own network namespace has loopback only",
+    ),
+    "a host beyond it": (("--allow-host", "db.example"), "has loopback only, so load cannot go to db.example"),
+}
+
+
+@pytest.mark.parametrize(("args", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_it_cannot_reach_is_refused(args: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["run", "mixed", "--sandbox", *args, "--headless", "--plan", "1:1s"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and said in err
+
+
+def test_where_no_namespace_is_allowed_run_says_so_in_one_line() -> None:
+    needs(NEITHER)
+    command = [*NEITHER, sys.executable, "-m", "capexplorer", "run", "mixed", "--sandbox", "--headless", "--plan", "1:1s"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith(
+        "capexplorer: --sandbox: no network namespace is allowed here (Operation not permitted): allow user"
+    )
+    assert done.stderr.count("\n") == 1

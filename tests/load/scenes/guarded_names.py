@@ -1,0 +1,80 @@
+"""Names that resolve to other addresses than they should. Played where /etc/hosts says so, in a network without a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gevent
+import requests
+from gevent import socket
+
+from capexplorer.load.guard import HostGuard
+
+_told: list[str] = []
+_guard = HostGuard(["service.example", "nowhere.invalid"], _told.append)
+_guard.install()
+
+
+def _errno(act: Callable[[], Any]) -> str:
+    try:
+        with gevent.Timeout(10):
+            act()
+    except BaseException as error:
+        return f"{type(error).__name__} {getattr(error, 'errno', None)}"
+    return "nothing"
+
+
+def _to(host: str, port: int = 9, kind: int = socket.SOCK_STREAM) -> list[str]:
+    """Each way that takes a name."""
+
+    def connect() -> None:
+        with socket.socket(type=kind) as sock:
+            sock.connect((host, port))
+
+    def connect_ex() -> None:
+        with socket.socket(type=kind) as sock:
+            raise OSError(sock.connect_ex((host, port)), "connect_ex")
+
+    def sendto() -> None:
+        with socket.socket(type=socket.SOCK_DGRAM) as sock:
+            sock.sendto(b"x", (host, port))
+
+    def sendmsg() -> None:
+        with socket.socket(type=socket.SOCK_DGRAM) as sock:
+            sock.sendmsg([b"x"], (), 0, (host, port))
+
+    def create_connection() -> None:
+        socket.create_connection((host, port), timeout=5)
+
+    return [_errno(act) for act in (connect, connect_ex, sendto, sendmsg, create_connection)]
+
+
+def localhost_elsewhere() -> list[str]:
+    return _to("localhost")
+
+
+def localhost_elsewhere_of_requests() -> str:
+    try:
+        requests.get("http://localhost:9/", timeout=5)
+    except requests.RequestException as error:
+        return str(error)
+    return "nothing"
+
+
+def localhost_here() -> list[str]:
+    """Another name of loopback, which leads where it should."""
+    return _to("localhost.localdomain")
+
+
+def address_of_an_allowed_name() -> list[str]:
+    """Before that name was ever looked up."""
+    return _to("10.99.0.7")
+
+
+def address_of_no_allowed_name() -> list[str]:
+    return _to("10.99.0.8")
+
+
+def told() -> list[str]:
+    return _told
