@@ -23,6 +23,7 @@ from itertools import accumulate
 from typing import Literal
 
 from ..errors import InputError
+from ..toml import shown
 
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
 _USERS = r"(?:(?P<users>\d+)|(?P<percent>\d+(?:\.\d+)?)\s*%\s*(?:of\s+)?(?:the\s+)?knee)"
@@ -47,8 +48,6 @@ DIGITS_MOST = 18
 """Of one number: more do not fit the 64 bits in which Python counts the members of a range."""
 DAYS_MOST = 30
 _DAY_S = 86_400
-_SHOWN_MOST = 60
-"""Characters of a wrong part that a message quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +110,7 @@ def _unrolled(text: str, where: str) -> list[Step]:
 
 def _unknown_part(part: str, where: str) -> InputError:
     forms = ", ".join(_FORMS)
-    return InputError(f"{where}: expected USERS:DURATION like 10:30s, got {_shown(part)} (there are also {forms})")
-
-
-def _shown(part: str) -> str:
-    """In quotes, cut where it is long."""
-    return repr(part if len(part) <= _SHOWN_MOST else f"{part[:_SHOWN_MOST]}...")
+    return InputError(f"{where}: expected USERS:DURATION like 10:30s, got {shown(part)} (there are also {forms})")
 
 
 def _parts(text: str, where: str) -> Iterator[str]:
@@ -133,7 +127,7 @@ def _parts(text: str, where: str) -> Iterator[str]:
         if depth < 0:
             break
     if depth:
-        raise InputError(f"{where}: expected as many `(` as `)`, got {_shown(text.strip())}")
+        raise InputError(f"{where}: expected as many `(` as `)`, got {shown(text.strip())}")
     if part.strip() or "\n" not in text:
         yield part.strip()
 
@@ -150,14 +144,14 @@ def _held(kind: Literal["hold", "ramp", "spike", "back"], found: re.Match[str], 
     if found["percent"] is None:
         return Step(int(found["users"]), _duration_s(found, where), kind=kind)
     if float(found["percent"]) > 1000:
-        raise InputError(f"{where}: expected at most 1000% of the knee, got {_shown(found[0])}")
+        raise InputError(f"{where}: expected at most 1000% of the knee, got {shown(found[0])}")
     return Step(0, _duration_s(found, where), float(found["percent"]) / 100, kind)
 
 
 def _duration_s(found: re.Match[str], where: str) -> float:
     seconds = float(found["number"]) * _UNIT_S[found["unit"]]
     if seconds <= 0:
-        raise InputError(f"{where}: expected a duration above 0, got {_shown(found[0])}")
+        raise InputError(f"{where}: expected a duration above 0, got {shown(found[0])}")
     return seconds
 
 
@@ -169,18 +163,18 @@ def _spike(found: re.Match[str], where: str) -> list[Step]:
 def _steps(found: re.Match[str], where: str) -> list[Step]:
     first, last, by = (int(found[name]) for name in ("first", "last", "by"))
     if by == 0:
-        raise InputError(f"{where}: expected steps by 1 or more, got {_shown(found[0])}")
+        raise InputError(f"{where}: expected steps by 1 or more, got {shown(found[0])}")
     hold_s = _duration_s(found, where)
     counts = range(first, last + 1, by) if last >= first else range(first, last - 1, -by)
     if len(counts) > STEPS_MOST:
-        raise InputError(f"{where}: expected at most {STEPS_MOST} steps, got {_shown(found[0])}")
+        raise InputError(f"{where}: expected at most {STEPS_MOST} steps, got {shown(found[0])}")
     return [Step(users, hold_s) for users in counts]
 
 
 def _loop(found: re.Match[str], where: str) -> list[Step]:
     inner, times = _unrolled(found["parts"], where), int(found["times"])
     if times < 1 or times * len(inner) > STEPS_MOST:
-        raise InputError(f"{where}: expected a loop of 1 to {STEPS_MOST} steps in all, got {_shown(found[0])}")
+        raise InputError(f"{where}: expected a loop of 1 to {STEPS_MOST} steps in all, got {shown(found[0])}")
     return inner * times
 
 
