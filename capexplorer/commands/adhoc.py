@@ -38,7 +38,7 @@ def target_of(command: str, ready: str | None, timeout_s: float | None = None) -
         command=tuple(words),
         ready=Ready(path=path, timeout_s=timeout_s or READY_TIMEOUT_S, any_status=ready is None),
         folder=Path.cwd(),
-        called=_name(words),
+        called=redact.text(_name(words)),  # the log's file is named by it
     )
     for _, wrong in spec.mistakes(found):
         raise InputError(f"--target-cmd: {wrong}")

@@ -31,9 +31,14 @@ _NAME = r"(?<![\w.\-])(?P<name>[\w.\-]{1,100})"  # the look-behind keeps the sea
 _QUOTED_VALUE = r"\\?\"[^\"]*\"|'[^']*'"
 _BARE_VALUE = r"(?:[^\s&;#\"'<>,)\]}]|[,;)\]}](?=[\w!$%*+/:@^~\-])(?![\w.\-]{1,40}=))+"
 """A comma or a bracket ends it, unless more of a word follows that is no further `name=`."""
-_ASSIGNED = re.compile(rf"{_NAME}(?P<sign>(?:\]|%5D)?[ \t]{{0,3}}=[ \t]{{0,3}})(?P<value>{_QUOTED_VALUE}|{_BARE_VALUE})")
-_OPTION = re.compile(rf"(?<!\S)--?(?P<name>[\w.\-]{{1,100}})(?P<sign>\s+)(?P<value>{_QUOTED_VALUE}|[^\s\-]\S*)")
-_QUOTED = re.compile(rf"{_NAME}(?P<sign>\\?[\"']\s*[:,]\s*b?)(?P<value>{_QUOTED_VALUE}|\d[\w.\-]*)")
+_NAMED = (
+    (rf"{_NAME}(?:\]|%5D)?[ \t]{{0,3}}=[ \t]{{0,3}}", rf"{_QUOTED_VALUE}|{_BARE_VALUE}"),
+    (r"(?<![^\s\"'])--?(?P<name>[\w.\-]{1,100})\s+", rf"{_QUOTED_VALUE}|[^\s\-]\S*"),
+    (rf"{_NAME}\\?[\"']\s*[:,]\s*b?", rf"{_QUOTED_VALUE}|\d[\w.\-]*"),
+)
+"""(name, value) of `name=value`, `--name value` and `"name": value`. A value is only looked at where its name is a secret's, so
+that the search is linear, and finds `--env=TOKEN=abc` and what stands in a quoted command."""
+_SECRETS = tuple((re.compile(name), re.compile(value)) for name, value in _NAMED)
 _LABELLED = re.compile(
     r"(?<![\w.\-])(?P<name>[\w.\-]{0,40}(?:passw[o0]rd|passwd|passphrase|secret|token|api[_\-]?key|access[_\-]?key))"
     r"(?P<sign>:[ \t]{1,3})(?P<value>(?=\S*[\d=_+/])[^\s\"'\-]\S{5,})",
@@ -126,19 +131,28 @@ def _text(value: str) -> str:
         value = _AWS_SECRET.sub(HIDDEN, _AWS_ID.sub(HIDDEN, value))
     value = _PRIVATE_KEY.sub(HIDDEN, value)
     value = _COOKIES.sub(_hide, value)
-    for pattern in (_ASSIGNED, _OPTION, _QUOTED):
-        value = pattern.sub(_hide_if_secret, value)
+    for name, secret in _SECRETS:
+        value = _without_named(value, name, secret)
     for pattern in (_HEADER, _COOKIE, _SCHEME, _LOGIN, _LABELLED):
         value = pattern.sub(_hide, value)
     return _TOKEN.sub(HIDDEN, value)
 
 
-def _hide_if_secret(found: re.Match[str]) -> str:
-    return _hide(found) if is_secret_name(found["name"]) else found[0]
+def _without_named(text: str, name: re.Pattern[str], secret: re.Pattern[str]) -> str:
+    """Each `secret` that follows a `name` that is one of secrets, hidden."""
+    pieces, end = [], 0
+    for found in name.finditer(text):
+        if found.start() >= end and is_secret_name(found["name"]) and (value := secret.match(text, found.end())):
+            pieces += [text[end : found.end()], _hidden(value[0])]
+            end = value.end()
+    return "".join(pieces) + text[end:]
 
 
 def _hide(found: re.Match[str]) -> str:
-    value = found["value"]
+    return found[0][: found.start("value") - found.start()] + _hidden(found["value"])
+
+
+def _hidden(value: str) -> str:
+    """In its quotes."""
     quote = value[0] if value[0] in "\"'" else ""
-    before = found[0][: found.start("value") - found.start()]
-    return f"{before}{quote}{HIDDEN}{quote}"
+    return f"{quote}{HIDDEN}{quote}"

@@ -30,6 +30,18 @@ def test_any_command_with_a_port_is_a_target(tmp_path: Path) -> None:
     assert level["requests"] > 0 and level["failures"] == 0 and level["target_cpu_ratio"] is not None
 
 
+def test_secrets_of_a_command_reach_neither_the_log_nor_its_name(tmp_path: Path) -> None:
+    secret = "hunter2xyzzy"
+    shell = f"MY_TOKEN={secret} DB_PASSW0RD={secret} exec {SERVER}"
+    command = f'env PASSW0RD={secret} sh -c "{shell} # --pw {secret} SESSION_SECRET={secret}"'
+    for number, words in enumerate((command, f'sh -c "X_TOKEN={secret} exec {SERVER} # API_KEY={secret}"')):
+        (folder := tmp_path / str(number)).mkdir()
+        with start(folder, "--target-cmd", words, "--ready", "/", *PLAN) as run:
+            assert run.exit_code() == 0, run.stderr
+        [log] = run.sessions.glob("*.jsonl")
+        assert secret not in log.read_text() + log.name + run.stdout + run.stderr
+
+
 def test_a_command_with_a_port_of_its_own_takes_a_profiles_users(tmp_path: Path) -> None:
     port = free_port()
     command, ready = SERVER.replace("{port}", str(port)), f"http://127.0.0.1:{port}/"
