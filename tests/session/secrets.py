@@ -35,7 +35,7 @@ SECRETS = {
     "environment, secret": (f"export OAUTH_CLIENT_SECRET={WORD};", (WORD,)),
     "environment, quoted": (f'DB_PASSWORD="{WORD} with blanks" serve', (WORD, "with blanks")),
     "a comma in it": (f"DB_PASSWORD=abc,{WORD} serve", (WORD,)),
-    "in a quoted command": (f'sh -c "MY_TOKEN={WORD} serve --pw {WORD}a # x={WORD}; API_KEY={WORD}b"', (f"{WORD}a", f"{WORD}b")),
+    "in a quoted command": (f'sh -c "MY_TOKEN={WORD} serve --pw {WORD}a # x=y; API_KEY={WORD}b"', (f"{WORD}a", f"{WORD}b")),
     "in an option": (f"docker run --env=MY_TOKEN={WORD} -e PASS={WORD}", (WORD,)),
     "yaml": (f"password: {WORD}", (WORD,)),
     "basic": (f"Authorization: Basic {BASE64}", (BASE64,)),
