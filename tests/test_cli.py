@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys

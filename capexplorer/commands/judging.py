@@ -27,11 +27,9 @@ def judged(log: Path) -> tuple[str | None, float | None]:
 
 
 def knee_users(timeline: Timeline) -> float | None:
-    """Of the epoch that the verdict is about; None where there is no knee, or the verdict does not let it stand."""
+    """Of the latest epoch that anything was found in; None where there is no knee, or the verdict does not let it stand."""
     marked = (mark.epoch for mark in timeline.marks.values() if mark.state != "retracted")
     epoch = max((*timeline.verdicts, *marked), default=0)
-    verdict = timeline.verdicts.get(epoch)
+    verdict = wording.reported(timeline).get(epoch)
     found = verdict.capacity.knee if verdict is not None else None
-    return (
-        found.users if found is not None and found.kind == "knee" and wording.judgement(timeline, epoch).stands(found) else None
-    )
+    return found.users if found is not None and found.kind == "knee" else None

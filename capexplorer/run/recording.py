@@ -185,9 +185,7 @@ class Recording:
         exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
         readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted)
         stood_still_s, wanted = self._standstill.look(lag), self.steering.wanted
-        phase, settled = self.driving.course.tick(
-            started_s, ended_s, users, tick, wanted, is_void=stood_still_s is not None
-        )
+        phase, settled = self.driving.course.tick(started_s, ended_s, users, tick, wanted, is_void=stood_still_s is not None)
         sample = sampling.build(
             started_s=started_s,
             ended_s=ended_s,

@@ -1,8 +1,8 @@
 """What a list tells of a session beside its ends: best goodput, marks, damaged lines, and the verdict on it.
 
-Goodput and marks stand on few lines: those are decoded, of the rest the checksums are checked. A `Judge` has the verdict. What was
-found is kept beside the log (`ID.digest`) for as long as size and time of change stay. That file is a cache: anyone may delete it,
-and where it cannot be written nothing is said.
+Goodput and marks stand on few lines: those are decoded, of the rest the checksums are checked. A `Judge` has the verdict. What
+was found is kept beside the log (`ID.digest`) for as long as size and time of change stay. That file is a cache: anyone may
+delete it, and where it cannot be written nothing is said.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def test_so_does_each_comparison(form: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_help_says_it_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert dict(MEANINGS)["±"] == CONVENTIONS.removeprefix("± ")
+    assert dict(MEANINGS["live"])["±"] == CONVENTIONS.removeprefix("± ")
     assert cli.run(["export", "--help"]) == 0
     assert plain(CONVENTIONS) in plain(capsys.readouterr().out)
 

@@ -93,7 +93,7 @@ def test_the_file_appears_with_its_whole_header_or_never(tmp_path: Path, path: P
         writer.write(HEADER)
     assert list(tmp_path.iterdir()) == []
     assert writer.retry()
-    assert lines_of(path) == [encode(HEADER) + b"\n"]
+    assert lines_of(path) == log_lines([HEADER])
     writer.close()
 
 

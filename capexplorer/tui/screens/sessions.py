@@ -103,10 +103,18 @@ def _optional(value: float | None, said: Callable[[float], str]) -> str:
 
 
 COLUMNS = (
-    Column("began UTC", 11, lambda row: wording.wall_time(row.entry.started_at) or None, lambda row: began(row.entry), first_descending=True),
+    Column(
+        "began UTC",
+        11,
+        lambda row: wording.wall_time(row.entry.started_at) or None,
+        lambda row: began(row.entry),
+        first_descending=True,
+    ),
     Column("title", 20, lambda row: title(row).casefold(), lambda row: title(row)),
     Column("profile", 10, lambda row: (row.entry.profile or "").casefold() or None, lambda row: row.entry.profile or MISSING),
-    Column("time", 7, lambda row: row.entry.duration_s, lambda row: _optional(row.entry.duration_s, wording.session_time), True, True),
+    Column(
+        "time", 7, lambda row: row.entry.duration_s, lambda row: _optional(row.entry.duration_s, wording.session_time), True, True
+    ),
     Column("knee", 7, lambda row: row.knee_users, lambda row: knee(row), True, True),
     Column("best/s", 9, lambda row: row.best_goodput_rps, lambda row: rate(row.best_goodput_rps), True, True),
     Column("end", 5, lambda row: state(row) or None, state),
