@@ -36,6 +36,12 @@ def follows(screen: Screen, users: int) -> None:
     screen.once(lambda text: FIRST.search(text) and wanted(text) == users, f"{users} users wanted")
 
 
+def settled_s(text: str) -> int:
+    """For how long the level has settled, as the status says; 0 before."""
+    found = re.search(r"settled (\d+) s", text)
+    return int(found[1]) if found else 0
+
+
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_the_screen_follows_each_key_and_the_session_holds_it(tmp_path: Path, size: tuple[int, int]) -> None:
     with on_screen(tmp_path, "mixed", size=size) as screen:
@@ -126,15 +132,21 @@ def agrees(text: str, moment: Timeline) -> bool:
     )
 
 
+def later_than(screen: Screen, second: int) -> str:
+    """The screen once the level has settled for longer than that."""
+    return screen.once(lambda text: settled_s(text) > second, f"settled for more than {second} s")
+
+
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_every_figure_on_the_screen_is_that_of_the_log(tmp_path: Path, size: tuple[int, int]) -> None:
     with on_screen(tmp_path, "actor", "--users", "5", size=size) as screen:
         captured = []
-        screen.shows("settled ")
-        for count in (2, 3):
+        shown_s = settled_s(screen.shows("settled "))
+        for key in "15":
             if size == (80, 24):
-                screen.press("5" if count % 2 else "1")
-            captured.append(screen.shows(f"settled {count} s"))
+                screen.press(key)
+            captured.append(later_than(screen, shown_s))
+            shown_s = settled_s(captured[-1])
         screen.press("q")
         screen.shows("Quit?")
         screen.press("Enter")
@@ -162,12 +174,6 @@ def test_keys_pressed_during_start_up_are_kept(tmp_path: Path) -> None:
     assert asked == [("users", 3), ("users", 4), ("step", None), ("users", 6), ("zero", None), ("quit", None)]
 
 
-def settled_s(text: str) -> int:
-    """For how long the level has settled, as the status says; 0 before."""
-    found = re.search(r"settled (\d+) s", text)
-    return int(found[1]) if found else 0
-
-
 def test_a_tour(tmp_path: Path) -> None:
     """New level, hold, tabs, resizing, and a restart with another parameter."""
     with on_screen(tmp_path, "actor", size=(80, 24)) as screen:
@@ -187,9 +193,8 @@ def test_a_tour(tmp_path: Path) -> None:
 
         screen.press("Space")
         began_s = settled_s(screen.shows(" HOLD"))
-        held = screen.once(lambda text: settled_s(text) > began_s, "a status that goes on, as the load does")
-        later = screen.once(lambda text: settled_s(text) > settled_s(held), "a second more")
-        panes = later.split("\n")[4:-2]
+        held = later_than(screen, began_s)  # the load goes on, and so does the status
+        panes = later_than(screen, settled_s(held)).split("\n")[4:-2]
         assert panes == held.split("\n")[4:-2]
         screen.press("Space")
         screen.once(lambda text: " HOLD" not in text and text.split("\n")[4:-2] != panes, "panes that go on")

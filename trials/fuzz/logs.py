@@ -15,7 +15,7 @@ from pathlib import Path
 
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
 from capexplorer.commands.compare import rendered
-from capexplorer.commands.judging import judge
+from capexplorer.commands.judging import judged
 from capexplorer.errors import CapexplorerError, InputError
 from capexplorer.model.events import Event
 from capexplorer.model.timeline import Timeline
@@ -127,7 +127,7 @@ def _replay(path: Path, chance: random.Random) -> None:
 
 def _list(path: Path, chance: random.Random) -> None:
     entry_of(path)
-    digest_of(path, judge)
+    digest_of(path, judged)
 
 
 STEPS: tuple[Step, ...] = (
