@@ -181,6 +181,7 @@ ROWS = (
         family="host",
         fault="the service's name cannot be resolved",
         expected=("dns_failure",),
+        told={"dns_failure": "cannot reach service.invalid"},
         served="nobody",
         host="http://service.invalid:{port}",
         arguments=("--allow-host", "service.invalid"),

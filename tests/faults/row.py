@@ -57,7 +57,8 @@ class Row:
     """Where load goes when not to the service: `{port}` is the service's."""
     arguments: tuple[str, ...] = ()
     """More of `capexplorer run`."""
-    exit_codes: tuple[int, ...] = (0,)
+    exit_codes: tuple[int, ...] = (0, 4)
+    """4 where the fault lets no request succeed."""
     told: Mapping[str, str] = field(default_factory=dict)
     """Marks that cannot be in the log, and the words of stderr that stand for them."""
 
