@@ -60,10 +60,10 @@ def resolve(asked: Asked) -> RunOptions:
         raise InputError("--set: there is no target to set parameters of: the service is not started by capexplorer")
     locustfile = asked.locustfile or (Path(where).parent / found.users.locustfile if found.users.locustfile else None)
     allow_hosts = (*found.guards.allow_hosts, *asked.allow_hosts)
-    if url is not None and locustfile is not None and is_host_and_port(url):
-        url = RAW + url
     if url is not None:
-        _check_url(url, allow_hosts)
+        is_raw = locustfile is not None and is_host_and_port(url)
+        _check_url(f"http://{url}" if is_raw else url, allow_hosts)
+        url = RAW + url if is_raw else url
     if asked.spawn_rate is not None and not SPAWN_RATE_LEAST <= asked.spawn_rate <= SPAWN_RATE_MOST:
         expected = f"expected {SPAWN_RATE_LEAST:g} to {SPAWN_RATE_MOST:g} users a second"
         raise InputError(f"--spawn-rate: {expected}, got {asked.spawn_rate:g}")
@@ -153,7 +153,7 @@ def _settings(settings: tuple[str, ...]) -> dict[str, str]:
 
 
 def _check_url(url: str, allow_hosts: tuple[str, ...]) -> None:
-    if not is_http_url(url) and not is_host_and_port(url.removeprefix(RAW)):
+    if not is_http_url(url):
         raise InputError(f"--host: expected http://HOST[:PORT] or https://..., got {shown(without_userinfo(url))}")
     host = urlsplit(url).hostname or ""
     if not is_loopback(host) and host not in {allowed.lower().strip("[]") for allowed in allow_hosts}:
