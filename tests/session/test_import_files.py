@@ -213,3 +213,11 @@ def read_or_refused(path: Path) -> None:
     assert isinstance(events[0], Header) and isinstance(events[-1], Ended)
     for event in events:
         encode(event)
+
+
+def test_a_file_larger_than_any_history_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "huge.csv"
+    with path.open("wb") as file:
+        file.truncate(6 << 40)
+    with pytest.raises(InputError, match=r"huge\.csv: of 6291456 MB; at most 256 MB were expected$"):
+        imported([path], None, settling_s)
