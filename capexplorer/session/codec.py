@@ -26,7 +26,7 @@ from ..model.events import (
     Verdict,
 )
 from . import seal
-from .validity import LineError, check_free_fields
+from .validity import LineError, check_values
 
 Line = dict[str, Any]
 """A line's fields as plain values."""
@@ -51,7 +51,7 @@ def decode(line: bytes) -> Event:
         event: Event = _decoder.decode(line)
     except (msgspec.ValidationError, *_NOT_JSON):
         return from_plain(decode_plain(line))  # which says what is wrong, if the type is not just unknown
-    check_free_fields(event)
+    check_values(event)
     return event
 
 
@@ -71,7 +71,7 @@ def from_plain(fields: Line) -> Event:
     kind: type[Event] = _TYPES.get(fields["type"], Unknown)
     try:
         event = msgspec.convert(_as_unknown(fields) if kind is Unknown else fields, kind)
-        check_free_fields(event)
+        check_values(event)
         return event
     except msgspec.ValidationError as error:
         raise LineError(f"not a `{fields['type'][:40]}` event: {_lower(error)}") from None

@@ -43,6 +43,7 @@ def with_profile(**profile: object) -> Event:
         (with_evidence(why=nested(500)), "more than 32 deep"),
         (with_profile(users={"wait_s": {"between": nested(500)}}), "more than 32 deep"),
         (with_evidence(pid=10**30), "beyond 64 bits"),
+        (msgspec.structs.replace(MARK, users=1e300), "beyond 64 bits"),
         (with_evidence(users_low={"a": 1}), r"expected a number, got dict - at `\$\.evidence\.users_low`"),
         (with_evidence(goodput_ratio="x"), r"expected a number, got str - at `\$\.evidence\.goodput_ratio`"),
         (with_profile(limits="none"), r"its profile: expected `object \| null`, got `str` - at `\$\.limits`"),
