@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 PACKAGES = {
+    "bash": "bash",
     "chromium": "chromium",
     "git": "git",
     "go": "golang-go",

@@ -32,7 +32,8 @@ class Private(NamedTuple):
 POOL = "geventhttpclient.connectionpool:ConnectionPool"
 URLLIB3_POOL = "urllib3.connectionpool:HTTPConnectionPool"
 DRIVER = "textual.drivers.linux_driver:LinuxDriver"
-CONNECTIONS, TERMINAL = ("load/connections.py",), ("tui/terminal.py",)
+COMPAT = "geventhttpclient.useragent:CompatResponse"
+CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/bodies.py",), ("tui/terminal.py",)
 APPS = ("tui/app.py", "tui/screens/compare.py", "tui/screens/picker.py")
 NATIVE = "is never patched by gevent: native threads wait on it without a hub"
 
@@ -52,6 +53,19 @@ RELIED_ON = (
     Private("urllib3.connection:HTTPConnection", "_new_conn", CONNECTIONS, "is wrapped: marks fresh connections"),
     Private(URLLIB3_POOL, "_make_request", CONNECTIONS, "is the frame that has the connection"),
     Private(f"{URLLIB3_POOL}._make_request", "conn", CONNECTIONS, "is that connection"),
+    Private("requests.models:Response", "_content", BODIES, "is where the body is kept: it is filled within its bound"),
+    Private("requests.models:Response", "_content_consumed", BODIES, "tells whether user code has read it in parts"),
+    Private("geventhttpclient.response:HTTPResponse", "_on_body", BODIES, "is wrapped: it takes each part that arrives"),
+    Private("geventhttpclient.response:HTTPResponse", "_body_buffer", BODIES, "is what arrived and was not read yet"),
+    Private(COMPAT, "_content", BODIES, "is wrapped: it unzips"),
+    Private(COMPAT, "_response", BODIES, "is the reply as it came"),
+    Private(COMPAT, "_cached_content", BODIES, "is emptied where the body was too large"),
+    Private("gevent._socketcommon", "_resolve_addr", ("load/guard.py",), "looks up the address that is checked"),
+    Private("gevent.hub:Hub", "_normalize_exception", ("load/user_code.py",), "makes the exception of what a greenlet raised"),
+    Private("sys", "_current_frames", ("load/host.py",), "tells where a load thread that stands still is"),
+    Private("textual.driver:Driver", "_loop", TERMINAL, "is the event loop that a signal is handed to"),
+    Private("textual.message_pump:MessagePump", "_closing", ("tui/typeahead.py",), "tells that a prompt closes"),
+    Private("textual.message_pump:MessagePump", "_closed", ("tui/typeahead.py",), "tells that it has"),
     Private("textual._xterm_parser", "XTermParser", TERMINAL, "makes key events of what was typed"),
     Private(DRIVER, "_app", TERMINAL, "is asked to end at a hang-up"),
     Private(DRIVER, "_debug", TERMINAL, "is handed to the parser"),

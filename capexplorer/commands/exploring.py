@@ -13,7 +13,6 @@ from .. import namespace
 from ..errors import InputError
 from ..model.limits import LEAST_GENERATOR_OPEN_FILES
 from ..run.options import RunOptions
-from .afterwards import say_session
 from .signals import signals_to
 from .telling import tell
 from .terminals import require_screen
@@ -78,6 +77,8 @@ def _on_screen(options: RunOptions) -> int:
             run.close()
     for event in run.take():  # the last marks are made when a run is closed
         app.timeline.apply(event)
+    from .afterwards import say_session  # imports numpy, which has threads
+
     say_session(app.timeline, run.recording.path)
     return _told(run)
 

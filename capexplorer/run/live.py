@@ -44,7 +44,7 @@ class LiveRun:
         """The load to control; before `start`."""
         self.recording.host = self._steering.host = host
         self.recording.workload = workload
-        url, http = self.service.url, bool(workload.clients)
+        url, http = self.service.url, bool(workload.http_clients)
         self.service.reach = lambda: host.call(lambda: why_unreachable(url, http=http))
 
     # -- EventSource

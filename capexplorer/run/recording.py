@@ -126,10 +126,10 @@ class Recording:
         self._probes.close()
 
     def _judge(self) -> None:
-        """A run that measured nothing has failed."""
-        finished = self.outcome.is_finished
+        """A run that measured nothing has failed, unless its locustfile says by its exit code what it was."""
+        finished, judged = self.outcome.is_finished, self.outcome.failure is not None or self.outcome.wanted_exit_code is not None
         why = shortfall(self.outlet.timeline, self._requests, self._failures, finished=finished)
-        if why is not None and self.outcome.failure is None:
+        if why is not None and not judged:
             self.outcome.fail("load", why, 4)
 
     # -- what is asked ---------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow
 
-PLAN = ("--headless", "--plan", "2:3s")
+PLAN = ("--headless", "--plan", "2:6s")
 READY_TIMEOUT_S = 5.0
 """Of targets/built."""
 

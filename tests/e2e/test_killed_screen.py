@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import signal
 from pathlib import Path
 
 import pytest
+from programs import needs
 
 from capexplorer.model.events import Sample
 
 from .rig import HERE, PROGRAM, Marked, of, until
 from .tmux_rig import Screen, needs_tmux
 
-pytestmark = [pytest.mark.slow, needs_tmux, pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")]
+pytestmark = [pytest.mark.slow, needs_tmux, needs("bash")]
 
 
 def test_the_shell_is_usable_after_the_screen_was_killed(tmp_path: Path) -> None:

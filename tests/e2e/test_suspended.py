@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from programs import needs
 
 from capexplorer.model.events import Ended, LevelOpened, Sample
 
@@ -18,7 +18,7 @@ from .rig import HERE, PROGRAM, Marked, of, until
 from .test_stopped import assert_no_settled_second_has_the_stop
 from .tmux_rig import Screen, needs_tmux
 
-pytestmark = [pytest.mark.slow, needs_tmux, pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")]
+pytestmark = [pytest.mark.slow, needs_tmux, needs("bash")]
 
 
 @contextmanager

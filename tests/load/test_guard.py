@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from programs import require
 
 from capexplorer.addresses import is_loopback
 
@@ -93,8 +93,9 @@ NO_ROUTE = [f"OSError {errno.ENETUNREACH}"] * 5
 
 @pytest.fixture(scope="module")
 def names(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("needs root and unshare to give a process another /etc/hosts")
+    require("unshare")
+    if os.geteuid() != 0:
+        pytest.skip("needs root to give a process another /etc/hosts")
     hosts: Path = tmp_path_factory.mktemp("names") / "hosts"
     hosts.write_text(HOSTS)
     return play("load.scenes.guarded_names", within=("unshare", "-mn", "sh", "-c", ELSEWHERE_HOSTS, str(hosts)))

@@ -55,4 +55,4 @@ def test_one_that_does_not_end_is_ended(rig: Rig, built: Built) -> None:
     with pytest.raises(TargetError, match=r"^small: not built after 0.5 s \(build.timeout_s in .*target.toml\)$"):
         built(PRINTS_AND_SLEEPS, timeout_s=0.5)
     assert rig.exited(1).stopped
-    assert not below(rig.supervisor.process_id)
+    assert not below(rig.supervisor_pid)

@@ -51,7 +51,7 @@ def test_accounts_left_over_by_a_crash_are_removed_at_the_next_start_and_nobody_
         cloud.post(USERS, data={"userid": "anna", "password": "pw"}, auth=ADMIN)
     with service(scratch) as cloud:
         assert len(accounts(cloud)) == 4
-        run, code = ended(last, *profile(cloud, "1:1s"), cwd=ROOT)
+        run, code = ended(last, *profile(cloud, "1:8s"), cwd=ROOT)
         assert code == 0, run.stderr
         assert accounts(cloud) == ["anna"]
     assert [home.name for home in (scratch / "homes").iterdir()] == ["anna"]

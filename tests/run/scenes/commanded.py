@@ -102,6 +102,7 @@ class _Service:
     """A target that starts at once."""
 
     url, port, metrics_url, pid = "http://127.0.0.1:1", 1, None, None
+    has_build = False
 
     def __init__(self) -> None:
         self.params: dict[str, Any] = {}
