@@ -35,11 +35,13 @@ DRIVER = "textual.drivers.linux_driver:LinuxDriver"
 COMPAT = "geventhttpclient.useragent:CompatResponse"
 CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/bodies.py",), ("tui/terminal.py",)
 APPS = ("tui/app.py", "tui/screens/compare.py", "tui/screens/picker.py")
+QUEUES = ("commands/headless.py", "load/host.py", "run/inbox.py", "run/pump.py", "run/steering.py")
 NATIVE = "is never patched by gevent: native threads wait on it without a hub"
 
 RELIED_ON = (
-    Private("_queue", "SimpleQueue", ("commands/headless.py", "load/host.py", "run/pump.py", "run/steering.py"), NATIVE),
-    Private("_queue", "Empty", ("commands/headless.py", "run/live.py", "run/pump.py"), "is what _queue.SimpleQueue raises"),
+    Private("_queue", "SimpleQueue", QUEUES, NATIVE),
+    Private("_queue", "Empty", ("commands/headless.py", "run/live.py", "run/inbox.py"), "is what _queue.SimpleQueue raises"),
+    Private("_thread", "allocate_lock", ("load/native.py",), NATIVE),
     Private("_thread", "get_native_id", ("load/host.py", "run/pump.py"), NATIVE),
     Private("_socket", "socket", ("probe/app.py", "probe/sockdiag.py", "target/ports.py", "target/ready.py"), NATIVE),
     Private("http.client", "_read_headers", ("load/truncated.py",), "is wrapped: a reply cut off in its headers is a failure"),

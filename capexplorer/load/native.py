@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import resource
 import sys
@@ -72,6 +73,16 @@ def leave(exit_code: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(exit_code)
+
+
+def allocate_lock() -> _thread.LockType:
+    """A lock that native threads may wait for without a hub."""
+    if "gevent.monkey" in sys.modules:
+        from gevent import monkey
+
+        lock: _thread.LockType = monkey.get_original("_thread", "allocate_lock")()
+        return lock
+    return _thread.allocate_lock()
 
 
 def sleep(seconds: float) -> None:

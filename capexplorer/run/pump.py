@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import time
 import traceback
-from _queue import Empty, SimpleQueue
+from _queue import SimpleQueue
 from _thread import get_native_id
 from collections.abc import Callable
 
+from .inbox import Inbox
 from .standstill import BEAT_S
 
 INTERVAL_S = 1.0
@@ -24,7 +25,7 @@ class Pump:
         self.thread_id: int | None = None
         self._tick = tick
         self._on_defect = on_defect
-        self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._inbox = Inbox()
         self._ending = False
         self._began_s = time.monotonic()
         self._ticked_s = 0.0
@@ -99,11 +100,9 @@ class Pump:
             self.on_alarm()
 
     def _take(self, timeout_s: float) -> None:
-        try:
-            call = self._inbox.get(timeout=timeout_s) if timeout_s > 0 else self._inbox.get_nowait()
-        except Empty:
-            return
-        call()
+        call = self._inbox.take(timeout_s)
+        if call is not None:
+            call()
 
     def tick(self) -> None:
         """One tick now; the next stays on the grid, and seconds that were missed are not made up."""

@@ -241,7 +241,7 @@ def test_users_that_open_sockets_themselves_take_a_host_and_a_port(tmp_path: Pat
     path = tmp_path / "raw.py"
     path.write_text(RAW, encoding="utf-8")
     with echo_service() as port:
-        run, code = ended(tmp_path, "-f", str(path), "--host", f"localhost:{port}", "--headless", "--plan", "2:3s")
+        run, code = ended(tmp_path, "-f", str(path), "--host", f"localhost:{port}", "--headless", "--plan", "2:7s")
     assert code == 0, run.stderr
     samples = of(run.events(), Sample)
     assert sum(tick.requests for sample in samples for tick in sample.endpoints if tick.name == "ping") > 0
@@ -251,7 +251,7 @@ def test_users_that_open_sockets_themselves_take_a_host_and_a_port(tmp_path: Pat
 def test_users_that_speak_http_need_a_url(tmp_path: Path) -> None:
     path = tmp_path / "visits.py"
     path.write_text(f"{HEAD}        pass\n", encoding="utf-8")
-    run, code = ended(tmp_path, "-f", str(path), "--host", "localhost:8080", "--headless", "--plan", "2:3s")
+    run, code = ended(tmp_path, "-f", str(path), "--host", "localhost:8080", "--headless", "--plan", "2:7s")
     assert code == 2
     assert run.stderr == (
         f"capexplorer: --host: Visitor of {path} speaks HTTP: expected http://localhost:8080, got localhost:8080\n"

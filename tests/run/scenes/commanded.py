@@ -18,6 +18,7 @@ from capexplorer.load import native
 from capexplorer.load.host import Report, ShapeEnded, ShapeStep, Spawned
 from capexplorer.load.lag import LagMeter
 from capexplorer.load.recorder import Recorder
+from capexplorer.load.user_code import UserErrors
 from capexplorer.load.users import Workload
 from capexplorer.model.events import Header, HostFacts, TargetFacts
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TcpReading
@@ -47,7 +48,8 @@ class _Host:
 
     def __init__(self, thread: Calls) -> None:
         self.recorder, self.lag, self.thread_id = Recorder(), LagMeter(), None
-        self.user_errors: deque[Any] = deque()
+        self.errors = UserErrors()
+        self.beats, self.has_ended, self.process_exit_code = 0, False, None
         self.replaced = self.users = self._target = 0
         self._rate, self._there = 1.0, True
         self._shape: deque[int] | None = deque(SHAPE)
@@ -77,6 +79,7 @@ class _Host:
 
     def second(self, at_s: float, share: float) -> None:
         """A part of a second passes: users come and go, and work."""
+        self.beats += 1
         change = max(1, round(self._rate * share))
         self.users += max(-change, min(change, self._target - self.users))
         if self.users == self._target and not self._there:
