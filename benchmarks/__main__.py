@@ -14,6 +14,7 @@ ALL = {
     "probe_cost": "(f) probes",
     "day": "a day's session: disk, opening, seeking, memory",
     "views": "(g) latency as told by the app, by the target itself and by wrk",
+    "look": "what a look at 24 levels costs beside the load",
     "beneath": "what looking beneath the clients costs a request",
     "autopilot": "(autopilot) the autopilot against plain policies on simulated systems",
     "knees": "(knees) detector against kneed and a broken stick on simulated ladders",

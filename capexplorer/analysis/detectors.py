@@ -12,6 +12,7 @@ import msgspec
 from ..model.events import Mark, Verdict
 from ..model.timeline import Timeline
 from . import bottleneck, leaks, marking
+from .epoch import Epoch, epoch_of, epochs_of, indices
 
 Finding = Mark | Verdict
 
@@ -21,7 +22,7 @@ Detector = Callable[[Timeline], Sequence[Finding]]
 
 def capacity(timeline: Timeline) -> tuple[Finding, ...]:
     """Knees and recoveries of each epoch, each mark at the end of the level from which on it stood."""
-    return tuple(finding for epoch in marking.epochs(timeline) for finding in _of_epoch(timeline, epoch))
+    return tuple(finding for epoch in epochs_of(timeline) for finding in _of_epoch(epoch))
 
 
 def shifts(timeline: Timeline) -> tuple[Mark, ...]:
@@ -31,12 +32,12 @@ def shifts(timeline: Timeline) -> tuple[Mark, ...]:
 
 def bottlenecks(timeline: Timeline) -> tuple[Mark, ...]:
     """What limits the service in each epoch, or that nothing does."""
-    return tuple(mark for verdict in marking.verdicts(timeline) for mark in bottleneck.marks(timeline, verdict))
+    return tuple(mark for epoch in epochs_of(timeline) for mark in bottleneck.marks(epoch))
 
 
 def growth(timeline: Timeline) -> tuple[Mark, ...]:
     """Leaks of each epoch."""
-    return tuple(mark for epoch in marking.epochs(timeline) for mark in leaks.marks(timeline, epoch))
+    return tuple(mark for epoch in indices(timeline) for mark in leaks.marks(timeline, epoch))
 
 
 DETECTORS: tuple[Detector, ...] = (capacity, shifts, bottlenecks, growth)
@@ -60,27 +61,23 @@ def detect(timeline: Timeline, detectors: Sequence[Detector] | None = None) -> t
     return tuple(sorted(found, key=lambda each: each.t_s))
 
 
-def _of_epoch(timeline: Timeline, epoch: int) -> Iterator[Finding]:
-    levels = [level for level in timeline.levels if level.opened.epoch == epoch]
-    since = _since(timeline, epoch)
-    last = marking.verdict(timeline, epoch)
+def _of_epoch(epoch: Epoch) -> Iterator[Finding]:
+    last = epoch.verdict
     if last is None:
         return
-    yield msgspec.structs.replace(last, t_s=levels[-1].ended_s or timeline.last_s)
+    since = _since(epoch)
+    yield msgspec.structs.replace(last, t_s=epoch.levels[-1].ended_s or epoch.timeline.last_s)
     for mark in marking.knees(last):
         yield msgspec.structs.replace(mark, t_s=since.get((mark.key, mark.kind), mark.t_s))
-    yield from marking.recoveries(timeline, last)
+    yield from marking.recoveries(epoch)
 
 
-def _since(timeline: Timeline, epoch: int) -> dict[tuple[str, str], float]:
+def _since(epoch: Epoch) -> dict[tuple[str, str], float]:
     """By key and kind: the end of the level from which on such a mark has stood, level by level."""
     since: dict[tuple[str, str], float] = {}
-    levels = timeline.levels
-    for count, level in enumerate(levels, 1):
-        if level.opened.epoch != epoch:
-            continue
-        found = marking.verdict(timeline, epoch, levels[:count])
+    for count, level in enumerate(epoch.levels, 1):
+        found = epoch_of(epoch.timeline, epoch.index, epoch.levels[:count]).verdict
         standing = {(mark.key, mark.kind) for mark in marking.knees(found)} if found is not None else set()
-        ended_s = level.ended_s or timeline.last_s
+        ended_s = level.ended_s or epoch.timeline.last_s
         since = {each: since.get(each, ended_s) for each in standing}
     return since

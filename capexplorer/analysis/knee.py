@@ -13,7 +13,7 @@ of a ramp's new users are taken off its low-load line. Where the generator was m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -83,6 +83,10 @@ COLLAPSE = 0.5
 """Loss of goodput beyond which a fall is a collapse."""
 
 
+Confirm = Callable[[float, float], tuple[bool | None, bool | None]]
+"""From N* and the slope of the low-load line to whether (a soak, a return to the first level) agrees; None: not tried."""
+
+
 @dataclass(frozen=True, slots=True)
 class Gates:
     """What the top of the curve says, each with the upper or lower bound that a gate asks for."""
@@ -118,13 +122,12 @@ def judge(
     *,
     epoch: int = 0,
     structural: float = LADDER_ERROR,
-    soaked: bool | None = None,
-    returned: bool | None = None,
+    confirm: Confirm | None = None,
 ) -> CapacityVerdict:
     """Everything that the levels of one epoch say about its capacity. Recovery levels must have been left out (`recovery`).
 
-    `soaked`, `returned`: whether a soak and a return to the first level agree with the fit; None: not tried. While one is not
-    True the knee is provisional; when one is False its confidence is low.
+    `confirm` is asked about a knee: while a soak or a return to the first level has not agreed, the knee is provisional; where
+    one disagrees, its confidence is low.
     """
     ladder = pooled(levels)
     if not ladder or max(level.goodput_rps for level in ladder) <= NOTHING_RPS:
@@ -135,7 +138,7 @@ def judge(
         return CapacityVerdict(epoch=epoch, curve=_lines(curve, found, None), missing=missing(ladder, found, None))
     gates = gates_of(curve, found)
     if gates.flat:
-        knee = _confirmed(_knee(ladder, curve, found, gates, structural, epoch), soaked, returned)
+        knee = _confirmed(_knee(ladder, curve, found, gates, structural, epoch), found, confirm)
     elif gates.bent:
         knee = _bend(ladder, curve, found, gates, epoch)
     else:
@@ -210,14 +213,17 @@ def _knee(
     )
 
 
-def _confirmed(knee: KneeVerdict, soaked: bool | None, returned: bool | None) -> KneeVerdict:
+def _confirmed(knee: KneeVerdict, found: Crossing, confirm: Confirm | None) -> KneeVerdict:
     """The knee with what a soak and a return say."""
-    told = {name: value for name, value in (("soak_agrees", soaked), ("return_agrees", returned)) if value is not None}
+    if confirm is None or knee.kind != "knee":
+        return knee
+    soaked, returned = confirm(found.users, found.rate)
+    said = {name: value for name, value in (("soak_agrees", soaked), ("return_agrees", returned)) if value is not None}
     return msgspec.structs.replace(
         knee,
         provisional=not (soaked and returned),
-        confidence="low" if False in told.values() else knee.confidence,
-        evidence={**knee.evidence, **told},
+        confidence="low" if False in said.values() else knee.confidence,
+        evidence={**knee.evidence, **said},
     )
 
 

@@ -7,10 +7,10 @@ which ones are recovery is decided in `recovery`, since that needs a verdict on 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..model.events import LevelFigures
 from ..model.level import Level
@@ -106,6 +106,45 @@ class LadderLevel:
         return max(self.latency_se_ms, LATENCY_ERROR_FLOOR * self.latency_ms)
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A settled level, or one bin of a ramp, with its rates."""
+
+    level: Level
+    figures: LevelFigures
+    rates: LadderLevel
+
+
+def measured_of(
+    levels: Iterable[Level],
+    *,
+    epoch: int = 0,
+    work_is_metric: bool = False,
+    saturated: Mapping[int, bool] = MappingProxyType({}),
+    first_requests: bool = False,
+) -> Iterator[Measured]:
+    """Settled levels of an epoch in the order they ran, ramps as their bins, nothing pooled yet.
+
+    `saturated`: by level index, whether the generator was found saturated; left out: not known (analysis of causes says so).
+    `first_requests`: figures hold users' first requests, as imported histories do (`header.source` is not None).
+    """
+    for level in levels:
+        if level.opened.epoch != epoch:
+            continue
+        for users, figures in parts(level):
+            if figures.settled and figures.goodput_rps is not None and users > 0:
+                rates = ladder_level(
+                    users,
+                    figures,
+                    started_s=level.started_s,
+                    ramp=level.opened.ramp,
+                    arrivals_per_s=level.opened.spawn_rate if first_requests and level.opened.ramp else 0.0,
+                    generator_saturated=saturated.get(level.opened.index),
+                    work_is_metric=work_is_metric,
+                )
+                yield Measured(level, figures, rates)
+
+
 def ladder_of(
     levels: Iterable[Level],
     *,
@@ -114,25 +153,9 @@ def ladder_of(
     saturated: Mapping[int, bool] = MappingProxyType({}),
     first_requests: bool = False,
 ) -> tuple[LadderLevel, ...]:
-    """Settled levels of an epoch in the order they ran, ramps as their bins, nothing pooled yet.
-
-    `saturated`: by level index, whether the generator was found saturated; left out: not known (analysis of causes says so).
-    `first_requests`: figures hold users' first requests, as imported histories do (`header.source` is not None).
-    """
-    return tuple(
-        replace(
-            ladder_level(users, figures),
-            started_s=level.started_s,
-            ramp=level.opened.ramp,
-            arrivals_per_s=level.opened.spawn_rate if first_requests and level.opened.ramp else 0.0,
-            generator_saturated=saturated.get(level.opened.index),
-            work_is_metric=work_is_metric,
-        )
-        for level in levels
-        if level.opened.epoch == epoch
-        for users, figures in parts(level)
-        if figures.settled and figures.goodput_rps is not None and users > 0
-    )
+    """The rates of `measured_of`."""
+    found = measured_of(levels, epoch=epoch, work_is_metric=work_is_metric, saturated=saturated, first_requests=first_requests)
+    return tuple(each.rates for each in found)
 
 
 def parts(level: Level) -> list[tuple[float, LevelFigures]]:
@@ -142,8 +165,8 @@ def parts(level: Level) -> list[tuple[float, LevelFigures]]:
     return [(level.figures.users_mean or float(level.users), level.figures)]
 
 
-def ladder_level(users: float, figures: LevelFigures) -> LadderLevel:
-    """One settled level whose goodput is known, nothing pooled."""
+def ladder_level(users: float, figures: LevelFigures, **known: Any) -> LadderLevel:
+    """One settled level whose goodput is known, nothing pooled; `known`: fields that are not figures."""
     assert figures.goodput_rps is not None
     return LadderLevel(
         users=users,
@@ -160,6 +183,7 @@ def ladder_level(users: float, figures: LevelFigures) -> LadderLevel:
         seconds=(figures.settled_seconds or None) if figures.counted else None,
         wait_s=figures.wait_s,
         loop_lag_ms=figures.loop_lag_p99_ms,
+        **known,
     )
 
 

@@ -1,4 +1,4 @@
-"""From a timeline to what is marked of capacity: verdicts an epoch, and the marks that they become.
+"""From an epoch to what is marked of its capacity: knees, recoveries, and levels that changed for good.
 
 Pure and without memory: the same timeline gives the same marks, live and over a saved session. When a mark was first known, and
 whether a change is worth telling, `markbook` knows. Sentences are in `wording` alone.
@@ -16,107 +16,17 @@ from typing import Any, Literal
 from ..model.events import Mark, Verdict
 from ..model.level import Level
 from ..model.timeline import Timeline
-from ..model.verdicts import KneeVerdict, Recovery, SloVerdict
+from ..model.verdicts import KneeVerdict, Recovery
 from . import wording
-from .generator import is_saturated, own_time_ms
-from .knee import AUTOPILOT_ERROR, LADDER_ERROR
-from .ladder import LadderLevel, ladder_of, parts
-from .recovery import analyse, recovery_of, split
-from .slo import Name, capacity_at
+from .epoch import Epoch
+from .recovery import recovery_of
 from .splitting import missed_shifts, series
-from .spoiled import sound
-
-OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
-
-SECONDS_LEAST = 5.5
-"""Of a level that is open: before six batches have an error, its figures are guesses."""
 
 
-def epochs(timeline: Timeline) -> list[int]:
-    """Those with levels, ascending."""
-    return sorted({level.opened.epoch for level in timeline.levels})
-
-
-def ladder(timeline: Timeline, epoch: int, levels: Sequence[Level] | None = None) -> tuple[LadderLevel, ...]:
-    """An epoch's settled levels in the order they ran, those of `levels` alone if given."""
-    header, chosen = timeline.header, timeline.levels if levels is None else levels
-    usable = [level for level in chosen if level.opened.epoch == epoch and _tells(level)]
-    settled = {level.opened.index: level.figures for level in usable if level.figures.settled}
-    own_ms = own_time_ms(figures for level in usable for _, figures in parts(level))
-    saturated = {index: is_saturated(figures, own_ms) for index, figures in settled.items()}
-    return ladder_of(
-        usable,
-        epoch=epoch,
-        work_is_metric=work_is_metric(timeline),
-        saturated={index: told for index, told in saturated.items() if told is not None},
-        first_requests=header is not None and header.source is not None,
-    )
-
-
-def work_is_metric(timeline: Timeline) -> bool:
-    """Whether goodput is the target's own count of finished work."""
-    return timeline.header is not None and bool(_table(timeline.header.profile, "work").get("metric"))
-
-
-def _tells(level: Level) -> bool:
-    return level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST
-
-
-def _table(profile: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = profile.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
-# -- verdicts
-
-
-def verdicts(timeline: Timeline) -> tuple[Verdict, ...]:
-    """What the levels say now, one an epoch; each at the time of the latest event."""
-    found = (verdict(timeline, epoch) for epoch in epochs(timeline))
-    return tuple(each for each in found if each is not None)
-
-
-def verdict(timeline: Timeline, epoch: int, levels: Sequence[Level] | None = None) -> Verdict | None:
-    """Of one epoch: its knee, its objectives, and which levels were set aside; None while no level has settled."""
-    found = sound(timeline, ladder(timeline, epoch, levels))
-    if not found:
-        return None
-    parts = split(found)
-    aside = {level.started_s for level in parts.recovery}
-    return Verdict(
-        t_s=timeline.last_s,
-        epoch=epoch,
-        capacity=analyse(found, epoch=epoch, structural=_structural_error(timeline, epoch)),
-        slo=_objectives(timeline, parts.fit, epoch),
-        recovery_levels=tuple(
-            level.opened.index for level in timeline.levels if level.opened.epoch == epoch and level.started_s in aside
-        ),
-    )
-
-
-def _structural_error(timeline: Timeline, epoch: int) -> float:
-    """Of a ladder, or of the few short levels that the autopilot chose."""
-    piloted = any(level.opened.by == "autopilot" for level in timeline.levels if level.opened.epoch == epoch)
-    return AUTOPILOT_ERROR if piloted else LADDER_ERROR
-
-
-def _objectives(timeline: Timeline, fit: Sequence[LadderLevel], epoch: int) -> tuple[SloVerdict, ...]:
-    wanted = _table(timeline.header.profile, "slo") if timeline.header is not None else {}
-    found = (capacity_at(fit, name, wanted[name], epoch=epoch) for name in OBJECTIVES if _is_number(wanted.get(name)))
-    return tuple(each for each in found if each is not None)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-# -- marks
-
-
-def keys(timeline: Timeline, epoch: int) -> frozenset[str]:
+def keys(epoch: Epoch) -> frozenset[str]:
     """Of all marks that `knees` and `recoveries` may make of an epoch."""
-    own = (level.opened.index for level in timeline.levels if level.opened.epoch == epoch)
-    return frozenset((f"knee:epoch{epoch}", f"latency_knee:epoch{epoch}", *(f"recovery:level{index}" for index in own)))
+    recovered = (f"recovery:level{level.opened.index}" for level in epoch.levels)
+    return frozenset((f"knee:epoch{epoch.index}", f"latency_knee:epoch{epoch.index}", *recovered))
 
 
 def knees(found: Verdict) -> Iterator[Mark]:
@@ -208,10 +118,12 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(finite) / len(finite) if finite else math.nan
 
 
-def recoveries(timeline: Timeline, found: Verdict) -> Iterator[Mark]:
+def recoveries(epoch: Epoch) -> Iterator[Mark]:
     """One a level on the way down from overload, if anything can be said about it."""
-    fit = split(sound(timeline, ladder(timeline, found.epoch))).fit
-    levels = [level for level in timeline.levels if level.opened.epoch == found.epoch]
+    found = epoch.verdict
+    if found is None:
+        return
+    timeline, levels, fit = epoch.timeline, epoch.levels, epoch.split.fit
     well: set[int] = set()  # levels that had recovered: a step down from there is no way down from overload
     for at, level in enumerate(levels):
         above = [before for before in levels[:at] if before.users > level.users]

@@ -7,6 +7,7 @@ counts: nothing else tells about that load, and stepping down is what "at or bel
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,14 +81,13 @@ def _overloaded(fit: list[LadderLevel], level: LadderLevel) -> bool:
 
 def analyse(levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
     """All that one epoch's levels, in the order they ran, say: recovery set aside, the rest judged, the knee confirmed or not."""
-    parts = split(levels)
-    first = judge(parts.fit, epoch=epoch, structural=structural)
-    if first.curve is None or first.knee is None or first.knee.kind != "knee" or first.knee.users is None:
-        return first
-    soaked, returned = confirmation(levels, first.knee.users, first.curve.low_load_rps_per_user)
-    if soaked is None and returned is None:
-        return first
-    return judge(parts.fit, epoch=epoch, structural=structural, soaked=soaked, returned=returned)
+    return conclude(split(levels), levels, epoch=epoch, structural=structural)
+
+
+def conclude(parts: Split, levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
+    """The same of levels that are split already."""
+    confirm = functools.partial(confirmation, levels)
+    return judge(parts.fit, epoch=epoch, structural=structural, confirm=confirm)
 
 
 def confirmation(levels: Sequence[LadderLevel], knee_users: float, rate: float) -> tuple[bool | None, bool | None]:

@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, Protocol
 
-from ..analysis import marking, wording
-from ..analysis.generator import is_saturated, own_time_ms
-from ..analysis.knee import AUTOPILOT_ERROR
-from ..analysis.recovery import analyse
-from ..analysis.spoiled import sound
+from ..analysis import wording
+from ..analysis.generator import is_saturated
 from ..load.autopilot import LEAST_S, Autopilot, Done, GiveUp, Step
 from ..load.sight import Rung, Sight
 from ..model.events import By
@@ -20,6 +17,7 @@ from ..model.level import Level
 from ..model.stream import Param
 from ..model.timeline import Timeline
 from ..model.verdicts import CapacityVerdict
+from .look import Look
 
 LATEST_S = 3.0
 """Over which failures that cannot wait are looked for."""
@@ -79,11 +77,11 @@ class Pilot:
             self.end()
             self._tell("autopilot", {"on": False, "why": "taken_over", "who": by})
 
-    def ticked(self) -> None:
+    def ticked(self, look: Look) -> None:
         """A second was folded into the timeline."""
         if self._autopilot is None or not self._steering.is_open:
             return
-        match self._autopilot.due(self._sight()):
+        match self._autopilot.due(self._sight(look)):
             case Step() as step:
                 self._step(step)
             case Done() as done:
@@ -111,18 +109,15 @@ class Pilot:
         self._tell("autopilot", told)
         self._finish(wording.autopilot(told))
 
-    def _sight(self) -> Sight:
-        timeline = self._timeline
+    def _sight(self, look: Look) -> Sight:
+        timeline, epoch = self._timeline, look.epoch
         level = timeline.level
-        epoch = level.opened.epoch if level is not None else 0
-        levels = [each for each in timeline.levels if each.opened.epoch == epoch and not each.opened.ramp]
+        levels = [each for each in epoch.levels if not each.opened.ramp]
         measured = level is not None and level.figures.settled_seconds >= LEAST_S - 0.5
         if measured:
-            told = sound(timeline, marking.ladder(timeline, epoch))
-            self._verdict = analyse(told, epoch=epoch, structural=AUTOPILOT_ERROR)
+            self._verdict = epoch.verdict.capacity if epoch.verdict is not None else CapacityVerdict()
         ports = timeline.last.ports if timeline.last is not None else None
         requests, failures = self._latest(level)
-        own_ms = own_time_ms(each.figures for each in levels)
         return Sight(
             levels=[Rung(each.users, each.figures) for each in levels],
             open_s=self._there_s(level),
@@ -132,7 +127,7 @@ class Pilot:
             latest_failures=failures,
             ports_used_ratio=(ports.used or 0) / ports.capacity if ports is not None and ports.capacity else 0.0,
             exhausted_in_s=ports.exhausted_in_s if ports is not None else None,
-            generator_saturated=measured and level is not None and bool(is_saturated(level.figures, own_ms)),
+            generator_saturated=measured and level is not None and bool(is_saturated(level.figures, epoch.own_ms)),
         )
 
     def _there_s(self, level: Level | None) -> float:

@@ -17,6 +17,7 @@ from ..model.events import By, Command
 from ..model.stream import Param
 from .autopilot import Pilot
 from .course import RAMP_OVER_S, Course
+from .look import Look
 from .marking import LiveMarks
 from .options import RunOptions
 from .outcome import Outcome
@@ -39,6 +40,7 @@ class Driving:
         self._options, self._steering, self._outcome = options, steering, outcome
         self._emit, self._pump, self._epoch = outlet.emit, pump, epoch
         timeline, max_users = outlet.timeline, options.profile.guards.max_users
+        self._timeline = timeline
         self.course = Course(timeline)
         self._marks = LiveMarks(timeline, outlet.emit, pump.now_s, self._split_level)
         self._stop_watch = StopWatch(options.profile.stop, timeline)
@@ -71,7 +73,7 @@ class Driving:
             self._advance_plan()
         elif first and self._options.autopilot:
             self._pilot.begin(self._options.start_users)
-            self._pilot.ticked()
+            self._pilot.ticked(Look(self._timeline))
         elif first and has_shape and self._options.follow_shape:
             self._shaped = True
             self._steering.follow_shape()
@@ -220,7 +222,7 @@ class Driving:
                     self.step(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
             case FindKnee() if self._steering.planned:
                 self._begin_autopilot(max(1, self._steering.wanted))
-                self._pilot.ticked()
+                self._pilot.ticked(Look(self._timeline))
             case Lost(why):
                 self._tell_end("no_knee", "plan")
                 self.to_zero("guard")
@@ -247,9 +249,11 @@ class Driving:
 
     def ticked(self) -> None:
         """A second was folded into the timeline: what it shows is marked, and whoever drives looks at it."""
-        self._marks.ticked()
-        self._strike(self._stop_watch.look())
-        self._pilot.ticked()
+        self._marks.look_for_shifts()
+        look = Look(self._timeline)
+        self._marks.ticked(look)
+        self._strike(self._stop_watch.look(look))
+        self._pilot.ticked(look)
 
     def _strike(self, found: Sequence[Struck]) -> None:
         """Stop rules: told, and the end of whatever drives. By hand they only mark."""

@@ -1,7 +1,7 @@
 """The detectors, live: verdicts and marks as levels settle and grow, and levels split where they change for good.
 
-In the pump's thread, over the same timeline that the log's readers will have. A look at shifts costs 0.2-0.5 ms, a judgement of
-31 levels 2 ms (measured), a dozen times a level: load is not held up.
+In the pump's thread, over the same timeline that the log's readers will have. At 24 levels a look costs 4 ms, a dozen times a
+level (`python -m benchmarks look`).
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from ..analysis import bottleneck, leaks, marking
+from ..analysis.epoch import Epoch, epoch_of, indices
 from ..analysis.markbook import MarkBook
 from ..analysis.splitting import latest_shift, missed_shifts
 from ..model.events import Event
 from ..model.level import Level
 from ..model.timeline import Timeline
 from ..model.verdicts import Shift
+from .look import Look
 
 LOOKS_AT = (6, 10, 15, 20, 30, 45, 60)
 """Settled seconds of a level at which it is judged again; from then on at each doubling, and when it closes."""
@@ -37,45 +39,45 @@ class LiveMarks:
         self._book = MarkBook()
         self._looks: leaks.Looks = {}
 
-    def ticked(self) -> None:
+    def look_for_shifts(self) -> None:
+        """Split the open level where it changed for good."""
+        if self._measures():
+            self._look_for_shifts(self._timeline.levels[-1])
+
+    def ticked(self, look: Look) -> None:
         """A tick was emitted."""
-        level = self._timeline.level
-        if level is None or level.closed is not None or not self._timeline.columns["settled"][-1]:
+        if not self._measures():
             return
-        self._look_for_shifts(level)
         seconds = self._settled_seconds()
         if is_due(seconds):
-            self.judge()
+            self._judge(look.epoch, exactly=False)
         if leaks_are_due(seconds):
-            self._look_for_leaks(self._timeline.levels[-1].opened.epoch, exactly=False)
+            self.look_for_leaks(look.epoch.index)
 
     def judge(self) -> None:
         """What the levels of the latest epoch say now."""
         if self._timeline.levels:
-            self._judge(self._timeline.levels[-1].opened.epoch, exactly=False)
+            self._judge(Look(self._timeline).epoch, exactly=False)
 
     def end(self) -> None:
         """The last word on every epoch, exactly as a reader of the log would find it."""
-        for epoch in marking.epochs(self._timeline):
-            self._judge(epoch, exactly=True)
-            self._look_for_leaks(epoch, exactly=True)
+        for index in indices(self._timeline):
+            self._judge(epoch_of(self._timeline, index), exactly=True)
+            self.look_for_leaks(index, exactly=True)
 
-    def _judge(self, epoch: int, *, exactly: bool) -> None:
-        verdict = marking.verdict(self._timeline, epoch)
+    def _judge(self, epoch: Epoch, *, exactly: bool) -> None:
+        verdict = epoch.verdict
         if verdict is None:
             return
-        told = self._book.verdict(verdict)
-        if told is not None:
-            self._emit(told)
-        marks = [
-            *marking.knees(verdict),
-            *marking.recoveries(self._timeline, verdict),
-            *bottleneck.marks(self._timeline, verdict),
-        ]
-        about = marking.keys(self._timeline, epoch) | bottleneck.keys(epoch)
+        marks = [*marking.knees(verdict), *marking.recoveries(epoch), *bottleneck.marks(epoch)]
+        about = marking.keys(epoch) | bottleneck.keys(epoch.index)
+        changed = self._book.verdict(verdict)
+        if changed is not None:
+            self._emit(changed)
         self._tell(self._book.update(marks, self._now_s(), about=about, exactly=exactly))
 
-    def _look_for_leaks(self, epoch: int, *, exactly: bool) -> None:
+    def look_for_leaks(self, epoch: int, *, exactly: bool = False) -> None:
+        """In all loads of an epoch that were held at one user count."""
         marks = leaks.marks(self._timeline, epoch, self._looks)
         self._tell(self._book.update(marks, self._now_s(), about=leaks.keys(epoch), exactly=exactly))
 
@@ -85,6 +87,11 @@ class LiveMarks:
             self._tell(self._book.update(marking.shifts_split(self._timeline), self._now_s(), about=()))
             self.judge()
             found = next(missed_shifts(self._timeline, self._timeline.levels[-1]), None)
+
+    def _measures(self) -> bool:
+        """Whether the latest tick belongs to the figures of an open level."""
+        level = self._timeline.level
+        return level is not None and level.closed is None and bool(self._timeline.columns["settled"][-1])
 
     def _settled_seconds(self) -> int:
         level = self._timeline.levels[-1]

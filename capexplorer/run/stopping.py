@@ -7,12 +7,14 @@ from typing import Literal
 
 import msgspec
 
-from ..analysis import marking
-from ..analysis.recovery import split
+from ..analysis.epoch import Epoch
+from ..analysis.ladder import LadderLevel
 from ..analysis.stop_rules import METRIC, Struck, struck
 from ..model.events import Mark
+from ..model.level import Level
 from ..model.timeline import Timeline
 from ..profile import StopRules
+from .look import Look
 
 RECENT_S = 5
 """Seconds over which readings that are no level's figures are averaged."""
@@ -33,21 +35,24 @@ class StopWatch:
         self._limits, self._timeline = limits_of(rules), timeline
         self._told: set[tuple[str, int]] = set()
 
-    def look(self) -> tuple[Struck, ...]:
+    def look(self, look: Look) -> tuple[Struck, ...]:
         """Rules that strike now and were not told of this level; empty until it has settled for six seconds."""
         level = self._timeline.level
         if not self._limits or level is None or level.closed is not None or level.users == 0:
             return ()
-        found = split(marking.ladder(self._timeline, level.opened.epoch))
-        if not found.fit or found.fit[-1].started_s != level.started_s:
+        measured, epoch = self._measured(level, look.epoch), look.epoch
+        if measured is None or measured in epoch.split.recovery:
             return ()
-        new = [
-            each
-            for each in struck(self._limits, found.fit, self._readings())
-            if (each.rule, level.opened.index) not in self._told
-        ]
+        earlier = [each for each in epoch.split.fit if each is not measured]
+        found = struck(self._limits, [*earlier, measured], self._readings())
+        new = [each for each in found if (each.rule, level.opened.index) not in self._told]
         self._told.update((each.rule, level.opened.index) for each in new)
         return tuple(new)
+
+    @staticmethod
+    def _measured(level: Level, epoch: Epoch) -> LadderLevel | None:
+        """The open level's rates, also where the generator failed in it: a rule ends a run whoever is to blame."""
+        return next((each.rates for each in reversed(epoch.measured) if each.level is level), None)
 
     def mark(self, found: Struck, t_s: float, ended: Driver | None) -> Mark:
         """What struck, and what it ended if anything."""

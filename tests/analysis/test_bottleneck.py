@@ -11,8 +11,9 @@ from simulation.ladders import ladder as climbed
 from simulation.shown import shown
 
 from analysis.loads import FACTS, READINGS, Load, closed_session
-from capexplorer.analysis import bottleneck, marking
+from capexplorer.analysis import bottleneck
 from capexplorer.analysis.bottleneck.gate import gate_of
+from capexplorer.analysis.epoch import epoch_of
 from capexplorer.analysis.knee import judge
 from capexplorer.analysis.ladder import pooled
 from capexplorer.model.events import FailureSignature, FailureTick, HostFacts, Mark, Sample
@@ -30,9 +31,7 @@ TWO_CORES = msgspec.structs.replace(FACTS, cpus=2)
 
 def found(*loads: Load, program: str = "server", host: HostFacts = FACTS, url: str = "http://127.0.0.1:28080") -> dict[str, Mark]:
     timeline = closed_session(*loads, program=program, host=host, url=url)
-    verdict = marking.verdict(timeline, 0)
-    assert verdict is not None
-    return {mark.id: mark for mark in bottleneck.marks(timeline, verdict)}
+    return {mark.id: mark for mark in bottleneck.marks(epoch_of(timeline, 0))}
 
 
 def ids(marks: dict[str, Mark]) -> dict[str, str]:
@@ -269,9 +268,7 @@ def test_a_service_that_says_so_has_a_full_disk_wherever_it_writes(text: str, er
     signature = FailureSignature(types=("CatchResponseError",), text=text, errno=errno)
     failures = (FailureTick(name="/a", method="POST", signature=signature, count=3),)
     timeline.apply(Sample(t_s=10.0, duration_s=1.0, level=0, users=8, wanted=8, phase="settled", settled=True, failures=failures))
-    verdict = marking.verdict(timeline, 0)
-    assert verdict is not None
-    assert ("disk_full" in {mark.id for mark in bottleneck.marks(timeline, verdict)}) is expected
+    assert ("disk_full" in {mark.id for mark in bottleneck.marks(epoch_of(timeline, 0))}) is expected
 
 
 @pytest.mark.parametrize(
@@ -365,8 +362,7 @@ def test_not_saturated_tells_the_busiest_resource() -> None:
 )  # fmt: skip
 def test_not_saturated_is_not_said_without_grounds(why: str, load: Load) -> None:
     timeline = closed_session(load)
-    verdict = marking.verdict(timeline, 0)
-    assert verdict is None or list(bottleneck.marks(timeline, verdict)) == []
+    assert list(bottleneck.marks(epoch_of(timeline, 0))) == []
 
 
 # -- states and confidence

@@ -123,8 +123,8 @@ def test_first_requests_of_a_ramp_do_not_pull_the_knee_down() -> None:
 
 def test_a_soak_and_a_return_that_agree_make_it_final_and_one_that_does_not_makes_it_doubtful() -> None:
     levels = ideal([10, 20, 30, 40, 60, 80])
-    agreed = judge(levels, soaked=True, returned=True).knee
-    drifted = judge(levels, soaked=True, returned=False).knee
+    agreed = judge(levels, confirm=lambda users, rate: (True, True)).knee
+    drifted = judge(levels, confirm=lambda users, rate: (True, False)).knee
     assert agreed is not None and drifted is not None
     assert (agreed.provisional, agreed.confidence) == (False, "high")
     assert (drifted.provisional, drifted.confidence) == (True, "low")

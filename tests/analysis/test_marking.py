@@ -11,10 +11,11 @@ import pytest
 
 from capexplorer.analysis import wording
 from capexplorer.analysis.detectors import detect
+from capexplorer.analysis.epoch import epochs_of
 from capexplorer.analysis.generator import is_saturated, own_time_ms
 from capexplorer.analysis.levels import settling_s
 from capexplorer.analysis.markbook import MarkBook
-from capexplorer.analysis.marking import known, verdicts
+from capexplorer.analysis.marking import known
 from capexplorer.model.events import LevelFigures, Mark, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Missing, Peak, SloVerdict
@@ -190,7 +191,9 @@ def test_ten_histories_say_what_their_table_says() -> None:
 def test_a_history_without_a_knee_has_none_but_its_latency_s() -> None:
     timeline, marks = found_in("histories/latency-first_stats_history.csv")
     assert set(marks) == {"latency_knee:epoch0"}
-    (verdict,) = verdicts(timeline)
+    (epoch,) = epochs_of(timeline)
+    verdict = epoch.verdict
+    assert verdict is not None
     assert verdict.capacity.knee is not None and verdict.capacity.knee.kind == "no_knee"
 
 

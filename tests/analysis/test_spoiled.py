@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from capexplorer.analysis.marking import verdicts
+from capexplorer.analysis.epoch import epoch_of
 from capexplorer.model.events import Mark
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import KneeVerdict
@@ -31,8 +31,9 @@ def cause(timeline: Timeline, level: int, name: str, state: Literal["open", "clo
 def knee(timeline: Timeline, marks: Sequence[Mark] = ()) -> KneeVerdict | None:
     for mark in marks:
         timeline.apply(mark)
-    (found,) = verdicts(timeline)
-    return found.capacity.knee
+    verdict = epoch_of(timeline, 0).verdict
+    assert verdict is not None
+    return verdict.capacity.knee
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from capexplorer.model.readings import GeneratorReading, HostReading, TargetRead
 from capexplorer.model.timeline import Timeline
 from capexplorer.profile import StopRules
 from capexplorer.run.course import Course
+from capexplorer.run.look import Look
 from capexplorer.run.marking import LiveMarks
 from capexplorer.run.outlet import Outlet
 from capexplorer.run.stopping import StopWatch
@@ -82,8 +83,10 @@ class Driven:
                 app=app or {}, targets=() if target is None else (target,), generator=GeneratorReading(cpu_ratio=0.1),
             )
         )  # fmt: skip
-        self.marks.ticked()
-        for found in self.rules.look():
+        self.marks.look_for_shifts()
+        look = Look(self.timeline)
+        self.marks.ticked(look)
+        for found in self.rules.look(look):
             self.outlet.emit(self.rules.mark(found, self.now_s, None))
 
     def seconds(self, goodputs: Iterable[int], latency_ms: float = 20.0) -> None:

@@ -13,6 +13,7 @@ from capexplorer.errors import InputError
 from capexplorer.model.events import Command, LevelOpened
 from capexplorer.model.stream import Param
 from capexplorer.run.autopilot import Pilot
+from capexplorer.run.look import Look
 
 from .driven import Driven
 
@@ -65,7 +66,7 @@ class Flown:
 
     def fly(self, seconds: int = 300) -> None:
         self.pilot.begin()
-        self.pilot.ticked()
+        self.pilot.ticked(Look(self.run.timeline))
         for _ in range(seconds):
             if not self.pilot.is_on:
                 break
@@ -74,7 +75,7 @@ class Flown:
     def second(self) -> None:
         goodput, latency_ms, failures = self.service(self.wheel.wanted)
         self.run.second(goodput, latency_ms, failures)
-        self.pilot.ticked()
+        self.pilot.ticked(Look(self.run.timeline))
 
     def commands(self) -> list[Command]:
         self.run.take()
@@ -167,7 +168,7 @@ def test_whoever_steps_takes_over_at_once(flown: Flown) -> None:
 def test_a_step_that_was_decided_as_someone_took_over_does_not_happen(flown: Flown) -> None:
     flown.pilot.begin()
     flown.wheel.piloted = False
-    flown.pilot.ticked()
+    flown.pilot.ticked(Look(flown.run.timeline))
     assert flown.levels() == []
     assert flown.commands() == []
 

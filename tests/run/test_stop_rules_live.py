@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer.analysis import wording
+from capexplorer.analysis.epoch import epoch_of
 from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import Ended, LevelOpened, Mark
 from capexplorer.model.timeline import Timeline
@@ -110,3 +111,21 @@ def test_a_headless_run_that_a_rule_ends_exits_with_3_and_says_which(tmp_path: P
     assert reanalyse(Timeline(events)).changes == ()
     document = json.dumps(summarise(Timeline(events)))
     assert "p95_ms" in document
+
+
+def test_a_rule_ends_a_run_also_in_a_level_that_the_generator_spoiled(tmp_path: Path) -> None:
+    """Such a level feeds no curve, but it must not keep load on a service that is asked to stay under 2% failures."""
+    run = Driven(tmp_path / "a.jsonl", rules=StopRules(failure_ratio=0.02))
+    run.step(10)
+    run.seconds([20] * 8)
+    run.step(20)
+    evidence = {"first_s": run.now_s, "last_s": run.now_s + 60, "count": 900}
+    key = "cause:ephemeral_port_exhaustion_time_wait"
+    spoiling = Mark(
+        t_s=run.now_s, key=key, state="open", kind="cause", id=key.partition(":")[2], severity="critical", evidence=evidence
+    )
+    run.outlet.emit(spoiling)
+    for _ in range(10):
+        run.second(4, failures=36)
+    assert [level.users for level in epoch_of(run.timeline, 0).judgeable] == [10.0]
+    assert [mark.key for mark in run.marked("stop_rule")] == ["stop_rule:failure_ratio:level1"]

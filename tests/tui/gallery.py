@@ -15,6 +15,7 @@ from pathlib import Path
 from textual.app import App, ComposeResult
 
 from capexplorer.analysis import marking
+from capexplorer.analysis.epoch import epoch_of
 from capexplorer.analysis.markbook import MarkBook
 from capexplorer.model.events import (
     SCHEMA,
@@ -149,11 +150,12 @@ def judged(events: Sequence[Event]) -> list[Event]:
 
 
 def _found(timeline: Timeline, book: MarkBook, t_s: float) -> list[Event]:
-    verdict = marking.verdict(timeline, timeline.levels[-1].opened.epoch)
+    epoch = epoch_of(timeline, timeline.levels[-1].opened.epoch)
+    verdict = epoch.verdict
     if verdict is None:
         return []
     anew = book.verdict(verdict)
-    marks = [*marking.knees(verdict), *marking.recoveries(timeline, verdict)]
+    marks = [*marking.knees(verdict), *marking.recoveries(epoch)]
     return [*([anew] if anew is not None else []), *book.update(marks, t_s, about=("knee", "latency_knee", "recovery"))]
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from ...model.events import Mark, Verdict
+from ...model.events import Mark
 from ...model.timeline import Timeline
-from .. import catalogue, marking, wording
+from .. import catalogue, wording
+from ..epoch import Epoch
 from ..held import pid_of
 from ..ladder import pooled
-from ..recovery import split
-from ..spoiled import sound
 from . import growth
 from .finding import Evidence, Finding
 from .judging import Judged, judged
@@ -45,23 +44,26 @@ def keys(epoch: int) -> frozenset[str]:
     return frozenset(f"bottleneck:{id_}:epoch{epoch}" for id_ in IDS)
 
 
-def marks(timeline: Timeline, verdict: Verdict) -> Iterator[Mark]:
-    """What limited the service in the verdict's epoch: open where the latest level that can be judged shows it, else closed."""
-    levels = tuple(judged_levels(timeline, verdict))
-    if not levels:
-        return
-    for id_ in IDS:
-        showing = [each for each in levels if each.finding(id_) is not None]
-        if showing:
-            yield _mark(id_, showing, is_open=_is_open(id_, showing[-1], levels), timeline=timeline, epoch=verdict.epoch)
-
-
-def judged_levels(timeline: Timeline, verdict: Verdict) -> Iterator[Judged]:
-    """Levels in the order they ran, those left out about which nothing can be said."""
-    levels = tuple(seen(timeline, verdict.epoch))
-    fit = pooled(split(sound(timeline, marking.ladder(timeline, verdict.epoch))).fit)
+def marks(epoch: Epoch) -> Iterator[Mark]:
+    """What limited the service in an epoch: open where the latest level that can be judged shows it, else closed."""
+    levels = tuple(judged_levels(epoch))
+    showing: dict[str, list[Judged]] = {id_: [] for id_ in IDS}
     for level in levels:
-        found = judged(level, levels, fit, verdict.capacity.knee, growth.backlog_of(timeline, level))
+        for id_ in level.ids:
+            showing[id_].append(level)
+    for id_, found in showing.items():
+        if found:
+            yield _mark(id_, found, is_open=_is_open(id_, found[-1], levels), timeline=epoch.timeline, epoch=epoch.index)
+
+
+def judged_levels(epoch: Epoch) -> Iterator[Judged]:
+    """Levels in the order they ran, those left out about which nothing can be said; none without a verdict."""
+    if epoch.verdict is None:
+        return
+    levels, knee = tuple(seen(epoch)), epoch.verdict.capacity.knee
+    fit = pooled(epoch.split.fit)
+    for level in levels:
+        found = judged(level, levels, fit, knee, growth.backlog_of(epoch.timeline, level))
         if found.findings is not None:
             yield found
 

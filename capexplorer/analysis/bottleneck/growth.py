@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...model.timeline import Timeline
-from ..marking import work_is_metric
+from ..epoch import work_is_metric
 from .finding import Evidence, Finding
 from .level import Seen
 

@@ -48,10 +48,19 @@ class Judged:
     aside: Finding | None = None
     """What it says of the run, not of the service: it competes with nothing."""
 
+    @property
+    def all_findings(self) -> tuple[Finding, ...]:
+        """What limits the service, and what is said aside."""
+        return (*(self.findings or ()), *((self.aside,) if self.aside is not None else ()))
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of all findings."""
+        return tuple(found.id for found in self.all_findings)
+
     def finding(self, id_: str) -> Finding | None:
         """The one of that id."""
-        told = (*(self.findings or ()), *((self.aside,) if self.aside is not None else ()))
-        return next((found for found in told if found.id == id_), None)
+        return next((found for found in self.all_findings if found.id == id_), None)
 
 
 def judged(

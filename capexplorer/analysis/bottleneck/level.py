@@ -16,11 +16,9 @@ from ...model.events import HostFacts, LevelFigures
 from ...model.events import Target as TargetEvent
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ..generator import is_saturated, own_time_ms
-from ..ladder import LadderLevel, ladder_level, parts
-
-TELLS_S = 5.5
-"""Settled seconds from which a level that is still open is judged: before six batches have an error, its figures are guesses."""
+from ..epoch import Epoch
+from ..generator import is_saturated
+from ..ladder import LadderLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,30 +91,23 @@ class Seen:
         return is_saturated(self.figures, self.own_ms) is True
 
 
-def seen(timeline: Timeline, epoch: int) -> Iterator[Seen]:
+def seen(epoch: Epoch) -> Iterator[Seen]:
     """Settled levels with users of an epoch in the order they ran, ramps as their bins."""
+    timeline = epoch.timeline
     host = timeline.header.host if timeline.header is not None else HostFacts()
     program, is_loopback = program_of(timeline), is_loopback_url(timeline.header.target.url if timeline.header else "")
-    levels = [level for level in timeline.levels if level.opened.epoch == epoch and level.users and _tells(level)]
-    own_ms = own_time_ms(figures for level in levels for _, figures in parts(level))
-    for level in levels:
-        for users, figures in parts(level):
-            if figures.settled and figures.goodput_rps is not None and users > 0:
-                rates = ladder_level(users, figures)
-                yield Seen(
-                    level=level,
-                    figures=figures,
-                    rates=rates,
-                    host=host,
-                    program=program,
-                    is_loopback=is_loopback,
-                    told_no_space=told_no_space(timeline, level),
-                    own_ms=own_ms,
-                )
-
-
-def _tells(level: Level) -> bool:
-    return level.closed is not None or level.figures.settled_seconds >= TELLS_S
+    for each in epoch.measured:
+        if each.level.users:
+            yield Seen(
+                level=each.level,
+                figures=each.figures,
+                rates=each.rates,
+                host=host,
+                program=program,
+                is_loopback=is_loopback,
+                told_no_space=told_no_space(timeline, each.level),
+                own_ms=epoch.own_ms,
+            )
 
 
 def program_of(timeline: Timeline) -> str | None:

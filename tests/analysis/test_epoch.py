@@ -1,0 +1,69 @@
+"""One epoch at one moment: what all who judge it share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from capexplorer.analysis import bottleneck, marking
+from capexplorer.analysis import epoch as epoch_module
+from capexplorer.analysis.epoch import epoch_of, epochs_of, indices
+from capexplorer.analysis.recovery import analyse
+from capexplorer.model.timeline import Timeline
+
+from .loads import Load, closed_session
+
+WAIT_S = 0.3
+LADDER = [Load(users, min(users / 0.4, 60.0), 100.0 if users <= 24 else 1000 * (users / 60 - WAIT_S), WAIT_S)
+          for users in (4, 8, 16, 32, 48, 64, 12)]  # fmt: skip
+"""Capacity 60/s, reached with 24 users; the last level is on the way down."""
+
+
+def test_an_epoch_knows_its_levels_and_those_on_the_way_down() -> None:
+    epoch = epoch_of(closed_session(*LADDER), 0)
+    assert [level.users for level in epoch.ladder] == [4, 8, 16, 32, 48, 64, 12]
+    assert [level.users for level in epoch.split.fit] == [4, 8, 16, 32, 48, 64]
+    assert [level.users for level in epoch.split.recovery] == [12]
+
+
+def test_its_verdict_is_that_of_its_judgeable_levels() -> None:
+    epoch = epoch_of(closed_session(*LADDER), 0)
+    assert epoch.verdict is not None
+    assert epoch.verdict.capacity == analyse(epoch.judgeable)
+    assert epoch.verdict.recovery_levels == (6,)
+
+
+def test_the_first_levels_alone_give_the_verdict_of_then() -> None:
+    timeline = closed_session(*LADDER)
+    then, now = epoch_of(timeline, 0, timeline.levels[:3]).verdict, epoch_of(timeline, 0).verdict
+    assert then is not None and then.capacity.knee is not None and then.capacity.knee.kind == "no_knee"
+    assert now is not None and now.capacity.knee is not None and now.capacity.knee.kind == "knee"
+
+
+def test_without_a_level_there_is_no_verdict_and_no_mark() -> None:
+    epoch = epoch_of(Timeline(), 0)
+    assert epochs_of(Timeline()) == () and indices(Timeline()) == []
+    assert epoch.verdict is None and epoch.ladder == ()
+    assert list(marking.recoveries(epoch)) == [] and list(bottleneck.marks(epoch)) == []
+
+
+def test_one_look_splits_and_judges_its_levels_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marks, bottlenecks and recoveries share one ladder: a look runs beside the load, on the same interpreter lock."""
+    calls: list[str] = []
+
+    def counted(name: str) -> None:
+        original = getattr(epoch_module, name)
+
+        def counting(*args: Any, **more: Any) -> Any:
+            calls.append(name)
+            return original(*args, **more)
+
+        monkeypatch.setattr(epoch_module, name, counting)
+
+    for name in ("measured_of", "sound", "split", "conclude"):
+        counted(name)
+    epoch = epoch_of(closed_session(*LADDER), 0)
+    assert epoch.verdict is not None
+    assert [*marking.knees(epoch.verdict), *marking.recoveries(epoch), *bottleneck.marks(epoch)]
+    assert calls == ["measured_of", "sound", "split", "conclude"]
