@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from marked import marked
 
 from capexplorer.model.events import (
     SCHEMA,
@@ -27,7 +28,6 @@ from capexplorer.model.events import (
     LevelClosed,
     LevelOpened,
     Log,
-    Mark,
     Note,
     Phase,
     Sample,
@@ -105,7 +105,7 @@ def _level(index: int, users: int, opened_s: float, seconds: int, chance: random
         yield sample
         if second == seconds // 2:
             yield Note(t_s=sample.t_s, text=f"half of level {index}")
-            yield Mark(
+            yield marked(
                 t_s=sample.t_s, key=f"cause:{index % 7}", revision=index // 7 + 1, state="open", kind="cause", id="queueing"
             )
     yield LevelClosed(

@@ -42,7 +42,7 @@ def _for_knee(ladder: Sequence[LadderLevel], found: Crossing, knee: KneeVerdict)
     for low, high in zip(around, around[1:], strict=False):
         if low < found.users <= high and high > GAP_MOST * low:
             wanted.append(Missing(kind="between_levels", users_above=low, users_below=high))
-    if not wanted and float(knee.evidence.get("half_width_ratio", 0.0)) >= HALF_WIDTH_MOST:
+    if not wanted and (knee.evidence.half_width_ratio or 0.0) >= HALF_WIDTH_MOST:
         wanted.append(Missing(kind="longer_levels"))
     if not wanted and knee.provisional:
         wanted += [

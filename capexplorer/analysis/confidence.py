@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..model.verdicts import Confidence, Limit
+import msgspec
+
+from ..model.grades import Confidence
+from ..model.verdicts import KneeEvidence, Limit
 from .crossing import Crossing, Curve, plateau_levels
 from .ladder import LadderLevel
-from .limits import Evidence
 from .sticks import broken_stick, kneedle
 
 BASELINE_LEVELS = 3
@@ -54,14 +56,15 @@ class Grounds:
             ramp=any(level.ramp for level in ladder),
         )
 
-    def evidence(self) -> Evidence:
-        """As readings of a verdict."""
-        return {
-            "levels_below": self.baseline_levels,
-            "levels_beyond": self.beyond_levels,
-            "half_width_ratio": self.half_width_ratio,
-            "second_detector_users": self.second_users,
-        }
+    def added_to(self, evidence: KneeEvidence) -> KneeEvidence:
+        """The evidence with these grounds."""
+        return msgspec.structs.replace(
+            evidence,
+            levels_below=self.baseline_levels,
+            levels_beyond=self.beyond_levels,
+            half_width_ratio=self.half_width_ratio,
+            second_detector_users=self.second_users,
+        )
 
 
 def confidence_of(grounds: Grounds) -> Confidence:

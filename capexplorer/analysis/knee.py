@@ -19,14 +19,14 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from ..model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Peak
+from ..model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Peak
 from . import usl
 from .advice import missing
 from .confidence import Grounds, confidence_of
 from .crossing import LINEAR_LIKELY, Crossing, Curve, crossing, curve_of, efficiency, interval, scatter
 from .ladder import LadderLevel, pooled
 from .latency_knee import latency_knee
-from .limits import Evidence, limit_of, perhaps_generators
+from .limits import limit_of, perhaps_generators
 
 LEVELS_LEAST = 3
 """Before that nothing is declared (KNEE.md, step 1)."""
@@ -195,7 +195,7 @@ def _knee(
 ) -> KneeVerdict:
     low, high = interval(curve, found, structural)
     below = found.users <= AT_OR_BELOW * ladder[0].users
-    limit, readings = limit_of(ladder, found)
+    limit, evidence = limit_of(ladder, found)
     peak = _peak(curve, found)
     grounds = Grounds.of(ladder, curve, found, limit, (high - low) / 2 / found.users)
     return KneeVerdict(
@@ -209,7 +209,7 @@ def _knee(
         limit=limit,
         confidence="low" if below else confidence_of(grounds),
         soft=peak is None and gates.slope_low > SOFT_SLOPE,
-        evidence={**_evidence(found, gates), **grounds.evidence(), **readings},
+        evidence=grounds.added_to(_with_gates(evidence, found, gates)),
     )
 
 
@@ -218,12 +218,11 @@ def _confirmed(knee: KneeVerdict, found: Crossing, confirm: Confirm | None) -> K
     if confirm is None or knee.kind != "knee":
         return knee
     soaked, returned = confirm(found.users, found.rate)
-    said = {name: value for name, value in (("soak_agrees", soaked), ("return_agrees", returned)) if value is not None}
     return msgspec.structs.replace(
         knee,
         provisional=not (soaked and returned),
-        confidence="low" if False in said.values() else knee.confidence,
-        evidence={**knee.evidence, **said},
+        confidence="low" if False in (soaked, returned) else knee.confidence,
+        evidence=msgspec.structs.replace(knee.evidence, soak_agrees=soaked, return_agrees=returned),
     )
 
 
@@ -243,7 +242,7 @@ def _bend(ladder: Sequence[LadderLevel], curve: Curve, found: Crossing, gates: G
         limit="generator" if doubtful else None,
         confidence="medium" if gates.surely_bent and len(baseline) > 1 and not doubtful else "low",
         soft=True,
-        evidence={**_evidence(found, gates), "knee_not_below_users": float(curve.goodput.max() / found.rate)},
+        evidence=_with_gates(KneeEvidence(knee_not_below_users=float(curve.goodput.max() / found.rate)), found, gates),
     )
 
 
@@ -255,17 +254,18 @@ def _none(ladder: Sequence[LadderLevel], found: Crossing, gates: Gates, epoch: i
         epoch=epoch,
         users=ladder[-1].users,
         confidence="high" if sure and len(ladder) > LEVELS_LEAST else "medium" if sure else "low",
-        evidence=_evidence(found, gates),
+        evidence=_with_gates(KneeEvidence(), found, gates),
     )
 
 
-def _evidence(found: Crossing, gates: Gates) -> Evidence:
-    return {
-        "low_load_rps_per_user": found.rate,
-        "baseline_levels": int(found.baseline.sum()),
-        "top_efficiency": gates.efficiency,
-        "top_slope": gates.slope,
-    }
+def _with_gates(evidence: KneeEvidence, found: Crossing, gates: Gates) -> KneeEvidence:
+    return msgspec.structs.replace(
+        evidence,
+        low_load_rps_per_user=found.rate,
+        baseline_levels=int(found.baseline.sum()),
+        top_efficiency=gates.efficiency,
+        top_slope=gates.slope,
+    )
 
 
 def _peak(curve: Curve, found: Crossing) -> Peak | None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..model.verdicts import Confidence, KneeVerdict
+from ..model.grades import Confidence
+from ..model.verdicts import KneeEvidence, KneeVerdict
 from .crossing import Crossing
 from .ladder import LadderLevel
 
@@ -60,11 +61,11 @@ def _verdict(known: list[LadderLevel], index: int, sure: int, alone_ms: float, s
         users_low=known[index - 1].users,
         users_high=known[sure].users,
         confidence=confidence,
-        evidence={
-            "latency_ms": level.latency_ms or 0.0,
-            "low_load_latency_ms": alone_ms,
-            "ratio": (level.latency_ms or 0.0) / alone_ms,
-        },
+        evidence=KneeEvidence(
+            latency_ms=level.latency_ms or 0.0,
+            low_load_latency_ms=alone_ms,
+            ratio=(level.latency_ms or 0.0) / alone_ms,
+        ),
     )
 
 

@@ -15,12 +15,12 @@ from typing import Literal
 import numpy as np
 
 from ..model.events import HostFacts, Mark
+from ..model.findings import Leak
+from ..model.grades import Confidence
 from ..model.timeline import Timeline
-from . import catalogue, wording
+from . import catalogue
 from .held import Held, held_loads, loaded_s, pid_of, pieces, restarts_s
 from .trend import Floats, Trend, trend
-
-Confidence = Literal["high", "medium", "low"]
 
 MIB = float(1 << 20)
 
@@ -200,20 +200,16 @@ def _is_open(timeline: Timeline, last: Growth, runs: Sequence[Held]) -> bool:
 
 def _mark(timeline: Timeline, epoch: int, kind: Kind, found: Sequence[Growth], *, is_open: bool) -> Mark:
     last = found[-1]
-    evidence = _evidence(timeline, epoch, kind, found)
     level = found[0].held.levels[-1]
     return Mark(
         t_s=timeline.last_s if level.ended_s is None else level.ended_s,
         key=f"leak:{kind.id}:epoch{epoch}",
         state="open" if is_open else "closed",
-        kind="leak",
-        id=kind.id,
+        finding=_finding(timeline, epoch, kind, found),
         epoch=epoch,
         users=last.held.users,
         severity=catalogue.ENTRIES[kind.id].severity,
         confidence=_confidence(kind, found),
-        evidence=evidence,
-        advice=wording.advice(kind.id, evidence, _host(timeline).system),
     )
 
 
@@ -225,28 +221,33 @@ def _confidence(kind: Kind, found: Sequence[Growth]) -> Confidence:
     return names[min(rank, 2)]
 
 
-def _evidence(timeline: Timeline, epoch: int, kind: Kind, found: Sequence[Growth]) -> dict[str, float | int | str]:
+def _finding(timeline: Timeline, epoch: int, kind: Kind, found: Sequence[Growth]) -> Leak:
     """Rates by the hour and by the request, and the time to the limit at this rate."""
     last = found[-1]
-    told, throughput = last.trend, last.held.throughput_rps
+    trend, throughput = last.trend, last.held.throughput_rps
     limit, left = _limit(timeline, kind, last)
-    evidence: dict[str, float | int | str | None] = {
-        "unit": kind.unit,
-        "growth_per_hour": told.per_s * 3_600,
-        "growth_per_hour_low": told.low_per_s * 3_600,
-        "growth_per_hour_high": told.high_per_s * 3_600,
-        "growth_per_request": told.per_s / throughput if throughput else None,
-        "explained_by": _explained_by(found),
-        "held_s": told.seconds,
-        "now": last.now,
-        "pid": pid_of(timeline, epoch) if kind.id != "generator_memory" else None,
-        "limit": limit,
-        "limit_in_s": None if left is None else max(0.0, left) / told.per_s,
-    }
-    return {name: value for name, value in evidence.items() if value is not None and value == value and value != math.inf}
+    pid = pid_of(timeline, epoch) if kind.id != "generator_memory" else None
+    return Leak(
+        name=kind.id,
+        unit=kind.unit,
+        growth_per_hour=trend.per_s * 3_600,
+        growth_per_hour_low=_finite(trend.low_per_s * 3_600),
+        growth_per_hour_high=_finite(trend.high_per_s * 3_600),
+        growth_per_request=trend.per_s / throughput if throughput else None,
+        explained_by=_explained_by(found),
+        held_s=trend.seconds,
+        now=last.now,
+        readings={} if pid is None else {"pid": pid},
+        limit=limit,
+        limit_in_s=None if left is None else _finite(max(0.0, left) / trend.per_s),
+    )
 
 
-def _explained_by(found: Sequence[Growth]) -> str | None:
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _explained_by(found: Sequence[Growth]) -> Literal["requests", "time"] | None:
     """Whether requests or time explain the growth better, where loads with different throughput show it; None: not known."""
     known = [(growth.trend.per_s, growth.held.throughput_rps) for growth in found]
     pairs = [(rate, throughput) for rate, throughput in known if throughput]

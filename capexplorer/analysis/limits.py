@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from ..model.verdicts import Limit
+from ..model.verdicts import KneeEvidence, Limit
 from .crossing import Crossing
 from .ladder import LadderLevel
 
@@ -43,30 +43,23 @@ FAILURES_MORE = 0.02
 
 RESPONSE_RATIO = 1.25
 
-Evidence = dict[str, float | int | str | bool]
 
-
-def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, Evidence]:
+def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, KneeEvidence]:
     """The limit of a knee and the readings it rests on. `levels` are pooled and in the order of the crossing's masks."""
     beyond = [level for level in levels if level.users >= BEYOND_SHARE * found.users]
     baseline = [level for level, chosen in zip(levels, found.baseline, strict=True) if chosen]
     if not beyond:
-        return "unknown", {}
-    little, evidence = _little(beyond, baseline), Evidence()
-    if little is not None:
-        evidence["little_ratio"] = little[0]
-    lag = _lag(beyond, baseline)
-    if lag is not None:
-        evidence["work_lag_ratio"] = lag
-    more = _failures_more(beyond, baseline)
-    if more is not None:
-        evidence["failure_ratio_more"] = more
-    slower = _slower(beyond, baseline)
-    if slower is not None:
-        evidence["response_ratio"] = slower
+        return "unknown", KneeEvidence()
+    little, lag = _little(beyond, baseline), _lag(beyond, baseline)
+    more, slower = _failures_more(beyond, baseline), _slower(beyond, baseline)
     timers_late_ms = _median([level.loop_lag_ms for level in beyond])
-    if timers_late_ms is not None:
-        evidence["loop_lag_ms"] = timers_late_ms
+    evidence = KneeEvidence(
+        little_ratio=None if little is None else little[0],
+        work_lag_ratio=lag,
+        failure_ratio_more=more,
+        response_ratio=slower,
+        loop_lag_ms=timers_late_ms,
+    )
     return _judged(beyond, baseline, little, lag, more, slower, timers_late_ms or 0.0), evidence
 
 

@@ -28,7 +28,7 @@ MOVED = {
     **dict.fromkeys(("users_low", "users_high"), BOUND_MOVED_LEAST),
     **dict.fromkeys(("growth_per_hour", "backlog_growth_per_s", "limit_in_s"), PACE_MOVED_LEAST),
 }
-"""Of the evidence: what a reader acts on, and by how much it must move. Other readings only come along."""
+"""Of a finding's figures: what a reader acts on, and by how much it must move. Other readings only come along."""
 
 State = Literal["open", "updated", "closed"]
 
@@ -83,7 +83,8 @@ def _same(before: Mark, now: Mark) -> bool:
         return False
     if (before.state == "closed") != (now.state == "closed"):
         return False
-    pairs = {name: (before.evidence.get(name), now.evidence.get(name)) for name in MOVED}
+    then, figures = before.finding.figures(), now.finding.figures()
+    pairs = {name: (then.get(name), figures.get(name)) for name in MOVED}
     return _near(before.users, now.users, MOVED_LEAST) and all(_near(*pair, MOVED[name]) for name, pair in pairs.items())
 
 

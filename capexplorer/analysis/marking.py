@@ -9,15 +9,15 @@ whether a change is worth telling, `markbook` knows. Sentences are in `wording` 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Literal
 
 from ..model.events import Mark, Verdict
+from ..model.findings import CURVE, AtOrBelow, Bend, Knee, LatencyKnee, Recovered, Shift
 from ..model.level import Level
 from ..model.timeline import Timeline
-from ..model.verdicts import KneeVerdict, Recovery
-from . import wording
+from ..model.verdicts import Recovery
 from .epoch import Epoch
 from .recovery import recovery_of
 from .splitting import missed_shifts, series
@@ -33,41 +33,23 @@ def knees(found: Verdict) -> Iterator[Mark]:
     """Marks of one epoch's verdict: a knee, an "at or below" or a bend under one key, a latency knee under another."""
     knee, capacity = found.capacity.knee, found.capacity
     if knee is not None and knee.kind != "no_knee":
-        yield _knee(found, knee, f"knee:epoch{found.epoch}", "; ".join(map(wording.missing, capacity.missing)))
+        error = capacity.curve.capacity_se_rps if capacity.curve is not None and knee.capacity_rps is not None else None
+        finding = CURVE[knee.kind](verdict=knee, capacity_se_rps=error, missing=capacity.missing)
+        yield _of_curve(found, finding, f"knee:epoch{found.epoch}")
     if capacity.latency_knee is not None:
-        yield _knee(found, capacity.latency_knee, f"latency_knee:epoch{found.epoch}", "")
+        yield _of_curve(found, LatencyKnee(verdict=capacity.latency_knee), f"latency_knee:epoch{found.epoch}")
 
 
-def _knee(found: Verdict, knee: KneeVerdict, key: str, advice: str) -> Mark:
-    kind = knee.kind
-    assert kind != "no_knee"
-    curve, peak = found.capacity.curve, knee.peak
-    evidence: dict[str, Any] = {
-        "users_low": knee.users_low,
-        "users_high": knee.users_high,
-        "capacity_rps": knee.capacity_rps,
-        "capacity_se_rps": curve.capacity_se_rps if curve is not None and knee.capacity_rps is not None else None,
-        "limit": knee.limit,
-        "soft": knee.soft if kind == "knee" else None,
-        "provisional": knee.provisional if kind == "knee" else None,
-        "peak_users": peak.users if peak is not None else None,
-        "peak_rps": peak.goodput_rps if peak is not None else None,
-        "peak_shape": peak.shape if peak is not None else None,
-        "peak_fall_ratio": peak.fall_ratio if peak is not None else None,
-        **knee.evidence,
-    }
+def _of_curve(found: Verdict, finding: Knee | AtOrBelow | Bend | LatencyKnee, key: str) -> Mark:
     return Mark(
         t_s=found.t_s,
         key=key,
         state="open",
-        kind=kind,
-        id=kind,
+        finding=finding,
         epoch=found.epoch,
-        users=knee.users,
-        severity="warning" if kind in ("knee", "at_or_below") else "info",
-        confidence=knee.confidence,
-        evidence=known(evidence),
-        advice=advice,
+        users=finding.verdict.users,
+        severity="warning" if finding.verdict.kind in ("knee", "at_or_below") else "info",
+        confidence=finding.verdict.confidence,
     )
 
 
@@ -97,20 +79,25 @@ def _split(timeline: Timeline, before: Level, level: Level) -> Mark:
     return _shift(level, f"shift:level{level.opened.index}", level.started_s, level.opened.t_s, shifted, then, after)
 
 
-def _shift(level: Level, key: str, at_s: float, found_s: float, column: str, before: float, after: float) -> Mark:
-    risen = after > before
-    worse = risen == (column == "latency")
+def _shift(
+    level: Level, key: str, at_s: float, found_s: float, column: Literal["goodput", "latency"], before: float, after: float
+) -> Mark:
+    finding = Shift(at_s=at_s, level=level.opened.index, column=column, before=_finite(before), after=_finite(after))
+    worse = finding.rose == (column == "latency")
     return Mark(
         t_s=found_s,
         key=key,
         state="open",
-        kind="shift",
-        id=f"{column}_{'rose' if risen else 'fell'}",
+        finding=finding,
         epoch=level.opened.epoch,
         users=float(level.users),
         severity="warning" if worse else "info",
-        evidence=known({"at_s": at_s, "level": level.opened.index, "column": column, "before": before, "after": after}),
     )
+
+
+def _finite(value: float) -> float | None:
+    """As JSON has it, which knows no NaN and no infinity."""
+    return float(value) if math.isfinite(value) else None
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -151,34 +138,13 @@ def _since_stopped(timeline: Timeline, parts: Sequence[Level]) -> tuple[Sequence
     return (*series(timeline, since), [lags_ms[tick] for tick in since])
 
 
-def _recovery(level: Level, told: Recovery, t_s: float) -> Mark:
+def _recovery(level: Level, recovery: Recovery, t_s: float) -> Mark:
     return Mark(
         t_s=t_s,
         key=f"recovery:level{level.opened.index}",
         state="open",
-        kind="recovery",
-        id="recovered" if told.recovered else "not_recovered",
+        finding=Recovered(recovery=recovery),
         epoch=level.opened.epoch,
-        users=told.to_users,
-        severity="info" if told.recovered else "error",
-        evidence=known(
-            {
-                "from_users": told.from_users,
-                "to_users": told.to_users,
-                "recovered": told.recovered,
-                "after_s": told.after_s,
-                "goodput_ratio": told.goodput_ratio,
-                "latency_ratio": told.latency_ratio,
-            }
-        ),
+        users=recovery.to_users,
+        severity="info" if recovery.recovered else "error",
     )
-
-
-def known(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is unknown; numbers as JSON has them, which knows no NaN and no infinity."""
-    plain = {name: value.item() if hasattr(value, "item") else value for name, value in evidence.items()}
-    return {
-        name: value
-        for name, value in plain.items()
-        if value is not None and not (isinstance(value, float) and not math.isfinite(value))
-    }

@@ -131,8 +131,9 @@ def with_marks(events: Iterable[Event], found: Sequence[Finding]) -> Iterator[Ev
 
 def _figures(then: Mark, now: Mark) -> tuple[FigureChange, ...]:
     pairs = [(name, getattr(then, name), getattr(now, name)) for name in _COMPARED]
-    names = [*then.evidence, *(name for name in now.evidence if name not in then.evidence)]
-    pairs += [(name, then.evidence.get(name), now.evidence.get(name)) for name in names]
+    recorded, found = then.finding.figures(), now.finding.figures()
+    names = [*recorded, *(name for name in found if name not in recorded)]
+    pairs += [(name, recorded.get(name), found.get(name)) for name in names]
     return tuple(
         FigureChange(name=name, recorded=before, found=after) for name, before, after in pairs if not _same(before, after)
     )

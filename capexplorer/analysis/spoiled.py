@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..model.events import Mark
+from ..model.findings import Cause
 from ..model.timeline import Timeline
 from .catalogue import ENTRIES
 from .ladder import LadderLevel
@@ -35,12 +36,12 @@ def _spans(timeline: Timeline) -> Iterator[tuple[float, float]]:
     """When such causes were there, from the first occurrence to the last, episode by episode."""
     open_s: dict[str, float] = {}
     for entry in timeline.journal:
-        if not isinstance(entry, Mark) or entry.kind != "cause" or not _spoils(entry.id):
+        if not isinstance(entry, Mark) or not isinstance(entry.finding, Cause) or not _spoils(entry.id):
             continue
-        first_s, last_s = (float(entry.evidence.get(name) or entry.t_s) for name in ("first_s", "last_s"))
+        began_s, last_s = entry.finding.began_s, entry.finding.last_s
         if entry.state == "open" or entry.key not in open_s:
-            open_s[entry.key] = float(entry.evidence.get("since_s") or first_s)
-        yield open_s[entry.key], last_s
+            open_s[entry.key] = entry.t_s if began_s is None else began_s
+        yield open_s[entry.key], entry.t_s if last_s is None else last_s
 
 
 def _spoils(cause: str) -> bool:

@@ -80,7 +80,8 @@ def _tell(events: Sequence[Event], timeline: Timeline, console: Console) -> None
                 pass  # that nothing limits the service; the verdict says it once
             case Mark(state="open" | "closed" | "retracted"):
                 name = wording.epoch_name(timeline, event.epoch)
-                console.print(Text(printable(f"{event.severity}: {f'{name}: ' if name else ''}{wording.mark(event)}")))
+                said = wording.mark(event, timeline.header)
+                console.print(Text(printable(f"{event.severity}: {f'{name}: ' if name else ''}{said}")))
             case Log(level="error", source="capexplorer"):
                 console.print(Text(printable(event.text)))
 

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from .findings import AnyFinding, MarkKind, kind_of
+from .grades import Confidence, Severity
 from .readings import (
     GeneratorReading,
     HostReading,
@@ -21,6 +23,7 @@ from .readings import (
 from .verdicts import CapacityVerdict, SloVerdict
 
 SCHEMA = 2
+"""1: lines had no seal, and marks held untyped evidence and sentences of advice (`session/upgrade.py`)."""
 
 By = Literal["user", "plan", "autopilot", "guard", "shift"]
 """Who asked. A Locust shape is a plan."""
@@ -315,23 +318,27 @@ class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
     """Of a ramp: its seconds by user count, at most 24 bins; `figures` then has no rates."""
 
 
-MarkKind = Literal["knee", "at_or_below", "bend", "latency_knee", "cause", "bottleneck", "leak", "shift", "recovery", "stop_rule"]
-
-
 class Mark(Event, frozen=True, kw_only=True, tag="mark"):
-    """A finding. Superseded by a later one with the same `key` and a higher `revision`; never edited."""
+    """A finding, and since when it stands. Superseded by one with the same `key` and a higher `revision`; never edited."""
 
     key: str
     revision: int = 1
     state: Literal["open", "updated", "closed", "retracted"]
-    kind: MarkKind
-    id: str
+    finding: AnyFinding
     epoch: int = 0
     users: float | None = None
-    severity: Literal["critical", "error", "warning", "info"] = "info"
-    confidence: Literal["high", "medium", "low"] | None = None
-    evidence: dict[str, Any] = {}
-    advice: str = ""
+    severity: Severity = "info"
+    confidence: Confidence | None = None
+
+    @property
+    def kind(self) -> MarkKind:
+        """Of the finding."""
+        return kind_of(self.finding)
+
+    @property
+    def id(self) -> str:
+        """What was found: of a cause, a bottleneck or a leak an id of the catalogue."""
+        return self.finding.id
 
 
 class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):

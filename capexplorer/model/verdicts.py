@@ -6,15 +6,15 @@ sentence: verdicts are worded in analysis/wording.py alone.
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
+from .grades import Confidence
 from .readings import Reading
 
 KneeKind = Literal["knee", "at_or_below", "bend", "latency_knee", "no_knee"]
 
 Limit = Literal["generator", "queue_growth", "errors", "queueing", "unknown"]
-
-Confidence = Literal["high", "medium", "low"]
 
 
 class Peak(Reading, frozen=True, kw_only=True):
@@ -26,6 +26,46 @@ class Peak(Reading, frozen=True, kw_only=True):
     """`collapse`: later goodput is less than half of it."""
     fall_ratio: float
     """Share of the peak that was lost at the worst later level."""
+
+
+class KneeEvidence(Reading, frozen=True, kw_only=True):
+    """What a verdict rests on; None: not measured, or not asked at this kind of verdict."""
+
+    low_load_rps_per_user: float | None = None
+    """Slope of the low-load line."""
+    baseline_levels: int | None = None
+    """Levels that carry it."""
+    top_efficiency: float | None = None
+    """Goodput of the level with the most users over the low-load line there."""
+    top_slope: float | None = None
+    """Slope of goodput there, over that of the low-load line."""
+    levels_below: int | None = None
+    levels_beyond: int | None = None
+    half_width_ratio: float | None = None
+    """Half the interval over N*."""
+    second_detector_users: float | None = None
+    """What a broken stick or Kneedle says, whichever lies nearer."""
+    little_ratio: float | None = None
+    """Users over those that responses and waits account for, beyond the knee."""
+    work_lag_ratio: float | None = None
+    """By how much finished work fell behind accepted work."""
+    failure_ratio_more: float | None = None
+    """Points of failures above the baseline's."""
+    response_ratio: float | None = None
+    loop_lag_ms: float | None = None
+    knee_not_below_users: float | None = None
+    """Of a bend: no knee is below."""
+    latency_ms: float | None = None
+    """Of a latency knee: its level's mean, and that of low load."""
+    low_load_latency_ms: float | None = None
+    ratio: float | None = None
+    soak_agrees: bool | None = None
+    return_agrees: bool | None = None
+
+    def figures(self) -> dict[str, float | int | bool]:
+        """Those that are known and finite, by name."""
+        named = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return {name: value for name, value in named if value is not None and math.isfinite(value)}
 
 
 class KneeVerdict(Reading, frozen=True, kw_only=True):
@@ -50,7 +90,7 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
     """Goodput still creeps up beyond the knee."""
     provisional: bool = True
     """A soak near 70% of it and a return to the first level have not both agreed yet."""
-    evidence: dict[str, float | int | str | bool] = {}
+    evidence: KneeEvidence = KneeEvidence()
 
 
 class UslFit(Reading, frozen=True, kw_only=True):

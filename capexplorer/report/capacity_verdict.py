@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..analysis import wording
-from ..model.events import Mark, Verdict
+from ..model.events import Verdict
+from ..model.findings import CurveFinding
 from ..model.timeline import Timeline
 from ..model.verdicts import CurveFit, KneeVerdict, UslFit
 from . import figures
@@ -64,17 +65,13 @@ def marked(timeline: Timeline, goodput: Panel, latency: Panel) -> Iterator[str]:
             continue
         if mark.users is None or mark.users > goodput.x_most:
             continue
-        low, high = _number(mark, "users_low"), _number(mark, "users_high")
+        found = mark.finding.verdict if isinstance(mark.finding, CurveFinding) else None
+        low, high = (None, None) if found is None else (found.users_low, found.users_high)
         if low is not None and high is not None:
             yield band(goodput, latency, low, high)
         x = goodput.x(mark.users)
         yield line("knee", (x, goodput.top), (x, latency.bottom))
         yield text(x + 5, goodput.bottom - 8, f"{mark.kind.replace('_', ' ')} {mark.users:g}", kind="alarm")
-
-
-def _number(mark: Mark, name: str) -> float | None:
-    value = mark.evidence.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def lines(verdicts: Verdicts, goodput: Panel) -> Iterator[str]:

@@ -122,7 +122,7 @@ def _marks(timeline: Timeline) -> list[dict[str, Any]]:
             found.append(_mark(entry.t_s, "note", entry.text))
         elif isinstance(entry, Mark) and entry.key in standing and timeline.marks[entry.key] is entry:
             epoch_name = wording.epoch_name(timeline, entry.epoch)
-            said = wording.mark(standing[entry.key])
+            said = wording.mark(standing[entry.key], timeline.header)
             found.append(_mark(since_s[entry.key], entry.severity, f"{epoch_name}: {said}" if epoch_name else said))
         elif isinstance(entry, Target):
             if ready and entry.state not in ("stopping", "stopped", "building"):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from ..analysis import wording
 from ..model.columns import COLUMNS
-from ..model.events import Mark
+from ..model.events import Header, Mark
 from ..model.timeline import Timeline
 from .escaping import cell
 from .findings import findings
@@ -67,17 +67,16 @@ CAUSE_COLUMNS = (
 
 def causes(timeline: Timeline) -> bytes:
     """Current marks of causes, bottlenecks and leaks, as findings list them."""
-    return table(CAUSE_COLUMNS, (_cause(each.mark) for each in findings(timeline) if each.where))
+    return table(CAUSE_COLUMNS, (_cause(each.mark, timeline.header) for each in findings(timeline) if each.where))
 
 
-def _cause(mark: Mark) -> list[object]:
-    told = mark.evidence
-    figures = [told.get(name) for name in ("count", "rate_per_s", "first_s", "last_s")]
-    numbers = [value if isinstance(value, int | float) else None for value in figures]
-    words = [said(told) for said in (wording.endpoints, wording.readings, wording.doubts, wording.example)]
+def _cause(mark: Mark, header: Header | None) -> list[object]:
+    known = mark.finding.figures()
+    numbers = [known.get(name) for name in ("count", "rate_per_s", "first_s", "last_s")]
+    words = [said(mark.finding) for said in (wording.endpoints, wording.readings, wording.doubts, wording.example)]
     place = wording.where(mark.id)
     return [mark.kind, mark.id, place, mark.severity, mark.confidence, mark.state, mark.epoch, mark.users,
-            *numbers, *words, mark.advice]  # fmt: skip
+            *numbers, *words, wording.advice(mark.finding, header)]  # fmt: skip
 
 
 def _tick(value: float, whole: bool) -> float | int | None:

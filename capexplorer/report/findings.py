@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
-
 from ..analysis import wording
-from ..model.events import Mark, MarkChange, Note
+from ..model.events import Header, Mark, MarkChange, Note
+from ..model.findings import Cause, CurveFinding, Shift
+from ..model.grades import SEVERITIES
 from ..model.timeline import Timeline
 
 _ORDER = ("cause", "knee", "at_or_below", "bend", "latency_knee", "bottleneck", "leak", "shift", "recovery", "stop_rule")
@@ -17,7 +17,6 @@ _IN_TABLE = (
     "peak_fall_ratio",
 )  # fmt: skip
 """Of a knee: what the table of knees says, and the sentence before all."""
-_GRAVEST = ("critical", "error", "warning", "info")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +37,32 @@ class Finding:
 
 def findings(timeline: Timeline) -> list[Finding]:
     """Retracted and superseded marks are in the log only; of one kind the gravest stand first, those in the order found."""
-    found = sorted(wording.standing(timeline).values(), key=lambda mark: (_ORDER.index(mark.kind), _GRAVEST.index(mark.severity)))
-    return [_finding(mark, wording.epoch_name(timeline, mark.epoch)) for mark in found]
+    found = sorted(
+        wording.standing(timeline).values(), key=lambda mark: (_ORDER.index(mark.kind), SEVERITIES.index(mark.severity))
+    )
+    return [_finding(mark, wording.epoch_name(timeline, mark.epoch), timeline.header) for mark in found]
 
 
-def _finding(mark: Mark, epoch: str) -> Finding:
-    evidence, blames = mark.evidence, mark.kind in wording.BLAMES
-    check = {"check": evidence["check"]} if "check" in evidence else {}
-    bare = wording.mark(msgspec.structs.replace(mark, evidence=check, advice=""))
-    if mark.kind in ("knee", "at_or_below", "bend"):
-        evidence = {name: value for name, value in evidence.items() if name not in _IN_TABLE}
-    counts = ", ".join(filter(None, (wording.counted(evidence), _seen(mark), wording.endpoints(evidence))))
-    told = "; ".join(filter(None, (counts, wording.readings(evidence), wording.doubts(evidence))))
-    said = f"{epoch}: {bare}" if epoch else bare
-    return Finding(mark, said, wording.where(mark.id) if blames else "", told, wording.example(evidence), mark.advice)
+def _finding(mark: Mark, epoch: str, header: Header | None) -> Finding:
+    found, said = mark.finding, wording.bare(mark)
+    in_table = _IN_TABLE if isinstance(found, CurveFinding) and mark.kind != "latency_knee" else ()
+    counts = ", ".join(filter(None, (wording.counted(found), _seen(mark), wording.endpoints(found))))
+    return Finding(
+        mark=mark,
+        said=f"{epoch}: {said}" if epoch else said,
+        where=wording.where(mark.id) if mark.kind in wording.BLAMES else "",
+        evidence="; ".join(filter(None, (counts, wording.readings(found, in_table), wording.doubts(found)))),
+        example=wording.example(found),
+        advice=wording.advice(found, header),
+    )
 
 
 def _seen(mark: Mark) -> str:
     """`01:23 to 02:10`, in the session's time; empty where it is not told."""
-    first_s, last_s = (_number(mark, name) for name in ("first_s", "last_s"))
+    cause = mark.finding
+    if not isinstance(cause, Cause):
+        return ""
+    first_s, last_s = cause.first_s, cause.last_s
     return "" if first_s is None or last_s is None else f"{wording.session_time(first_s)} to {wording.session_time(last_s)}"
 
 
@@ -75,13 +81,12 @@ def marked_s(timeline: Timeline) -> dict[str, float]:
 
 def _at_s(mark: Mark) -> float:
     """Of a cause: when its evidence began, however late the latest revision is."""
-    at_s = _number(mark, {"shift": "at_s", "cause": "first_s"}.get(mark.kind, ""))
-    return mark.t_s if at_s is None else at_s
-
-
-def _number(mark: Mark, name: str) -> float | None:
-    value = mark.evidence.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    match mark.finding:
+        case Shift(at_s=at_s):
+            return at_s
+        case Cause(first_s=float(first_s)):
+            return first_s
+    return mark.t_s
 
 
 def changes(timeline: Timeline) -> list[MarkChange]:

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from ..analysis import wording
 from ..model.events import (
     Command,
     Ended,
@@ -36,6 +35,7 @@ from ..model.events import (
     TargetFacts,
     Unknown,
 )
+from ..model.findings import AnyFinding, Blame, Cause
 from ..model.readings import PortsReading
 
 HOST, ADDRESS, PATH = "redacted-host", "redacted-address", "redacted-path"
@@ -59,9 +59,6 @@ _WINDOWS_PATH = re.compile(r"(?<![\w])(?:[A-Za-z]:\\|\\\\)[^\s\"'<>|]+")
 _Each = TypeVar("_Each", EndpointTick, LevelEndpoint)
 _Value = TypeVar("_Value")
 
-_SYSTEMS = ("Linux", "Darwin", "Windows")
-_LIMITS = ("network.somaxconn", "generator.open_files", "target.open_files")
-"""All that change a line of advice."""
 _LOCAL = ("localhost",)
 """Tells nothing, and reads better."""
 
@@ -119,7 +116,7 @@ def _event(event: Event, text: Callable[[str], str]) -> Event:
             bins = tuple(replace(each, endpoints=_endpoints(each.endpoints, text)) for each in event.bins)
             return replace(event, endpoints=_endpoints(event.endpoints, text), bins=bins)
         case Mark():
-            return replace(event, evidence=_evidence(event.evidence, text), advice=_advice(event, text))
+            return replace(event, finding=_finding(event.finding, text))
         case Reanalysed():
             return replace(event, changes=tuple(_change(each, text) for each in event.changes))
         case Note() | Log():
@@ -137,20 +134,15 @@ def _event(event: Event, text: Callable[[str], str]) -> Event:
             return event
 
 
-def _evidence(evidence: dict[str, Any], text: Callable[[str], str]) -> dict[str, Any]:
+def _finding(finding: AnyFinding, text: Callable[[str], str]) -> AnyFinding:
     """Counts by endpoint (`GET /tasks/list`) keep their paths, as endpoints do everywhere."""
-    counts = evidence.get("endpoints")
-    rest = _plain({name: value for name, value in evidence.items() if name != "endpoints"}, text)
-    if not isinstance(counts, dict):
-        return rest if counts is None else {**rest, "endpoints": _plain(counts, text)}
-    named = {" ".join(_endpoint_name(word, text) for word in str(name).split(" ")): count for name, count in counts.items()}
-    return {name: named if name == "endpoints" else rest[name] for name in evidence}
-
-
-def _advice(mark: Mark, text: Callable[[str], str]) -> str:
-    """Our own line names files such as /proc/PID/fd, and nobody's."""
-    ours = {wording.advice(mark.id, mark.evidence, system, limits) for system in _SYSTEMS for limits in ((), _LIMITS)}
-    return mark.advice if mark.advice in ours else text(mark.advice)
+    if isinstance(finding, Blame):
+        finding = replace(finding, readings=_plain(finding.readings, text))
+    if isinstance(finding, Cause):
+        endpoints = {" ".join(_endpoint_name(word, text) for word in name.split(" ")): n for name, n in finding.endpoints.items()}
+        check = None if finding.check is None else text(finding.check)
+        finding = replace(finding, endpoints=endpoints, check=check, example=text(finding.example))
+    return finding
 
 
 def _change(change: MarkChange, text: Callable[[str], str]) -> MarkChange:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..analysis import wording
 from ..model.clients import clients_of
-from ..model.events import Latency, LevelEndpoint, LevelFigures, Mark, Note, Reanalysed, Verdict
+from ..model.events import Header, Latency, LevelEndpoint, LevelFigures, Mark, Note, Reanalysed, Verdict
 from ..model.level import Level
 from ..model.timeline import Timeline
 from .rows import recovery_levels
@@ -46,16 +46,12 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "endpoints": _endpoints(timeline.levels),
         "knees": [_knee(mark) for mark in marks if mark.kind in ("knee", "at_or_below", "bend", "latency_knee")],
         "no_knee_up_to_users": _no_knee(latest),
-        "causes": [_cause(mark) for mark in marks if mark.kind in ("cause", "leak")],
-        "bottlenecks": [_bottleneck(mark) for mark in marks if mark.kind == "bottleneck"],
+        "causes": [_cause(mark, timeline.header) for mark in marks if mark.kind in ("cause", "leak")],
+        "bottlenecks": [_bottleneck(mark, timeline.header) for mark in marks if mark.kind == "bottleneck"],
         "slo": _objectives(latest),
         "recoveries": [_recovery(mark) for mark in marks if mark.kind == "recovery"],
-        "shifts": [{"epoch": mark.epoch, "users": mark.users, **mark.evidence} for mark in marks if mark.kind == "shift"],
-        "stop_rules": [
-            {"t_s": _rounded(mark.t_s), "epoch": mark.epoch, "users": mark.users, **mark.evidence}
-            for mark in marks
-            if mark.kind == "stop_rule"
-        ],
+        "shifts": [_shift(mark) for mark in marks if mark.kind == "shift"],
+        "stop_rules": [_stop_rule(mark) for mark in marks if mark.kind == "stop_rule"],
         "notes": [{"t_s": _rounded(note.t_s), "text": note.text} for note in timeline.journal if isinstance(note, Note)],
         "verdict": wording.verdict(timeline),
         "verdicts": [
@@ -81,10 +77,6 @@ def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:
     ]
     told = {"version": event.version, "recorded": event.recorded, "found": event.found, "changes": changes}
     return {"reanalysis": told}
-
-
-def _recovery(mark: Mark) -> dict[str, Any]:
-    return {"epoch": mark.epoch, **{name: mark.evidence.get(name) for name in _RECOVERY}}
 
 
 def _no_knee(verdict: Verdict | None) -> float | int | None:
@@ -195,7 +187,7 @@ def _latency(latency: Latency) -> dict[str, float | None]:
 
 def _knee(mark: Mark) -> dict[str, Any]:
     names = ("users_low", "users_high", "capacity_rps", "limit")
-    evidence = dict(mark.evidence)
+    evidence = mark.finding.figures()
     return {
         "kind": mark.kind,
         "epoch": mark.epoch,
@@ -206,8 +198,8 @@ def _knee(mark: Mark) -> dict[str, Any]:
     }
 
 
-def _cause(mark: Mark) -> dict[str, Any]:
-    evidence = dict(mark.evidence)
+def _cause(mark: Mark, header: Header | None) -> dict[str, Any]:
+    evidence = mark.finding.figures()
     count, first_s, last_s = (_plain(evidence.pop(name, None)) for name in ("count", "first_s", "last_s"))
     return {
         "id": mark.id,
@@ -218,18 +210,31 @@ def _cause(mark: Mark) -> dict[str, Any]:
         "last_s": last_s,
         "users": mark.users,
         "evidence": evidence,
-        "advice": mark.advice,
+        "advice": wording.advice(mark.finding, header),
     }
 
 
-def _bottleneck(mark: Mark) -> dict[str, Any]:
+def _recovery(mark: Mark) -> dict[str, Any]:
+    known = mark.finding.figures()
+    return {"epoch": mark.epoch, **{name: known.get(name) for name in _RECOVERY}}
+
+
+def _shift(mark: Mark) -> dict[str, Any]:
+    return {"epoch": mark.epoch, "users": mark.users, **mark.finding.figures()}
+
+
+def _stop_rule(mark: Mark) -> dict[str, Any]:
+    return {"t_s": _rounded(mark.t_s), "epoch": mark.epoch, "users": mark.users, **mark.finding.figures()}
+
+
+def _bottleneck(mark: Mark, header: Header | None) -> dict[str, Any]:
     return {
         "id": mark.id,
         "epoch": mark.epoch,
         "users": mark.users,
         "confidence": mark.confidence,
-        "evidence": mark.evidence,
-        "advice": mark.advice,
+        "evidence": mark.finding.figures(),
+        "advice": wording.advice(mark.finding, header),
     }
 
 

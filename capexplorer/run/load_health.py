@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
-
-from ..analysis import wording
 from ..analysis.watch.episode import Episode, Occurrence
 from ..load.host import LoadHost
 from ..model.events import Mark
@@ -68,5 +65,4 @@ class LoadHealth:
 def _news(episode: Episode, t_s: float, epoch: int, users: int) -> Mark | None:
     episode.epoch = epoch
     episode.look(t_s, users)
-    mark = episode.news(t_s)
-    return None if mark is None else msgspec.structs.replace(mark, advice=wording.advice(mark.id, mark.evidence))
+    return episode.news(t_s)

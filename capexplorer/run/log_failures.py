@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from ..analysis import wording
 from ..model.events import Mark
+from ..model.findings import Cause
 
 
 class LogFailures:
@@ -27,17 +27,14 @@ class LogFailures:
 
     def _mark(self, state: Literal["open", "closed"], t_s: float, epoch: int) -> Mark:
         self._revision += 1
-        evidence: dict[str, Any] = {"count": self._count, "first_s": self._first_s, "example": self._example, "last_s": t_s}
+        finding = Cause(name="log_write_failed", count=self._count, first_s=self._first_s, last_s=t_s, example=self._example)
         return Mark(
             t_s=t_s,
             key="cause:log_write_failed",
             revision=self._revision,
             state=state,
-            kind="cause",
-            id="log_write_failed",
+            finding=finding,
             epoch=epoch,
             severity="critical",
             confidence="high",
-            evidence=evidence,
-            advice=wording.advice("log_write_failed", evidence),
         )

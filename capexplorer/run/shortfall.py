@@ -6,6 +6,7 @@ from collections import Counter
 
 from ..analysis import wording
 from ..model.events import FailureSignature
+from ..model.findings import Cause
 from ..model.level import Level
 from ..model.timeline import Timeline
 
@@ -21,10 +22,11 @@ def shortfall(timeline: Timeline, requests: int, failures: int, *, finished: boo
         return None
     if requests and failures >= requests:
         return f"no request succeeded: {failures} failed, {_how(timeline, failures)}"
-    died = timeline.marks.get("cause:user_code_error")
-    if died is not None and (finished or not requests):
+    mark = timeline.marks.get("cause:user_code_error")
+    died = mark.finding if mark is not None else None
+    if isinstance(died, Cause) and (finished or not requests):
         done = "no level settled with a success" if requests else "users made no request"
-        return f"{done}: {died.evidence.get('count')} exceptions in user code, such as {wording.example(died.evidence)}"
+        return f"{done}: {died.count} exceptions in user code, such as {died.example}"
     if not finished and not any(level.figures.settled for level in loaded):
         return None
     return "no level settled with a success" if requests else "users made no request that came to an end"

@@ -11,6 +11,7 @@ from ..analysis.epoch import Epoch
 from ..analysis.ladder import LadderLevel
 from ..analysis.stop_rules import METRIC, Struck, struck
 from ..model.events import Mark
+from ..model.findings import StopRule
 from ..model.level import Level
 from ..model.timeline import Timeline
 from ..profile import StopRules
@@ -57,17 +58,15 @@ class StopWatch:
     def mark(self, found: Struck, t_s: float, ended: Driver | None) -> Mark:
         """What struck, and what it ended if anything."""
         level = self._timeline.levels[-1]
-        evidence = {"rule": found.rule, "limit": found.limit, "measured": found.measured, "level": level.opened.index}
+        index = level.opened.index
         return Mark(
             t_s=t_s,
-            key=f"stop_rule:{found.rule}:level{level.opened.index}",
+            key=f"stop_rule:{found.rule}:level{index}",
             state="open",
-            kind="stop_rule",
-            id=found.rule.partition(":")[0],
+            finding=StopRule(rule=found.rule, limit=found.limit, measured=found.measured, level=index, ended=ended),
             epoch=level.opened.epoch,
             users=float(level.users),
             severity="error" if ended else "warning",
-            evidence={**evidence, "ended": ended} if ended else evidence,
         )
 
     def _readings(self) -> Mapping[str, list[float]]:

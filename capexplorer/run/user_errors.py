@@ -5,9 +5,6 @@ Paced as all causes are. No log can show it again: what a request raised is in t
 
 from __future__ import annotations
 
-import msgspec
-
-from ..analysis import wording
 from ..analysis.watch.episode import Episode, Occurrence
 from ..load.host import LoadHost
 from ..model.events import Mark
@@ -27,5 +24,4 @@ class UserErrors:
         self._episode.epoch = epoch
         self._episode.note({"users_replaced": host.replaced})
         self._episode.look(t_s, users)
-        found = self._episode.news(t_s, exactly=exactly)
-        return None if found is None else msgspec.structs.replace(found, advice=wording.advice(found.id, found.evidence))
+        return self._episode.news(t_s, exactly=exactly)

@@ -17,7 +17,7 @@ from ..model.events import SCHEMA, Event, Header
 from .codec import Line, decode, decode_plain, from_plain
 from .files import LONGEST_LINE_BYTES, Lines, NotRegularError, open_regular
 from .seal import Numbering, SealError, has_seal, number_of
-from .upgrade import CONVERTERS, SAME_SINCE, SEALED_SINCE, Converter, can_upgrade, upgraded
+from .upgrade import CONVERTERS, SEALED_SINCE, Converter, can_upgrade, is_current, upgraded
 from .validity import LineError, check_histograms
 
 _PART_BYTES = 256 * 1024
@@ -108,7 +108,7 @@ class SessionReader:
             raise _unreadable(self.path, error) from None
 
     def _decoded(self, line: bytes) -> Event | None:
-        return decode(line) if self._schema >= SAME_SINCE else self._upgraded(decode_plain(line))
+        return decode(line) if is_current(line, self._schema) else self._upgraded(decode_plain(line))
 
     def _event(self, line: bytes | None) -> Event | None:
         """The next line's; None, and a note, when it is left out."""

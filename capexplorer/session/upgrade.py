@@ -8,15 +8,41 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from .codec import Line
+from .upgrade_marks import upgraded_mark
 
 Converter = Callable[[Line], Line | None]
 """A line of schema n to one of schema n + 1; None drops it."""
 
-SAME_SINCE = 1
-"""From this schema on events are as they are today: schema 2 added the seal of each line, and changed no event."""
+SAME_SINCE = 2
+"""From this schema on events are as they are today."""
 SEALED_SINCE = 2
-CONVERTERS: Mapping[int, Converter] = {}
-"""By the schema that they read. Schema 1 is the first, so there are none yet."""
+
+_UNCHANGED = b'{"type":"sample"'
+"""Nearly all lines of a log, and alike in all schemas: they need no conversion."""
+
+
+def from_schema_1(line: Line) -> Line:
+    """Marks of schema 1 held untyped evidence and sentences of advice."""
+    match line.get("type"):
+        case "mark":
+            return upgraded_mark(line)
+        case "reanalysed":
+            return {**line, "changes": [_change(each) for each in line.get("changes") or ()]}
+    return line
+
+
+def _change(change: Line) -> Line:
+    marks = {name: upgraded_mark(change[name]) for name in ("recorded", "found") if isinstance(change.get(name), dict)}
+    return {**change, **marks}
+
+
+CONVERTERS: Mapping[int, Converter] = {1: from_schema_1}
+"""By the schema that they read."""
+
+
+def is_current(line: bytes, schema: int) -> bool:
+    """Whether a line of `schema` can be decoded as it stands."""
+    return schema >= SAME_SINCE or line.startswith(_UNCHANGED)
 
 
 def can_upgrade(schema: int, converters: Mapping[int, Converter], to: int = SAME_SINCE) -> bool:

@@ -18,6 +18,7 @@ from ..model.events import (
     Mark,
     Sample,
 )
+from ..model.findings import Blame, Readings
 
 _DEEPEST = 32
 """Of lists and objects in a field whose values have no declared type; what we write stays below 8."""
@@ -25,9 +26,8 @@ _GREATEST = 2.0**63
 """Of a number: what is beyond would become infinite as it is added and multiplied."""
 
 
-_NUMBERS = frozenset(("before", "after", "measured", "count", "users_low", "users_high", "from_users", "to_users"))
 _UNITS = ("_ms", "_s", "_rps", "_ratio", "_bytes")
-"""Evidence with such a name, or such an end of its name, is a number: it is compared and rounded."""
+"""A reading whose name ends so is a number: it is compared and rounded."""
 
 
 class _Users(msgspec.Struct):
@@ -60,16 +60,17 @@ def check_values(event: Event) -> None:
     if isinstance(event, Sample | Log):
         return
     _check_free(event)
-    if isinstance(event, Mark):
-        _check_evidence(event.evidence)
+    if isinstance(event, Mark) and isinstance(event.finding, Blame):
+        _check_readings(event.finding.readings)
     elif isinstance(event, Header):
         _check_profile(event.profile)
 
 
-def _check_evidence(evidence: Mapping[str, Any]) -> None:
-    for name, value in evidence.items():
-        if (name in _NUMBERS or name.endswith(_UNITS)) and not isinstance(value, int | float | None):
-            raise LineError(f"not a `mark` event: expected a number, got {type(value).__name__} - at `$.evidence.{name[:40]}`")
+def _check_readings(readings: Readings) -> None:
+    for name, value in readings.items():
+        if name.endswith(_UNITS) and not isinstance(value, int | float):
+            where = f"$.finding.readings.{name[:40]}"
+            raise LineError(f"not a `mark` event: expected a number, got {type(value).__name__} - at `{where}`")
 
 
 def _check_profile(profile: Mapping[str, Any]) -> None:

@@ -115,9 +115,9 @@ def test_the_generators_part_of_a_full_machine_is_told(why: str, readings: dict[
     assert ("generator_shares_host" in marks) == (share is not None)
     if share is not None:
         mark = marks["generator_shares_host"]
-        assert mark.evidence["generator_share_ratio"] == pytest.approx(share, abs=0.005)
-        assert (mark.users, mark.confidence, mark.evidence.get("competing")) == (16, "high", None)
-        assert [each.evidence.get("competing") for each in marks.values()] == [None] * len(marks)
+        assert mark.finding.figures()["generator_share_ratio"] == pytest.approx(share, abs=0.005)
+        assert (mark.users, mark.confidence, mark.finding.figures().get("competing")) == (16, "high", None)
+        assert [each.finding.figures().get("competing") for each in marks.values()] == [None] * len(marks)
 
 
 @pytest.mark.parametrize(("why", "readings", "program", "host", "expected"), RESOURCES, ids=[each[0] for each in RESOURCES])
@@ -128,7 +128,7 @@ def test_a_saturated_resource_is_named_where_goodput_stays_flat(
     assert ids(marks) == {expected: "open"}
     mark = marks[expected]
     assert (mark.kind, mark.key, mark.users) == ("bottleneck", f"bottleneck:{expected}:epoch0", 16)
-    assert mark.evidence["users_before"] and mark.evidence["goodput_growth_ratio"] < 0.05
+    assert mark.finding.figures()["users_before"] and mark.finding.figures()["goodput_growth_ratio"] < 0.05
 
 
 @pytest.mark.parametrize(("why", "readings", "program", "host", "expected"), RESOURCES, ids=[each[0] for each in RESOURCES])
@@ -224,7 +224,7 @@ def test_starved_users_hide_from_latency_but_not_from_the_accept_queue() -> None
     marks = found(Load(4, 78, 51), Load(8, 78, 51, readings={"target.listen_queue": 4.0}),
                   Load(32, 78, 51, failure_ratio=0.03, readings={"target.listen_queue": 56.0}))  # fmt: skip
     assert ids(marks) == {"worker_pool_exhausted": "open"}
-    assert marks["worker_pool_exhausted"].users == 8 and marks["worker_pool_exhausted"].evidence["listen_queue"] == 56.0
+    assert marks["worker_pool_exhausted"].users == 8 and marks["worker_pool_exhausted"].finding.figures()["listen_queue"] == 56.0
 
 
 def test_an_accept_queue_of_a_service_that_neighbours_starve_proves_nothing() -> None:
@@ -300,8 +300,8 @@ def test_fifty_users_that_wait_are_told_at_the_first_level() -> None:
     assert list(marks) == ["think_time_limited"]
     mark = marks["think_time_limited"]
     assert (mark.users, mark.state, mark.severity) == (50, "open", "info")
-    assert mark.evidence["wait_s"] == 1.0 and mark.evidence["throughput_rps"] == pytest.approx(49.9, abs=0.1)
-    assert mark.evidence["expected_rps"] == pytest.approx(49.9, abs=0.1)
+    assert mark.finding.figures()["wait_s"] == 1.0 and mark.finding.figures()["throughput_rps"] == pytest.approx(49.9, abs=0.1)
+    assert mark.finding.figures()["expected_rps"] == pytest.approx(49.9, abs=0.1)
 
 
 WAITS: list[tuple[str, tuple[Load, ...], bool]] = [
@@ -344,7 +344,7 @@ def test_not_saturated_tells_the_busiest_resource() -> None:
     marks = found(*LINEAR[:2], Load(8, 78, 52, readings={"host.disk_busy_ratio": 0.71}))
     assert list(marks) == ["not_saturated"] and marks["not_saturated"].confidence == "high"
     assert found(LINEAR[0])["not_saturated"].confidence == "low"
-    assert marks["not_saturated"].evidence["busiest"] == "disk 0.71" and marks["not_saturated"].users == 8
+    assert marks["not_saturated"].finding.figures()["busiest"] == "disk 0.71" and marks["not_saturated"].users == 8
 
 
 @pytest.mark.parametrize(
@@ -384,15 +384,17 @@ def test_competing_ones_are_all_told_with_less_confidence() -> None:
     alone = found(*overloaded({"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95}))
     both = found(*overloaded({"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95, "host.disk_busy_ratio": 0.97,
                               "host.io_pressure_ratio": 0.5, "target.written_bytes_per_s": 1e7}))  # fmt: skip
-    assert alone["target_cpu_saturated"].confidence == "high" and "competing" not in alone["target_cpu_saturated"].evidence
+    assert (
+        alone["target_cpu_saturated"].confidence == "high" and "competing" not in alone["target_cpu_saturated"].finding.figures()
+    )
     assert set(ids(both)) == {"target_cpu_saturated", "disk_saturated"}
     assert both["target_cpu_saturated"].confidence == "medium"
-    assert both["target_cpu_saturated"].evidence["competing"] == ["disk_saturated"]
+    assert both["target_cpu_saturated"].finding.figures()["competing"] == ["disk_saturated"]
 
 
 def test_what_could_not_be_read_is_told_and_costs_confidence() -> None:
     marks = found(*overloaded({}, unread=("target.listen_queue",)))
-    assert marks["lock_or_pool_limit"].evidence["unavailable"] == ["target.listen_queue"]
+    assert marks["lock_or_pool_limit"].finding.figures()["unavailable"] == ["target.listen_queue"]
     assert marks["lock_or_pool_limit"].confidence == "medium"
 
 

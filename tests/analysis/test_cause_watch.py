@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from capexplorer.analysis import wording
 from capexplorer.analysis.watch.episode import Occurrence
 from capexplorer.analysis.watch.episodes import Episodes
 from capexplorer.model.events import (
@@ -339,7 +340,7 @@ def test_a_service_that_ran_before_us_ended(why: str, end: dict[str, Any], expec
     marks = watched([*seconds(2, 5), *down], header=NOT_OURS)
     [mark] = [mark for mark in standing(marks).values() if mark.id != "connection_reset"]
     assert (mark.id, mark.state) == (expected, "updated") or (mark.id, mark.state) == (expected, "open")
-    assert told.items() <= mark.evidence.items()
+    assert told.items() <= mark.finding.figures().items()
 
 
 def test_a_death_of_a_service_that_ran_before_us_is_over_when_requests_succeed_again() -> None:
@@ -365,22 +366,25 @@ def test_a_mark_carries_counts_endpoints_an_example_and_readings() -> None:
         (f"cause:{TW}:epoch0", "open", 1, 10, "cause"),
         (f"cause:{TW}:epoch0", "updated", 2, 10, "cause"),
     ]
-    assert marks[-1].evidence == {
+    assert marks[-1].finding.figures() == {
         "count": 12, "first_s": 2.0, "last_s": 3.0, "rate_per_s": 6.0, "endpoints": {"GET /a": 10, "GET /b": 2},
         "example": "Cannot assign requested address", "ports_used": 28_200, "ports_capacity": 28_232, "time_wait": 28_000,
         "established": 200, "destination": "127.0.0.1:28080", "unavailable": [], "competing": [],
     }  # fmt: skip
-    assert marks[-1].confidence == "high" and "tcp_tw_reuse" in marks[-1].advice
+    assert marks[-1].confidence == "high" and "tcp_tw_reuse" in wording.advice(marks[-1].finding, LINUX)
 
 
 def test_an_example_is_one_failure_in_full_also_where_a_later_tick_opens_the_mark() -> None:
     lost = failed("CatchResponseError", text="lost_updates")
     full = msgspec.structs.replace(lost, example="lost_updates: expected 90, read 60")
     [mark] = watched([second(2, full), second(3, lost)])
-    assert (mark.evidence["example"], mark.evidence["check"]) == ("lost_updates: expected 90, read 60", "lost_updates")
+    assert (mark.finding.figures()["example"], mark.finding.figures()["check"]) == (
+        "lost_updates: expected 90, read 60",
+        "lost_updates",
+    )
     reset = msgspec.structs.replace(RESET, example="[Errno 104] Connection reset by peer")
     [mark] = watched([second(2, reset), second(3), second(4)])
-    assert mark.evidence["example"] == "[Errno 104] Connection reset by peer"
+    assert mark.finding.figures()["example"] == "[Errno 104] Connection reset by peer"
 
 
 def test_what_a_session_limited_itself_is_advised_with_its_own_option() -> None:
@@ -389,7 +393,8 @@ def test_what_a_session_limited_itself_is_advised_with_its_own_option() -> None:
         host=HostFacts(system="Linux"), profile={"limits": {"network": {"tcp_tw_reuse": 0}}},
     )  # fmt: skip
     full = ports(used=28_200, time_wait=28_000, established=200)
-    advice = [marks[-1].advice for marks in (watched([second(2, NO_PORT, **full)]), watched([own, second(2, NO_PORT, **full)]))]
+    [*_, mark] = watched([second(2, NO_PORT, **full)])
+    advice = [wording.advice(mark.finding, header) for header in (LINUX, own)]
     assert "`sysctl -w net.ipv4.tcp_tw_reuse=1`" in advice[0] and "--limit" not in advice[0]
     assert "`--limit network.tcp_tw_reuse=1`" in advice[1] and "sysctl" not in advice[1]
 
@@ -398,7 +403,7 @@ def test_churn_that_ends_in_exhausted_ports_is_no_alternative_to_it() -> None:
     episodes, seen = Episodes(), Occurrence(t_s=1.0, users=10)
     for id_ in ("connection_churn", "server_error", TW):
         episodes.saw(id_, 0, seen)
-    told = {mark.id: mark.evidence["competing"] for mark in episodes.news(1.0, 10)}
+    told = {mark.id: mark.finding.figures()["competing"] for mark in episodes.news(1.0, 10)}
     assert told == {"connection_churn": [], "server_error": [TW], TW: []}
 
 
@@ -424,7 +429,7 @@ def test_a_journal_stays_readable_and_the_last_count_is_exact() -> None:
     assert len(marks) < 25 and {mark.state for mark in marks[1:-1]} == {"updated"}
     gaps = [later.t_s - earlier.t_s for earlier, later in zip(marks, marks[1:-1], strict=False)]
     assert min(gaps) >= 10.0
-    assert marks[-1].evidence["count"] == 3000 and marks[-1].evidence["last_s"] == 601.0
+    assert marks[-1].finding.figures()["count"] == 3000 and marks[-1].finding.figures()["last_s"] == 601.0
 
 
 def test_a_cause_closes_when_it_is_quiet_and_opens_again_when_it_comes_back() -> None:
@@ -432,8 +437,8 @@ def test_a_cause_closes_when_it_is_quiet_and_opens_again_when_it_comes_back() ->
     assert [(mark.state, mark.t_s) for mark in marks] == [
         ("open", 2.0), ("updated", 12.0), ("closed", 15.0), ("open", 30.0), ("closed", 41.0),
     ]  # fmt: skip
-    assert marks[-1].evidence["count"] == 30 and marks[-1].evidence["episodes"] == 2
-    assert (marks[-1].evidence["first_s"], marks[-1].evidence["since_s"]) == (2.0, 30.0)
+    assert marks[-1].finding.figures()["count"] == 30 and marks[-1].finding.figures()["episodes"] == 2
+    assert (marks[-1].finding.figures()["first_s"], marks[-1].finding.figures()["since_s"]) == (2.0, 30.0)
 
 
 def test_it_closes_sooner_once_users_stepped_down() -> None:
@@ -453,28 +458,33 @@ def test_a_death_lasts_until_the_target_is_there_again() -> None:
     )
     assert (marks[0].state, marks[-1].state, marks[-1].t_s) == ("open", "closed", 62.0)
     assert set(standing(marks)) == {"target_crashed"}
-    assert marks[-1].evidence["failures"] == 125 and marks[-1].evidence["deaths"] == 1
-    assert (marks[-1].evidence["exit_code"], marks[-1].evidence["output"]) == (3, "Traceback / KeyError: 1")
+    assert marks[-1].finding.figures()["failures"] == 125 and marks[-1].finding.figures()["deaths"] == 1
+    assert (marks[-1].finding.figures()["exit_code"], marks[-1].finding.figures()["output"]) == (3, "Traceback / KeyError: 1")
 
 
 def test_hidden_failures_count_towards_the_cause() -> None:
     [mark] = watched([second(2, retried=(RESET,)), second(3)])
-    assert mark.evidence["count"] == mark.evidence["retried"] == 5
+    assert mark.finding.figures()["count"] == mark.finding.figures()["retried"] == 5
 
 
 def test_what_could_not_be_read_is_named() -> None:
     marks = watched([*seconds(2, 4, TIMED_OUT, **NOTHING_READ)])
-    assert set(marks[-1].evidence["unavailable"]) >= {"target_fds", "listen_queue", "listen_overflows", "segments_retransmitted"}
-    assert marks[-1].evidence["symptoms"] == {"read_timeout": 5} and marks[-1].confidence == "low"
+    assert set(marks[-1].finding.figures()["unavailable"]) >= {
+        "target_fds",
+        "listen_queue",
+        "listen_overflows",
+        "segments_retransmitted",
+    }
+    assert marks[-1].finding.figures()["symptoms"] == {"read_timeout": 5} and marks[-1].confidence == "low"
 
 
 def test_causes_that_stand_together_name_one_another() -> None:
     found = standing(watched(seconds(2, 30, ERROR_500, **STARVED)))
-    assert found["server_error"].evidence["competing"] == ["generator_cpu_saturated"]
-    assert found["generator_cpu_saturated"].evidence["competing"] == []
+    assert found["server_error"].finding.figures()["competing"] == ["generator_cpu_saturated"]
+    assert found["generator_cpu_saturated"].finding.figures()["competing"] == []
     both = seconds(2, 5, TIMED_OUT, **target(listen_queue=200, fds_fullest=1024))
     [mark] = watched(both)
-    assert mark.id == "fd_exhaustion_target" and mark.evidence["competing"] == ["listen_backlog_overflow"]
+    assert mark.id == "fd_exhaustion_target" and mark.finding.figures()["competing"] == ["listen_backlog_overflow"]
 
 
 def test_checks_are_told_apart_by_name() -> None:
@@ -491,11 +501,11 @@ def test_each_epoch_has_its_own_marks() -> None:
         ("cause:server_error:epoch0", "closed"),
         ("cause:server_error:epoch1", "open"),
     ]
-    assert marks[1].evidence["count"] == 20
+    assert marks[1].finding.figures()["count"] == 20
 
 
 def test_advice_is_for_the_generators_system() -> None:
     windows = msgspec.structs.replace(LINUX, host=msgspec.structs.replace(FACTS, system="Windows"))
     [mark] = watched(seconds(2, 4, failed("OSError", errno=10048), **NOTHING_READ), header=windows)
-    assert mark.id == TW and "netsh" in mark.advice and mark.confidence == "low"
-    assert mark.evidence["unavailable"] == ["ports_used", "ports_capacity"]
+    assert mark.id == TW and "netsh" in wording.advice(mark.finding, windows) and mark.confidence == "low"
+    assert mark.finding.figures()["unavailable"] == ["ports_used", "ports_capacity"]

@@ -59,7 +59,7 @@ def test_lines_seen_over_a_narrow_span_are_told_without_confidence() -> None:
 def test_a_curve_that_falls_behind_without_a_ceiling_bends_and_tells_how_low_a_knee_could_be() -> None:
     knee = knee_of(rates([(10, 20), (20, 40), (30, 60), (40, 74), (50, 86), (60, 98)]))
     assert (knee.kind, knee.users) == ("bend", 40) or (knee.kind, knee.users) == ("bend", 30)
-    assert float(knee.evidence["knee_not_below_users"]) == pytest.approx(49, rel=0.03)
+    assert knee.evidence.knee_not_below_users == pytest.approx(49, rel=0.03)
 
 
 def test_levels_that_all_lie_beyond_the_knee_say_at_or_below_and_ask_for_lower_ones() -> None:

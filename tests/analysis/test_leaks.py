@@ -39,11 +39,13 @@ def held(count: int, **shapes: Callable[[int], float]) -> dict[str, Mark]:
 def test_a_descriptor_leak_is_told_before_it_strikes(per_s: float, within_s: int) -> None:
     mark = held(within_s, fds=lambda s: 30 + math.floor(per_s * s))["fd_leak"]
     assert (mark.key, mark.kind, mark.state, mark.severity, mark.users) == ("leak:fd_leak:epoch0", "leak", "open", "warning", 8)
-    assert mark.evidence["growth_per_hour"] == pytest.approx(3_600 * per_s, rel=0.1)
-    now = mark.evidence["now"]
-    assert mark.evidence["limit"] == 1024 and mark.evidence["limit_in_s"] == pytest.approx((1024 - now) / per_s, rel=0.1)
-    assert mark.evidence["growth_per_request"] == pytest.approx(per_s / 80, rel=0.1)
-    assert mark.evidence["pid"] == 7 and mark.evidence["unit"] == "fds"
+    assert mark.finding.figures()["growth_per_hour"] == pytest.approx(3_600 * per_s, rel=0.1)
+    now = mark.finding.figures()["now"]
+    assert mark.finding.figures()["limit"] == 1024 and mark.finding.figures()["limit_in_s"] == pytest.approx(
+        (1024 - now) / per_s, rel=0.1
+    )
+    assert mark.finding.figures()["growth_per_request"] == pytest.approx(per_s / 80, rel=0.1)
+    assert mark.finding.figures()["pid"] == 7 and mark.finding.figures()["unit"] == "fds"
 
 
 def test_a_slow_descriptor_leak_needs_a_longer_look() -> None:
@@ -56,7 +58,7 @@ def test_a_slow_descriptor_leak_needs_a_longer_look() -> None:
 def test_a_leak_that_has_reached_its_limit_is_still_told() -> None:
     """From 30 to 100 in 35 s, and there it stays."""
     timeline = held_session((8, seconds(120, fds=lambda s: min(100, 30 + 2 * s))), fds_limit=100)
-    assert marks(timeline)["fd_leak"].evidence["limit_in_s"] < 5
+    assert marks(timeline)["fd_leak"].finding.figures()["limit_in_s"] < 5
 
 
 @pytest.mark.parametrize(
@@ -92,11 +94,15 @@ def test_connections_that_users_open_late_are_no_leak() -> None:
 )
 def test_the_slower_memory_grows_the_longer_the_look(per_s: float, within_s: int, confidence: str) -> None:
     mark = held(within_s, rss=lambda s: 40e6 + per_s * s)["memory_leak"]
-    assert (mark.confidence, mark.evidence["unit"]) == (confidence, "bytes")
-    assert mark.evidence["growth_per_hour"] == pytest.approx(3_600 * per_s, rel=0.02)
-    assert mark.evidence["growth_per_hour_low"] <= mark.evidence["growth_per_hour"] <= mark.evidence["growth_per_hour_high"]
+    assert (mark.confidence, mark.finding.figures()["unit"]) == (confidence, "bytes")
+    assert mark.finding.figures()["growth_per_hour"] == pytest.approx(3_600 * per_s, rel=0.02)
+    assert (
+        mark.finding.figures()["growth_per_hour_low"]
+        <= mark.finding.figures()["growth_per_hour"]
+        <= mark.finding.figures()["growth_per_hour_high"]
+    )
     left = FACTS.memory_bytes - (2 << 30) if FACTS.memory_bytes else 0
-    assert mark.evidence["limit_in_s"] == pytest.approx(left / per_s, rel=0.05)
+    assert mark.finding.figures()["limit_in_s"] == pytest.approx(left / per_s, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +136,8 @@ def test_a_container_tells_its_own_limit() -> None:
     host = HostFacts(system="Linux", cpus=4, memory_bytes=8 << 30)
     timeline = held_session((8, seconds(140, rss=lambda s: 40e6 + 1e6 * s)), host=host, memory_limit_bytes=512 << 20)
     mark = marks(timeline)["memory_leak"]
-    assert mark.evidence["limit"] == 512 << 20
-    assert mark.evidence["limit_in_s"] == pytest.approx(((512 << 20) - 179e6) / 1e6, rel=0.05)
+    assert mark.finding.figures()["limit"] == 512 << 20
+    assert mark.finding.figures()["limit_in_s"] == pytest.approx(((512 << 20) - 179e6) / 1e6, rel=0.05)
 
 
 # -- what explains it, and when it is over
@@ -143,7 +149,7 @@ def test_growth_by_the_request_is_told_apart_from_growth_by_the_hour() -> None:
 
     by_request = marks(held_session((10, leaking(1.0, 30)), (40, leaking(4.0, 90))))["fd_leak"]
     by_time = marks(held_session((10, leaking(1.0, 30)), (40, leaking(1.0, 90))))["fd_leak"]
-    assert (by_request.evidence["explained_by"], by_time.evidence["explained_by"]) == ("requests", "time")
+    assert (by_request.finding.figures()["explained_by"], by_time.finding.figures()["explained_by"]) == ("requests", "time")
 
 
 def test_levels_with_as_many_users_are_one_look() -> None:

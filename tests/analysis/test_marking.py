@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from marked import marked
 
 from capexplorer.analysis import wording
 from capexplorer.analysis.detectors import detect
@@ -15,23 +16,27 @@ from capexplorer.analysis.epoch import epochs_of
 from capexplorer.analysis.generator import is_saturated, own_time_ms
 from capexplorer.analysis.levels import settling_s
 from capexplorer.analysis.markbook import MarkBook
-from capexplorer.analysis.marking import known
 from capexplorer.model.events import LevelFigures, Mark, Verdict
+from capexplorer.model.findings import Knee
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Missing, Peak, SloVerdict
+from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Missing, Peak, SloVerdict
 from capexplorer.session.importers import imported
 
 DATA = Path(__file__).parent.parent / "data"
 
-KNEE = Mark(
+KNEE = marked(
     t_s=10.0, key="knee:epoch0", state="open", kind="knee", id="knee", users=47.0, confidence="high",
     evidence={"users_low": 43.0, "users_high": 52.0, "capacity_rps": 122.0, "limit": "queueing", "top_slope": 0.1},
 )  # fmt: skip
 
 
 def moved(**changes: Any) -> Mark:
-    evidence = {**KNEE.evidence, **changes.pop("evidence", {})}
-    return msgspec.structs.replace(KNEE, evidence=evidence, **changes)
+    assert isinstance(KNEE.finding, Knee)
+    figures = changes.pop("evidence", {})
+    own = {name: value for name, value in figures.items() if name in KneeVerdict.__struct_fields__}
+    grounds = msgspec.structs.replace(KNEE.finding.verdict.evidence, **{n: v for n, v in figures.items() if n not in own})
+    verdict = msgspec.structs.replace(KNEE.finding.verdict, evidence=grounds, **own)
+    return msgspec.structs.replace(KNEE, finding=Knee(verdict=verdict), **changes)
 
 
 ABOUT = ("knee:epoch0",)
@@ -108,12 +113,10 @@ def test_a_verdict_is_told_when_it_says_anything_else() -> None:
     assert book.verdict(Verdict(t_s=3.0, epoch=1)) is not None
 
 
-def test_evidence_holds_only_what_is_known_and_json_can_say() -> None:
-    assert known({"a": None, "b": math.nan, "c": math.inf, "d": 0.0, "e": False, "f": "errors"}) == {
-        "d": 0.0,
-        "e": False,
-        "f": "errors",
-    }
+def test_figures_are_those_that_are_known_and_json_can_say() -> None:
+    grounds = KneeEvidence(top_slope=math.nan, response_ratio=math.inf, levels_below=0, soak_agrees=False)
+    found = Knee(verdict=KneeVerdict(kind="knee", users=47.0, limit="errors", evidence=grounds))
+    assert found.figures() == {"limit": "errors", "soft": False, "provisional": True, "levels_below": 0, "soak_agrees": False}
 
 
 # -- the generator
@@ -176,9 +179,9 @@ def found_in(*names: str) -> tuple[Timeline, dict[str, Mark]]:
 def test_a_table_has_its_knee_marked_at_the_level_that_told() -> None:
     timeline, marks = found_in("tables/soy-a.csv")
     knee = marks["knee:epoch0"]
-    assert knee.users == pytest.approx(28, abs=1) and knee.evidence["capacity_rps"] == pytest.approx(213, rel=0.02)
+    assert knee.users == pytest.approx(28, abs=1) and knee.finding.figures()["capacity_rps"] == pytest.approx(213, rel=0.02)
     ends = {level.ended_s: level.users for level in timeline.levels}
-    assert ends[knee.t_s] == 43 and "provisional" in knee.evidence
+    assert ends[knee.t_s] == 43 and "provisional" in knee.finding.figures()
 
 
 def test_ten_histories_say_what_their_table_says() -> None:
@@ -252,13 +255,13 @@ def test_capacity_is_one_sentence(verdict: CapacityVerdict, said: str) -> None:
         (moved(kind="at_or_below", users=1.0, confidence="low", evidence={"limit": "generator", "users_high": 1.25}),
          "knee at or below 1 user, the generator's (low confidence)"),
         (moved(state="retracted"), "knee at 47 users (high confidence): retracted"),
-        (Mark(t_s=1.0, key="s", state="open", kind="shift", id="goodput_fell", users=100.0,
+        (marked(t_s=1.0, key="s", state="open", kind="shift", id="goodput_fell", users=100.0,
               evidence={"at_s": 34.6, "level": 2, "column": "goodput", "before": 170.2, "after": 119.7}),
          "shift: goodput fell for good from 170 to 120/s at 00:34 and 100 users"),
-        (Mark(t_s=1.0, key="r", state="open", kind="recovery", id="recovered", users=60.0,
+        (marked(t_s=1.0, key="r", state="open", kind="recovery", id="recovered", users=60.0,
               evidence={"from_users": 200.0, "to_users": 60.0, "recovered": True, "after_s": 12.0}),
          "recovery: recovered 12 s after stepping down from 200 to 60 users"),
-        (Mark(t_s=1.0, key="r", state="open", kind="recovery", id="not_recovered", users=60.0,
+        (marked(t_s=1.0, key="r", state="open", kind="recovery", id="not_recovered", users=60.0,
               evidence={"from_users": 200.0, "to_users": 60.0, "recovered": False, "goodput_ratio": 0.4, "latency_ratio": 3.0}),
          "recovery: not recovered after stepping down from 200 to 60 users: goodput 40% and latency 300% of what it was"),
     ],

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from marked import marked
 from session.samples import HEADER
 
 from capexplorer.analysis import wording
@@ -18,7 +19,7 @@ from capexplorer.session.codec import decode, encode
 
 
 def knee(users: float = 28.0, t_s: float = 20.0, **changes: Any) -> Mark:
-    mark = Mark(
+    mark = marked(
         t_s=t_s, key="knee:0", state="open", kind="knee", id="knee", users=users, confidence="high",
         evidence={"capacity_rps": 213.5, "users_low": 25.0},
     )  # fmt: skip
@@ -26,7 +27,7 @@ def knee(users: float = 28.0, t_s: float = 20.0, **changes: Any) -> Mark:
 
 
 def cause(t_s: float = 30.0, **changes: Any) -> Mark:
-    mark = Mark(t_s=t_s, key="cause:ports", state="open", kind="cause", id="ports_exhausted", evidence={"count": 7})
+    mark = marked(t_s=t_s, key="cause:ports", state="open", kind="cause", id="ports_exhausted", evidence={"count": 7})
     return msgspec.structs.replace(mark, **changes)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import pytest
+from marked import marked
 
 from capexplorer.analysis.epoch import epoch_of
 from capexplorer.model.events import Mark
@@ -23,7 +24,7 @@ BROKEN = Load(80, 45.0, 60.0, WAIT_S, failure_ratio=0.8)
 def cause(timeline: Timeline, level: int, name: str, state: Literal["open", "closed"] = "open") -> Mark:
     began, ended = timeline.levels[level].started_s, timeline.levels[level].ended_s or timeline.last_s
     evidence = {"first_s": began + 5.0, "last_s": ended - 1.0, "count": 900}
-    return Mark(
+    return marked(
         t_s=ended - 1.0, key=f"cause:{name}:epoch0", state=state, kind="cause", id=name, severity="critical", evidence=evidence
     )
 

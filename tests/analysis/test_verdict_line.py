@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from marked import marked
 
 from capexplorer.analysis import wording
 from capexplorer.analysis.catalogue import ENTRIES
@@ -19,12 +20,12 @@ from capexplorer.model.events import (
     LevelFigures,
     LevelOpened,
     Mark,
-    MarkKind,
     Note,
     Sample,
     TargetFacts,
     Verdict,
 )
+from capexplorer.model.findings import MarkKind
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Limit, Peak
 
@@ -57,8 +58,8 @@ def mark(id_: str, users: float = 82, at_s: float = 180.0, *, state: str = "open
     bottleneck = list(ENTRIES).index(id_) >= list(ENTRIES).index("think_time_limited")
     kind = kinds.get(id_, "bottleneck" if bottleneck else "cause")
     evidence = {**({"first_s": at_s} if kind == "cause" else {}), **changes}
-    return Mark(
-        t_s=at_s, key=f"{kind}:{id_}:epoch{epoch}", state=state, kind=kind, id=id_, epoch=epoch, users=users,  # type: ignore[arg-type]
+    return marked(
+        t_s=at_s, key=f"{kind}:{id_}:epoch{epoch}", state=state, kind=kind, id=id_, epoch=epoch, users=users,
         severity=own.pop("severity", ENTRIES[id_].severity), evidence=evidence, **own,
     )  # fmt: skip
 

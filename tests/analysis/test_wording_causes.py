@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from marked import marked
 
 from capexplorer.analysis import wording
 from capexplorer.analysis.catalogue import ENTRIES
+from capexplorer.analysis.wording.advising import ADVICE
 from capexplorer.analysis.wording.names import LIMITERS, NAMES
 from capexplorer.commands.limiting import limits_of
-from capexplorer.model.events import Mark
+from capexplorer.model.findings import Cause, Leak
 from capexplorer.model.limits import Limits
+
+Unit = Literal["bytes", "fds"]
+
+
+def cause(evidence: dict[str, Any]) -> Cause:
+    found = marked(t_s=1.0, key="k", state="open", kind="cause", id="connection_reset", evidence=evidence).finding
+    assert isinstance(found, Cause)
+    return found
 
 
 def test_every_id_has_a_name_a_place_and_one_line_of_advice() -> None:
@@ -20,7 +30,7 @@ def test_every_id_has_a_name_a_place_and_one_line_of_advice() -> None:
     for id_, entry in ENTRIES.items():
         assert wording.where(id_) == entry.where
         for system in ("Linux", "Darwin", "Windows", None):
-            said = wording.advice(id_, {}, system)
+            said = wording.advice_for(id_, {}, system)
             assert said and "\n" not in said and said.endswith((".", "?")) and said.count("`") % 2 == 0, id_
             assert len(said) <= 200, id_
 
@@ -46,7 +56,7 @@ def test_every_cause_that_spoils_a_run_fits_the_verdict() -> None:
     ],
 )
 def test_advice_has_the_command_for_the_system(id_: str, evidence: dict[str, Any], system: str, command: str) -> None:
-    assert f"`{command}`" in wording.advice(id_, evidence, system)
+    assert f"`{command}`" in wording.advice_for(id_, evidence, system)
 
 
 @pytest.mark.parametrize(
@@ -64,30 +74,30 @@ def test_advice_has_the_command_for_the_system(id_: str, evidence: dict[str, Any
 def test_what_the_session_limited_itself_is_raised_there_and_not_on_the_machine(
     id_: str, evidence: dict[str, Any], limits: tuple[str, ...], command: str
 ) -> None:
-    said = wording.advice(id_, evidence, "Linux", limits)
+    said = wording.advice_for(id_, evidence, "Linux", limits)
     assert f"`--limit {command}`" in said
     assert "sysctl" not in said and "ulimit" not in said and len(said) <= 200
 
 
 def test_limits_of_one_thing_change_no_advice_on_another() -> None:
-    assert "sysctl" in wording.advice("ephemeral_port_exhaustion_time_wait", {}, "Linux", ("target.open_files",))
-    assert "ulimit" in wording.advice("fd_exhaustion_generator", {}, "Linux", ("target.open_files", "network.somaxconn"))
+    assert "sysctl" in wording.advice_for("ephemeral_port_exhaustion_time_wait", {}, "Linux", ("target.open_files",))
+    assert "ulimit" in wording.advice_for("fd_exhaustion_generator", {}, "Linux", ("target.open_files", "network.somaxconn"))
 
 
 def test_the_wider_range_that_is_advised_is_one_that_a_session_takes() -> None:
     given = re.search(
-        r"--limit (network\.ip_local_port_range=\S+)`", wording.advice("ephemeral_port_exhaustion", {}, None, ("network.",))
+        r"--limit (network\.ip_local_port_range=\S+)`", wording.advice_for("ephemeral_port_exhaustion", {}, None, ("network.",))
     )
     assert given is not None
     assert limits_of((given[1],), Limits()).network.ip_local_port_range == (10_000, 65_535)
 
 
 def test_that_reuse_does_not_help_where_ports_are_in_use_is_said() -> None:
-    assert "tcp_tw_reuse does not help" in wording.advice("ephemeral_port_exhaustion_established", {})
+    assert "tcp_tw_reuse does not help" in wording.advice_for("ephemeral_port_exhaustion_established", {})
 
 
 def test_an_id_of_a_later_version_is_told_in_its_own_words() -> None:
-    assert (wording.name("quantum_decay"), wording.where("quantum_decay"), wording.advice("quantum_decay", {})) == (
+    assert (wording.name("quantum_decay"), wording.where("quantum_decay"), wording.advice_for("quantum_decay", {})) == (
         "quantum decay", "target", "",
     )  # fmt: skip
 
@@ -98,17 +108,27 @@ def test_an_id_of_a_later_version_is_told_in_its_own_words() -> None:
         ({"ports_used": 1_998, "time_wait": 12}, "ports used 1,998, time wait 12"),
         ({"retransmitted_ratio": 0.0213, "target_cpu_ratio": 1.9}, "retransmitted 2.1%, target cpu 1.9"),
         ({"rss_bytes": 150_000_000, "held_s": 240.0, "wait_s": 0.5}, "rss 143 MiB, held 4 min 0 s, wait 0.5 s"),
-        ({"unit": "bytes", "growth_per_hour": 720 << 20, "limit": 1 << 30}, "growth per hour 720 MiB, limit 1 GiB"),
-        ({"unit": "fds", "growth_per_hour": 7200.0}, "growth per hour 7,200"),
         (
             {"pid": 47_110, "statuses": {"500": 12}, "grounds": "busy, little"},
-            "pid 47110, statuses 500: 12, grounds busy, little",
+            "statuses 500: 12, pid 47110, grounds busy, little",
         ),
         ({"count": 3, "first_s": 1.0, "example": "x", "endpoints": {}, "unavailable": []}, ""),
     ],
 )
 def test_readings_have_their_units(evidence: dict[str, Any], said: str) -> None:
-    assert wording.readings(evidence) == said
+    assert wording.readings(cause(evidence)) == said
+
+
+@pytest.mark.parametrize(
+    ("unit", "figures", "said"),
+    [
+        ("bytes", {"growth_per_hour": 720.0 * (1 << 20), "limit": float(1 << 30)}, ("growth per hour 720 MiB", "limit 1 GiB")),
+        ("fds", {"growth_per_hour": 7200.0}, ("growth per hour 7,200",)),
+    ],
+)
+def test_a_leak_s_figures_are_in_its_unit(unit: Unit, figures: dict[str, Any], said: tuple[str, ...]) -> None:
+    listed = wording.readings(Leak(name="memory_leak", unit=unit, held_s=240.0, now=1.0, **figures))
+    assert all(each in listed for each in said), listed
 
 
 @pytest.mark.parametrize(
@@ -122,15 +142,14 @@ def test_readings_have_their_units(evidence: dict[str, Any], said: str) -> None:
     ],
 )
 def test_counts_say_what_was_counted(evidence: dict[str, Any], said: str) -> None:
-    assert wording.counted(evidence) == said
+    assert wording.counted(cause(evidence)) == said
 
 
 def test_the_journal_is_short_and_the_mark_whole() -> None:
-    event = Mark(
+    event = marked(
         t_s=9.0, key="k", state="open", kind="cause", id="connection_reset", users=80, severity="error", confidence="high",
-        evidence={"count": 412, "rate_per_s": 3.1, "resets_sent": 12}, advice="Read the log.",
+        evidence={"count": 412, "rate_per_s": 3.1, "resets_sent": 12},
     )  # fmt: skip
     assert wording.journal_mark(event) == "cause: connections are reset at 80 users (high confidence), 412 × at 3.1/s"
-    assert wording.mark(event) == (
-        "cause: connections are reset at 80 users (high confidence): 412 × at 3.1/s, resets sent 12. Read the log."
-    )
+    told = "cause: connections are reset at 80 users (high confidence): 412 × at 3.1/s, resets sent 12"
+    assert wording.mark(event) == f"{told}. {ADVICE['connection_reset']}"

@@ -186,7 +186,7 @@ def test_users_that_die_in_on_start_are_replaced_and_told(tmp_path: Path) -> Non
     events = run.events()
     marks = [mark for mark in of(events, Mark) if mark.kind == "cause"]
     assert {mark.id for mark in marks} == {"user_code_error"}
-    evidence = marks[-1].evidence
+    evidence = marks[-1].finding.figures()
     assert evidence["count"] == evidence["users_replaced"] == 3
     assert "RuntimeError: no seat" in evidence["example"] and "fragile.py:9 in on_start" in evidence["example"]
     assert of(events, Sample)[-1].users == 4

@@ -51,7 +51,7 @@ def last(run: Run) -> Ended:
 
 def examples(run: Run, cause: str) -> set[str]:
     """What the marks of a cause show."""
-    return {str(mark.evidence["example"]) for mark in of(run.events(), Mark) if mark.id == cause}
+    return {str(mark.finding.figures()["example"]) for mark in of(run.events(), Mark) if mark.id == cause}
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,9 @@ def held(folder: Path) -> Said:
             folder, str(PROFILES / "held.toml"), "--host", f"http://127.0.0.1:{port}", "--plan", plan,
             timeout_s=limit_s, before=("taskset", "-c", "0"),
         )  # fmt: skip
-    limits = [str(mark.evidence["limit"]) for mark in ran.marks if mark.kind == "knee" and "limit" in mark.evidence]
+    limits = [
+        str(mark.finding.figures()["limit"]) for mark in ran.marks if mark.kind == "knee" and "limit" in mark.finding.figures()
+    ]
     blamed = [f"{mark.kind}:{mark.id}" for mark in ran.marks if mark.kind in ("bottleneck", "cause")]
     said = f"{_knee(ran)} (limit in all revisions: {', '.join(limits) or 'no knee'}),"
     said += f" {_best(ran):.4g}/s at most, loop lag p99 {ran.median('loop_lag_p99_ms') or 0:.0f} ms,"

@@ -6,6 +6,7 @@ import math
 import random
 
 import pytest
+from marked import marked
 from session.samples import HEADER, ONE_OF_EACH, busy_sample
 
 from capexplorer.model.events import (
@@ -170,7 +171,7 @@ def test_a_ramp_has_bins_while_it_is_open_and_the_recorded_ones_after() -> None:
 
 def test_a_mark_is_superseded_by_a_higher_revision_and_never_by_a_lower() -> None:
     def mark(revision: int, state: str) -> Mark:
-        return Mark(t_s=float(revision), key="k", revision=revision, state=state, kind="cause", id="x")  # type: ignore[arg-type]
+        return marked(t_s=float(revision), key="k", revision=revision, state=state, kind="cause", id="x")
 
     timeline = Timeline([mark(1, "open"), mark(3, "retracted"), mark(2, "updated")])
     assert timeline.marks["k"].state == "retracted"

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
+from marked import marked
 from session.samples import busy_sample
 from tui.fakes import Session, died, header, session
 
-from capexplorer.model.events import Command, Ended, Event, LevelClosed, LevelOpened, Log, Mark, Note, Sample, Target, Unknown
+from capexplorer.model.events import Command, Ended, Event, LevelClosed, LevelOpened, Log, Note, Sample, Target, Unknown
 from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.session.canonical import canonical
 from capexplorer.session.writer import SessionWriter
@@ -25,11 +26,11 @@ def eventful() -> list[Event]:
     made = Session(seed=3)
     events: list[Event] = [header(), Log(t_s=0.1, source="stdout", text="before anything"), *made.open(20)]
     events += [made.tick() for _ in range(9)]
-    events.append(Mark(t_s=made.t_s, key="cause:1", state="open", kind="cause", id="refused", severity="error"))
+    events.append(marked(t_s=made.t_s, key="cause:1", state="open", kind="cause", id="refused", severity="error"))
     events.append(Command(t_s=made.t_s, name="step", args={"step": 5}))
     events += made.open(80)
     events += [made.tick() for _ in range(12)]
-    events.append(Mark(t_s=made.t_s, key="cause:1", revision=2, state="retracted", kind="cause", id="refused"))
+    events.append(marked(t_s=made.t_s, key="cause:1", revision=2, state="retracted", kind="cause", id="refused"))
     events.append(Log(t_s=made.t_s - 3, source="capexplorer", level="critical", text="the disk is full"))
     events += [died(made.t_s), *made.close()]
     events.append(Unknown(t_s=made.t_s, original_type="new", fields={"x": 1}))

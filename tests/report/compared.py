@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from marked import marked
 
 from capexplorer.model.events import (
     SCHEMA,
@@ -110,4 +111,4 @@ def closed(level: Seen, index: int, began_s: float) -> LevelClosed:
 
 def knee(users: float, capacity_rps: float, **evidence: float) -> Mark:
     told = {"capacity_rps": capacity_rps, **evidence}
-    return Mark(t_s=99.0, key="knee:0", state="open", kind="knee", id="knee", users=users, evidence=told)
+    return marked(t_s=99.0, key="knee:0", state="open", kind="knee", id="knee", users=users, evidence=told)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from marked import marked
+
 from capexplorer.model.events import (
     SCHEMA,
     ClientFloor,
@@ -17,7 +19,6 @@ from capexplorer.model.events import (
     HostFacts,
     LevelClosed,
     LevelOpened,
-    Mark,
     Note,
     Sample,
     Target,
@@ -126,7 +127,7 @@ def _session(levels: Sequence[int], seconds: int, header: Header, text: str) -> 
         )
     said = text or "read /etc/capexplorer/limits.conf on bench-7"
     yield Note(t_s=t_s, text=text or "deployed to db7.corp.internal at 10.1.2.3 from /home/ann/src")
-    yield Mark(
+    yield marked(
         t_s=t_s, key="cause/x", state="open", kind="cause", id="ports_exhausted", users=50.0, severity="error", confidence="high",
         evidence={"used_ratio": 0.97, "seen": said}, advice="Widen the range.",
     )  # fmt: skip

@@ -17,6 +17,7 @@ from analysis.test_verdict_line import CASES, curve, levels, mark
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from marked import marked
 from msgspec.structs import replace
 
 from capexplorer.analysis.catalogue import ENTRIES
@@ -223,7 +224,7 @@ def _marked(verdict: Verdict, moved: float) -> list[Mark]:
     assert knee is not None and knee.users is not None
     kind = "knee" if knee.kind == "no_knee" else knee.kind
     return [
-        Mark(t_s=verdict.t_s, key=f"knee:epoch{verdict.epoch}", state="open", kind=kind, id=kind, epoch=verdict.epoch,
+        marked(t_s=verdict.t_s, key=f"knee:epoch{verdict.epoch}", state="open", kind=kind, id=kind, epoch=verdict.epoch,
              users=knee.users * moved, severity="warning", evidence={"users_low": knee.users_low, "users_high": knee.users_high})
     ]  # fmt: skip
 

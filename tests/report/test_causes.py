@@ -7,10 +7,11 @@ import io
 from typing import Any
 
 import pytest
+from marked import marked
 
-from capexplorer.analysis import wording
 from capexplorer.analysis.catalogue import ENTRIES
-from capexplorer.model.events import Ended, Event, FailureSignature, FailureTick, Mark, MarkKind, Sample, Verdict
+from capexplorer.model.events import Ended, Event, FailureSignature, FailureTick, Mark, Sample, Verdict
+from capexplorer.model.findings import MarkKind
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict
 from capexplorer.report import csv as csv_report
@@ -29,9 +30,9 @@ PORTS = "ephemeral_port_exhaustion_time_wait"
 
 
 def mark(id_: str, t_s: float, users: float, evidence: dict[str, Any], kind: MarkKind = "cause") -> Mark:
-    return Mark(
+    return marked(
         t_s=t_s, key=f"{kind}:{id_}:epoch0", state="open", kind=kind, id=id_, users=users, severity=ENTRIES[id_].severity,
-        confidence="high", evidence=evidence, advice=wording.advice(id_, evidence, "Linux"),
+        confidence="high", evidence=evidence,
     )  # fmt: skip
 
 

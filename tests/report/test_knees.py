@@ -6,6 +6,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from marked import marked
 from msgspec.structs import replace
 
 from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
@@ -110,7 +111,7 @@ def test_every_epoch_has_its_lines() -> None:
 
 
 def test_a_log_without_verdicts_has_its_marks_and_the_proportional_line() -> None:
-    mark = Mark(
+    mark = marked(
         t_s=30.0, key="knee:0", state="open", kind="knee", id="knee", users=30, evidence={"users_low": 26, "users_high": 35}
     )
     found = drawing(Timeline([*session((5, 20, 50)), mark]))
@@ -170,10 +171,10 @@ def test_rows_of_recovery_are_told_apart_and_the_table_of_levels_keeps_them() ->
 
 def test_marks_stand_since_when_they_were_what_they_are() -> None:
     def mark(t_s: float, revision: int, kind: str, **evidence: object) -> Mark:
-        return Mark(t_s=t_s, key="knee:epoch0", revision=revision, state="updated", kind=kind, id=kind, evidence=evidence)  # type: ignore[arg-type]
+        return marked(t_s=t_s, key="knee:epoch0", revision=revision, state="updated", kind=kind, id=kind, evidence=evidence)
 
     moved: list[Event] = [mark(5.0, 1, "bend"), mark(9.0, 2, "knee"), mark(20.0, 3, "knee")]
-    shift = Mark(t_s=30.0, key="shift:level3", state="open", kind="shift", id="goodput_fell", evidence={"at_s": 22.0})
+    shift = marked(t_s=30.0, key="shift:level3", state="open", kind="shift", id="goodput_fell", evidence={"at_s": 22.0})
     found = Timeline([*session((5, 20, 50)), *moved, shift])
     assert marked_s(found)["knee:epoch0"] == 9.0 and marked_s(found)["shift:level3"] == 22.0
     times = [each["t_s"] for each in charts.data(found)["marks"]]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from marked import marked
 
 from capexplorer.analysis import wording
-from capexplorer.model.events import Mark
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.findings import findings
 
@@ -13,7 +13,7 @@ from .material import HEADER
 
 
 def told(kind: str, id_: str, **evidence: object) -> str:
-    mark = Mark(t_s=1.0, key="x", state="open", kind=kind, id=id_, users=8.0, confidence="low", evidence=evidence)  # type: ignore[arg-type]
+    mark = marked(t_s=1.0, key="x", state="open", kind=kind, id=id_, users=8.0, confidence="low", evidence=evidence)
     (found,) = findings(Timeline([HEADER, mark]))
     return f"{found.said}: {found.evidence}" if found.evidence else found.said
 
@@ -30,7 +30,7 @@ def told(kind: str, id_: str, **evidence: object) -> str:
          "shift: goodput rose at 8 users (low confidence): at 1:01:02, column goodput"),
         (told("bottleneck", "cpu_steal", goodput_growth_ratio=-0.0279, latency_growth_ratio=5.13),
          "bottleneck: the hypervisor takes the CPU away at 8 users (low confidence): goodput growth -2.8%, latency growth 513%"),
-        (told("cause", "generator_cpu_saturated", grounds=("busy", "idle_target")),
+        (told("cause", "generator_cpu_saturated", grounds="busy, idle_target"),
          "cause: the generator's CPU is saturated at 8 users (low confidence): grounds busy, idle target"),
     ],
 )  # fmt: skip
@@ -39,9 +39,9 @@ def test_readings_are_words(said: str, expected: str) -> None:
 
 
 def test_a_soak_and_a_return_that_disagreed_are_both_said_in_full() -> None:
-    from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict
+    from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict
 
-    knee = KneeVerdict(kind="knee", users=47.0, evidence={"soak_agrees": False, "return_agrees": False})
+    knee = KneeVerdict(kind="knee", users=47.0, evidence=KneeEvidence(soak_agrees=False, return_agrees=False))
     curve = CurveFit(low_load_rps_per_user=2.6, low_load_se=0.1, baseline_users=(10.0,))
     said = wording.capacity(CapacityVerdict(knee=knee, curve=curve))
     assert said.endswith("; provisional: a soak disagreed and the return to the first level disagreed.")

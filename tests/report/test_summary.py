@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from marked import marked
 from session.samples import HEADER, busy_sample
 
 from capexplorer.model.events import Ended, EndpointTick, Event, LevelClosed, LevelOpened, Mark, Note, Sample
@@ -64,7 +65,7 @@ def busy(t_s: float) -> Sample:
 
 
 def mark(kind: str, key: str, t_s: float, state: str = "open", revision: int = 1, **evidence: object) -> Mark:
-    return Mark(t_s=t_s, key=key, revision=revision, state=state, kind=kind, id=key, users=50, evidence=evidence)  # type: ignore[arg-type]
+    return marked(t_s=t_s, key=key, revision=revision, state=state, kind=kind, id=key, users=50, evidence=evidence)
 
 
 def summary(*events: Event) -> dict[str, Any]:

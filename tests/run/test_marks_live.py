@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from session.samples import HEADER
 
+from capexplorer.analysis import wording
 from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.digest import digest
 from capexplorer.model.events import Event, Mark, Verdict
@@ -59,13 +60,13 @@ def test_a_knee_s_mark_carries_what_a_screen_draws(tmp_path: Path) -> None:
     run = ladder(tmp_path / "a.jsonl", *UP)
     run.end()
     knee = run.timeline.marks["knee:epoch0"]
-    assert knee.evidence["users_low"] < 40 < knee.evidence["users_high"]
-    assert knee.evidence["capacity_rps"] == pytest.approx(40, rel=0.05) and knee.evidence["limit"] == "queueing"
-    assert knee.evidence["provisional"] is True and knee.confidence == "high" and "soak" in knee.advice
+    assert knee.finding.figures()["users_low"] < 40 < knee.finding.figures()["users_high"]
+    assert knee.finding.figures()["capacity_rps"] == pytest.approx(40, rel=0.05) and knee.finding.figures()["limit"] == "queueing"
+    assert knee.finding.figures()["provisional"] is True and knee.confidence == "high" and "soak" in wording.advice(knee.finding)
     verdict = run.watched.verdict
     assert verdict is not None and verdict.capacity.knee is not None and verdict.capacity.curve is not None
     assert verdict.capacity.knee.users == knee.users
-    assert verdict.capacity.curve.capacity_rps == knee.evidence["capacity_rps"]
+    assert verdict.capacity.curve.capacity_rps == knee.finding.figures()["capacity_rps"]
 
 
 def test_what_is_found_again_in_the_log_is_what_was_marked(tmp_path: Path) -> None:

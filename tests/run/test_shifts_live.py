@@ -112,8 +112,8 @@ def test_a_shift_is_marked_with_when_and_how_much(tmp_path: Path) -> None:
     run = collapsed(tmp_path / "a.jsonl", [(170, 60), (120, 60)])
     (mark,) = run.marked("shift")
     assert (mark.key, mark.id, mark.users) == ("shift:level1", "goodput_fell", 100)
-    assert mark.evidence["at_s"] == pytest.approx(60, abs=2)
-    assert (mark.evidence["before"], mark.evidence["after"]) == pytest.approx((170, 120), rel=0.05)
+    assert mark.finding.figures()["at_s"] == pytest.approx(60, abs=2)
+    assert (mark.finding.figures()["before"], mark.finding.figures()["after"]) == pytest.approx((170, 120), rel=0.05)
     assert 70 <= mark.t_s <= 85  # ten seconds are the least
 
 
@@ -135,7 +135,7 @@ def test_a_shift_in_a_level_that_was_never_split_is_found_in_its_log(tmp_path: P
     timeline = Timeline(event for event in first if not isinstance(event, LevelClosed))
     timeline.apply(timeline.levels[0].ending(120.0))
     (mark,) = [change.found for change in reanalyse(timeline).changes if change.found and change.found.kind == "shift"]
-    assert mark.evidence["at_s"] == pytest.approx(60, abs=2) and mark.key.startswith("shift:level0@")
+    assert mark.finding.figures()["at_s"] == pytest.approx(60, abs=2) and mark.key.startswith("shift:level0@")
 
 
 def test_steady_levels_stay_whole(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 
+from marked import marked
 from session.samples import HEADER
 
 from capexplorer.model.events import (
@@ -14,7 +15,6 @@ from capexplorer.model.events import (
     LevelClosed,
     LevelFigures,
     LevelOpened,
-    Mark,
     Sample,
 )
 from capexplorer.model.timeline import Timeline
@@ -67,7 +67,7 @@ def test_requests_that_all_failed_are_told_with_how() -> None:
 def test_users_that_never_come_to_a_request_are_told_with_their_exception() -> None:
     died = timeline()
     evidence = {"count": 14, "example": "RuntimeError: no seat (users.py:5 in on_start)"}
-    died.apply(Mark(t_s=2.0, key="cause:user_code_error", state="open", kind="cause", id="user_code_error", evidence=evidence))
+    died.apply(marked(t_s=2.0, key="cause:user_code_error", state="open", kind="cause", id="user_code_error", evidence=evidence))
     for finished in (True, False):
         said = shortfall(died, 0, 0, finished=finished)
         assert said == "users made no request: 14 exceptions in user code, such as RuntimeError: no seat (users.py:5 in on_start)"

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from marked import marked
 
 from capexplorer.analysis import wording
 from capexplorer.analysis.epoch import epoch_of
@@ -59,8 +60,8 @@ def test_a_mark_says_what_was_measured_and_what_it_ended(tmp_path: Path) -> None
         run.second(18, failures=2)
     run.end()
     (mark,) = run.marked("stop_rule")
-    assert (mark.id, mark.users, mark.evidence["limit"]) == ("failure_ratio", 10, 0.02)
-    assert mark.evidence["measured"] == pytest.approx(0.1) and "ended" not in mark.evidence
+    assert (mark.id, mark.users, mark.finding.figures()["limit"]) == ("failure_ratio", 10, 0.02)
+    assert mark.finding.figures()["measured"] == pytest.approx(0.1) and "ended" not in mark.finding.figures()
     assert wording.mark(mark) == "stop rule: failure ratio 0.1 is over 0.02 at 10 users"
     (told,) = summarise(run.watched)["stop_rules"]
     assert (told["rule"], told["users"], told["level"]) == ("failure_ratio", 10, 0)
@@ -104,7 +105,7 @@ def test_a_headless_run_that_a_rule_ends_exits_with_3_and_says_which(tmp_path: P
     (path,) = run.stdout.split()
     events = list(read(Path(path)))
     (mark,) = [event for event in events if isinstance(event, Mark) and event.kind == "stop_rule"]
-    assert (mark.evidence["rule"], mark.evidence["ended"], mark.users) == ("p95_ms", "plan", 30)
+    assert (mark.finding.figures()["rule"], mark.finding.figures()["ended"], mark.users) == ("p95_ms", "plan", 30)
     ended = events[-1]
     assert isinstance(ended, Ended) and ended.exit_code == 3 and "p95" in ended.reason
     assert [event.users for event in events if isinstance(event, LevelOpened)] == [3, 30, 0]
@@ -121,7 +122,7 @@ def test_a_rule_ends_a_run_also_in_a_level_that_the_generator_spoiled(tmp_path: 
     run.step(20)
     evidence = {"first_s": run.now_s, "last_s": run.now_s + 60, "count": 900}
     key = "cause:ephemeral_port_exhaustion_time_wait"
-    spoiling = Mark(
+    spoiling = marked(
         t_s=run.now_s, key=key, state="open", kind="cause", id=key.partition(":")[2], severity="critical", evidence=evidence
     )
     run.outlet.emit(spoiling)

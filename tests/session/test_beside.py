@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from marked import marked
 
 from capexplorer import cli
 from capexplorer.errors import SessionError
@@ -38,7 +39,7 @@ def closed(goodput_rps: float | None, users: int = 10) -> LevelClosed:
 
 
 def mark(key: str, state: str = "open", revision: int = 1) -> Mark:
-    return Mark(t_s=1.0, key=key, revision=revision, state=state, kind="cause", id="refused")  # type: ignore[arg-type]
+    return marked(t_s=1.0, key=key, revision=revision, state=state, kind="cause", id="refused")
 
 
 # -- titles

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
+from marked import marked
 
 from capexplorer.model.events import Event, Mark
+from capexplorer.model.findings import Cause
 from capexplorer.session.codec import decode, encode
 from capexplorer.session.validity import LineError, check_histograms
 from trials.fuzz import logs
@@ -26,11 +30,11 @@ def nested(depth: int) -> object:
     return value
 
 
-MARK = Mark(t_s=1.0, key="knee:0", state="open", kind="knee", id="knee")
+MARK = marked(t_s=1.0, key="knee:0", state="open", kind="knee", id="knee")
 
 
-def with_evidence(**evidence: object) -> Mark:
-    return msgspec.structs.replace(MARK, evidence=evidence)
+def with_reading(**readings: Any) -> Mark:
+    return msgspec.structs.replace(MARK, finding=Cause(name="unknown", readings=readings))
 
 
 def with_profile(**profile: object) -> Event:
@@ -40,12 +44,12 @@ def with_profile(**profile: object) -> Event:
 @pytest.mark.parametrize(
     ("event", "said"),
     [
-        (with_evidence(why=nested(500)), "more than 32 deep"),
         (with_profile(users={"wait_s": {"between": nested(500)}}), "more than 32 deep"),
-        (with_evidence(pid=10**30), "beyond 64 bits"),
+        (with_reading(pid=10**30), "beyond 64 bits|Integer"),
         (msgspec.structs.replace(MARK, users=1e300), "beyond 64 bits"),
-        (with_evidence(users_low={"a": 1}), r"expected a number, got dict - at `\$\.evidence\.users_low`"),
-        (with_evidence(goodput_ratio="x"), r"expected a number, got str - at `\$\.evidence\.goodput_ratio`"),
+        (with_reading(why=[1]), r"\$\.finding\.readings"),
+        (with_reading(response_ms={"a": 1}), r"expected a number, got dict - at `\$\.finding\.readings\.response_ms`"),
+        (with_reading(goodput_ratio="x"), r"expected a number, got str - at `\$\.finding\.readings\.goodput_ratio`"),
         (with_profile(limits="none"), r"its profile: expected `object \| null`, got `str` - at `\$\.limits`"),
         (with_profile(users=7), r"its profile: expected `object \| null`, got `int` - at `\$\.users`"),
     ],

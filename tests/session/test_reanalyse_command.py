@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from marked import marked
 
 from capexplorer import cli
 from capexplorer.analysis import detectors
@@ -21,11 +22,11 @@ from .samples import HEADER, log_lines
 
 def knee(users: float) -> Mark:
     evidence = {"capacity_rps": 213.0, "limit": "queueing", "cause": "<b>cpu</b>"}
-    return Mark(t_s=8.0, key="knee:0", state="open", kind="knee", id="knee", users=users, evidence=evidence)
+    return marked(t_s=8.0, key="knee:0", state="open", kind="knee", id="knee", users=users, evidence=evidence)
 
 
-GONE = Mark(t_s=5.0, key="cause:ports", state="open", kind="cause", id="ports_exhausted", evidence={"count": 3})
-WITNESSED = Mark(t_s=6.0, key="cause:user_code_error", state="open", kind="cause", id="user_code_error")
+GONE = marked(t_s=5.0, key="cause:ports", state="open", kind="cause", id="ports_exhausted", evidence={"count": 3})
+WITNESSED = marked(t_s=6.0, key="cause:user_code_error", state="open", kind="cause", id="user_code_error")
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _with_address(mark: Mark) -> Mark:
-    return msgspec.structs.replace(mark, evidence={**mark.evidence, "host": "10.1.2.3"})
+    return msgspec.structs.replace(mark, evidence={**mark.finding.figures(), "host": "10.1.2.3"})
 
 
 def exported(session: Path, form: str, capfd: pytest.CaptureFixture[str], *options: str) -> tuple[str, str]:

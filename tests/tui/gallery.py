@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from marked import marked
 from textual.app import App, ComposeResult
 
 from capexplorer.analysis import marking
@@ -27,7 +28,6 @@ from capexplorer.model.events import (
     LevelClosed,
     LevelFigures,
     LevelOpened,
-    Mark,
     Note,
     Phase,
     Sample,
@@ -131,7 +131,7 @@ def explored() -> list[Event]:
     """Up in steps into overload, and back; a note, a cause."""
     events = session([(1, 12), (10, 40), (20, 35), (30, 40), (50, 45), (80, 40), (120, 30), (50, 38)], failing_from=100)
     note = Note(t_s=97.0, text="warm now")
-    mark = Mark(t_s=228.0, key="cause:1", state="open", kind="cause", id="timeout", users=120, severity="error")
+    mark = marked(t_s=228.0, key="cause:1", state="open", kind="cause", id="timeout", users=120, severity="error")
     return [*events, note, mark]
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from marked import marked
 from msgspec.structs import replace
 from textual.geometry import Size
 from textual.strip import Strip
@@ -202,7 +203,7 @@ def test_marks_stand_over_time_with_their_words_even_where_it_is_narrow() -> Non
 def test_a_mark_stands_where_it_became_what_it_is() -> None:
     events = [*session(((20, 60),))]
     marks = [
-        Mark(t_s=t_s, key="knee:epoch0", revision=revision, state="updated", kind=kind, id=kind, users=users)  # type: ignore[arg-type]
+        marked(t_s=t_s, key="knee:epoch0", revision=revision, state="updated", kind=kind, id=kind, users=users)
         for revision, (t_s, kind, users) in enumerate(((10.0, "bend", 18), (20.0, "knee", 16), (50.0, "knee", 15)), 1)
     ]
     (tag,) = page_tags([*events, *marks])
@@ -210,13 +211,13 @@ def test_a_mark_stands_where_it_became_what_it_is() -> None:
 
 
 def test_a_retracted_mark_is_gone_from_the_charts() -> None:
-    mark = Mark(t_s=10.0, key="knee:epoch0", state="open", kind="bend", id="bend", users=18)
+    mark = marked(t_s=10.0, key="knee:epoch0", state="open", kind="bend", id="bend", users=18)
     assert page_tags([*session(((20, 30),)), mark, replace(mark, t_s=20.0, revision=2, state="retracted")]) == ()
 
 
 def test_a_shift_stands_where_the_service_changed_and_its_level_begins_there() -> None:
     events = session(((20, 30),))
-    shift = Mark(
+    shift = marked(
         t_s=25.0, key="shift:level1", state="open", kind="shift", id="goodput_fell", users=20, severity="warning",
         evidence={"at_s": 15.0, "level": 1, "column": "goodput", "before": 50.0, "after": 30.0},
     )  # fmt: skip
@@ -232,7 +233,7 @@ def test_a_shift_stands_where_the_service_changed_and_its_level_begins_there() -
 
 @pytest.mark.parametrize(("id_", "tag"), [("think_time_limited", "◇ waits"), ("gil_bound", "■ bottleneck")])
 def test_what_limits_nothing_of_the_service_is_not_called_a_bottleneck(id_: str, tag: str) -> None:
-    mark = Mark(t_s=10.0, key=f"bottleneck:{id_}:epoch0", state="open", kind="bottleneck", id=id_, users=20)
+    mark = marked(t_s=10.0, key=f"bottleneck:{id_}:epoch0", state="open", kind="bottleneck", id=id_, users=20)
     (found,) = page_tags([*session(((20, 30),)), mark])
     assert f"{found.glyph} {found.word}" == tag
 
@@ -288,7 +289,7 @@ def test_an_answer_to_a_key_goes_before_the_knee() -> None:
 
 def knee_mark(t_s: float, revision: int, users: float, **more: object) -> Mark:
     evidence = {"users_low": users - 4, "users_high": users + 5, "capacity_rps": 122.0, "limit": "queueing"}
-    made = Mark(
+    made = marked(
         t_s=t_s, key="knee:epoch0", revision=revision, state="open" if revision == 1 else "updated", kind="knee", id="knee",
         users=users, severity="warning", confidence="medium", evidence=evidence,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
+from marked import marked
 from rich.cells import cell_len
 from textual.geometry import Size
 
@@ -16,7 +17,6 @@ from capexplorer.model.events import (
     FailureSignature,
     FailureTick,
     Log,
-    Mark,
     Note,
     Sample,
     Target,
@@ -239,7 +239,7 @@ def test_the_journal_tells_commands_notes_marks_and_the_target() -> None:
             Command(t_s=1.0, name="users", args={"users": 10}),
             Command(t_s=3.0, name="note", args={"text": "mine"}),
             Note(t_s=3.0, text="mine"),
-            Mark(
+            marked(
                 t_s=5.0, key="k", state="open", kind="cause", id="ports_exhausted", users=120, severity="error", confidence="high"
             ),
             died(70.0),

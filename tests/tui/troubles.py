@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from capexplorer.analysis import wording
+from marked import marked
+
 from capexplorer.analysis.catalogue import ENTRIES
-from capexplorer.model.events import Event, Mark, MarkKind
+from capexplorer.model.events import Event, Mark
+from capexplorer.model.findings import MarkKind
 
 from .fakes import HOSTILE, session
 
@@ -14,8 +16,8 @@ State = Literal["open", "updated", "closed", "retracted"]
 
 
 def cause(id_: str, at_s: float, users: float, *, kind: MarkKind = "cause", state: State = "open", **evidence: Any) -> Mark:
-    """As the watch makes it: severity of the catalogue, advice of the wording."""
-    return Mark(
+    """As the watch makes it: severity of the catalogue."""
+    return marked(
         t_s=at_s + 1.0,
         key=f"{kind}:{id_}:epoch0",
         state=state,
@@ -25,7 +27,6 @@ def cause(id_: str, at_s: float, users: float, *, kind: MarkKind = "cause", stat
         severity=ENTRIES[id_].severity,
         confidence="high",
         evidence={"first_s": at_s, **evidence},
-        advice=wording.advice(id_, evidence, "Linux"),
     )
 
 

@@ -7,20 +7,19 @@ worse than none, so a level that cannot be judged changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from ...model.events import Mark
+from ...model.findings import Bottleneck
+from ...model.grades import Confidence
 from ...model.timeline import Timeline
-from .. import catalogue, wording
+from .. import catalogue
 from ..epoch import Epoch
 from ..held import pid_of
 from ..ladder import pooled
 from . import growth
-from .finding import Evidence, Finding
+from .found import Found
 from .judging import Judged, judged
 from .level import Seen, seen
-
-Confidence = Literal["high", "medium", "low"]
 
 AT_TOP = ("think_time_limited", "not_saturated")
 """Told of the most users that they hold for; all others of the fewest."""
@@ -86,51 +85,42 @@ def _mark(id_: str, showing: Sequence[Judged], *, is_open: bool, timeline: Timel
     last = showing[-1] if id_ not in AT_TOP else chosen
     found = last.finding(id_)
     assert found is not None
-    evidence = _evidence(found, last, len(showing), pid_of(timeline, epoch))
     ended_s = showing[0].level.level.ended_s
     return Mark(
         t_s=timeline.last_s if ended_s is None else ended_s,
         key=f"bottleneck:{id_}:epoch{epoch}",
         state="open" if is_open else "closed",
-        kind="bottleneck",
-        id=id_,
+        finding=_finding(found, last, len(showing), pid_of(timeline, epoch)),
         epoch=epoch,
         users=chosen.level.users,
         severity=catalogue.ENTRIES[id_].severity,
         confidence=_confidence(found, showing),
-        evidence=evidence,
-        advice=wording.advice(id_, evidence, last.level.host.system),
     )
 
 
-def _evidence(found: Finding, judged: Judged, levels: int, pid: int | None) -> dict[str, object]:
+def _finding(found: Found, judged: Judged, levels: int, pid: int | None) -> Bottleneck:
     """Its readings at the last level that shows it, those of the gate where it was asked for, and what else was found there."""
-    gate, others = judged.gate, [each.id for each in _rivals(found, judged)]
-    asked: Evidence = {}
-    if gate.stalls and found is not judged.aside:
-        told = {
-            "users_before": gate.users_before,
-            "goodput_growth_ratio": gate.goodput_growth_ratio,
-            "latency_growth_ratio": gate.latency_growth_ratio,
-        }
-        asked = {name: value for name, value in told.items() if value is not None}
-    return {
-        **found.evidence,
-        **asked,
-        **({} if pid is None or found.id in AT_TOP else {"pid": pid}),
-        "users_at": judged.level.users,
-        "levels": levels,
-        **({"competing": others} if others else {}),
-        **({"unavailable": list(found.unavailable)} if found.unavailable else {}),
-    }
+    gate = judged.gate
+    asked = gate.stalls and found is not judged.aside
+    return Bottleneck(
+        name=found.id,
+        readings={**found.readings, **({} if pid is None or found.id in AT_TOP else {"pid": pid})},
+        users_at=judged.level.users,
+        levels=levels,
+        users_before=gate.users_before if asked else None,
+        goodput_growth_ratio=gate.goodput_growth_ratio if asked else None,
+        latency_growth_ratio=gate.latency_growth_ratio if asked else None,
+        competing=tuple(each.id for each in _rivals(found, judged)),
+        unavailable=found.unavailable,
+    )
 
 
-def _rivals(found: Finding, judged: Judged) -> list[Finding]:
+def _rivals(found: Found, judged: Judged) -> list[Found]:
     """What else may limit there."""
     return [] if found is judged.aside else [each for each in judged.findings or () if each.id != found.id]
 
 
-def _confidence(found: Finding, showing: Sequence[Judged]) -> Confidence:
+def _confidence(found: Found, showing: Sequence[Judged]) -> Confidence:
     """High on two grounds: two levels, or one level both flat and beyond the knee. Less by one for each doubt; low where nothing
     is saturated at a level that none can be compared with."""
     last = showing[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .finding import Finding
+from .found import Found
 from .gate import Gate
 from .level import Seen
 
@@ -17,7 +17,7 @@ REQUESTS_LEAST = 30
 FAILURES_MOST = 0.05
 
 
-def not_saturated(level: Seen, gate: Gate) -> Finding | None:
+def not_saturated(level: Seen, gate: Gate) -> Found | None:
     """Where readings were taken, requests succeed, goodput does not stay behind, and every resource has something left."""
     if (
         gate.stalls
@@ -31,7 +31,7 @@ def not_saturated(level: Seen, gate: Gate) -> Finding | None:
     if found is None or found[1] > BUSY_MOST:
         return None
     name, ratio = found
-    return Finding("not_saturated", {"busiest": f"{name} {ratio:.2f}"})
+    return Found("not_saturated", {"busiest": f"{name} {ratio:.2f}"})
 
 
 def _ratios(level: Seen) -> Iterator[tuple[str, float]]:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...model.findings import Readings
 from ...model.timeline import Timeline
 from ..epoch import work_is_metric
-from .finding import Evidence, Finding
+from .found import Found
 from .level import Seen
 
 STEPS_ERRORS = 4.0
@@ -82,10 +83,10 @@ def backlog_of(timeline: Timeline, level: Seen) -> Backlog | None:
     )
 
 
-def queue_growth(backlog: Backlog | None) -> Finding | None:
+def queue_growth(backlog: Backlog | None) -> Found | None:
     """Whether it grows while the load stays the same."""
     if backlog is None or not backlog.grows:
         return None
-    evidence: Evidence = {"backlog": backlog.last, "backlog_growth_per_s": backlog.growth / backlog.seconds}
+    readings: Readings = {"backlog": backlog.last, "backlog_growth_per_s": backlog.growth / backlog.seconds}
     finished = backlog.finished_per_s
-    return Finding("queue_growth", evidence | ({} if finished is None else {"finished_per_s": finished}))
+    return Found("queue_growth", readings | ({} if finished is None else {"finished_per_s": finished}))

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from ...model.verdicts import KneeVerdict
 from ..ladder import LadderLevel
 from . import busiest, growth, queues, resources, sharing, waits
-from .finding import Finding
+from .found import Found
 from .gate import Gate, gate_of
 from .level import Seen
 
-Rule = Callable[[Seen], Finding | None]
+Rule = Callable[[Seen], Found | None]
 
 STANDING: tuple[Rule, ...] = (
     resources.cpu_throttled,
@@ -43,13 +43,13 @@ class Judged:
 
     level: Seen
     gate: Gate
-    findings: tuple[Finding, ...] | None
+    findings: tuple[Found, ...] | None
 
-    aside: Finding | None = None
+    aside: Found | None = None
     """What it says of the run, not of the service: it competes with nothing."""
 
     @property
-    def all_findings(self) -> tuple[Finding, ...]:
+    def all_findings(self) -> tuple[Found, ...]:
         """What limits the service, and what is said aside."""
         return (*(self.findings or ()), *((self.aside,) if self.aside is not None else ()))
 
@@ -58,7 +58,7 @@ class Judged:
         """Of all findings."""
         return tuple(found.id for found in self.all_findings)
 
-    def finding(self, id_: str) -> Finding | None:
+    def finding(self, id_: str) -> Found | None:
         """The one of that id."""
         return next((found for found in self.all_findings if found.id == id_), None)
 
@@ -86,13 +86,13 @@ def judged(
     return Judged(level, gate, tuple(told), sharing.generator_shares_host(level))
 
 
-def _left_over(level: Seen, gate: Gate) -> list[Finding]:
+def _left_over(level: Seen, gate: Gate) -> list[Found]:
     """Requests wait, and no resource is busy."""
     found = queues.worker_pool(level, gate) or queues.lock_or_pool(level, gate)
     return [found] if found is not None else []
 
 
-def _nothing_limits(level: Seen, gate: Gate, levels: Sequence[Seen], knee: KneeVerdict | None) -> list[Finding]:
+def _nothing_limits(level: Seen, gate: Gate, levels: Sequence[Seen], knee: KneeVerdict | None) -> list[Found]:
     waiting = waits.think_time(level, gate, levels, knee)
     found = waiting or busiest.not_saturated(level, gate)
     return [found] if found is not None else []

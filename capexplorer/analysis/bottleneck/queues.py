@@ -5,8 +5,9 @@ They are what is left when everything that can be measured is idle, so they need
 
 from __future__ import annotations
 
+from ...model.findings import Readings
 from ..generator import LITTLE_MOST, little_ratio
-from .finding import Evidence, Finding
+from .found import Found
 from .gate import Gate
 from .level import Seen
 from .resources import CORES_LEFT
@@ -38,15 +39,15 @@ FAILURES_MOST = 0.05
 """Of all requests, with which latency still tells how long requests wait."""
 
 
-def worker_pool(level: Seen, gate: Gate) -> Finding | None:
+def worker_pool(level: Seen, gate: Gate) -> Found | None:
     """Connections wait to be accepted while the service idles. Starved users hide from latency, so it need not have risen."""
     queue = level.read("target.listen_queue")
     if queue is None or queue < QUEUE_LEAST or not gate.stalls or not idles(level) or _lacks_descriptors(level):
         return None
-    return Finding("worker_pool_exhausted", {"listen_queue": queue, **_idleness(level)}, level.missing("target.fds_limit"))
+    return Found("worker_pool_exhausted", {"listen_queue": queue, **_idleness(level)}, level.missing("target.fds_limit"))
 
 
-def lock_or_pool(level: Seen, gate: Gate) -> Finding | None:
+def lock_or_pool(level: Seen, gate: Gate) -> Found | None:
     """Requests wait inside a service that idles: latency grows with users, as one queue before a fixed pool makes it."""
     queue, little = level.read("target.listen_queue"), little_ratio(level.figures)
     if not gate.is_open or not idles(level) or level.failure_ratio > FAILURES_MOST:
@@ -56,8 +57,8 @@ def lock_or_pool(level: Seen, gate: Gate) -> Finding | None:
     disk_busy = level.read("host.disk_busy_ratio")
     if disk_busy is not None and disk_busy > DISK_LOW:
         return None
-    evidence: Evidence = {**_idleness(level), **({} if little is None else {"little_ratio": little})}
-    return Finding("lock_or_pool_limit", evidence, level.missing("target.listen_queue", "host.disk_busy_ratio"))
+    readings: Readings = {**_idleness(level), **({} if little is None else {"little_ratio": little})}
+    return Found("lock_or_pool_limit", readings, level.missing("target.listen_queue", "host.disk_busy_ratio"))
 
 
 def idles(level: Seen) -> bool:
@@ -88,7 +89,7 @@ def _is_held_back(level: Seen) -> bool:
     return starved or delay >= HELD_BACK_MOST * inside
 
 
-def _idleness(level: Seen) -> Evidence:
+def _idleness(level: Seen) -> Readings:
     names = {"target_cpu_ratio": "target.cpu_ratio", "busiest_thread_ratio": "target.busiest_thread_ratio"}
     known = {name: level.read(reading) for name, reading in names.items()}
     return {name: value for name, value in known.items() if value is not None}

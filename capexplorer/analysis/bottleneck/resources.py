@@ -6,7 +6,8 @@ measured on an idle service's machine). No rule knows the gate; `rules` says whi
 
 from __future__ import annotations
 
-from .finding import Evidence, Finding
+from ...model.findings import Readings
+from .found import Found
 from .level import Seen
 
 BUSY_LEAST = 0.90
@@ -53,15 +54,15 @@ OWN_DISK_LEAST_BYTES = 10_000.0
 DISK_LEFT_BYTES = 1 << 20
 
 
-def target_cpu(level: Seen) -> Finding | None:
+def target_cpu(level: Seen) -> Found | None:
     """All the cores it may use are busy with it."""
     cpu, allowed = level.read("target.cpu_ratio"), level.cores_allowed
     if cpu is None or allowed is None or cpu < BUSY_LEAST * allowed:
         return None
-    return Finding("target_cpu_saturated", {"target_cpu_ratio": cpu, "cores_allowed": allowed})
+    return Found("target_cpu_saturated", {"target_cpu_ratio": cpu, "cores_allowed": allowed})
 
 
-def gil(level: Seen) -> Finding | None:
+def gil(level: Seen) -> Found | None:
     """A Python process uses one core with many threads, and could have had another, or has all of the one that its lock gives."""
     cpu, threads = level.read("target.cpu_ratio"), level.read("target.threads")
     busiest, idle = level.read("target.busiest_thread_ratio"), level.cores_idle
@@ -71,11 +72,11 @@ def gil(level: Seen) -> Finding | None:
     another_core = (idle >= CORES_LEFT or cpu >= BUSY_LEAST) and (level.cores_allowed or 0.0) > GIL_CORES[1]
     if not (bound and another_core):
         return None
-    evidence: Evidence = {"target_cpu_ratio": cpu, "threads": threads, "busiest_thread_ratio": busiest, "cores_idle": idle}
-    return Finding("gil_bound", {**evidence, "program": level.program or ""})
+    readings: Readings = {"target_cpu_ratio": cpu, "threads": threads, "busiest_thread_ratio": busiest, "cores_idle": idle}
+    return Found("gil_bound", {**readings, "program": level.program or ""})
 
 
-def single_thread(level: Seen) -> Finding | None:
+def single_thread(level: Seen) -> Found | None:
     """One thread never rests: nearly all that runs, or another core had time for the rest."""
     busiest, cpu, allowed = level.read("target.busiest_thread_ratio"), level.read("target.cpu_ratio"), level.cores_allowed
     if busiest is None or busiest < BUSY_LEAST or cpu is None or allowed is None or cpu >= BUSY_LEAST * allowed:
@@ -83,12 +84,12 @@ def single_thread(level: Seen) -> Finding | None:
     idle = level.cores_idle
     if busiest < SERIAL_LEAST * cpu and (idle is None or idle < CORES_LEFT):
         return None
-    return Finding(
+    return Found(
         "single_thread_cpu_saturated", {"busiest_thread_ratio": busiest, "target_cpu_ratio": cpu, "cores_allowed": allowed}
     )
 
 
-def host_cpu(level: Seen) -> Finding | None:
+def host_cpu(level: Seen) -> Found | None:
     """The machine has no core left, and the service, under its own limit, waits for one."""
     busy, cores, target = level.read("host.cpu_ratio"), level.host.cpus, level.read("target.cpu_ratio")
     delay = level.read("target.run_delay_ratio")
@@ -98,9 +99,9 @@ def host_cpu(level: Seen) -> Finding | None:
     throttled = (level.read("target.throttled_ratio") or 0.0) > THROTTLED_LEAST
     if at_its_limit or throttled or not _wants_more(level, target, delay, cores):
         return None
-    evidence: Evidence = {"host_cpu_ratio": busy, "cores": cores, "target_cpu_ratio": target, "run_delay_ratio": delay}
+    readings: Readings = {"host_cpu_ratio": busy, "cores": cores, "target_cpu_ratio": target, "run_delay_ratio": delay}
     more = _read(level, cpu_pressure_ratio="host.cpu_pressure_ratio", generator_cpu_ratio="generator.cpu_ratio")
-    return Finding("host_cpu_saturated", evidence | more)
+    return Found("host_cpu_saturated", readings | more)
 
 
 def _wants_more(level: Seen, cpu: float, delay: float, cores: int) -> bool:
@@ -120,40 +121,40 @@ def _wants_more(level: Seen, cpu: float, delay: float, cores: int) -> bool:
     return inside is not None and wanted >= DEMAND_OF_REQUESTS * inside
 
 
-def cpu_throttled(level: Seen) -> Finding | None:
+def cpu_throttled(level: Seen) -> Found | None:
     """Its cgroup's quota held it back."""
     share = level.read("target.throttled_ratio")
     if share is None or share <= THROTTLED_LEAST:
         return None
-    return Finding("cpu_throttled", {"throttled_ratio": share, **_read(level, target_cpu_ratio="target.cpu_ratio")})
+    return Found("cpu_throttled", {"throttled_ratio": share, **_read(level, target_cpu_ratio="target.cpu_ratio")})
 
 
-def cpu_steal(level: Seen) -> Finding | None:
+def cpu_steal(level: Seen) -> Found | None:
     """The hypervisor gave the machine's time to others."""
     stolen, cores = level.read("host.steal_ratio"), level.host.cpus
     if stolen is None or not cores or not level.target_is_here or stolen / cores <= STEAL_LEAST:
         return None
-    return Finding("cpu_steal", {"steal_share": stolen / cores, "cores": cores})
+    return Found("cpu_steal", {"steal_share": stolen / cores, "cores": cores})
 
 
-def memory(level: Seen) -> Finding | None:
+def memory(level: Seen) -> Found | None:
     """Everything waits for memory, and pages of the service come back from disk."""
     pressure, faults = level.read("host.memory_pressure_ratio"), level.read("target.major_faults_per_s")
     if pressure is None or faults is None or pressure <= MEMORY_PRESSURE_LEAST or faults < MAJOR_FAULTS_LEAST:
         return None
-    evidence: Evidence = {"memory_pressure_ratio": pressure, "major_faults_per_s": faults}
-    return Finding("memory_saturated", {**evidence, **_read(level, rss_bytes="target.rss_bytes")})
+    readings: Readings = {"memory_pressure_ratio": pressure, "major_faults_per_s": faults}
+    return Found("memory_saturated", {**readings, **_read(level, rss_bytes="target.rss_bytes")})
 
 
-def swapping(level: Seen) -> Finding | None:
+def swapping(level: Seen) -> Found | None:
     """Pages come back from swap, the service's among them."""
     pages, faults = level.read("host.swapped_in_per_s"), level.read("target.major_faults_per_s")
     if pages is None or faults is None or pages < SWAPPED_IN_LEAST or faults < MAJOR_FAULTS_LEAST:
         return None
-    return Finding("swapping", {"swapped_in_per_s": pages, "major_faults_per_s": faults})
+    return Found("swapping", {"swapped_in_per_s": pages, "major_faults_per_s": faults})
 
 
-def disk(level: Seen) -> Finding | None:
+def disk(level: Seen) -> Found | None:
     """A disk is always busy, tasks wait for it, and the service is one that uses it."""
     busy, pressure = level.read("host.disk_busy_ratio"), level.read("host.io_pressure_ratio")
     if busy is None or pressure is None or busy < BUSY_LEAST or pressure < IO_PRESSURE_LEAST:
@@ -163,31 +164,31 @@ def disk(level: Seen) -> Finding | None:
     moved = sum(rate for rate in own if rate is not None)
     if not level.missing(*names) and moved < OWN_DISK_LEAST_BYTES:
         return None
-    return Finding(
+    return Found(
         "disk_saturated",
         {"disk_busy_ratio": busy, "io_pressure_ratio": pressure, "target_disk_bytes_per_s": moved},
         level.missing(*names),
     )
 
 
-def network(level: Seen) -> Finding | None:
+def network(level: Seen) -> Found | None:
     """A link is full in one direction. Bytes are those of all links, so it is compared with the fastest."""
     rates, speed = [level.read("host.received_bytes_per_s"), level.read("host.sent_bytes_per_s")], level.host.link_bytes_per_s
     busier = max((rate for rate in rates if rate is not None), default=None)
     if busier is None or speed is None or level.is_loopback or busier < BUSY_LEAST * speed:
         return None
-    return Finding("network_bandwidth_saturated", {"bytes_per_s": busier, "link_bytes_per_s": speed})
+    return Found("network_bandwidth_saturated", {"bytes_per_s": busier, "link_bytes_per_s": speed})
 
 
-def disk_full(level: Seen) -> Finding | None:
+def disk_full(level: Seen) -> Found | None:
     """Nothing is left where the service writes, by the reading or by what it says."""
     left = level.read("target.disk_free_bytes")
     if not level.told_no_space and (left is None or left >= DISK_LEFT_BYTES):
         return None
-    return Finding("disk_full", {} if left is None else {"disk_free_bytes": left}, level.missing("target.disk_free_bytes"))
+    return Found("disk_full", {} if left is None else {"disk_free_bytes": left}, level.missing("target.disk_free_bytes"))
 
 
-def _read(level: Seen, **names: str) -> Evidence:
-    """Readings that only come along, by their name in the evidence; left out where they were not taken."""
+def _read(level: Seen, **names: str) -> Readings:
+    """Readings that only come along, by their name in the readings; left out where they were not taken."""
     known = {name: level.read(reading) for name, reading in names.items()}
     return {name: value for name, value in known.items() if value is not None}

@@ -5,7 +5,8 @@ On a machine of its own the service might get further; by how much, nobody can s
 
 from __future__ import annotations
 
-from .finding import Evidence, Finding
+from ...model.findings import Readings
+from .found import Found
 from .level import Seen
 
 FULL_LEAST = 0.85
@@ -18,7 +19,7 @@ OURS_LEAST = 0.70
 """Of the busy cores, had by generator and service together: else it is the neighbours that fill the machine."""
 
 
-def generator_shares_host(level: Seen) -> Finding | None:
+def generator_shares_host(level: Seen) -> Found | None:
     """The machine is nearly full, and a part of it is the generator's."""
     busy, cores, target = level.read("host.cpu_ratio"), level.host.cpus, level.read("target.cpu_ratio")
     generator = level.read("generator.process_cpu_ratio")
@@ -26,5 +27,5 @@ def generator_shares_host(level: Seen) -> Finding | None:
         return None
     if generator < SHARE_LEAST * busy or generator + target < OURS_LEAST * busy:
         return None
-    evidence: Evidence = {"generator_share_ratio": generator / busy, "generator_cpu_ratio": generator, "target_cpu_ratio": target}
-    return Finding("generator_shares_host", {**evidence, "host_cpu_ratio": busy, "cores": cores})
+    readings: Readings = {"generator_share_ratio": generator / busy, "generator_cpu_ratio": generator, "target_cpu_ratio": target}
+    return Found("generator_shares_host", {**readings, "host_cpu_ratio": busy, "cores": cores})

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ...model.verdicts import KneeVerdict
 from ..generator import little_ratio
-from .finding import Finding
+from .found import Found
 from .gate import Gate
 from .level import Seen
 
@@ -31,7 +31,7 @@ FLAT_OF_CYCLE = 0.05
 FAILURES_MOST = 0.05
 
 
-def think_time(level: Seen, gate: Gate, before: Sequence[Seen], knee: KneeVerdict | None) -> Finding | None:
+def think_time(level: Seen, gate: Gate, before: Sequence[Seen], knee: KneeVerdict | None) -> Found | None:
     """`before`: all settled levels of the epoch."""
     figures = level.figures
     wait_s, response_ms, little = figures.wait_s, figures.response_ms, little_ratio(figures)
@@ -41,7 +41,7 @@ def think_time(level: Seen, gate: Gate, before: Sequence[Seen], knee: KneeVerdic
     waits = wait_s >= WAIT_LEAST * response_ms / 1000 and abs(1 / little - 1) <= LITTLE_WITHIN
     if not waits or gate.flat or _bent(level, knee) or level.failure_ratio > FAILURES_MOST or not _is_flat(level, before):
         return None
-    return Finding(
+    return Found(
         "think_time_limited",
         {"wait_s": wait_s, "response_ms": response_ms, "throughput_rps": throughput, "expected_rps": throughput * little},
     )

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from ...model.events import Mark
-from .proof import Scalar
+from ...model.findings import Cause, Readings
+from ...model.grades import SEVERITIES, Confidence, Severity
 
-Severity = Literal["critical", "error", "warning", "info"]
-Confidence = Literal["high", "medium", "low"]
-
-_SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error", "critical")
+Counted = Literal["failures", "retried", "seconds", "deaths"]
 
 QUIET_S = 10.0
 """Without an occurrence a cause has ended, unless its occurrences lie further apart."""
@@ -31,9 +29,6 @@ GREW_LEAST = 1.25
 TOLD_AT_LEAST_S = 60.0
 
 ENDPOINTS_MOST = 8
-COUNTED_BY_NAME = frozenset(("statuses", "symptoms"))
-"""Evidence that adds up; all other readings are the latest."""
-
 NAMES_MOST = 200
 """Endpoints that are counted apart; further ones count in the sum alone."""
 
@@ -45,10 +40,15 @@ class Occurrence:
     t_s: float
     users: int
     count: int = 1
-    counted: Literal["failures", "retried", "seconds", "deaths"] = "failures"
+    counted: Counted = "failures"
     endpoint: str = ""
     example: str = ""
-    evidence: Mapping[str, Scalar | Mapping[str, int]] = field(default_factory=dict)
+    readings: Readings = field(default_factory=dict)
+    check: str | None = None
+    """Name of the user's own check that failed."""
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    symptoms: Mapping[str, int] = field(default_factory=dict)
+    """What it looks like, where no cause is known: how many of each."""
     unavailable: tuple[str, ...] = ()
     competing: tuple[str, ...] = ()
     severity: Severity | None = None
@@ -72,10 +72,13 @@ class Episode:
         self._last_users = 0
         self._first_s = self._since_s = 0.0
         self._count = self._since_count = self._seen_in = self._opened = 0
-        self._kinds: Counter[str] = Counter()
+        self._kinds: Counter[Counted] = Counter()
         self._endpoints: Counter[str] = Counter()
         self._example = ""
-        self._evidence: dict[str, Any] = {}
+        self._statuses: Counter[str] = Counter()
+        self._symptoms: Counter[str] = Counter()
+        self._check: str | None = None
+        self._readings: Readings = {}
         self._unavailable: tuple[str, ...] = ()
         self._competing: dict[str, None] = {}
         self._told: Mark | None = None
@@ -92,11 +95,14 @@ class Episode:
         if seen.endpoint and (seen.endpoint in self._endpoints or len(self._endpoints) < NAMES_MOST):
             self._endpoints[seen.endpoint] += seen.count
         self._example = self._example or seen.example
-        self.note(seen.evidence)
-        if seen.evidence or seen.unavailable:
+        self._statuses.update(seen.statuses)
+        self._symptoms.update(seen.symptoms)
+        self._check = seen.check or self._check
+        self.note(seen.readings)
+        if seen.readings or seen.statuses or seen.symptoms or seen.check or seen.unavailable:
             self._unavailable = seen.unavailable
         self._competing |= dict.fromkeys(seen.competing)
-        self.severity = max(self.severity, seen.severity or self._usual, key=_SEVERITIES.index)
+        self.severity = min(self.severity, seen.severity or self._usual, key=SEVERITIES.index)
         self._confidence = seen.confidence
         self._holds = self._holds or seen.counted == "deaths"
 
@@ -108,13 +114,9 @@ class Episode:
         self._users, self._competing = seen.users, {}
         self.severity = seen.severity or self._usual
 
-    def note(self, evidence: Mapping[str, Any]) -> None:
-        """Take readings that belong to it."""
-        for name, value in evidence.items():
-            if name in COUNTED_BY_NAME:
-                self._evidence[name] = dict(Counter(self._evidence.get(name, {})) + Counter(value))
-            else:
-                self._evidence[name] = value
+    def note(self, readings: Readings) -> None:
+        """Take readings that belong to it; the latest of each name counts."""
+        self._readings.update(readings)
 
     def also(self, competing: Iterable[str]) -> None:
         """Other causes that stand while this one does."""
@@ -144,9 +146,9 @@ class Episode:
             return None
         now = self._mark(t_s)
         if before is None or not told_open:
-            is_news = self.is_open or (before is not None and before.evidence != now.evidence)
+            is_news = self.is_open or (before is not None and before.finding != now.finding)
         else:
-            is_news = not self.is_open or self._grew(before, now) or (exactly and before.evidence != now.evidence)
+            is_news = not self.is_open or self._grew(before, now) or (exactly and before.finding != now.finding)
         if not is_news:
             return None
         self._told = now
@@ -154,7 +156,8 @@ class Episode:
 
     def _grew(self, before: Mark, now: Mark) -> bool:
         """Whether an update is worth a line."""
-        since_s, count, told = now.t_s - before.t_s, now.evidence["count"], before.evidence["count"]
+        assert isinstance(now.finding, Cause) and isinstance(before.finding, Cause)
+        since_s, count, told = now.t_s - before.t_s, now.finding.count, before.finding.count
         if count == told:
             return False
         same = (before.severity, before.confidence) == (now.severity, now.confidence)
@@ -168,27 +171,30 @@ class Episode:
             key=self.key,
             revision=1 if before is None else before.revision + 1,
             state="closed" if not self.is_open else "open" if opens else "updated",
-            kind="cause",
-            id=self.id,
+            finding=self._finding(),
             epoch=self.epoch,
             users=self._users,
             severity=self.severity,
             confidence=self._confidence,
-            evidence=self._all_evidence(),
         )
 
-    def _all_evidence(self) -> dict[str, Any]:
+    def _finding(self) -> Cause:
         lasted_s = max(1.0, self.last_s - self._since_s + 1.0)
-        evidence: dict[str, Any] = {
-            "count": self._count,
-            "first_s": self._first_s,
-            "last_s": self.last_s,
-            "rate_per_s": round(self._since_count / lasted_s, 3),
-            "endpoints": dict(self._endpoints.most_common(ENDPOINTS_MOST)),
-            "example": self._example,
-        }
-        if self._opened > 1:
-            evidence |= {"since_s": self._since_s, "episodes": self._opened}
-        if set(self._kinds) - {"failures"}:
-            evidence |= dict(self._kinds)
-        return evidence | self._evidence | {"unavailable": list(self._unavailable), "competing": list(self._competing)}
+        return Cause(
+            name=self.id,
+            count=self._count,
+            counted=dict(self._kinds) if set(self._kinds) - {"failures"} else {},
+            first_s=self._first_s,
+            last_s=self.last_s,
+            since_s=self._since_s if self._opened > 1 else None,
+            episodes=max(1, self._opened),
+            rate_per_s=round(self._since_count / lasted_s, 3),
+            endpoints=dict(self._endpoints.most_common(ENDPOINTS_MOST)),
+            example=self._example,
+            check=self._check,
+            statuses=dict(self._statuses),
+            symptoms=dict(self._symptoms),
+            readings=dict(self._readings),
+            unavailable=self._unavailable,
+            competing=tuple(self._competing),
+        )

@@ -10,6 +10,7 @@ import signal
 from dataclasses import dataclass
 
 from ...model.events import Sample, Target
+from ...model.findings import Readings
 from ...model.readings import TargetReading
 from . import recent
 from .recent import Recent
@@ -45,9 +46,9 @@ class Death:
         return self.signal == "SIGKILL"
 
     @property
-    def evidence(self) -> dict[str, str | int | float]:
+    def readings(self) -> Readings:
         """What is known of how it ended."""
-        found: dict[str, str | int | float] = {"died_s": self.at_s}
+        found: Readings = {"died_s": self.at_s}
         if self.pid is not None:
             found["pid"] = self.pid
         if self.exit_code is not None:

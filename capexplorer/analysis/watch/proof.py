@@ -5,14 +5,13 @@ Each threshold is that of its row. A reading that could not be taken is named in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ...model.events import HostFacts, Sample
+from ...model.findings import Readings
 from ...model.readings import TargetTcpReading
 from .recent import Ticks, broken, fullest, growth, most
-
-Scalar = float | int | str | bool
 
 TIME_WAIT = "ephemeral_port_exhaustion_time_wait"
 ESTABLISHED = "ephemeral_port_exhaustion_established"
@@ -40,11 +39,11 @@ MODES_MS = ((990.0, 1300.0), (2990.0, 3500.0), (6990.0, 7800.0))
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """`id` is confirmed where `holds`. `evidence`: named readings; `unread`: names of those that could not be taken."""
+    """`id` is confirmed where `holds`. `readings`: named readings; `unread`: names of those that could not be taken."""
 
     id: str
     holds: bool
-    evidence: Mapping[str, Scalar] = field(default_factory=dict)
+    readings: Readings = field(default_factory=dict)
     unread: tuple[str, ...] = ()
 
 
@@ -59,13 +58,13 @@ def ports(ticks: Ticks, host: HostFacts) -> Proof:
     found = max(read, key=_ports_ratio).ports
     assert found is not None and found.used is not None and found.capacity
     time_wait, established = found.time_wait, found.established
-    evidence: dict[str, Scalar] = {"ports_used": found.used, "ports_capacity": found.capacity}
+    readings: Readings = {"ports_used": found.used, "ports_capacity": found.capacity}
     unread = tuple(name for name, count in (("time_wait", time_wait), ("established", established)) if count is None)
-    evidence |= {name: n for name, n in (("time_wait", time_wait), ("established", established)) if n is not None}
+    readings |= {name: n for name, n in (("time_wait", time_wait), ("established", established)) if n is not None}
     if found.destination:
-        evidence["destination"] = found.destination
+        readings["destination"] = found.destination
     holds = found.used >= FULL * found.capacity and bool((time_wait or 0) + (established or 0))
-    return Proof(TIME_WAIT if (time_wait or 0) >= (established or 0) else ESTABLISHED, holds, evidence, unread)
+    return Proof(TIME_WAIT if (time_wait or 0) >= (established or 0) else ESTABLISHED, holds, readings, unread)
 
 
 def _ports_ratio(tick: Sample) -> float:
@@ -86,8 +85,8 @@ def system_fds(ticks: Ticks, host: HostFacts) -> Proof:
     found = fullest((tick.host.fds, host.fds_limit_of_system) for tick in ticks if tick.host is not None)
     if found is None:
         return Proof("fd_exhaustion_system", False, unread=("fds_of_system",))
-    evidence = {"fds_of_system": found[0], "fds_limit_of_system": found[1]}
-    return Proof("fd_exhaustion_system", found[0] >= FULL * found[1], evidence)
+    readings: Readings = {"fds_of_system": found[0], "fds_limit_of_system": found[1]}
+    return Proof("fd_exhaustion_system", found[0] >= FULL * found[1], readings)
 
 
 def target_fds(ticks: Ticks, host: HostFacts) -> Proof:
@@ -96,19 +95,19 @@ def target_fds(ticks: Ticks, host: HostFacts) -> Proof:
     found = fullest((target.fds_fullest, target.fds_limit) for target in read)
     if found is None:
         return Proof("fd_exhaustion_target", False, unread=("target_fds",))
-    evidence: dict[str, Scalar] = {"target_fds": found[0], "fds_limit": found[1], "pid": read[-1].pid}
+    readings: Readings = {"target_fds": found[0], "fds_limit": found[1], "pid": read[-1].pid}
     queue = most(ticks, lambda target: target.listen_queue)
     if queue is not None:
-        evidence["listen_queue"] = int(queue)
-    return Proof("fd_exhaustion_target", found[0] >= FULL * found[1], evidence)
+        readings["listen_queue"] = int(queue)
+    return Proof("fd_exhaustion_target", found[0] >= FULL * found[1], readings)
 
 
 def starved_of_fds(ticks: Ticks, host: HostFacts) -> Proof:
     """The same while connections wait that it cannot accept: where all are accepted, what waits has another reason."""
     found = target_fds(ticks, host)
-    if "listen_queue" not in found.evidence:
+    if "listen_queue" not in found.readings:
         return replace(found, unread=(*found.unread, "listen_queue"))
-    return replace(found, holds=found.holds and found.evidence["listen_queue"] != 0)
+    return replace(found, holds=found.holds and found.readings["listen_queue"] != 0)
 
 
 def conntrack(ticks: Ticks, host: HostFacts) -> Proof:
@@ -123,18 +122,18 @@ def backlog(ticks: Ticks, host: HostFacts) -> Proof:
     """The target's accept queue: beyond its limit, or connections dropped at it. A neighbour's overflows are not its own."""
     overflows, queue = growth(ticks, "listen_overflows", "listen_drops"), most(ticks, lambda target: target.listen_queue)
     limit, dropped = most(ticks, lambda target: target.listen_backlog), listen_drops(ticks)
-    evidence: dict[str, Scalar] = {}
+    readings: Readings = {}
     if queue is not None:
-        evidence["listen_queue"] = int(queue)
+        readings["listen_queue"] = int(queue)
     if limit is not None:
-        evidence["listen_backlog"] = int(limit)
+        readings["listen_backlog"] = int(limit)
     if dropped is not None:
-        evidence["listen_drops"] = dropped
+        readings["listen_drops"] = dropped
     unread = tuple(name for name, value in (("listen_queue", queue), ("listen_overflows", overflows)) if value is None)
     over = queue is not None and limit is not None and queue > limit
     nearly = queue is not None and queue > NEARLY_FULL * (limit or 0) and not _tells_its_own(ticks)
     holds = over or (bool(overflows) and (nearly or bool(dropped)))  # what a full SYN queue drops overflows nothing
-    return Proof("listen_backlog_overflow", holds, evidence, unread)
+    return Proof("listen_backlog_overflow", holds, readings, unread)
 
 
 def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
@@ -142,17 +141,17 @@ def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
     drops, accepted = growth(ticks, "syn_queue_full_drops", "syncookies_sent"), growth(ticks, "passive_opens")
     if drops is None or accepted is None:
         return Proof("syn_queue_overflow", False, unread=("syn_queue_drops",))
-    evidence: dict[str, Scalar] = {"syn_queue_drops": drops, "passive_opens": accepted}
+    readings: Readings = {"syn_queue_drops": drops, "passive_opens": accepted}
     if host.tcp_max_syn_backlog is not None:
-        evidence["tcp_max_syn_backlog"] = host.tcp_max_syn_backlog
+        readings["tcp_max_syn_backlog"] = host.tcp_max_syn_backlog
     many = drops >= max(SYN_DROPS_LEAST, SYN_DROPS_SHARE * accepted)
     by_backlog = growth(ticks, "listen_overflows") or 0  # a full accept queue lets the other one fill, too
     full = True
     if _tells_its_own(ticks):
         half_open = max(own.half_open for own in _at_target(ticks))
-        evidence["half_open"] = half_open
+        readings["half_open"] = half_open
         full = half_open > NEARLY_FULL * (most(ticks, lambda target: target.listen_backlog) or 0)
-    return Proof("syn_queue_overflow", many and full and drops > by_backlog, evidence)
+    return Proof("syn_queue_overflow", many and full and drops > by_backlog, readings)
 
 
 FULL_SHARE = 0.95
@@ -166,9 +165,9 @@ def packet_loss(ticks: Ticks, host: HostFacts) -> Proof:
     sent, again = sum(each.segments_sent for each in own), sum(each.segments_retransmitted for each in own)
     if not sent:
         return Proof("packet_loss", False, unread=("segments_retransmitted",))
-    evidence = {"segments_retransmitted": again, "segments_sent": sent, "retransmitted_ratio": again / sent}
+    readings: Readings = {"segments_retransmitted": again, "segments_sent": sent, "retransmitted_ratio": again / sent}
     lost = again >= max(LOSSES_LEAST, LOSS_LEAST * sent) and not listen_drops(ticks) and not _is_full(ticks, host)
-    return Proof("packet_loss", lost, evidence)
+    return Proof("packet_loss", lost, readings)
 
 
 def _is_full(ticks: Ticks, host: HostFacts) -> bool:
@@ -183,11 +182,11 @@ def tcp_memory(ticks: Ticks, host: HostFacts) -> Proof:
     aborts = growth(ticks, "aborts_on_memory")
     if aborts is None:
         return Proof("tcp_memory_pressure", False, unread=("aborts_on_memory",))
-    evidence: dict[str, Scalar] = {"aborts_on_memory": aborts}
+    readings: Readings = {"aborts_on_memory": aborts}
     pages = [tick.tcp.memory_pages for tick in ticks if tick.tcp is not None and tick.tcp.memory_pages is not None]
     if pages:
-        evidence["tcp_memory_pages"] = max(pages)
-    return Proof("tcp_memory_pressure", 0 < broken(ticks) <= ABORTS_EXPLAIN * aborts, evidence)
+        readings["tcp_memory_pages"] = max(pages)
+    return Proof("tcp_memory_pressure", 0 < broken(ticks) <= ABORTS_EXPLAIN * aborts, readings)
 
 
 def listen_drops(ticks: Ticks) -> int | None:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ...model.events import FailureSignature, HostFacts
+from ...model.findings import Readings
 from ..causes import SAYS_NO_FDS
 from . import proof, recent
 from .life import oom_kills
-from .proof import Check, Proof, Scalar
+from .proof import Check, Proof
 from .recent import Recent, Ticks
 
 PORTS, TIMEOUTS = "ephemeral_port_exhaustion", frozenset(("connect_timeout", "read_timeout"))
@@ -69,7 +70,7 @@ class Resolved:
     """What a symptom is."""
 
     id: str
-    evidence: Mapping[str, Scalar | Mapping[str, int]] = field(default_factory=dict)
+    readings: Readings = field(default_factory=dict)
     unavailable: tuple[str, ...] = ()
     competing: tuple[str, ...] = ()
     severity: Literal["critical", "error", "warning", "info"] | None = None
@@ -125,44 +126,44 @@ def _confirmed(checks: Sequence[Check], ticks: Ticks, host: HostFacts) -> Resolv
     unread = tuple(dict.fromkeys(name for each in proofs for name in each.unread))
     competing = tuple(each.id for each in holding[1:])
     sure: Literal["high", "medium"] = "medium" if holding[0].unread else "high"
-    return Resolved(holding[0].id, holding[0].evidence, unread, competing, confidence=sure)
+    return Resolved(holding[0].id, holding[0].readings, unread, competing, confidence=sure)
 
 
 def _unknown(checks: Sequence[Check], ticks: Ticks, host: HostFacts) -> Resolved:
     proofs = [check(ticks, host) for check in checks]
-    evidence = {name: value for each in proofs for name, value in each.evidence.items()}
+    readings = {name: value for each in proofs for name, value in each.readings.items()}
     unread = tuple(dict.fromkeys(name for each in proofs for name in each.unread))
-    return Resolved("unknown", evidence, unread, residual=True, confidence="low")
+    return Resolved("unknown", readings, unread, residual=True, confidence="low")
 
 
 def _ports(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolved:
     """Where ports cannot be read, users fewer than half of them cannot hold them all: then those that wait to be free do."""
     found = proof.ports(ticks, host)
     if found.holds:
-        return Resolved(found.id, found.evidence, found.unread)
+        return Resolved(found.id, found.readings, found.unread)
     waiting = max((tick.tcp.sockets_time_wait or 0 for tick in ticks if tick.tcp is not None), default=0)
-    capacity = found.evidence.get("ports_capacity")
+    capacity = found.readings.get("ports_capacity")
     if (
         isinstance(capacity, int) and waiting >= proof.FULL * capacity
     ):  # sources that were bound share one pool of all destinations
-        return Resolved(proof.TIME_WAIT, {**found.evidence, "sockets_time_wait": waiting}, found.unread, confidence="medium")
+        return Resolved(proof.TIME_WAIT, {**found.readings, "sockets_time_wait": waiting}, found.unread, confidence="medium")
     if "ports_used" in found.unread and symptom.users < USUAL_PORTS.get(host.system or "Linux", 16_384) / 2:
         return Resolved(proof.TIME_WAIT, {}, found.unread, residual=True, confidence="low")
-    return Resolved("unknown", found.evidence, found.unread, residual=True, confidence="low")
+    return Resolved("unknown", found.readings, found.unread, residual=True, confidence="low")
 
 
 def _name(ticks: Ticks, host: HostFacts) -> Resolved:
     """A resolver needs descriptors."""
     own, all_of_them = proof.own_fds(ticks, host), proof.system_fds(ticks, host)
     full = next((each for each in (own, all_of_them) if each.holds), None)
-    return Resolved(NAMES, unavailable=own.unread) if full is None else Resolved(full.id, full.evidence)
+    return Resolved(NAMES, unavailable=own.unread) if full is None else Resolved(full.id, full.readings)
 
 
 def _told_by_target(ticks: Ticks, host: HostFacts) -> Resolved:
     found = proof.target_fds(ticks, host)
     if found.holds:
-        return Resolved(found.id, found.evidence)
-    return Resolved(TOLD_BY_TARGET, found.evidence, found.unread, residual=True)
+        return Resolved(found.id, found.readings)
+    return Resolved(TOLD_BY_TARGET, found.readings, found.unread, residual=True)
 
 
 def _worker_ended(ticks: Ticks, lately: Recent) -> Resolved | None:
@@ -174,7 +175,7 @@ def _worker_ended(ticks: Ticks, lately: Recent) -> Resolved | None:
         return None
     ended = sum(target.processes_ended for target in ending)
     started = sum(target.processes_started for tick in ticks for target in tick.targets)
-    evidence: dict[str, Scalar | Mapping[str, int]] = {
+    readings: Readings = {
         "processes_ended": ended,
         "processes_started": started,
         "pid": ending[-1].pid,
@@ -186,35 +187,35 @@ def _worker_ended(ticks: Ticks, lately: Recent) -> Resolved | None:
     if ways.get("exit 0", 0) >= ended:  # in order, as helper processes end all the time
         return None
     if ways:
-        evidence["ended_by"] = ways
+        readings["ended_by"] = ways
     unread = () if sum(ways.values()) >= ended else ("exit_code",)
     kills = oom_kills(lately, ticks[-1].t_s) if ticks else None
     if kills and ways.get("SIGKILL", 0) + (ended - sum(ways.values())) > 0:
-        return Resolved("target_oom_killed", {**evidence, "oom_kills": kills}, unread)
-    return Resolved("target_restarted", evidence, unread) if started else None
+        return Resolved("target_oom_killed", {**readings, "oom_kills": kills}, unread)
+    return Resolved("target_restarted", readings, unread) if started else None
 
 
 def _broken(symptom: Symptom, ticks: Ticks, lately: Recent) -> Resolved:
     """What is left: it was refused, or reset, or raced with the server's keep-alive."""
     if symptom.id == "connection_refused":
         return _refused(ticks)
-    evidence: dict[str, Scalar | Mapping[str, int]] = {}
+    readings: Readings = {}
     unread: list[str] = []
     for name in ("resets_sent", "resets_of_established"):
         grown = recent.growth(ticks, name)
         if grown is None:
             unread.append(name)
         else:
-            evidence[name] = grown
+            readings[name] = grown
     if symptom.id == "incomplete_response":
-        return Resolved(symptom.id, evidence, tuple(unread), residual=True)
+        return Resolved(symptom.id, readings, tuple(unread), residual=True)
     race = _race(symptom, lately)
     if race == "yes":
-        return Resolved("keepalive_race", evidence, tuple(unread), residual=True, severity="info" if symptom.hidden else None)
+        return Resolved("keepalive_race", readings, tuple(unread), residual=True, severity="info" if symptom.hidden else None)
     if race == "perhaps":
         competing = ("keepalive_race",)
-        return Resolved("connection_reset", evidence, tuple(unread), competing, confidence="medium", residual=True, open=True)
-    return Resolved("connection_reset", evidence, tuple(unread), residual=True)
+        return Resolved("connection_reset", readings, tuple(unread), competing, confidence="medium", residual=True, open=True)
+    return Resolved("connection_reset", readings, tuple(unread), residual=True)
 
 
 def _refused(ticks: Ticks) -> Resolved:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...model.events import HostFacts, Sample
+from ...model.findings import Readings
 from ..generator import grounds_over
 from . import proof, recent
-from .proof import Proof, Scalar
+from .proof import Proof
 from .recent import Recent, growth, most
 
 SATURATED_OVER = 10
@@ -81,9 +82,9 @@ def _generator_cpu(lately: Recent, own_ms: float) -> Proof | None:
         "unaccounted_ms": grounds.unaccounted_ms,
         "target_cpu_ratio": grounds.target_cpu_ratio,
     }
-    evidence: dict[str, Scalar] = {name: round(value, 4) for name, value in named.items() if value is not None}
+    readings: Readings = {name: round(value, 4) for name, value in named.items() if value is not None}
     unread = tuple(name for name, value in named.items() if value is None)
-    return Proof("generator_cpu_saturated", grounds.saturated is True, {"grounds": ", ".join(grounds.held), **evidence}, unread)
+    return Proof("generator_cpu_saturated", grounds.saturated is True, {"grounds": ", ".join(grounds.held), **readings}, unread)
 
 
 def _backlog(lately: Recent, host: HostFacts) -> Proof | None:
@@ -95,7 +96,7 @@ def _backlog(lately: Recent, host: HostFacts) -> Proof | None:
     queue, limit = most(ticks, lambda target: target.listen_queue), most(ticks, lambda target: target.listen_backlog)
     over = queue is not None and limit is not None and queue > limit
     late = found.holds and proof.late_connections(lately.last(SLOW_CONNECTS_OVER))
-    return Proof(found.id, over or late, found.evidence, found.unread)
+    return Proof(found.id, over or late, found.readings, found.unread)
 
 
 def _target_fds(lately: Recent, host: HostFacts) -> Proof | None:
@@ -126,11 +127,11 @@ def _time_wait_buckets(lately: Recent, host: HostFacts) -> Proof | None:
     overflows, opens = growth(ticks[-1:], "time_wait_overflows"), recent.connects(ticks)
     if not overflows or opens < TIME_WAIT_OURS * (growth(ticks, "time_wait_overflows") or 0):
         return None
-    evidence: dict[str, Scalar] = {"time_wait_overflows": overflows}
+    readings: Readings = {"time_wait_overflows": overflows}
     waiting = ticks[-1].tcp.sockets_time_wait if ticks[-1].tcp is not None else None
     if waiting is not None:
-        evidence["sockets_time_wait"] = waiting
-    return Proof("time_wait_bucket_overflow", True, evidence)
+        readings["sockets_time_wait"] = waiting
+    return Proof("time_wait_bucket_overflow", True, readings)
 
 
 def _churn(lately: Recent, host: HostFacts) -> Proof | None:
@@ -141,8 +142,8 @@ def _churn(lately: Recent, host: HostFacts) -> Proof | None:
         return None
     if opens < CHURN_LEAST_PER_S * sum(tick.duration_s for tick in ticks) or recent.retried(ticks) > AMPLIFIED_LEAST / 2 * done:
         return None
-    evidence: dict[str, Scalar] = {"connects": opens, "requests": done, "connects_per_request": round(opens / done, 3)}
-    return Proof("connection_churn", opens >= CHURN_LEAST * done, evidence)
+    readings: Readings = {"connects": opens, "requests": done, "connects_per_request": round(opens / done, 3)}
+    return Proof("connection_churn", opens >= CHURN_LEAST * done, readings)
 
 
 def _amplification(lately: Recent, host: HostFacts) -> Proof | None:
@@ -150,8 +151,8 @@ def _amplification(lately: Recent, host: HostFacts) -> Proof | None:
     again, done = recent.retried(ticks), recent.requests(ticks)
     if again < max(AMPLIFIED_RETRIES_LEAST, AMPLIFIED_LEAST * done):
         return None
-    evidence: dict[str, Scalar] = {"retried": again, "requests": done, "connects": recent.connects(ticks)}
-    return Proof("generator_retry_amplification", True, evidence)
+    readings: Readings = {"retried": again, "requests": done, "connects": recent.connects(ticks)}
+    return Proof("generator_retry_amplification", True, readings)
 
 
 def _oom(lately: Recent, host: HostFacts) -> Proof | None:
@@ -160,6 +161,6 @@ def _oom(lately: Recent, host: HostFacts) -> Proof | None:
         kills = target.grown("oom_kills")
         told = target.ended_by.get("SIGKILL", 0) > 0 or (not target.ended_by and target.memory_limit_bytes is not None)
         if kills and target.alive and target.processes_ended and told:
-            evidence = {"oom_kills": int(kills), "processes_ended": target.processes_ended, "pid": target.pid}
-            return Proof("target_oom_killed", True, evidence)
+            readings: Readings = {"oom_kills": int(kills), "processes_ended": target.processes_ended, "pid": target.pid}
+            return Proof("target_oom_killed", True, readings)
     return None

@@ -8,9 +8,6 @@ is told names it as competing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-
-import msgspec
 
 from ...model.events import (
     Ended,
@@ -26,8 +23,6 @@ from ...model.events import (
     Sample,
     Target,
 )
-from ...model.limits import set_limits
-from .. import wording
 from ..catalogue import ENTRIES
 from ..causes import classify
 from ..generator import own_time_ms
@@ -62,7 +57,6 @@ class CauseWatch:
     def __init__(self) -> None:
         self._host = HostFacts()
         self._timeout_s = TIMEOUT_S
-        self._limits: Mapping[str, object] = {}
         self._lately = Recent()
         self._life = TargetLife()
         self._episodes = Episodes()
@@ -82,7 +76,6 @@ class CauseWatch:
                 self._host = event.host
                 self._life = TargetLife(is_ours=bool(event.target.command))
                 self._timeout_s = _timeout_s(event)
-                self._limits = set_limits(event.profile)
             case LevelOpened():
                 self._turn_to(event.epoch)
             case LevelClosed():
@@ -94,20 +87,11 @@ class CauseWatch:
                 return ()  # what timed out meanwhile is nobody's fault
             case Sample():
                 self._sample(event)
-                return self._told(self._episodes.news(event.t_s, self._users))
+                return tuple(self._episodes.news(event.t_s, self._users))
             case Ended():
                 self._settle(event.t_s, at_last=True)
-                return self._told(self._episodes.news(event.t_s, self._users, exactly=True))
+                return tuple(self._episodes.news(event.t_s, self._users, exactly=True))
         return ()
-
-    def _told(self, marks: Iterator[Mark]) -> tuple[Mark, ...]:
-        return tuple(msgspec.structs.replace(mark, advice=self._advice(mark)) for mark in marks)
-
-    def _advice(self, mark: Mark) -> str:
-        """Of what stayed unknown: that of its symptom."""
-        symptoms = mark.evidence.get("symptoms", {}) if mark.id == "unknown" else {}
-        named = max(symptoms, key=lambda name: symptoms[name]) if symptoms else mark.id
-        return wording.advice(named, mark.evidence, self._host.system, self._limits)
 
     def _turn_to(self, epoch: int) -> None:
         if epoch != self._epoch:
@@ -170,7 +154,9 @@ class CauseWatch:
                 counted="retried" if hidden else "failures",
                 endpoint=endpoint,
                 example=self._example(failure.signature),
-                evidence={**_particulars(found, failure), **said.evidence},
+                readings=said.readings,
+                check=failure.signature.text if found == "failed_check" else None,
+                statuses=_statuses(failure) if found != "failed_check" else {},
                 unavailable=said.unread,
             ),
             part=failure.signature.text if found == "failed_check" else "",
@@ -222,12 +208,12 @@ class CauseWatch:
         if death is None or found is None or before is not None:
             return
         kills = oom_kills(self._lately, death.at_s)
-        evidence = death.evidence | ({"oom_kills": kills} if found == "target_oom_killed" and kills else {})
+        readings = death.readings | ({"oom_kills": kills} if found == "target_oom_killed" and kills else {})
         unread = ("oom_kills",) if kills is None and death.killed else ()
         users = self._users_at(death.at_s)
         self._saw(
             found,
-            Occurrence(t_s=death.at_s, users=users, counted="deaths", evidence=evidence, unavailable=unread),
+            Occurrence(t_s=death.at_s, users=users, counted="deaths", readings=readings, unavailable=unread),
         )
 
     def _users_at(self, t_s: float) -> int:
@@ -253,11 +239,10 @@ class CauseWatch:
 
 
 def _seen_for_a_second(sample: Sample, found: Proof) -> Occurrence:
-    return Occurrence(t_s=sample.t_s, users=sample.users, counted="seconds", evidence=found.evidence, unavailable=found.unread)
+    return Occurrence(t_s=sample.t_s, users=sample.users, counted="seconds", readings=found.readings, unavailable=found.unread)
 
 
 def _occurrence(symptom: Symptom, found: Resolved, example: str) -> Occurrence:
-    named = {"symptoms": {symptom.id: symptom.count}} if found.id == "unknown" else {}
     return Occurrence(
         t_s=symptom.t_s,
         users=symptom.users,
@@ -265,7 +250,8 @@ def _occurrence(symptom: Symptom, found: Resolved, example: str) -> Occurrence:
         counted="retried" if symptom.hidden else "failures",
         endpoint=symptom.endpoint,
         example=example,
-        evidence={**named, **found.evidence},
+        symptoms={symptom.id: symptom.count} if found.id == "unknown" else {},
+        readings=found.readings,
         unavailable=found.unavailable,
         competing=found.competing,
         severity=found.severity,
@@ -273,11 +259,9 @@ def _occurrence(symptom: Symptom, found: Resolved, example: str) -> Occurrence:
     )
 
 
-def _particulars(found: str, failure: FailureTick) -> dict[str, str | dict[str, int]]:
-    if found == "failed_check":
-        return {"check": failure.signature.text}
+def _statuses(failure: FailureTick) -> dict[str, int]:
     status = failure.signature.status
-    return {"statuses": {str(status): failure.count}} if status is not None else {}
+    return {} if status is None else {str(status): failure.count}
 
 
 def _timeout_s(header: Header) -> float:

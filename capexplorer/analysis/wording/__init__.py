@@ -5,12 +5,12 @@ What comes from a target or a user stays in them as it was written; whoever disp
 
 from __future__ import annotations
 
-from .advising import advice
+from .advising import advice, advice_for
 from .conventions import CONVENTIONS, INTERVALS, MOMENTS
 from .evidence import counted, doubts, endpoints, example, readings
 from .happened import command, failure, journal, parameters, target
 from .knees import FALLS, LIMITS, capacity, knee, missing, objective, objective_name, short_knee, short_missing
-from .marks import BLAMES, MARK_KINDS, change, journal_mark, mark, reanalysed, revised, stop_rule, title
+from .marks import BLAMES, MARK_KINDS, bare, change, journal_mark, mark, reanalysed, revised, stop_rule, title
 from .names import GROUPS, clients, name, where
 from .piloting import TROUBLES, autopilot, autopilot_step, plan
 from .seen import epoch_name, epochs, reported, standing
@@ -29,6 +29,8 @@ __all__ = [
     "TROUBLES",
     "Judgement",
     "advice",
+    "advice_for",
+    "bare",
     "autopilot",
     "autopilot_step",
     "capacity",

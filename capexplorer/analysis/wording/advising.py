@@ -1,16 +1,18 @@
 """One line of advice an id, with the command where there is one. Commands are for the generator's system unless they say more.
 
-A line is for an engineer who is tired: what to do first, then what else. Figures of the evidence go in where they decide
+A line is for an engineer who is tired: what to do first, then what else. Readings go in where they decide
 something. What an id means, `names` says.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection
 
-Evidence = Mapping[str, Any]
+from ...model.events import Header
+from ...model.findings import Blame, Cause, CurveFinding, Finding, Readings
+from ...model.limits import set_limits
+from .knees import missing
 
 _WIDER = {
     "Linux": '`sysctl -w net.ipv4.ip_local_port_range="1024 65535"`',
@@ -91,52 +93,68 @@ ADVICE = {
 }  # fmt: skip
 
 
-def advice(
-    id: str,  # noqa: A002 - the vocabulary's word
-    evidence: Evidence,
-    system: str | None = None,
-    limits: Collection[str] = (),
-) -> str:
-    """One line; empty for an id that this version does not know. `system`: Linux (unless told), Darwin, Windows.
+def advice(finding: Finding, header: Header | None = None) -> str:
+    """What to do about a finding, one line; empty where there is nothing to advise.
 
-    `limits`: keys of the session's own (`model.limits.set_limits`): what it limited itself, no sysctl of the machine raises.
+    `header`: of the session; the generator's system and the limits that the session set itself decide which commands fit.
     """
-    limited, built = _LIMITED.get(id), _BUILT.get(id)
-    own = limited(evidence, limits) if limited is not None else ""
-    return own or (built(evidence, system or "Linux") if built is not None else ADVICE.get(id, ""))
+    if isinstance(finding, CurveFinding):
+        return "; ".join(map(missing, finding.missing))
+    if not isinstance(finding, Blame):
+        return ""
+    system = header.host.system if header is not None else None
+    limits = set_limits(header.profile) if header is not None else {}
+    return advice_for(_named(finding), finding.readings, system, limits)
+
+
+def _named(finding: Blame) -> str:
+    """Of what stayed unknown: its most frequent symptom."""
+    symptoms = finding.symptoms if isinstance(finding, Cause) and finding.name == "unknown" else {}
+    return max(symptoms, key=lambda each: symptoms[each]) if symptoms else finding.name
+
+
+def advice_for(name: str, readings: Readings, system: str | None = None, limits: Collection[str] = ()) -> str:
+    """The line of one id of the catalogue; empty for an id that this version does not know.
+
+    `system`: Linux (unless given), Darwin, Windows. `limits`: keys of the session's own (`model.limits.set_limits`): what the
+    session limited itself, no sysctl of the machine raises.
+    """
+    limited, built = _LIMITED.get(name), _BUILT.get(name)
+    own = limited(readings, limits) if limited is not None else ""
+    return own or (built(readings, system or "Linux") if built is not None else ADVICE.get(name, ""))
 
 
 # -- what the session limited itself
 
 
-def _own_ports(evidence: Evidence, limits: Collection[str]) -> str:
+def _own_ports(readings: Readings, limits: Collection[str]) -> str:
     return f"Keep connections alive (`keep_alive = true`), or widen the range: {_OWN_WIDER}." if _has_namespace(limits) else ""
 
 
-def _own_time_wait(evidence: Evidence, limits: Collection[str]) -> str:
+def _own_time_wait(readings: Readings, limits: Collection[str]) -> str:
     said = f"Keep connections alive (`keep_alive = true`), or {_OWN_REUSE}, or widen the range: {_OWN_WIDER}."
     return said if _has_namespace(limits) else ""
 
 
-def _own_established(evidence: Evidence, limits: Collection[str]) -> str:
+def _own_established(readings: Readings, limits: Collection[str]) -> str:
     said = f"Every port is in use, so tcp_tw_reuse does not help: widen the range, {_OWN_WIDER}."
     return said if _has_namespace(limits) else ""
 
 
-def _own_backlog(evidence: Evidence, limits: Collection[str]) -> str:
+def _own_backlog(readings: Readings, limits: Collection[str]) -> str:
     said = (
         "Raise the server's backlog (gunicorn: `--backlog 2048`) and `--limit network.somaxconn=4096`: the smaller one counts; "
     )
     return f"{said}then accept faster, with more workers." if _has_namespace(limits) else ""
 
 
-def _limited_fds(side: str) -> Callable[[Evidence, Collection[str]], str]:
+def _limited_fds(side: str) -> Callable[[Readings, Collection[str]], str]:
     key = f"{side}.open_files"
 
-    def said(evidence: Evidence, limits: Collection[str]) -> str:
+    def said(readings: Readings, limits: Collection[str]) -> str:
         if key not in limits:
             return ""
-        return f"This session limits them itself: `--limit {key}={_power_of_two(evidence, 'fds_limit', 65_536)}`, or none."
+        return f"This session limits them itself: `--limit {key}={_power_of_two(readings, 'fds_limit', 65_536)}`, or none."
 
     return said
 
@@ -145,7 +163,7 @@ def _has_namespace(limits: Collection[str]) -> bool:
     return any(key.startswith("network.") for key in limits)
 
 
-_LIMITED: dict[str, Callable[[Evidence, Collection[str]], str]] = {
+_LIMITED: dict[str, Callable[[Readings, Collection[str]], str]] = {
     "ephemeral_port_exhaustion": _own_ports,
     "ephemeral_port_exhaustion_time_wait": _own_time_wait,
     "ephemeral_port_exhaustion_established": _own_established,
@@ -158,16 +176,16 @@ _LIMITED: dict[str, Callable[[Evidence, Collection[str]], str]] = {
 # -- what the machine limits
 
 
-def _ports(evidence: Evidence, system: str) -> str:
+def _ports(readings: Readings, system: str) -> str:
     return f"Keep connections alive (`keep_alive = true`), or widen the range: {_wider(system)}."
 
 
-def _time_wait(evidence: Evidence, system: str) -> str:
+def _time_wait(readings: Readings, system: str) -> str:
     reuse = _REUSE.get(system, _REUSE["Linux"])
     return f"Keep connections alive (`keep_alive = true`), or {reuse}, or widen the range: {_wider(system)}."
 
 
-def _established(evidence: Evidence, system: str) -> str:
+def _established(readings: Readings, system: str) -> str:
     return f"Every port is in use, so tcp_tw_reuse does not help: widen the range, {_wider(system)}, or add addresses."
 
 
@@ -175,55 +193,55 @@ def _wider(system: str) -> str:
     return _WIDER.get(system, _WIDER["Linux"])
 
 
-def _own_fds(evidence: Evidence, system: str) -> str:
-    limit = _power_of_two(evidence, "fds_limit", 65_536)
+def _own_fds(readings: Readings, system: str) -> str:
+    limit = _power_of_two(readings, "fds_limit", 65_536)
     if system == "Windows":
         return "Use fewer users in one process: Windows has no limit of open files to raise."
     return f"Raise the limit before the run: `ulimit -n {limit}` (its hard limit as root, or in /etc/security/limits.conf)."
 
 
-def _system_fds(evidence: Evidence, system: str) -> str:
+def _system_fds(readings: Readings, system: str) -> str:
     name = "kern.maxfiles" if system == "Darwin" else "fs.file-max"
-    return f"`sysctl -w {name}={_power_of_two(evidence, 'fds_limit_of_system', 1_048_576)}`, and find who holds so many."
+    return f"`sysctl -w {name}={_power_of_two(readings, 'fds_limit_of_system', 1_048_576)}`, and find who holds so many."
 
 
-def _conntrack(evidence: Evidence, system: str) -> str:
-    return f"`sysctl -w net.netfilter.nf_conntrack_max={_power_of_two(evidence, 'conntrack_max', 262_144)}`."
+def _conntrack(readings: Readings, system: str) -> str:
+    return f"`sysctl -w net.netfilter.nf_conntrack_max={_power_of_two(readings, 'conntrack_max', 262_144)}`."
 
 
-def _buckets(evidence: Evidence, system: str) -> str:
-    return f"`sysctl -w net.ipv4.tcp_max_tw_buckets={_power_of_two(evidence, 'tcp_max_tw_buckets', 262_144)}`."
+def _buckets(readings: Readings, system: str) -> str:
+    return f"`sysctl -w net.ipv4.tcp_max_tw_buckets={_power_of_two(readings, 'tcp_max_tw_buckets', 262_144)}`."
 
 
-def _target_fds(evidence: Evidence, system: str) -> str:
-    limit = _power_of_two(evidence, "fds_limit", 65_536)
-    leak = f"`ls -l /proc/{_pid(evidence)}/fd` shows what it holds"
+def _target_fds(readings: Readings, system: str) -> str:
+    limit = _power_of_two(readings, "fds_limit", 65_536)
+    leak = f"`ls -l /proc/{_pid(readings)}/fd` shows what it holds"
     return f"Raise its limit where it starts (`ulimit -n {limit}`, systemd: LimitNOFILE={limit}), and look for a leak: {leak}."
 
 
-def _backlog(evidence: Evidence, system: str) -> str:
+def _backlog(readings: Readings, system: str) -> str:
     name = {"Darwin": "kern.ipc.somaxconn"}.get(system, "net.core.somaxconn")
     command = "" if system == "Windows" else f" and `sysctl -w {name}=4096`: the smaller one counts"
     return f"Raise the server's backlog (gunicorn: `--backlog 2048`){command}; then accept faster, with more workers."
 
 
-def _cpu(evidence: Evidence, system: str) -> str:
-    return f"More cores for it, or less work a request: `py-spy top --pid {_pid(evidence)}`, `perf top -p {_pid(evidence)}`."
+def _cpu(readings: Readings, system: str) -> str:
+    return f"More cores for it, or less work a request: `py-spy top --pid {_pid(readings)}`, `perf top -p {_pid(readings)}`."
 
 
-def _single_thread(evidence: Evidence, system: str) -> str:
-    return f"More workers (`--set workers=N` where the target has it); `top -H -p {_pid(evidence)}` names the thread."
+def _single_thread(readings: Readings, system: str) -> str:
+    return f"More workers (`--set workers=N` where the target has it); `top -H -p {_pid(readings)}` names the thread."
 
 
-def _memory_leak(evidence: Evidence, system: str) -> str:
-    return f"Profile what grows (`memray attach {_pid(evidence)}`, tracemalloc, pprof), or restart it before the limit."
+def _memory_leak(readings: Readings, system: str) -> str:
+    return f"Profile what grows (`memray attach {_pid(readings)}`, tracemalloc, pprof), or restart it before the limit."
 
 
-def _fd_leak(evidence: Evidence, system: str) -> str:
-    return f"`ls -l /proc/{_pid(evidence)}/fd` shows what stays open; a higher limit only buys time."
+def _fd_leak(readings: Readings, system: str) -> str:
+    return f"`ls -l /proc/{_pid(readings)}/fd` shows what stays open; a higher limit only buys time."
 
 
-_BUILT: dict[str, Callable[[Evidence, str], str]] = {
+_BUILT: dict[str, Callable[[Readings, str], str]] = {
     "ephemeral_port_exhaustion": _ports,
     "ephemeral_port_exhaustion_time_wait": _time_wait,
     "ephemeral_port_exhaustion_established": _established,
@@ -240,14 +258,14 @@ _BUILT: dict[str, Callable[[Evidence, str], str]] = {
 }
 
 
-def _pid(evidence: Evidence) -> str:
-    pid = evidence.get("pid")
+def _pid(readings: Readings) -> str:
+    pid = readings.get("pid")
     return str(pid) if isinstance(pid, int) and not isinstance(pid, bool) else "PID"
 
 
-def _power_of_two(evidence: Evidence, name: str, least: int) -> int:
+def _power_of_two(readings: Readings, name: str, least: int) -> int:
     """At least twice what there is, and `least`."""
-    now = evidence.get(name)
+    now = readings.get(name)
     if not isinstance(now, int | float) or not 0 < now < 2**40:
         return least
     return max(least, 1 << math.ceil(math.log2(2 * now)))

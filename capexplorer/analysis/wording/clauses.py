@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...model.events import LevelFigures, Mark
+from ...model.findings import Bottleneck, Cause, Leak
 from ...model.verdicts import KneeVerdict
 from . import numbers
 from .knees import capacity, knee
 from .marks import title
 from .names import where
-from .seen import DEATHS, Seen, last_s, number, since_s
+from .seen import DEATHS, Seen, last_s, since_s
 from .times import session_time
 
 REFUSALS = ("load_shedding", "rate_limited")
@@ -70,10 +71,11 @@ def _has_a_top(seen: Seen) -> bool:
 
 def _share(seen: Seen, mark: Mark) -> float | None:
     """Of all requests since they began; None where no failed requests were counted."""
-    count, hidden = number(mark, "count"), number(mark, "retried") or 0.0
-    if count is None or mark.id in NO_REQUESTS or not {"seconds", "deaths"}.isdisjoint(mark.evidence):
+    cause = mark.finding
+    if not isinstance(cause, Cause) or mark.id in NO_REQUESTS or not {"seconds", "deaths"}.isdisjoint(cause.counted):
         return None
-    requests = seen.requests(number(mark, "first_s") or 0.0, last_s(mark))
+    count, hidden = cause.count, cause.counted.get("retried", 0)
+    requests = seen.requests(cause.first_s or 0.0, last_s(mark))
     return min(1.0, (count - hidden) / requests) if requests and count > hidden else None
 
 
@@ -106,8 +108,9 @@ def waits(seen: Seen, *, briefly: bool = False) -> str:
     users, figures = numbers.users(mark.users), _figures_at(seen, mark)
     if briefly:
         return f"the users' waits limit the throughput up to {users} users"
-    wait_s = number(mark, "wait_s") or (figures.wait_s if figures else None)
-    rate_rps = number(mark, "throughput_rps") or (figures.throughput_rps if figures else None)
+    assert isinstance(mark.finding, Bottleneck)
+    wait_s = mark.finding.reading("wait_s") or (figures.wait_s if figures else None)
+    rate_rps = mark.finding.reading("throughput_rps") or (figures.throughput_rps if figures else None)
     long = f" that wait {wait_s:.{1 if wait_s >= 0.95 else 2}f} s" if wait_s else ""
     making = f" make {numbers.number(rate_rps)}/s" if rate_rps else ""
     return f"{users} users{long}{making}: the users' waits limit the throughput, not the service"
@@ -127,23 +130,21 @@ def _figures_at(seen: Seen, mark: Mark) -> LevelFigures | None:
 def leaking(seen: Seen) -> Iterator[str]:
     """`the target leaks file descriptors: 7,200 an hour, 4 min to its limit`."""
     for mark in seen.marks:
-        if mark.kind == "leak" and mark.severity != "info":
-            growth = ", ".join(_growth(mark))
-            yield f"{title(mark)}{f': {growth}' if growth else ''}"
+        if isinstance(mark.finding, Leak) and mark.severity != "info":
+            yield f"{title(mark)}: {', '.join(_growth(mark.finding))}"
 
 
-def _growth(mark: Mark) -> Iterator[str]:
-    per_hour, limit_in_s = number(mark, "growth_per_hour"), number(mark, "limit_in_s")
-    if per_hour is not None:
-        yield f"{numbers.number(round(per_hour)) if mark.id == 'fd_leak' else numbers.size(per_hour)} an hour"
-    if limit_in_s is not None:
-        yield f"{numbers.span(limit_in_s)} to its limit"
+def _growth(leak: Leak) -> Iterator[str]:
+    per_hour = leak.growth_per_hour
+    yield f"{numbers.number(round(per_hour)) if leak.unit == 'fds' else numbers.size(per_hour)} an hour"
+    if leak.limit_in_s is not None:
+        yield f"{numbers.span(leak.limit_in_s)} to its limit"
 
 
 def sharing(seen: Seen) -> str:
     """`from 120 users on the generator had 36% of the machine's busy CPU`; empty where it mattered not."""
     for mark in seen.marks:
-        share = number(mark, "generator_share_ratio")
+        share = mark.finding.reading("generator_share_ratio") if isinstance(mark.finding, Bottleneck) else None
         if share is not None:
             return f"from {numbers.counted(mark.users)} on the generator had {share:.0%} of the machine's busy CPU"
     return ""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from ...model.findings import Blame, Cause, Finding, Leak
 from . import numbers
 from .names import name
 from .times import session_time
-
-Evidence = Mapping[str, Any]
 
 TOLD_APART = frozenset(
     ("count", "failures", "retried", "seconds", "deaths", "first_s", "last_s", "since_s", "rate_per_s", "endpoints", "example",
@@ -48,45 +47,48 @@ _ENDPOINTS = 4
 _UNITS = {"_per_s": "/s", "_rps": "/s", "_ms": " ms"}
 
 
-def counted(evidence: Evidence) -> str:
+def counted(finding: Finding) -> str:
     """`412 × at 3.1/s`, `for 12 s` where seconds were counted; empty where nothing was."""
-    count, rate, retried = (evidence.get(name) for name in ("count", "rate_per_s", "retried"))
-    if not isinstance(count, int | float):
+    if not isinstance(finding, Cause) or not finding.count:
         return ""
-    if evidence.get("seconds") == count:
+    count, rate, retried = finding.count, finding.rate_per_s, finding.counted.get("retried")
+    if finding.counted.get("seconds") == count:
         return f"for {numbers.span(count)}"
-    if evidence.get("deaths") == count:
+    if finding.counted.get("deaths") == count:
         return "" if count == 1 else f"{numbers.number(count)} ×"
-    hidden = f", {numbers.number(retried)} repeated by the client" if _is_number(retried) and retried else ""
-    return f"{numbers.number(count)} ×" + (f" at {numbers.number(rate)}/s" if _is_number(rate) and rate else "") + hidden
+    hidden = f", {numbers.number(retried)} repeated by the client" if retried else ""
+    return f"{numbers.number(count)} ×" + (f" at {numbers.number(rate)}/s" if rate else "") + hidden
 
 
-def endpoints(evidence: Evidence) -> str:
+def endpoints(finding: Finding) -> str:
     """`GET /x 380, POST /y 32, 2 more`; empty where they are not known."""
-    counts = evidence.get("endpoints")
-    if not isinstance(counts, Mapping):
-        return ""
-    most = sorted(counts.items(), key=lambda each: -each[1] if _is_number(each[1]) else 0)
+    counts = finding.endpoints if isinstance(finding, Cause) else {}
+    most = sorted(counts.items(), key=lambda each: -each[1])
     more = [f"{len(most) - _ENDPOINTS} more"] if len(most) > _ENDPOINTS else []
     return ", ".join([*(f"{endpoint} {numbers.number(count)}" for endpoint, count in most[:_ENDPOINTS]), *more])
 
 
-def example(evidence: Evidence) -> str:
+def example(finding: Finding) -> str:
     """Text of one failure, as it came; empty where there is none."""
-    return str(evidence.get("example") or "")
+    return finding.example if isinstance(finding, Cause) else ""
 
 
-def readings(evidence: Evidence) -> str:
-    """`ports used 1,998, ports capacity 2,000`: what is left, each with its unit."""
-    told = ((key, value) for key, value in evidence.items() if key not in TOLD_APART and value is not None and value is not False)
-    return ", ".join(_reading(key, value, str(evidence.get("unit"))) for key, value in told)
+def readings(finding: Finding, without: Collection[str] = ()) -> str:
+    """`ports used 1,998, ports capacity 2,000`: all figures that no other function here words, each with its unit."""
+    unit = finding.unit if isinstance(finding, Leak) else ""
+    left_out = {*TOLD_APART, *without}
+    listed = ((key, value) for key, value in finding.figures().items() if key not in left_out and value is not False)
+    return ", ".join(_reading(key, value, unit) for key, value in listed)
 
 
-def doubts(evidence: Evidence) -> str:
+def doubts(finding: Finding) -> str:
     """`could be as well: connections are reset; could not be read: listen queue`."""
-    competing, unread = (_listed(evidence.get(key)) for key in ("competing", "unavailable"))
-    said = [f"could be as well: {', '.join(map(name, competing))}"] if competing else []
-    return "; ".join([*said, *([f"could not be read: {', '.join(each.replace('_', ' ') for each in unread)}"] if unread else [])])
+    if not isinstance(finding, Blame):
+        return ""
+    competing = ", ".join(map(name, finding.competing))
+    unread = ", ".join(each.replace("_", " ") for each in finding.unavailable)
+    said = (f"could be as well: {competing}" if competing else "", f"could not be read: {unread}" if unread else "")
+    return "; ".join(filter(None, said))
 
 
 def _reading(key: str, value: Any, unit: str) -> str:
@@ -124,10 +126,6 @@ def _measured(key: str, value: float, unit: str) -> str:
 
 def _words(key: str, suffix: str) -> str:
     return key.removesuffix(suffix).replace("_", " ")
-
-
-def _listed(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list | tuple) else []
 
 
 def _is_number(value: object) -> bool:

@@ -93,7 +93,7 @@ def _fall(found: KneeVerdict) -> str:
 def _provisional(found: KneeVerdict) -> str:
     if not found.provisional:
         return ""
-    soak, back = found.evidence.get("soak_agrees"), found.evidence.get("return_agrees")
+    soak, back = found.evidence.soak_agrees, found.evidence.return_agrees
     reasons = {
         "no soak yet": soak is None,
         "a soak disagreed": soak is False,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
-from ...model.events import Mark, MarkChange, MarkKind, Reanalysed
-from ...model.verdicts import KneeVerdict
+from ...model.events import Header, Mark, MarkChange, Reanalysed
+from ...model.findings import AtOrBelow, Bend, Cause, CurveFinding, Knee, MarkKind, Recovered, Shift, StopRule
 from . import numbers
+from .advising import advice
 from .evidence import counted, readings
 from .knees import LIMITS, knee
 from .names import name
@@ -39,61 +38,73 @@ def title(event: Mark) -> str:
     """What a cause, a bottleneck or a leak is called: `ephemeral ports exhausted (TIME_WAIT)`, `failed check: lost_updates`,
     and of failures that nothing explains what they look like: `replies time out, cause unknown`.
     """
-    check, symptoms = event.evidence.get("check"), event.evidence.get("symptoms")
-    if event.id == "unknown" and isinstance(symptoms, dict) and symptoms:
-        return f"{name(max(symptoms, key=lambda each: symptoms[each]))}, cause unknown"
-    return f"{name(event.id)}: {check}" if check else name(event.id)
+    finding = event.finding
+    if not isinstance(finding, Cause):
+        return name(event.id)
+    if finding.name == "unknown" and finding.symptoms:
+        return f"{name(max(finding.symptoms, key=lambda each: finding.symptoms[each]))}, cause unknown"
+    return f"{name(event.id)}: {finding.check}" if finding.check else name(event.id)
 
 
-def mark(event: Mark) -> str:
-    """`cause: connections are reset at 120 users (high confidence): 412 × at 3.1/s, ... . Read the target's log.`"""
-    said = _short(event) if event.evidence and event.state != "retracted" else None
+def mark(event: Mark, header: Header | None = None) -> str:
+    """`cause: connections are reset at 120 users (high confidence): 412 × at 3.1/s, ... . Read the target's log.`
+
+    `header`: of the session, whose system and limits decide which advice fits.
+    """
+    advised = "" if event.state == "retracted" else advice(event.finding, header)
+    listed = "" if _in_words(event) else _listed(event)
+    said = f"{bare(event)}: {listed}" if listed and event.state != "retracted" else bare(event)
+    return f"{said}. {advised}" if advised else said
+
+
+def bare(event: Mark) -> str:
+    """What was found, where and how surely, without lists of readings and without advice."""
+    said = _in_words(event) if event.state != "retracted" else None
     if said is not None:
-        return f"{said}. {event.advice}" if event.advice else said
+        return said
+    sure = f" ({event.confidence} confidence)" if event.confidence is not None else ""
+    how = {"retracted": ": retracted", "closed": ", ended"}.get(event.state, "")
+    return f"{_named(event)}{sure}{how}"
+
+
+def _named(event: Mark) -> str:
+    """`cause: connections are reset at 120 users`."""
     kind, called = MARK_KINDS[event.kind], title(event)
-    is_named = called == kind or event.id in NO_LIMITS or event.kind == "at_or_below"
-    said = kind if event.kind == "at_or_below" else called if is_named else f"{kind}: {called}"
-    if event.users is not None:
-        said += f" {numbers.counted(event.users)}" if event.kind == "at_or_below" else f" at {numbers.counted(event.users)}"
-    if event.confidence is not None:
-        said += f" ({event.confidence} confidence)"
-    if event.state == "retracted":
-        return f"{said}: retracted"
-    if event.state == "closed":
-        said += ", over"
-    if event.evidence:
-        told = ", ".join(filter(None, (counted(event.evidence), readings(event.evidence))))
-        said += f": {told}" if told else ""
-    return f"{said}. {event.advice}" if event.advice else said
+    if event.kind == "at_or_below":
+        return kind if event.users is None else f"{kind} {numbers.counted(event.users)}"
+    said = called if called == kind or event.id in NO_LIMITS else f"{kind}: {called}"
+    return said if event.users is None else f"{said} at {numbers.counted(event.users)}"
 
 
-def _short(event: Mark) -> str | None:
+def _listed(event: Mark) -> str:
+    return ", ".join(filter(None, (counted(event.finding), readings(event.finding))))
+
+
+def _in_words(event: Mark) -> str | None:
     """What is known well enough to be told in fewer words than its readings; None: list them."""
-    told = event.evidence
-    match event.kind:
-        case "knee" if "users_low" in told and "users_high" in told:
+    match event.finding:
+        case Knee(verdict=found):
             sure = f" ({event.confidence} confidence)" if event.confidence else ""
-            limit = LIMITS.get(str(told.get("limit")), "something that no reading shows")
-            interval = numbers.interval(told["users_low"], told["users_high"])
-            rate = f" and {numbers.number(told.get('capacity_rps'))}/s"
+            limit = LIMITS[found.limit or "unknown"]
+            interval = numbers.interval(found.users_low, found.users_high)
+            rate = f" and {numbers.number(found.capacity_rps)}/s"
             return f"knee at {numbers.counted(event.users)} {interval}{rate}, limited by {limit}{sure}"
-        case "at_or_below" | "bend" if "limit" in told:
+        case AtOrBelow(verdict=found) | Bend(verdict=found) if found.limit is not None:
             return _curve(event)
-        case "shift" if {"column", "before", "after", "at_s"} <= told.keys():
-            unit = "/s" if told["column"] == "goodput" else " ms"
-            moved = "rose" if told["after"] > told["before"] else "fell"
-            change = f"from {numbers.number(told['before'])} to {numbers.number(told['after'])}{unit}"
-            where = f"at {session_time(told['at_s'])} and {numbers.users(event.users)} users"
-            return f"shift: {told['column']} {moved} for good {change} {where}"
-        case "recovery" if {"from_users", "to_users", "recovered"} <= told.keys():
-            way = f"stepping down from {numbers.users(told['from_users'])} to {numbers.users(told['to_users'])} users"
-            if told["recovered"]:
-                return f"recovery: recovered {numbers.number(told.get('after_s'))} s after {way}"
-            shares = [f"{name} {told[key]:.0%}" for name, key in (("goodput", "goodput_ratio"), ("latency", "latency_ratio"))
-                      if key in told]  # fmt: skip
+        case Shift() as shift:
+            unit = "/s" if shift.column == "goodput" else " ms"
+            change = f"from {numbers.number(shift.before)} to {numbers.number(shift.after)}{unit}"
+            where = f"at {session_time(shift.at_s)} and {numbers.users(event.users)} users"
+            return f"shift: {shift.column} {'rose' if shift.rose else 'fell'} for good {change} {where}"
+        case Recovered(recovery=back):
+            way = f"stepping down from {numbers.users(back.from_users)} to {numbers.users(back.to_users)} users"
+            if back.recovered:
+                return f"recovery: recovered {numbers.number(back.after_s)} s after {way}"
+            ratios = (("goodput", back.goodput_ratio), ("latency", back.latency_ratio))
+            shares = [f"{what} {ratio:.0%}" for what, ratio in ratios if ratio is not None]
             return f"recovery: not recovered after {way}: {' and '.join(shares)} of what it was"
-        case "stop_rule" if {"rule", "limit", "measured"} <= told.keys():
-            return stop_rule(str(told["rule"]), told["measured"], told["limit"], event.users) + _ended(told.get("ended"))
+        case StopRule() as rule:
+            return stop_rule(rule.rule, rule.measured, rule.limit, event.users) + _ended(rule.ended)
     return None
 
 
@@ -108,36 +119,32 @@ def stop_rule(rule: str, measured: object, limit: object, users: float | None) -
     return f"stop rule: {rule.replace('_', ' ')} {broken} at {numbers.counted(users)}"
 
 
-def journal_mark(event: Mark) -> str:
+def journal_mark(event: Mark, header: Header | None = None) -> str:
     """Without readings where others tell them: `bend from 60 users (medium confidence). 2 more levels ...`, and of a cause,
     a bottleneck or a leak without advice: `cause: connections are reset at 80 users (high confidence), 412 × at 3.1/s`.
     """
     if event.kind in BLAMES:
-        check = {"check": event.evidence["check"]} if "check" in event.evidence else {}
-        said, counts = mark(msgspec.structs.replace(event, evidence=check, advice="")), counted(event.evidence)
-        return f"{said}, {counts}" if counts and event.state != "retracted" else said
+        counts = counted(event.finding)
+        return f"{bare(event)}, {counts}" if counts and event.state != "retracted" else bare(event)
     if event.kind not in ("at_or_below", "bend", "latency_knee") or event.state == "retracted":
-        return mark(event)
-    said = _curve(event)
-    return f"{said}. {event.advice[:1].upper()}{event.advice[1:]}" if event.advice else said
+        return mark(event, header)
+    said, advised = _curve(event), advice(event.finding, header)
+    return f"{said}. {advised[:1].upper()}{advised[1:]}" if advised else said
 
 
 def _curve(event: Mark) -> str:
     """Of a mark of the curve, without its readings."""
-    limit = "generator" if event.evidence.get("limit") == "generator" else None
+    assert isinstance(event.finding, CurveFinding)
     sure = f" ({event.confidence} confidence)" if event.confidence else ""
-    return knee(msgspec.convert({"kind": event.kind, "users": event.users, "limit": limit}, KneeVerdict)) + sure
+    return knee(event.finding.verdict) + sure
 
 
 def revised(event: Mark) -> str:
     """Of a knee that was told before and has moved: `knee now 45 [41–49] at 121/s, queueing`."""
-    told, name = event.evidence, MARK_KINDS[event.kind]
-    try:
-        known = {each: told.get(each) for each in ("users_low", "users_high", "capacity_rps", "limit")}
-        found = msgspec.convert({"kind": event.kind, "users": event.users, **known}, KneeVerdict)
-    except msgspec.ValidationError:  # a log of another hand
+    if not isinstance(event.finding, CurveFinding):
         return mark(event)
-    return knee(found).replace(name, f"{name} now", 1)
+    name = MARK_KINDS[event.kind]
+    return knee(event.finding.verdict).replace(name, f"{name} now", 1)
 
 
 def reanalysed(event: Reanalysed) -> str:
@@ -153,8 +160,7 @@ def change(event: MarkChange) -> str:
         return f"{event.kind}: {event.key}"
     if event.kind != "changed":
         return f"{event.kind}: {mark(about)}"
-    bare = mark(msgspec.structs.replace(about, evidence={}, advice="", confidence=None))
-    return f"changed: {bare}: " + ", ".join(
+    return f"changed: {_named(about)}: " + ", ".join(
         f"{each.name.replace('_', ' ')} {_known(each.recorded)} → {_known(each.found)}" for each in event.figures
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...model.events import Mark, Verdict
+from ...model.findings import Cause
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import CapacityVerdict, KneeVerdict
@@ -125,17 +126,11 @@ def outgrown(mark: Mark, clean: Sequence[Level]) -> bool:
 
 def since_s(mark: Mark) -> float:
     """When its evidence began, seconds of the session; of one that came again, when it did so."""
-    began_s = next((s for name in ("since_s", "first_s") if (s := number(mark, name)) is not None), None)
+    began_s = mark.finding.began_s if isinstance(mark.finding, Cause) else None
     return mark.t_s if began_s is None else began_s
 
 
 def last_s(mark: Mark) -> float:
     """When it was seen last."""
-    found_s = number(mark, "last_s")
+    found_s = mark.finding.last_s if isinstance(mark.finding, Cause) else None
     return mark.t_s if found_s is None else found_s
-
-
-def number(mark: Mark, name: str) -> float | None:
-    """Of its evidence; None where it is no number."""
-    value = mark.evidence.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -18,12 +18,10 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from ...model.events import Mark, Verdict
+from ...model.findings import CURVE, Bottleneck, CurveFinding
 from ...model.verdicts import CapacityVerdict, KneeVerdict, SloVerdict
 from .marks import NO_LIMITS
 from .names import where
-
-CURVE = ("knee", "at_or_below", "bend", "latency_knee")
-"""Kinds of marks that a verdict's curve makes."""
 
 NOT_YET_AT_LIMIT = ("not_saturated", "think_time_limited")
 """They advise to step up."""
@@ -83,30 +81,28 @@ def is_limit(mark: Mark) -> bool:
 
 
 def _held(mark: Mark, verdict: Verdict | None, spoiled: Spoiled | None) -> Mark | None:
-    if mark.kind in CURVE:
-        return _of_curve(mark, verdict, spoiled)
+    if isinstance(mark.finding, CurveFinding):
+        return _of_curve(mark, mark.finding, verdict, spoiled)
     if not is_limit(mark):
         return mark
     is_spoiled = spoiled is not None and where(mark.id) in ("target", "host") and not spoiled.is_clean(mark.users)
     return None if is_spoiled or _is_outgrown(mark, verdict) else mark
 
 
-def _of_curve(mark: Mark, verdict: Verdict | None, spoiled: Spoiled | None) -> Mark | None:
+def _of_curve(mark: Mark, finding: CurveFinding, verdict: Verdict | None, spoiled: Spoiled | None) -> Mark | None:
     """Rule 2. A log without verdicts has its marks alone."""
     if verdict is None:
-        reach = mark.evidence.get("users_high", mark.users)
-        return mark if spoiled is None or spoiled.is_clean(reach) else None
+        return mark if spoiled is None or spoiled.is_clean(_reach(finding.verdict)) else None
     found = verdict.capacity.latency_knee if mark.kind == "latency_knee" else verdict.capacity.knee
     if found is None or found.kind == "no_knee":
         return None
-    now = {name: getattr(found, name) for name in ("users_low", "users_high", "capacity_rps", "limit")}
-    evidence = {**mark.evidence, **{name: value for name, value in now.items() if value is not None}}
-    return replace(mark, kind=found.kind, id=found.kind, users=found.users, confidence=found.confidence, evidence=evidence)
+    now = CURVE[found.kind](verdict=found, capacity_se_rps=finding.capacity_se_rps, missing=finding.missing)
+    return replace(mark, finding=now, users=found.users, confidence=found.confidence)
 
 
 def _is_outgrown(mark: Mark, verdict: Verdict | None) -> bool:
     """Rule 3."""
     found = verdict.capacity.knee if verdict is not None else None
-    counts = (mark.users, mark.evidence.get("users_at"))
-    most = max((users for users in counts if isinstance(users, int | float)), default=0.0)
+    at = mark.finding.users_at if isinstance(mark.finding, Bottleneck) else 0.0
+    most = max(mark.users or 0.0, at)
     return found is not None and found.kind == "no_knee" and found.users is not None and found.users > most

@@ -13,6 +13,7 @@ from ...analysis import wording
 from ...errors import InputError
 from ...model.clients import clients_of
 from ...model.events import ClientFloor, Mark
+from ...model.findings import Knee
 from ...model.intervals import Z90
 from ...model.level import Level
 from ...model.timeline import Timeline
@@ -222,26 +223,24 @@ def _knee(timeline: Timeline, epoch: int) -> dict[str, Estimate]:
     mark, interval = _knee_mark(timeline, epoch), _knee_users(timeline, epoch)
     if mark is None:
         return {}
+    assert isinstance(mark.finding, Knee)
     return {
         "knee": Estimate(mark.users, None if interval is None else (interval[1] - interval[0]) / (2 * Z90)),
-        "capacity": Estimate(_number(mark, "capacity_rps"), _number(mark, "capacity_se_rps")),
+        "capacity": Estimate(mark.finding.verdict.capacity_rps, mark.finding.capacity_se_rps),
     }
 
 
 def _knee_users(timeline: Timeline, epoch: int) -> tuple[float, float] | None:
     mark = _knee_mark(timeline, epoch)
-    low, high = (None, None) if mark is None else (_number(mark, "users_low"), _number(mark, "users_high"))
+    if mark is None or not isinstance(mark.finding, Knee):
+        return None
+    low, high = mark.finding.verdict.users_low, mark.finding.verdict.users_high
     return None if low is None or high is None else (low, high)
 
 
 def _marks(timeline: Timeline, epoch: int) -> tuple[Mark, ...]:
     current = [mark for mark in wording.standing(timeline).values() if mark.epoch == epoch]
     return tuple(mark for mark in current if mark.kind in wording.BLAMES and mark.id != "not_saturated")
-
-
-def _number(mark: Mark, name: str) -> float | None:
-    value = mark.evidence.get(name)
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _pair(before: Curve, after: Curve) -> Pair:

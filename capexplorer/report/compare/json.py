@@ -9,6 +9,7 @@ import msgspec
 
 from ...analysis import wording as verdicts
 from ...model.events import Mark
+from ...model.findings import Cause
 from . import wording
 from .comparison import Comparison, Curve, MatchedLevel, Pair
 from .difference import Difference
@@ -59,15 +60,15 @@ def _curve(curve: Curve) -> dict[str, Any]:
 
 
 def _mark(mark: Mark) -> dict[str, Any]:
-    told = mark.evidence
+    cause = mark.finding if isinstance(mark.finding, Cause) else Cause(name=mark.id)
     return {
         "kind": mark.kind,
         "id": mark.id,
         "severity": mark.severity,
         "users": mark.users,
-        "count": told.get("count"),
-        "first_s": told.get("first_s"),
-        "last_s": told.get("last_s"),
+        "count": cause.count or None,
+        "first_s": cause.first_s,
+        "last_s": cause.last_s,
     }
 
 

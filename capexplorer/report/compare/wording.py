@@ -135,7 +135,7 @@ def marked(one: Curve) -> str:
 
 def _marked(mark: Mark) -> str:
     users = "" if mark.users is None else f" at {mark.users:,.0f} users"
-    counted = verdicts.counted(mark.evidence)
+    counted = verdicts.counted(mark.finding)
     return f"{verdicts.title(mark)}{users}{f', {counted}' if counted else ''}"
 
 

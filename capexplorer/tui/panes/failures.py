@@ -14,6 +14,7 @@ from textual.strip import Strip
 
 from ...analysis import wording
 from ...model.events import Mark
+from ...model.findings import Cause
 from ...model.timeline import FailureCount, Timeline
 from ..look import Look, Palette
 from ..render import text
@@ -97,7 +98,7 @@ def cause_lines(timeline: Timeline, palette: Palette, width: int) -> list[Strip]
             lines.append(Strip.blank(width))
         lines.append(text.line([(f" {title}", Style(color=palette.muted, bold=True))], width))
         for mark in group:
-            lines += _cause(mark, wording.epoch_name(timeline, mark.epoch), palette, width)
+            lines += _cause(mark, timeline, palette, width)
     return lines
 
 
@@ -123,33 +124,34 @@ def _nothing(timeline: Timeline) -> str:
     return f"No cause was marked; {kinds} kind{'s' * (kinds != 1)} of failures came: d shows them."
 
 
-def _cause(mark: Mark, epoch_name: str, palette: Palette, width: int) -> Iterator[Strip]:
+def _cause(mark: Mark, timeline: Timeline, palette: Palette, width: int) -> Iterator[Strip]:
     """Sign, name and count; then when, where, an example, readings; then what to do."""
     over = mark.state == "closed"
     muted, plain = Style(color=palette.muted), Style(color=palette.muted if over else palette.text)
     style = muted if over else Style(color=color_of(mark.severity, palette), bold=True)
-    evidence = mark.evidence
-    counted = wording.counted(evidence)
+    finding, advice = mark.finding, wording.advice(mark.finding, timeline.header)
+    counted = wording.counted(finding)
     sign = "·" if over else "✗" if mark.severity in ("critical", "error") else "!" if mark.severity == "warning" else "◇"
     name = text.wrap(text.safe(wording.title(mark)), max(width - len(counted) - 6, 10))
     yield text.line([(f" {sign} {text.pad(name[0], max(width - len(counted) - 4, 0))}", style), (counted, plain)], width)
     yield from (text.line([(f"   {more}", style)], width) for more in name[1:])
-    example = wording.example(evidence)
+    example = wording.example(finding)
     told = [
-        " · ".join(part for part in (epoch_name, _when(mark), wording.endpoints(evidence)) if part),
+        " · ".join(filter(None, (wording.epoch_name(timeline, mark.epoch), _when(mark), wording.endpoints(finding)))),
         f"e.g. {example}" if example else "",
-        "; ".join(part for part in (wording.readings(evidence), wording.doubts(evidence)) if part),
+        "; ".join(part for part in (wording.readings(finding), wording.doubts(finding)) if part),
     ]
     for line in filter(None, told):
         yield from _wrapped(line, "     ", muted, width)
-    if mark.advice:
-        yield from _wrapped(mark.advice, "   → ", plain, width)
+    if advice:
+        yield from _wrapped(advice, "   → ", plain, width)
 
 
 def _when(mark: Mark) -> str:
     """`since 01:23 at 82 users`, `01:23 to 02:10 at 82 users`, `no more by 02:10`, and how sure where that is told."""
-    since_s, first_s, last_s = (_seconds(mark, name) for name in ("since_s", "first_s", "last_s"))
-    began_s = next((each for each in (since_s, first_s) if each is not None), mark.t_s)
+    cause = mark.finding if isinstance(mark.finding, Cause) else None
+    began_s = mark.t_s if cause is None or cause.began_s is None else cause.began_s
+    last_s = cause.last_s if cause is not None else None
     users = f" at {text.count(mark.users)} users" if mark.users is not None else ""
     sure = f", {mark.confidence} confidence" if mark.confidence else ""
     if mark.state != "closed":
@@ -157,11 +159,6 @@ def _when(mark: Mark) -> str:
     if last_s is None:  # of levels: when the last of them that shows it ended, the mark does not tell
         return f"no more by {wording.session_time(mark.t_s)}{users}{sure}"
     return f"{wording.session_time(began_s)} to {wording.session_time(last_s)}{users}{sure}"
-
-
-def _seconds(mark: Mark, name: str) -> float | None:
-    value = mark.evidence.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _wrapped(said: str, head: str, style: Style, width: int) -> Iterator[Strip]:

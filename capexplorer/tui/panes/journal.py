@@ -9,7 +9,8 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from ...analysis import wording
-from ...model.events import Command, Mark, MarkKind, Note, Target
+from ...model.events import Command, Mark, Note, Target
+from ...model.findings import MarkKind
 from ...model.timeline import Timeline
 from ..look import Look, Palette
 from ..render import text

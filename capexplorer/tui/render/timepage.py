@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...analysis import wording
-from ...model.events import Command, Mark, MarkKind, Note, Target
+from ...model.events import Command, Mark, Note, Target
+from ...model.findings import MarkKind
 from ...model.timeline import Timeline
 from ...report.findings import marked_s
 from ..look import Palette

@@ -1,18 +1,18 @@
-"""What one rule found at one level: a value, not yet a mark."""
+"""What one rule found at one level: a value, not yet a finding of the whole epoch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-Evidence = dict[str, float | int | str]
+from ...model.findings import Readings
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """`id` as in CAUSES.md."""
+class Found:
+    """`id` as in the catalogue."""
 
     id: str
-    evidence: Evidence = field(default_factory=dict)
+    readings: Readings = field(default_factory=dict)
     """Named readings that it rests on."""
     unavailable: tuple[str, ...] = ()
     """Readings that would have made it surer, and could not be read."""
