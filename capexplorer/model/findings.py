@@ -222,7 +222,7 @@ class Cause(Blame, frozen=True, kw_only=True, tag="cause"):
     def figures(self) -> dict[str, Any]:
         """Counts and times, then readings, then doubts."""
         named: dict[str, Any] = {
-            "count": self.count,
+            "count": self.count or None,
             "first_s": self.first_s,
             "last_s": self.last_s,
             "rate_per_s": self.rate_per_s,

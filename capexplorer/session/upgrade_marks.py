@@ -111,7 +111,7 @@ def _leak(name: object, evidence: Plain) -> Plain:
     figures = _numbers(evidence, *_LEAK)
     return {
         **_blamed(name, evidence, {*_LEAK, "unit", "explained_by"}),
-        "unit": "fds" if evidence.get("unit") == "fds" else "bytes",
+        "unit": "fds" if evidence.get("unit", "fds" if name == "fd_leak" else "") == "fds" else "bytes",
         "growth_per_hour": 0.0,
         "held_s": 0.0,
         "now": 0.0,

@@ -129,7 +129,7 @@ def _session(levels: Sequence[int], seconds: int, header: Header, text: str) -> 
     yield Note(t_s=t_s, text=text or "deployed to db7.corp.internal at 10.1.2.3 from /home/ann/src")
     yield marked(
         t_s=t_s, key="cause/x", state="open", kind="cause", id="ports_exhausted", users=50.0, severity="error", confidence="high",
-        evidence={"used_ratio": 0.97, "seen": said}, advice="Widen the range.",
+        evidence={"used_ratio": 0.97, "seen": said},
     )  # fmt: skip
     yield Ended(t_s=t_s + 1, reason="plan done", levels=len(levels))
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 import pytest
+from marked import marked
 
 from capexplorer.errors import InputError
-from capexplorer.model.events import HostFacts, Mark
+from capexplorer.model.events import HostFacts
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import Comparison, Session, compare, wording
@@ -185,7 +186,8 @@ def test_knees_are_compared_where_both_have_one() -> None:
 @pytest.mark.parametrize("state", ["retracted", "bend"])
 def test_what_is_no_knee_is_not_measured(state: str) -> None:
     mark = knee(45, 90.0)
-    changed: Mark = msgspec.structs.replace(mark, **({"state": state} if state == "retracted" else {"kind": state}))
+    bend = marked(t_s=99.0, key="knee:0", state="open", kind="bend", id="bend", users=45)
+    changed = msgspec.structs.replace(mark, state="retracted") if state == "retracted" else bend
     (pair,) = compared(timeline([Seen(10)], more=[mark]), timeline([Seen(10)], more=[changed])).pairs
     assert [one.judgement for one in pair.knee] == ["not_measured", "not_measured"]
     assert "only A has a knee" in wording.verdict(compared(timeline([Seen(1)], more=[mark]), timeline([Seen(1)])))

@@ -77,7 +77,7 @@ def summary(*events: Event) -> dict[str, Any]:
 FULL = (
     *level(0, 10, [busy(float(t)) for t in range(1, 9)]),
     Note(t_s=3.0, text="deployed"),
-    mark("knee", "knee:0", 4.0, users_low=40, users_high=60, capacity_rps=123.4, limit="queueing", slope=0.9),
+    mark("knee", "knee:0", 4.0, users_low=40, users_high=60, capacity_rps=123.4, limit="queueing", top_slope=0.9),
     mark("cause", "cause:refused", 5.0, count=3, first_s=1.0, last_s=4.5, errno=111),
     mark("bottleneck", "bottleneck:gil", 6.0, threads=5),
     mark("recovery", "recovery:0", 7.0, from_users=100, to_users=50, recovered=True, after_s=3.0),
@@ -180,7 +180,7 @@ def test_only_current_marks_are_listed_newest_last() -> None:
 def test_what_a_knee_is_made_of_stands_beside_its_evidence() -> None:
     (knee,) = summary(*FULL)["knees"]
     assert (knee["kind"], knee["users"], knee["users_low"], knee["users_high"], knee["limit"]) == ("knee", 50, 40, 60, "queueing")
-    assert knee["evidence"] == {"slope": 0.9}
+    assert knee["evidence"] == {"soft": False, "provisional": True, "top_slope": 0.9}
 
 
 @pytest.mark.parametrize("knee", ["knee", "at_or_below", "bend", "latency_knee"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from marked import marked
 
 from capexplorer.model.events import (
     SCHEMA,
@@ -24,11 +23,13 @@ from capexplorer.model.events import (
     LevelFigures,
     LevelOpened,
     Log,
+    Mark,
     Note,
     Sample,
     Target,
     TargetFacts,
 )
+from capexplorer.model.findings import Cause
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 from capexplorer.session.codec import encode
@@ -56,7 +57,7 @@ ONE_OF_EACH: tuple[Event, ...] = (
     Sample(t_s=2.0, duration_s=1.0, level=0, users=10, wanted=10, phase="settling"),
     Log(t_s=2.5, source="stdout", text="printed [bold]text[/] \x1b[31m"),
     Note(t_s=2.7, text="a note with [markup] and 🎉"),
-    marked(t_s=3.0, key="cause:0", state="open", kind="cause", id="refused", evidence={"errno": 111, "share": 0.25}),
+    Mark(t_s=3.0, key="cause:0", state="open", finding=Cause(name="refused", readings={"errno": 111, "share": 0.25})),
     LevelClosed(
         t_s=4.0,
         index=0,

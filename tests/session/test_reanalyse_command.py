@@ -13,6 +13,7 @@ from capexplorer import cli
 from capexplorer.analysis import detectors
 from capexplorer.commands.reanalysing import reanalysed_copy
 from capexplorer.model.events import Ended, LevelClosed, LevelFigures, LevelOpened, Log, Mark, Reanalysed
+from capexplorer.model.findings import Cause
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
@@ -47,7 +48,9 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _with_address(mark: Mark) -> Mark:
-    return msgspec.structs.replace(mark, evidence={**mark.finding.figures(), "host": "10.1.2.3"})
+    if not isinstance(mark.finding, Cause):
+        return mark
+    return msgspec.structs.replace(mark, finding=msgspec.structs.replace(mark.finding, readings={"destination": "10.1.2.3"}))
 
 
 def exported(session: Path, form: str, capfd: pytest.CaptureFixture[str], *options: str) -> tuple[str, str]:

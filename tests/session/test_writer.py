@@ -13,11 +13,11 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from marked import marked
 from programs import require
 
 from capexplorer.errors import LogWriteError
-from capexplorer.model.events import Ended, Note
+from capexplorer.model.events import Ended, Mark, Note
+from capexplorer.model.findings import Cause
 from capexplorer.session.canonical import canonical
 from capexplorer.session.codec import decode
 from capexplorer.session.names import new_path
@@ -28,7 +28,7 @@ from .samples import HEADER, ONE_OF_EACH, log_lines
 
 ROOT = Path(__file__).parents[2]
 IMPORTED_FROM = os.pathsep.join((str(ROOT), str(ROOT / "tests")))
-MARK = marked(t_s=3.0, key="cause:0", state="open", kind="cause", id="refused")
+MARK = Mark(t_s=3.0, key="cause:0", state="open", finding=Cause(name="refused"))
 
 
 class HandClock:

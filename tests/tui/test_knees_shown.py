@@ -15,6 +15,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
+from capexplorer.model.findings import Bend
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Missing, Peak, SloVerdict, UslFit
 from capexplorer.tui.hold import moment
@@ -312,7 +313,9 @@ def test_a_revision_that_says_the_same_is_not_told() -> None:
 
 
 def test_a_bend_that_becomes_a_knee_is_told_as_both() -> None:
-    bend = knee_mark(10.0, 1, 40.0, kind="bend", id="bend", advice="2 more levels over 80 users would show the ceiling")
+    verdict = KneeVerdict(kind="bend", users=40.0)
+    more = (Missing(kind="higher_levels", count=2, users_above=80.0),)
+    bend = knee_mark(10.0, 1, 40.0, finding=Bend(verdict=verdict, missing=more))
     told = journal(bend, knee_mark(20.0, 2, 47.0), knee_mark(30.0, 3, 45.0))
     assert "bend from 40 users (medium confidence). 2 more levels over 80 users would show the ceiling" in told
     assert "knee at 47 users" in told and "knee now 45" in told

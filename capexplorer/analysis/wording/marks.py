@@ -83,7 +83,7 @@ def _listed(event: Mark) -> str:
 def _in_words(event: Mark) -> str | None:
     """What is known well enough to be told in fewer words than its readings; None: list them."""
     match event.finding:
-        case Knee(verdict=found):
+        case Knee(verdict=found) if found.users_low is not None and found.users_high is not None:
             sure = f" ({event.confidence} confidence)" if event.confidence else ""
             limit = LIMITS[found.limit or "unknown"]
             interval = numbers.interval(found.users_low, found.users_high)
