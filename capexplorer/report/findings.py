@@ -12,6 +12,8 @@ from ..model.timeline import Timeline
 
 _ORDER = ("cause", "knee", "at_or_below", "bend", "latency_knee", "bottleneck", "leak", "shift", "recovery", "stop_rule")
 """Causes first: the generator's may say that all else is none of the service's."""
+_SAID_WHOLE = ("shift", "recovery", "stop_rule")
+"""Kinds whose sentence has all their figures."""
 _IN_TABLE = (
     "users_low", "users_high", "capacity_rps", "capacity_se_rps", "limit", "provisional", "peak_users", "peak_rps", "peak_shape",
     "peak_fall_ratio",
@@ -47,11 +49,12 @@ def _finding(mark: Mark, epoch: str, header: Header | None) -> Finding:
     found, said = mark.finding, wording.bare(mark)
     in_table = _IN_TABLE if isinstance(found, CurveFinding) and mark.kind != "latency_knee" else ()
     counts = ", ".join(filter(None, (wording.counted(found), _seen(mark), wording.endpoints(found))))
+    readings = wording.readings(found, in_table)
     return Finding(
         mark=mark,
         said=f"{epoch}: {said}" if epoch else said,
         where=wording.where(mark.id) if mark.kind in wording.BLAMES else "",
-        evidence="; ".join(filter(None, (counts, wording.readings(found, in_table), wording.doubts(found)))),
+        evidence="" if mark.kind in _SAID_WHOLE else "; ".join(filter(None, (counts, readings, wording.doubts(found)))),
         example=wording.example(found),
         advice=wording.advice(found, header),
     )
