@@ -9,8 +9,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from .. import paths
-from ..analysis import wording
+from .. import paths, wording
 from ..model.timeline import Timeline
 from .telling import printable, say
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import click
 
-from .. import paths
-from ..analysis import wording
+from .. import paths, wording
 from ..model.events import Event
 from ..report.formats import FORMATS, to_disk, to_text
 from ..report.redaction import redacted

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from ..analysis import wording
+from .. import wording
 from ..model.events import Command, Event, LevelBin, LevelClosed, Log, Mark, Target
 from ..model.intervals import Z95
 from ..model.level import Level

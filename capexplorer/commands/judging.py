@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from ..analysis import wording
+from .. import wording
 from ..errors import SessionError
 from ..model.timeline import Timeline
 from ..replay import Replay

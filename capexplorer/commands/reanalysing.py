@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .. import __version__
-from ..analysis import wording
+from .. import __version__, wording
 from ..analysis.reanalysis import Reanalysis, reanalyse_events, reanalysed_events
 from ..model.events import Event, Log, Reanalysed
 from ..session.reader import open_session

@@ -108,7 +108,7 @@ Why = Literal[
     "not_settling",
     "nothing_done",
 ]
-"""Reasons, worded in analysis/wording.py."""
+"""Reasons; `wording/autopilot_and_plan.py` has the words."""
 
 Figures = dict[str, float | int | str | bool | None]
 

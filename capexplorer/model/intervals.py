@@ -1,4 +1,4 @@
-"""How wide a printed interval is. Two conventions, which `analysis.wording.CONVENTIONS` tells the reader; there is no third."""
+"""How wide a printed interval is. Two conventions, which `wording.CONVENTIONS` tells the reader; there is no third."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What analysis concludes about capacity: frozen values that cross rooms (marks, screens, reports, the autopilot).
 
 Users are N, rates are finished work a second (DESIGN section 4). `None` means "not known", never zero. Nothing here is a
-sentence: verdicts are worded in analysis/wording.py alone.
+sentence: verdicts are worded in wording alone.
 """
 
 from __future__ import annotations

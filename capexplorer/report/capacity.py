@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ..analysis import wording
+from .. import wording
 from ..model.timeline import Timeline
 from . import capacity_verdict, figures
 from .escaping import html

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..analysis import wording
+from .. import wording
 from ..model.events import Verdict
 from ..model.findings import CurveFinding
 from ..model.timeline import Timeline

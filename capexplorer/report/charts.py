@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..analysis import wording
+from .. import wording
 from ..model.events import Mark, Note, Target
 from ..model.timeline import Timeline
 from .escaping import visible

@@ -11,7 +11,7 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 
-from ..analysis import wording
+from .. import wording
 from ..model.columns import COLUMNS
 from ..model.events import Header, Mark
 from ..model.timeline import Timeline

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..analysis import wording
+from .. import wording
 from ..model.clients import clients_of
 from ..model.events import Header, HostFacts, Target
 from ..model.limits import set_limits

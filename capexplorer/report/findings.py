@@ -1,10 +1,10 @@
-"""Marks as a report lists them: those that stand, causes first, with evidence and advice. Wording is `analysis.wording`."""
+"""Marks as a report lists them: those that stand, causes first, with evidence and advice. `wording` has the words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..analysis import wording
+from .. import wording
 from ..model.events import Header, Mark, MarkChange, Note
 from ..model.findings import Cause, CurveFinding, Shift
 from ..model.grades import SEVERITIES

@@ -14,7 +14,7 @@ from importlib import resources
 
 import msgspec
 
-from ..analysis import wording
+from .. import wording
 from ..model.timeline import FailureCount, Timeline
 from . import capacity, charts, figures, knees
 from .environment import environment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..analysis import wording
+from .. import wording
 from ..model.events import Verdict
 from ..model.intervals import Z95
 from ..model.timeline import Timeline

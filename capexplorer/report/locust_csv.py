@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from ..analysis import wording
+from .. import wording
 from ..model.events import EndpointTick, Event, Header, Sample
 from ..model.histogram import LatencyHistogram, merged
 from ..model.timeline import FailureCount

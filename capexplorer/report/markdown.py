@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from ..analysis import wording
+from .. import wording
 from ..model.timeline import Timeline
 from . import figures, knees
 from .capacity import picture

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..analysis import wording
+from .. import wording
 from ..model.clients import clients_of
 from ..model.events import Header, Latency, LevelEndpoint, LevelFigures, Mark, Note, Reanalysed, Verdict
 from ..model.level import Level

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, Protocol
 
-from ..analysis import wording
+from .. import wording
 from ..analysis.generator import is_saturated
 from ..load.autopilot import LEAST_S, Autopilot, Done, GiveUp, Step
 from ..load.sight import Rung, Sight

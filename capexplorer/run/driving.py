@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from ..analysis import wording
+from .. import wording
 from ..analysis.stop_rules import Struck
 from ..load.host import Report as LoadReport
 from ..load.host import RunnerEnded, ShapeEnded, ShapeStep, Spawned

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..analysis import wording
+from .. import wording
 from ..model.events import FailureSignature
 from ..model.findings import Cause
 from ..model.level import Level

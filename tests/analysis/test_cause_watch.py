@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from capexplorer.analysis import wording
+from capexplorer import wording
 from capexplorer.analysis.watch.episode import Occurrence
 from capexplorer.analysis.watch.episodes import Episodes
 from capexplorer.model.events import (

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from marked import marked
 
-from capexplorer.analysis import wording
+from capexplorer import wording
 from capexplorer.analysis.detectors import detect
 from capexplorer.analysis.epoch import epochs_of
 from capexplorer.analysis.generator import is_saturated, own_time_ms

@@ -10,7 +10,7 @@ import pytest
 from marked import marked
 from session.samples import HEADER
 
-from capexplorer.analysis import wording
+from capexplorer import wording
 from capexplorer.analysis.detectors import DETECTORS, detect
 from capexplorer.analysis.reanalysis import changes, reanalyse, reanalysed, reanalysed_events, with_marks
 from capexplorer.model.events import Ended, Event, FigureChange, LevelOpened, Mark, MarkChange, Note, Reanalysed

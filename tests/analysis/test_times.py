@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.analysis.wording import session_time, wall_time
+from capexplorer.wording import session_time, wall_time
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,7 +38,7 @@ def test_wall_time_has_its_zone(written: str | None, said: str) -> None:
 def test_moments_are_written_in_one_place() -> None:
     """No other module formats one. Names of files and Locust's own CSV have forms of theirs."""
     own = re.compile(r"// 60\}?:0?2|strftime|:%H|:%M")
-    allowed = {"analysis/wording/times.py", "session/names.py", "report/locust_csv.py"}
+    allowed = {"wording/times.py", "session/names.py", "report/locust_csv.py"}
     found = {
         path.relative_to(ROOT / "capexplorer").as_posix()
         for path in (ROOT / "capexplorer").rglob("*.py")

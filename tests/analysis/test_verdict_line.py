@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from marked import marked
 
-from capexplorer.analysis import wording
+from capexplorer import wording
 from capexplorer.analysis.catalogue import ENTRIES
 from capexplorer.model.events import (
     EndpointTick,

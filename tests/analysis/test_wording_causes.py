@@ -8,13 +8,13 @@ from typing import Any, Literal
 import pytest
 from marked import marked
 
-from capexplorer.analysis import wording
+from capexplorer import wording
 from capexplorer.analysis.catalogue import ENTRIES
-from capexplorer.analysis.wording.advising import ADVICE
-from capexplorer.analysis.wording.names import LIMITERS, NAMES
 from capexplorer.commands.limiting import limits_of
 from capexplorer.model.findings import Cause, Leak
 from capexplorer.model.limits import Limits
+from capexplorer.wording.advice import ADVICE
+from capexplorer.wording.cause_names import LIMITERS, NAMES
 
 Unit = Literal["bytes", "fds"]
 

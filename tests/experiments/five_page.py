@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from capexplorer.analysis import wording
+from capexplorer import wording
 from capexplorer.report.escaping import cell
 
 from . import records

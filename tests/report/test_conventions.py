@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from capexplorer import cli
-from capexplorer.analysis.wording import CONVENTIONS, INTERVALS
 from capexplorer.commands.headless import level_line
 from capexplorer.model.events import Verdict
 from capexplorer.model.timeline import Timeline
@@ -17,6 +16,7 @@ from capexplorer.report.compare.wording import knee, noise
 from capexplorer.report.knees import lines
 from capexplorer.session.reader import open_session
 from capexplorer.tui.screens.help import MEANINGS
+from capexplorer.wording import CONVENTIONS, INTERVALS
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "sessions" / "sample.jsonl"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from marked import marked
 
-from capexplorer.analysis import wording
+from capexplorer import wording
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.findings import findings
 

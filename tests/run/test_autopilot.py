@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from load.patched import Played, play
 
-from capexplorer.analysis import wording
+from capexplorer import wording
 from capexplorer.errors import InputError
 from capexplorer.model.events import Command, LevelOpened
 from capexplorer.model.stream import Param

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from session.samples import HEADER
 
-from capexplorer.analysis import wording
+from capexplorer import wording
 from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.digest import digest
 from capexplorer.model.events import Event, Mark, Verdict

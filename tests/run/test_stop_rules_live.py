@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from marked import marked
 
-from capexplorer.analysis import wording
+from capexplorer import wording
 from capexplorer.analysis.epoch import epoch_of
 from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import Ended, LevelOpened, Mark

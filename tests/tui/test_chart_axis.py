@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capexplorer.analysis.wording import session_time
 from capexplorer.tui.render.axis import (
     Axis,
     compact,
@@ -22,6 +21,7 @@ from capexplorer.tui.render.axis import (
     round_bound,
     ticks,
 )
+from capexplorer.wording import session_time
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...analysis import wording
+from ... import wording
 from ...errors import InputError
 from ...model.clients import clients_of
 from ...model.events import ClientFloor, Mark

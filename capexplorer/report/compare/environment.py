@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...analysis import wording
+from ... import wording
 from ...model.clients import clients_of
 from ...model.events import Header
 from ...model.limits import set_limits

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ...analysis import wording as verdicts
+from ... import wording as verdicts
 from ...model.events import Mark
 from ...model.findings import Cause
 from . import wording

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...analysis import wording as verdicts
-from ...analysis.wording import numbers
+from ... import wording as verdicts
 from ...model.events import Mark
 from ...model.intervals import Z95
+from ...wording import numbers
 from .. import figures
 from .comparison import Comparison, Curve, MatchedLevel, Pair
 from .difference import Difference

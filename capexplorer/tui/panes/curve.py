@@ -13,7 +13,7 @@ from itertools import groupby
 from textual.geometry import Size
 from textual.strip import Strip
 
-from ...analysis import wording
+from ... import wording
 from ...model.events import Verdict
 from ...model.level import Level
 from ...model.timeline import Timeline

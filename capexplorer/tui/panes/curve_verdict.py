@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...analysis import wording
+from ... import wording
 from ...model.events import Verdict
 from ...model.verdicts import CurveFit, KneeVerdict, UslFit
 from ..look import Look, Palette

@@ -12,7 +12,7 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
-from ...analysis import wording
+from ... import wording
 from ...model.events import Mark
 from ...model.findings import Cause
 from ...model.timeline import FailureCount, Timeline

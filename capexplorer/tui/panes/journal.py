@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
-from ...analysis import wording
+from ... import wording
 from ...model.events import Command, Mark, Note, Target
 from ...model.findings import MarkKind
 from ...model.timeline import Timeline

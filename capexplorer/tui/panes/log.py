@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
-from ...analysis import wording
+from ... import wording
 from ...model.events import Log
 from ...model.timeline import Timeline
 from ..look import Look, Palette

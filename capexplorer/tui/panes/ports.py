@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ...analysis import wording
+from ... import wording
 from ...model.readings import PortsReading
 from ...model.timeline import Timeline
 from ..look import Palette

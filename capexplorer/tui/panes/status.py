@@ -12,7 +12,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ...analysis import wording
+from ... import wording
 from ...model.clients import clients_of
 from ...model.events import Command, TargetState
 from ...model.timeline import Timeline

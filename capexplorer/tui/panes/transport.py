@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ...analysis import wording
+from ... import wording
 from ..look import Palette
 from ..render import text
 from ..render.text import Piece

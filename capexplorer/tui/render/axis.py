@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...analysis.wording import session_time
+from ...wording import session_time
 
 BOUNDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 """Upper bounds x 10^k. Finer than the ticks' 1 2 5, so that a line uses half of the height or more."""

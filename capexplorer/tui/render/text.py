@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from ...analysis.wording import numbers
+from ...wording import numbers
 
 Piece = tuple[str, Style]
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ...analysis import wording
+from ... import wording
 from ...model.events import Command, Mark, Note, Target
 from ...model.findings import MarkKind
 from ...model.timeline import Timeline

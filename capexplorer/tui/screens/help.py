@@ -13,7 +13,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from ...analysis import wording
+from ... import wording
 from ..keybar import rows
 from ..keys import ScreenName
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from ...analysis import wording
+from ... import wording
 from ...errors import SessionError
 from ...model.recording import Landmark, Recording
 from ...model.stream import Clock

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 from rich.text import Text
 
-from ...analysis import wording
+from ... import wording
 from ...model.stream import SessionEntry
 from ...report.compare import Comparison
 from ..render.text import MISSING, pad, rate, safe, shorten_end, size

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...model.events import Header, Mark, MarkChange, Reanalysed
-from ...model.findings import AtOrBelow, Bend, Cause, CurveFinding, Knee, MarkKind, Recovered, Shift, StopRule
+from ..model.events import Header, Mark, MarkChange, Reanalysed
+from ..model.findings import AtOrBelow, Bend, Cause, CurveFinding, Knee, MarkKind, Recovered, Shift, StopRule
 from . import numbers
-from .advising import advice
+from .advice import advice
+from .cause_names import name
 from .evidence import counted, readings
-from .knees import LIMITS, knee
-from .names import name
+from .knee_sentences import LIMITS, knee
 from .times import session_time
 
 MARK_KINDS = {

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...model.events import LevelFigures, Mark
-from ...model.findings import Bottleneck, Cause, Leak
-from ...model.verdicts import KneeVerdict
+from ..model.events import LevelFigures, Mark
+from ..model.findings import Bottleneck, Cause, Leak
+from ..model.verdicts import KneeVerdict
 from . import numbers
-from .knees import capacity, knee
+from .cause_names import where
+from .epoch_view import DEATHS, Seen, last_s, since_s
+from .knee_sentences import capacity, knee
 from .marks import title
-from .names import where
-from .seen import DEATHS, Seen, last_s, since_s
 from .times import session_time
 
 REFUSALS = ("load_shedding", "rate_limited")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ...model.findings import Blame, Cause, Finding, Leak
+from ..model.findings import Blame, Cause, Finding, Leak
 from . import numbers
-from .names import name
+from .cause_names import name
 from .times import session_time
 
 TOLD_APART = frozenset(

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 
-from ...model.events import Header
-from ...model.findings import Blame, Cause, CurveFinding, Finding, Readings
-from ...model.limits import set_limits
-from .knees import missing
+from ..model.events import Header
+from ..model.findings import Blame, Cause, CurveFinding, Finding, Readings
+from ..model.limits import set_limits
+from .knee_sentences import missing
 
 _WIDER = {
     "Linux": '`sysctl -w net.ipv4.ip_local_port_range="1024 65535"`',

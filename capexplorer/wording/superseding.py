@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from ...model.events import Mark, Verdict
-from ...model.findings import CURVE, Bottleneck, CurveFinding
-from ...model.verdicts import CapacityVerdict, KneeVerdict, SloVerdict
+from ..model.events import Mark, Verdict
+from ..model.findings import CURVE, Bottleneck, CurveFinding
+from ..model.verdicts import CapacityVerdict, KneeVerdict, SloVerdict
+from .cause_names import where
 from .marks import NO_LIMITS
-from .names import where
 
 NOT_YET_AT_LIMIT = ("not_saturated", "think_time_limited")
 """They advise to step up."""

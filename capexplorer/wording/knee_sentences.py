@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...model.verdicts import CapacityVerdict, KneeVerdict, Missing, SloVerdict
+from ..model.verdicts import CapacityVerdict, KneeVerdict, Missing, SloVerdict
 from . import numbers
 
 LIMITS = {

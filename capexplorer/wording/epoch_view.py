@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...model.events import Mark, Verdict
-from ...model.findings import Cause
-from ...model.level import Level
-from ...model.timeline import Timeline
-from ...model.verdicts import CapacityVerdict, KneeVerdict
+from ..model.events import Mark, Verdict
+from ..model.findings import Cause
+from ..model.level import Level
+from ..model.timeline import Timeline
+from ..model.verdicts import CapacityVerdict, KneeVerdict
 from . import superseding
-from .names import where
+from .cause_names import where
 from .superseding import Spoiled
 
 DEATHS = ("target_oom_killed", "target_killed_by_signal", "target_crashed")

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from ...model.verdicts import KneeVerdict
-from .knees import short_knee
+from ..model.verdicts import KneeVerdict
+from .knee_sentences import short_knee
 
 TROUBLES = {
     "failures": "failures have appeared",

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ...model.events import Mark
-from ...model.timeline import Timeline
-from ...model.verdicts import KneeVerdict
+from ..model.events import Mark
+from ..model.timeline import Timeline
+from ..model.verdicts import KneeVerdict
 from . import numbers
+from .cause_names import limiter
 from .clauses import (
     REFUSALS,
     bottleneck,
@@ -29,10 +30,9 @@ from .clauses import (
     since,
     waits,
 )
-from .knees import capacity
+from .epoch_view import Seen, epoch_name, epochs
+from .knee_sentences import capacity
 from .marks import title
-from .names import limiter
-from .seen import Seen, epoch_name, epochs
 
 Severity = Literal["critical", "error", "warning", "info"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...model.events import Command, FailureSignature, Mark, Note, Target
+from ..model.events import Command, FailureSignature, Mark, Note, Target
 from . import numbers
+from .autopilot_and_plan import autopilot, autopilot_step, plan
 from .marks import mark
-from .piloting import autopilot, autopilot_step, plan
 
 
 def command(event: Command) -> str:
