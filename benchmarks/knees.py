@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from capexplorer.analysis.crossing import crossing, curve_of
-from capexplorer.analysis.knee import judge
-from capexplorer.analysis.ladder import LadderLevel, pooled
-from capexplorer.analysis.sticks import broken_stick
+from capexplorer.analysis.epoch.ladder import LadderLevel, pooled
+from capexplorer.analysis.knee.crossing import crossing, curve_of
+from capexplorer.analysis.knee.detector import judge
+from capexplorer.analysis.knee.second_opinions import broken_stick
 from capexplorer.model.verdicts import KneeVerdict
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from capexplorer.analysis.leaks import KINDS, WARM_UP_S, Kind, look
+from capexplorer.analysis.leaks.leaks import KINDS, WARM_UP_S, Kind, look
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from simulation.growth import HEALTHY, descriptors, leaking  # noqa: E402

@@ -10,8 +10,8 @@ import statistics
 import time
 from collections.abc import Callable
 
-from capexplorer.analysis.epoch import epoch_of
-from capexplorer.analysis.recovery import analyse
+from capexplorer.analysis.epoch.epoch import epoch_of
+from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.model.events import LevelClosed
 from capexplorer.model.timeline import Timeline
 from capexplorer.run.marking import LiveMarks

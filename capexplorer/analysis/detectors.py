@@ -11,8 +11,9 @@ import msgspec
 
 from ..model.events import Mark, Verdict
 from ..model.timeline import Timeline
-from . import bottleneck, leaks, marking
-from .epoch import Epoch, epoch_of, epochs_of, indices
+from . import bottleneck, capacity_marks
+from .epoch.epoch import Epoch, epoch_of, epochs_of, indices
+from .leaks import leaks
 
 Finding = Mark | Verdict
 
@@ -27,7 +28,7 @@ def capacity(timeline: Timeline) -> tuple[Finding, ...]:
 
 def shifts(timeline: Timeline) -> tuple[Mark, ...]:
     """Changes for good inside levels."""
-    return tuple(marking.shifts(timeline))
+    return tuple(capacity_marks.shifts(timeline))
 
 
 def bottlenecks(timeline: Timeline) -> tuple[Mark, ...]:
@@ -67,9 +68,9 @@ def _of_epoch(epoch: Epoch) -> Iterator[Finding]:
         return
     since = _since(epoch)
     yield msgspec.structs.replace(last, t_s=epoch.levels[-1].ended_s or epoch.timeline.last_s)
-    for mark in marking.knees(last):
+    for mark in capacity_marks.knees(last):
         yield msgspec.structs.replace(mark, t_s=since.get((mark.key, mark.kind), mark.t_s))
-    yield from marking.recoveries(epoch)
+    yield from capacity_marks.recoveries(epoch)
 
 
 def _since(epoch: Epoch) -> dict[tuple[str, str], float]:
@@ -77,7 +78,7 @@ def _since(epoch: Epoch) -> dict[tuple[str, str], float]:
     since: dict[tuple[str, str], float] = {}
     for count, level in enumerate(epoch.levels, 1):
         found = epoch_of(epoch.timeline, epoch.index, epoch.levels[:count]).verdict
-        standing = {(mark.key, mark.kind) for mark in marking.knees(found)} if found is not None else set()
+        standing = {(mark.key, mark.kind) for mark in capacity_marks.knees(found)} if found is not None else set()
         ended_s = level.ended_s or epoch.timeline.last_s
         since = {each: since.get(each, ended_s) for each in standing}
     return since

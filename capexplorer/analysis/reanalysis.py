@@ -14,8 +14,8 @@ from typing import Any
 
 from ..model.events import Ended, Event, FigureChange, Header, Mark, MarkChange, Reanalysed, Verdict
 from ..model.timeline import Timeline
+from .causes.watch import CauseWatch
 from .detectors import Detector, Finding, detect, is_detected
-from .watch import CauseWatch
 
 _COMPARED = ("kind", "id", "epoch", "users", "severity", "confidence")
 _SAME_TO = 1e-6

@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .ladder import LadderLevel
-from .slo import wilson
+from .epoch.ladder import LadderLevel
+from .knee.objectives import wilson
 
 ERRORS_90 = 1.64
 """Standard errors of a one-sided 95% bound."""

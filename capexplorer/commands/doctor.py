@@ -13,7 +13,7 @@ from rich.text import Text
 
 from .. import namespace, paths, profile
 from ..addresses import is_loopback
-from ..analysis.bounds import Asks, Check, State, checks
+from ..analysis.host_checks import Asks, Check, State, checks
 from ..errors import InputError
 from ..model.limits import Limits, given
 from ..probe.machine import machine

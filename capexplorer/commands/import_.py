@@ -9,7 +9,7 @@ import click
 
 from .. import paths
 from ..analysis.detectors import detect
-from ..analysis.levels import settling_s
+from ..analysis.epoch.levels import settling_s
 from ..analysis.reanalysis import with_marks
 from ..errors import InputError, LogWriteError
 from ..model.events import Event, Header

@@ -1,4 +1,4 @@
-"""What this machine allows, read once for `doctor`. Judges nothing: `analysis/bounds` does."""
+"""What this machine allows, read once for `doctor`. Judges nothing: `analysis/host_checks` does."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, Protocol
 
 from .. import wording
-from ..analysis.generator import is_saturated
+from ..analysis.causes.generator_saturation import is_saturated
 from ..load.autopilot import LEAST_S, Autopilot, Done, GiveUp, Step
 from ..load.sight import Rung, Sight
 from ..model.events import By

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..analysis.levels import LevelClock, TickCounts
+from ..analysis.epoch.levels import LevelClock, TickCounts
 from ..load.recorder import Tick
 from ..model.events import By, LevelClosed, LevelOpened, Phase
 from ..model.timeline import Timeline

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..analysis.watch.episode import Episode, Occurrence
+from ..analysis.causes.episode import Episode, Occurrence
 from ..load.host import LoadHost
 from ..model.events import Mark
 

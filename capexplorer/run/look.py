@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ..analysis.epoch import Epoch, epoch_of
+from ..analysis.epoch.epoch import Epoch, epoch_of
 from ..model.timeline import Timeline
 
 

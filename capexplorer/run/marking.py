@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from ..analysis import bottleneck, leaks, marking
-from ..analysis.epoch import Epoch, epoch_of, indices
-from ..analysis.markbook import MarkBook
-from ..analysis.splitting import latest_shift, missed_shifts
+from ..analysis import bottleneck, capacity_marks
+from ..analysis.epoch.epoch import Epoch, epoch_of, indices
+from ..analysis.epoch.splitting import latest_shift, missed_shifts
+from ..analysis.leaks import leaks
+from ..analysis.mark_publisher import MarkBook
 from ..model.events import Event
 from ..model.level import Level
 from ..model.timeline import Timeline
@@ -69,8 +70,8 @@ class LiveMarks:
         verdict = epoch.verdict
         if verdict is None:
             return
-        marks = [*marking.knees(verdict), *marking.recoveries(epoch), *bottleneck.marks(epoch)]
-        about = marking.keys(epoch) | bottleneck.keys(epoch.index)
+        marks = [*capacity_marks.knees(verdict), *capacity_marks.recoveries(epoch), *bottleneck.marks(epoch)]
+        about = capacity_marks.keys(epoch) | bottleneck.keys(epoch.index)
         changed = self._book.verdict(verdict)
         if changed is not None:
             self._emit(changed)
@@ -84,7 +85,7 @@ class LiveMarks:
     def _look_for_shifts(self, level: Level) -> None:
         found: tuple[float, Shift] | None = latest_shift(self._timeline, level)
         while found is not None and self._split(found[0], found[1].column):
-            self._tell(self._book.update(marking.shifts_split(self._timeline), self._now_s(), about=()))
+            self._tell(self._book.update(capacity_marks.shifts_split(self._timeline), self._now_s(), about=()))
             self.judge()
             found = next(missed_shifts(self._timeline, self._timeline.levels[-1]), None)
 

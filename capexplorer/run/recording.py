@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ..analysis.watch import CauseWatch
+from ..analysis.causes.watch import CauseWatch
 from ..errors import LogWriteError
 from ..load.endpoints import NAMES
 from ..load.host import LoadHost

@@ -5,7 +5,7 @@ Paced as all causes are. No log can show it again: what a request raised is in t
 
 from __future__ import annotations
 
-from ..analysis.watch.episode import Episode, Occurrence
+from ..analysis.causes.episode import Episode, Occurrence
 from ..load.host import LoadHost
 from ..model.events import Mark
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..analysis.catalogue import ENTRIES
+from ..analysis.causes.catalogue import ENTRIES
 
 GROUPS = {"generator": "Generator", "host": "Host", "network": "Network", "target": "Target", "check": "Checks"}
 """Where a cause lies, in the order in which it is ruled out."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from session.samples import HEADER
 
-from capexplorer.analysis.watch import CauseWatch
+from capexplorer.analysis.causes.watch import CauseWatch
 from capexplorer.model.events import (
     EndpointTick,
     Event,

@@ -13,9 +13,9 @@ from simulation.shown import shown
 from analysis.loads import FACTS, READINGS, Load, closed_session
 from capexplorer.analysis import bottleneck
 from capexplorer.analysis.bottleneck.gate import gate_of
-from capexplorer.analysis.epoch import epoch_of
-from capexplorer.analysis.knee import judge
-from capexplorer.analysis.ladder import pooled
+from capexplorer.analysis.epoch.epoch import epoch_of
+from capexplorer.analysis.epoch.ladder import pooled
+from capexplorer.analysis.knee.detector import judge
 from capexplorer.model.events import FailureSignature, FailureTick, HostFacts, Mark, Sample
 
 LINEAR = (Load(2, 20, 50), Load(4, 40, 50), Load(8, 78, 52))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from capexplorer.analysis.bounds import Asks, Check, checks
+from capexplorer.analysis.host_checks import Asks, Check, checks
 from capexplorer.model.events import HostFacts
 from capexplorer.model.limits import Limits, NetworkLimits, ProcessLimits
 from capexplorer.model.machine import Machine

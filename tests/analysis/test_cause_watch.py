@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from capexplorer import wording
-from capexplorer.analysis.watch.episode import Occurrence
-from capexplorer.analysis.watch.episodes import Episodes
+from capexplorer.analysis.causes.episode import Occurrence
+from capexplorer.analysis.causes.episodes import Episodes
 from capexplorer.model.events import (
     Ended,
     EndpointTick,

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from capexplorer.analysis.catalogue import ENTRIES
-from capexplorer.analysis.causes import ERRNOS, classify
+from capexplorer.analysis.causes.catalogue import ENTRIES
+from capexplorer.analysis.causes.classify import ERRNOS, classify
 from capexplorer.load.signature import reduce
 from capexplorer.model.events import FailureSignature
 

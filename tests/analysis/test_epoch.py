@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from capexplorer.analysis import bottleneck, marking
-from capexplorer.analysis import epoch as epoch_module
-from capexplorer.analysis.epoch import epoch_of, epochs_of, indices
-from capexplorer.analysis.recovery import analyse
+from capexplorer.analysis import bottleneck, capacity_marks
+from capexplorer.analysis.epoch import epoch as epoch_module
+from capexplorer.analysis.epoch.epoch import epoch_of, epochs_of, indices
+from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.model.timeline import Timeline
 
 from .loads import Load, closed_session
@@ -45,7 +45,7 @@ def test_without_a_level_there_is_no_verdict_and_no_mark() -> None:
     epoch = epoch_of(Timeline(), 0)
     assert epochs_of(Timeline()) == () and indices(Timeline()) == []
     assert epoch.verdict is None and epoch.ladder == ()
-    assert list(marking.recoveries(epoch)) == [] and list(bottleneck.marks(epoch)) == []
+    assert list(capacity_marks.recoveries(epoch)) == [] and list(bottleneck.marks(epoch)) == []
 
 
 def test_one_look_splits_and_judges_its_levels_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,5 +65,5 @@ def test_one_look_splits_and_judges_its_levels_once(monkeypatch: pytest.MonkeyPa
         counted(name)
     epoch = epoch_of(closed_session(*LADDER), 0)
     assert epoch.verdict is not None
-    assert [*marking.knees(epoch.verdict), *marking.recoveries(epoch), *bottleneck.marks(epoch)]
+    assert [*capacity_marks.knees(epoch.verdict), *capacity_marks.recoveries(epoch), *bottleneck.marks(epoch)]
     assert calls == ["measured_of", "sound", "split", "conclude"]

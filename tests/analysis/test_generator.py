@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.generator import is_saturated
+from capexplorer.analysis.causes.generator_saturation import is_saturated
 from capexplorer.model.events import LevelFigures
 
 RESOLVERS = {

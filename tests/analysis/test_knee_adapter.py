@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.ladder import ladder_of
+from capexplorer.analysis.epoch.ladder import ladder_of
 from capexplorer.model.events import Event, Latency, LevelBin, LevelClosed, LevelFigures, LevelOpened
 from capexplorer.model.timeline import Timeline
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.analysis.knee import judge
-from capexplorer.analysis.ladder import LadderLevel, ladder_of
-from capexplorer.analysis.levels import settling_s
-from capexplorer.analysis.recovery import analyse
+from capexplorer.analysis.epoch.ladder import LadderLevel, ladder_of
+from capexplorer.analysis.epoch.levels import settling_s
+from capexplorer.analysis.epoch.recovery import analyse
+from capexplorer.analysis.knee.detector import judge
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
 from capexplorer.session.importers import imported

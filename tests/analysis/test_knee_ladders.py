@@ -12,7 +12,7 @@ import pytest
 from simulation.ladders import KINDS, Ladder, ladder, linear_ladder, rungs
 from simulation.shown import shown
 
-from capexplorer.analysis.knee import judge
+from capexplorer.analysis.knee.detector import judge
 from capexplorer.model.verdicts import KneeVerdict
 
 SEEDS = range(200_000, 200_010)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from capexplorer.analysis.ladder import LadderLevel
-from capexplorer.analysis.recovery import analyse, confirmation, recovery_of, split
+from capexplorer.analysis.epoch.ladder import LadderLevel
+from capexplorer.analysis.epoch.recovery import analyse, confirmation, recovery_of, split
 
 from .ladders import ideal, rates
 

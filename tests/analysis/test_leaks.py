@@ -10,8 +10,8 @@ import pytest
 from simulation import growth
 
 from analysis.loads import FACTS, Second, held_session
-from capexplorer.analysis import leaks
-from capexplorer.analysis.trend import trend
+from capexplorer.analysis.leaks import leaks
+from capexplorer.analysis.leaks.trend import trend
 from capexplorer.model.events import HostFacts, Mark, Target
 from capexplorer.model.timeline import Timeline
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capexplorer.analysis.levels import LevelClock, TickCounts, settling_s
+from capexplorer.analysis.epoch.levels import LevelClock, TickCounts, settling_s
 
 NOTHING = TickCounts(requests=0, latency_sum_s=0.0, waits=0, wait_sum_s=0.0)
 

@@ -11,11 +11,11 @@ import pytest
 from marked import marked
 
 from capexplorer import wording
+from capexplorer.analysis.causes.generator_saturation import is_saturated, own_time_ms
 from capexplorer.analysis.detectors import detect
-from capexplorer.analysis.epoch import epochs_of
-from capexplorer.analysis.generator import is_saturated, own_time_ms
-from capexplorer.analysis.levels import settling_s
-from capexplorer.analysis.markbook import MarkBook
+from capexplorer.analysis.epoch.epoch import epochs_of
+from capexplorer.analysis.epoch.levels import settling_s
+from capexplorer.analysis.mark_publisher import MarkBook
 from capexplorer.model.events import LevelFigures, Mark, Verdict
 from capexplorer.model.findings import Bend, Knee
 from capexplorer.model.timeline import Timeline

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from capexplorer.analysis.shifts import SEGMENT_LEAST, shifts
+from capexplorer.analysis.epoch.shifts import SEGMENT_LEAST, shifts
 
 STATIONARY = 200
 

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from marked import marked
 
-from capexplorer.analysis.epoch import epoch_of
+from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import Mark
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import KneeVerdict

@@ -10,7 +10,7 @@ import pytest
 from marked import marked
 
 from capexplorer import wording
-from capexplorer.analysis.catalogue import ENTRIES
+from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.model.events import (
     EndpointTick,
     Event,

@@ -9,7 +9,7 @@ import pytest
 from marked import marked
 
 from capexplorer import wording
-from capexplorer.analysis.catalogue import ENTRIES
+from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.commands.limiting import limits_of
 from capexplorer.model.findings import Cause, Leak
 from capexplorer.model.limits import Limits

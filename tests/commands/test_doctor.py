@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from capexplorer import cli, profile
-from capexplorer.analysis.bounds import Asks, checks
+from capexplorer.analysis.host_checks import Asks, checks
 from capexplorer.commands.doctor import asks_of, mean_wait_s, show
 from capexplorer.model.events import HostFacts
 from capexplorer.model.machine import Machine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.catalogue import ENTRIES
+from capexplorer.analysis.causes.catalogue import ENTRIES
 
 from .room import HERE
 from .row import FAMILIES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.causes import classify
+from capexplorer.analysis.causes.classify import classify
 from capexplorer.model.events import FailureSignature
 
 from .patched import Played, play

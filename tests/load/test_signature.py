@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from programs import require
 
-from capexplorer.analysis.causes import classify
+from capexplorer.analysis.causes.classify import classify
 from capexplorer.load.signature import DEPTH, TEXT_LENGTH, example, links, reduce
 from capexplorer.model.events import FailureSignature
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from marked import marked
 from msgspec.structs import replace
 
-from capexplorer.analysis.catalogue import ENTRIES
+from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
 from capexplorer.model.events import Event, Header, Mark, Verdict
 from capexplorer.model.timeline import Timeline

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 from analysis.seconds import BEGINNING, ERROR_500, NO_PORT, RESET, TIMED_OUT, ports, second, seconds, target
 
+from capexplorer.analysis.causes.watch import CauseWatch
 from capexplorer.analysis.reanalysis import reanalyse_events
-from capexplorer.analysis.watch import CauseWatch
 from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Ended, Event, LevelOpened, Mark, Sample, Target
 from capexplorer.run.outlet import Outlet

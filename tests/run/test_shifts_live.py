@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from capexplorer.analysis.epoch.splitting import WINDOW_S
 from capexplorer.analysis.reanalysis import reanalyse
-from capexplorer.analysis.splitting import WINDOW_S
 from capexplorer.model.digest import digest
 from capexplorer.model.events import LevelClosed, LevelOpened, Sample
 from capexplorer.model.level_fold import LevelFold

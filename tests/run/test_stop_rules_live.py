@@ -11,7 +11,7 @@ import pytest
 from marked import marked
 
 from capexplorer import wording
-from capexplorer.analysis.epoch import epoch_of
+from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import Ended, LevelOpened, Mark
 from capexplorer.model.timeline import Timeline

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.analysis.levels import settling_s
+from capexplorer.analysis.epoch.levels import settling_s
 from capexplorer.model.events import Ended, Event, Header, LevelClosed, LevelOpened, Log, Sample
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.summary import summarise

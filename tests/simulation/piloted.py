@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from capexplorer.analysis.knee import AUTOPILOT_ERROR
-from capexplorer.analysis.ladder import ladder_of
-from capexplorer.analysis.levels import LevelClock, TickCounts
-from capexplorer.analysis.recovery import analyse
+from capexplorer.analysis.epoch.ladder import ladder_of
+from capexplorer.analysis.epoch.levels import LevelClock, TickCounts
+from capexplorer.analysis.epoch.recovery import analyse
+from capexplorer.analysis.knee.detector import AUTOPILOT_ERROR
 from capexplorer.load.autopilot import LEAST_S, Autopilot, Done, GiveUp, Step
 from capexplorer.load.sight import Rung, Sight
 from capexplorer.model.events import Latency, LevelClosed, LevelFigures, LevelOpened

@@ -15,9 +15,9 @@ from pathlib import Path
 from marked import marked
 from textual.app import App, ComposeResult
 
-from capexplorer.analysis import marking
-from capexplorer.analysis.epoch import epoch_of
-from capexplorer.analysis.markbook import MarkBook
+from capexplorer.analysis import capacity_marks
+from capexplorer.analysis.epoch.epoch import epoch_of
+from capexplorer.analysis.mark_publisher import MarkBook
 from capexplorer.model.events import (
     SCHEMA,
     ClientFloor,
@@ -155,7 +155,7 @@ def _found(timeline: Timeline, book: MarkBook, t_s: float) -> list[Event]:
     if verdict is None:
         return []
     anew = book.verdict(verdict)
-    marks = [*marking.knees(verdict), *marking.recoveries(epoch)]
+    marks = [*capacity_marks.knees(verdict), *capacity_marks.recoveries(epoch)]
     return [*([anew] if anew is not None else []), *book.update(marks, t_s, about=("knee", "latency_knee", "recovery"))]
 
 

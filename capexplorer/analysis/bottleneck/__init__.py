@@ -12,14 +12,14 @@ from ...model.events import Mark
 from ...model.findings import Bottleneck
 from ...model.grades import Confidence
 from ...model.timeline import Timeline
-from .. import catalogue
-from ..epoch import Epoch
-from ..held import pid_of
-from ..ladder import pooled
-from . import growth
+from ..causes import catalogue
+from ..epoch.epoch import Epoch
+from ..epoch.ladder import pooled
+from ..leaks.constant_load import pid_of
+from . import backlog
 from .found import Found
-from .judging import Judged, judged
-from .level import Seen, seen
+from .level_judgement import Judged, judged
+from .measured_level import Seen, seen
 
 AT_TOP = ("think_time_limited", "not_saturated")
 """Told of the most users that they hold for; all others of the fewest."""
@@ -62,7 +62,7 @@ def judged_levels(epoch: Epoch) -> Iterator[Judged]:
     levels, knee = tuple(seen(epoch)), epoch.verdict.capacity.knee
     fit = pooled(epoch.split.fit)
     for level in levels:
-        found = judged(level, levels, fit, knee, growth.backlog_of(epoch.timeline, level))
+        found = judged(level, levels, fit, knee, backlog.backlog_of(epoch.timeline, level))
         if found.findings is not None:
             yield found
 

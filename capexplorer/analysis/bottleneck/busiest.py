@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .found import Found
 from .gate import Gate
-from .level import Seen
+from .measured_level import Seen
 
 BUSY_MOST = 0.90
 """Of a resource, up to which "not saturated" may be said: a busier one is near its end, though work still grows."""

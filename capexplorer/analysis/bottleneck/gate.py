@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...model.verdicts import KneeVerdict
-from ..ladder import LadderLevel
+from ..epoch.ladder import LadderLevel
 
 USERS_MORE = 1.2
 """Times the users of the level that is compared with."""

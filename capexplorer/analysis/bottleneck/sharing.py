@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...model.findings import Readings
 from .found import Found
-from .level import Seen
+from .measured_level import Seen
 
 FULL_LEAST = 0.85
 """Of the cores: under it the service finds another one, whoever else runs."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...model.verdicts import KneeVerdict
-from ..generator import little_ratio
+from ..causes.generator_saturation import little_ratio
 from .found import Found
 from .gate import Gate
-from .level import Seen
+from .measured_level import Seen
 
 WAIT_LEAST = 3.0
 """Times the response."""

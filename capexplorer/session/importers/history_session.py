@@ -32,7 +32,7 @@ from .locust_history import Counters, Key, Observation, adds_up
 from .stretches import Stretch, stretches
 
 Settling = Callable[[float, float], float]
-"""From mean wait and mean latency (s) to the length of the transient; `analysis.levels.settling_s`."""
+"""From mean wait and mean latency (s) to the length of the transient; `analysis.epoch.levels.settling_s`."""
 
 WARM_UP_RATIO = 0.25
 WARM_UP_MOST_S = 10.0

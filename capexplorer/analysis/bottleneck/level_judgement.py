@@ -1,0 +1,99 @@
+"""What one level says: the generator first, then what stands by itself, then what needs the gate, then what is left over.
+
+Reads as the table of CAUSES.md does. All that compete are told; nothing is told of a level whose generator was saturated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...model.verdicts import KneeVerdict
+from ..epoch.ladder import LadderLevel
+from . import busiest, queue_rules, resource_rules, sharing, waits
+from .backlog import Backlog, counts_work, queue_growth
+from .found import Found
+from .gate import Gate, gate_of
+from .measured_level import Seen
+
+Rule = Callable[[Seen], Found | None]
+
+STANDING: tuple[Rule, ...] = (
+    resource_rules.cpu_throttled,
+    resource_rules.cpu_steal,
+    resource_rules.memory,
+    resource_rules.swapping,
+    resource_rules.disk_full,
+)
+"""Wrong at any load."""
+
+GATED: tuple[Rule, ...] = (
+    resource_rules.target_cpu,
+    resource_rules.gil,
+    resource_rules.single_thread,
+    resource_rules.host_cpu,
+    resource_rules.disk,
+    resource_rules.network,
+)
+"""A busy resource is a bottleneck only where more users bring nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A level with what was found there; `findings` is None where nothing can be said about the target."""
+
+    level: Seen
+    gate: Gate
+    findings: tuple[Found, ...] | None
+
+    aside: Found | None = None
+    """What it says of the run, not of the service: it competes with nothing."""
+
+    @property
+    def all_findings(self) -> tuple[Found, ...]:
+        """What limits the service, and what is said aside."""
+        return (*(self.findings or ()), *((self.aside,) if self.aside is not None else ()))
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of all findings."""
+        return tuple(found.id for found in self.all_findings)
+
+    def finding(self, id_: str) -> Found | None:
+        """The one of that id."""
+        return next((found for found in self.all_findings if found.id == id_), None)
+
+
+def judged(
+    level: Seen,
+    levels: Sequence[Seen],
+    fit: Sequence[LadderLevel],
+    knee: KneeVerdict | None,
+    backlog: Backlog | None,
+) -> Judged:
+    """`levels`: all of the epoch. `fit`: pooled ones that feed the fit. `backlog`: of the target's own work."""
+    gate = gate_of(level.rates, fit, knee)
+    if level.generator_saturated:
+        return Judged(level, gate, None)
+    found = [rule(level) for rule in STANDING] + [queue_growth(backlog)]
+    if gate.is_open:
+        found += [rule(level) for rule in GATED]
+    told = [each for each in found if each is not None]
+    if not told:
+        told = _left_over(level, gate)
+    piles_up = counts_work(level) and (backlog is None or backlog.may_grow)  # perhaps
+    if not told and not piles_up:
+        told = _nothing_limits(level, gate, levels, knee)
+    return Judged(level, gate, tuple(told), sharing.generator_shares_host(level))
+
+
+def _left_over(level: Seen, gate: Gate) -> list[Found]:
+    """Requests wait, and no resource is busy."""
+    found = queue_rules.worker_pool(level, gate) or queue_rules.lock_or_pool(level, gate)
+    return [found] if found is not None else []
+
+
+def _nothing_limits(level: Seen, gate: Gate, levels: Sequence[Seen], knee: KneeVerdict | None) -> list[Found]:
+    waiting = waits.think_time(level, gate, levels, knee)
+    found = waiting or busiest.not_saturated(level, gate)
+    return [found] if found is not None else []

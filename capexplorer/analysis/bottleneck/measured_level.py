@@ -1,0 +1,139 @@
+"""One settled level as the rules see it: its figures, its readings by name, and what the machine allows the target.
+
+A reading that was not taken is None, never zero: a rule that needs it says nothing, one that only leans on it says so. Must not
+judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from errno import ENOSPC
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from ...model.events import HostFacts, LevelFigures
+from ...model.events import Target as TargetEvent
+from ...model.level import Level
+from ...model.timeline import Timeline
+from ..causes.generator_saturation import is_saturated
+from ..epoch.epoch import Epoch
+from ..epoch.ladder import LadderLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A settled level, or a bin of a ramp."""
+
+    level: Level
+    figures: LevelFigures
+    rates: LadderLevel
+    """Users, goodput, latency with their standard errors."""
+    host: HostFacts
+    program: str | None
+    """File name of the target's executable."""
+    is_loopback: bool
+    """The target's address is this machine's own: no link is between."""
+    told_no_space: bool
+    """A failure in it said that no space was left (ENOSPC)."""
+    own_ms: float
+    """What users spend of a cycle beside responses and chosen waits."""
+
+    @property
+    def users(self) -> float:
+        """As wanted; of a ramp's bin as they were."""
+        return self.rates.users if self.level.opened.ramp else float(self.level.users)
+
+    def read(self, name: str) -> float | None:
+        """The mean of a reading over the level (`target.cpu_ratio`); None: not measured."""
+        return self.figures.readings.get(name)
+
+    def missing(self, *names: str) -> tuple[str, ...]:
+        """Those of these readings that were not taken."""
+        return tuple(name for name in names if name not in self.figures.readings)
+
+    @property
+    def cores_allowed(self) -> float | None:
+        """Cores that the target may use: its affinity, and its cgroup's quota as far as we share the cgroup."""
+        known = [self.read("target.cpus_allowed") or self.host.cpus, self.host.cgroup_cpus]
+        return min((float(cores) for cores in known if cores), default=None)
+
+    @property
+    def cores_idle(self) -> float | None:
+        """Cores of the host that nobody used."""
+        busy = self.read("host.cpu_ratio")
+        return None if busy is None or not self.host.cpus else max(0.0, self.host.cpus - busy)
+
+    @property
+    def target_is_here(self) -> bool:
+        """Whether anything of the target was read: else the host's readings are those of the generator's machine alone."""
+        return any(name.startswith("target.") for name in self.figures.readings)
+
+    @property
+    def is_one_python_process(self) -> bool:
+        """Whether one global interpreter lock bounds all of it. A second process may be a master that only watches."""
+        return (self.program or "").startswith("python") and (self.read("target.processes") or 1.0) < 2.5
+
+    @property
+    def requests_inside(self) -> float | None:
+        """Requests that were with the service at a time, by Little's law: N = X R."""
+        rate, response_ms = self.figures.throughput_rps, self.figures.response_ms
+        return None if rate is None or response_ms is None else rate * response_ms / 1000
+
+    @property
+    def failure_ratio(self) -> float:
+        """Of all requests."""
+        return self.figures.failure_ratio or 0.0
+
+    @property
+    def generator_saturated(self) -> bool:
+        """Then the level says nothing about the target."""
+        return is_saturated(self.figures, self.own_ms) is True
+
+
+def seen(epoch: Epoch) -> Iterator[Seen]:
+    """Settled levels with users of an epoch in the order they ran, ramps as their bins."""
+    timeline = epoch.timeline
+    host = timeline.header.host if timeline.header is not None else HostFacts()
+    program, is_loopback = program_of(timeline), is_loopback_url(timeline.header.target.url if timeline.header else "")
+    for each in epoch.measured:
+        if each.level.users:
+            yield Seen(
+                level=each.level,
+                figures=each.figures,
+                rates=each.rates,
+                host=host,
+                program=program,
+                is_loopback=is_loopback,
+                told_no_space=told_no_space(timeline, each.level),
+                own_ms=epoch.own_ms,
+            )
+
+
+def program_of(timeline: Timeline) -> str | None:
+    """What runs as the target: as the system says, else as its command says."""
+    told = [entry.program for entry in timeline.journal if isinstance(entry, TargetEvent) and entry.program]
+    if told:
+        return told[-1]
+    command: Sequence[str] = timeline.header.target.command if timeline.header is not None else ()
+    return command[0].replace("\\", "/").rpartition("/")[2] if command else None
+
+
+def is_loopback_url(url: str) -> bool:
+    """Whether the host it names never leaves the machine; what cannot be read may as well not."""
+    try:
+        host = urlsplit(url).hostname or "localhost"
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def told_no_space(timeline: Timeline, level: Level) -> bool:
+    """Whether failures of the level's time say so, by errno or in a reply's own words."""
+    began_s, ended_s = level.started_s, timeline.last_s if level.ended_s is None else level.ended_s
+    return any(
+        (failure.signature.errno == ENOSPC or "no space left" in failure.signature.text.lower())
+        and failure.first_s <= ended_s
+        and failure.last_s >= began_s
+        for failure in timeline.failures.values()
+    )

@@ -1,0 +1,150 @@
+"""From an epoch to what is marked of its capacity: knees, recoveries, and levels that changed for good.
+
+Pure and without memory: the same timeline gives the same marks, live and over a saved session. When a mark was first known, and
+whether a change is worth telling, `markbook` knows. Sentences are in `wording` alone.
+
+`no_knee` is a verdict, never a mark: summary and screen tell it. A bend that becomes a knee is one mark, `knee:epoch0`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import Literal
+
+from ..model.events import Mark, Verdict
+from ..model.findings import CURVE, AtOrBelow, Bend, Knee, LatencyKnee, Recovered, Shift
+from ..model.level import Level
+from ..model.timeline import Timeline
+from ..model.verdicts import Recovery
+from .epoch.epoch import Epoch
+from .epoch.recovery import recovery_of
+from .epoch.splitting import missed_shifts, series
+
+
+def keys(epoch: Epoch) -> frozenset[str]:
+    """Of all marks that `knees` and `recoveries` may make of an epoch."""
+    recovered = (f"recovery:level{level.opened.index}" for level in epoch.levels)
+    return frozenset((f"knee:epoch{epoch.index}", f"latency_knee:epoch{epoch.index}", *recovered))
+
+
+def knees(found: Verdict) -> Iterator[Mark]:
+    """Marks of one epoch's verdict: a knee, an "at or below" or a bend under one key, a latency knee under another."""
+    knee, capacity = found.capacity.knee, found.capacity
+    if knee is not None and knee.kind != "no_knee":
+        error = capacity.curve.capacity_se_rps if capacity.curve is not None and knee.capacity_rps is not None else None
+        finding = CURVE[knee.kind](verdict=knee, capacity_se_rps=error, missing=capacity.missing)
+        yield _of_curve(found, finding, f"knee:epoch{found.epoch}")
+    if capacity.latency_knee is not None:
+        yield _of_curve(found, LatencyKnee(verdict=capacity.latency_knee), f"latency_knee:epoch{found.epoch}")
+
+
+def _of_curve(found: Verdict, finding: Knee | AtOrBelow | Bend | LatencyKnee, key: str) -> Mark:
+    return Mark(
+        t_s=found.t_s,
+        key=key,
+        state="open",
+        finding=finding,
+        epoch=found.epoch,
+        users=finding.verdict.users,
+        severity="warning" if finding.verdict.kind in ("knee", "at_or_below") else "info",
+        confidence=finding.verdict.confidence,
+    )
+
+
+def shifts(timeline: Timeline) -> Iterator[Mark]:
+    """Levels that opened by a shift, and shifts inside levels that were not split (saved before, or imported)."""
+    yield from shifts_split(timeline)
+    for level in timeline.levels:
+        for at_s, found in missed_shifts(timeline, level) if level.closed is not None else ():
+            key = f"shift:level{level.opened.index}@{at_s:.0f}"
+            yield _shift(level, key, at_s, max(at_s, level.opened.t_s), found.column, found.before, found.after)
+
+
+def shifts_split(timeline: Timeline) -> Iterator[Mark]:
+    """Levels that opened by a shift."""
+    for before, level in zip(timeline.levels, timeline.levels[1:], strict=False):
+        if level.opened.since_s is not None:
+            yield _split(timeline, before, level)
+
+
+def _split(timeline: Timeline, before: Level, level: Level) -> Mark:
+    """Means of all the seconds before it, and of those after it up to the moment when it was found."""
+    since = [tick for tick in timeline.seconds_of(level) if tick < level.opened_index]
+    was, now = (series(timeline, ticks) for ticks in (timeline.seconds_of(before), since))
+    goodput, latency_ms = ((_mean(then), _mean(after)) for then, after in zip(was, now, strict=True))
+    shifted: Literal["goodput", "latency"] = level.opened.shifted or "goodput"
+    then, after = goodput if shifted == "goodput" else latency_ms
+    return _shift(level, f"shift:level{level.opened.index}", level.started_s, level.opened.t_s, shifted, then, after)
+
+
+def _shift(
+    level: Level, key: str, at_s: float, found_s: float, column: Literal["goodput", "latency"], before: float, after: float
+) -> Mark:
+    finding = Shift(at_s=at_s, level=level.opened.index, column=column, before=_finite(before), after=_finite(after))
+    worse = finding.rose == (column == "latency")
+    return Mark(
+        t_s=found_s,
+        key=key,
+        state="open",
+        finding=finding,
+        epoch=level.opened.epoch,
+        users=float(level.users),
+        severity="warning" if worse else "info",
+    )
+
+
+def _finite(value: float) -> float | None:
+    """As JSON has it, which knows no NaN and no infinity."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _mean(values: Sequence[float]) -> float:
+    finite = [value for value in values if math.isfinite(value)]
+    return math.fsum(finite) / len(finite) if finite else math.nan
+
+
+def recoveries(epoch: Epoch) -> Iterator[Mark]:
+    """One a level on the way down from overload, if anything can be said about it."""
+    found = epoch.verdict
+    if found is None:
+        return
+    timeline, levels, fit = epoch.timeline, epoch.levels, epoch.split.fit
+    well: set[int] = set()  # levels that had recovered: a step down from there is no way down from overload
+    for at, level in enumerate(levels):
+        above = [before for before in levels[:at] if before.users > level.users]
+        if level.opened.index not in found.recovery_levels or level.opened.by == "shift" or not above:
+            continue
+        if above[-1].opened.index in well:
+            well.add(level.opened.index)
+            continue
+        parts = [level, *takewhile(lambda part: part.opened.by == "shift", levels[at + 1 :])]
+        earlier = [known for known in fit if known.started_s < level.started_s]
+        told = recovery_of(earlier, float(above[-1].users), float(level.users), *_since_stopped(timeline, parts))
+        if told.recovered:
+            well |= {part.opened.index for part in parts}
+        if told.recovered is not None:
+            ended_s = parts[-1].ended_s
+            yield _recovery(level, told, found.t_s if ended_s is None else ended_s)
+
+
+def _since_stopped(timeline: Timeline, parts: Sequence[Level]) -> tuple[Sequence[float], ...]:
+    """Goodput, latency and loop lag of each second of a level (and of what shifts split off it) since all users to stop had."""
+    users = timeline.columns["users"]
+    ticks = [tick for part in parts for tick in timeline.seconds_of(part, settled=False)]
+    since = [tick for tick in ticks if users[tick] <= parts[0].users]
+    lags_ms = timeline.columns["loop_lag_p99_ms"]
+    return (*series(timeline, since), [lags_ms[tick] for tick in since])
+
+
+def _recovery(level: Level, recovery: Recovery, t_s: float) -> Mark:
+    return Mark(
+        t_s=t_s,
+        key=f"recovery:level{level.opened.index}",
+        state="open",
+        finding=Recovered(recovery=recovery),
+        epoch=level.opened.epoch,
+        users=recovery.to_users,
+        severity="info" if recovery.recovered else "error",
+    )

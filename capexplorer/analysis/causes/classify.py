@@ -1,0 +1,153 @@
+"""Which cause one failed request points at: a pure table from its signature to an id of the catalogue.
+
+The errno decides, then the types, then the status, then the text of a check (CAUSES.md, rules 1 and 3). One request cannot
+tell more than that: what only readings tell (which sockets hold the ports, who ran out of what) is a symptom here, and `watch`
+resolves it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ...model.events import FailureSignature
+
+_PORTS, _FDS, _SYSTEM_FDS = "ephemeral_port_exhaustion", "fd_exhaustion_generator", "fd_exhaustion_system"
+_REFUSED, _RESET, _TIMED_OUT = "connection_refused", "connection_reset", "connect_timeout"
+_NO_HOST, _NO_NETWORK, _NO_MEMORY, _NO_NAME = "host_unreachable", "network_unreachable", "tcp_memory_pressure", "dns_failure"
+
+_UNIX = {12: _NO_MEMORY, 16: _NO_NAME, 23: _SYSTEM_FDS, 24: _FDS, 32: _RESET}
+"""ENOMEM, EBUSY (of a resolver without descriptors), ENFILE, EMFILE, EPIPE."""
+
+ERRNOS: dict[str, dict[int, str]] = {
+    "Linux": {
+        99: _PORTS, 98: _PORTS, 105: _NO_MEMORY, 111: _REFUSED, 104: _RESET, 103: _RESET, 107: _RESET, 108: _RESET,
+        110: _TIMED_OUT, 113: _NO_HOST, 112: _NO_HOST, 101: _NO_NETWORK, 100: _NO_NETWORK, **_UNIX,
+    },
+    "Darwin": {
+        49: _PORTS, 48: _PORTS, 55: _NO_MEMORY, 61: _REFUSED, 54: _RESET, 53: _RESET, 57: _RESET, 58: _RESET,
+        60: _TIMED_OUT, 65: _NO_HOST, 64: _NO_HOST, 51: _NO_NETWORK, 50: _NO_NETWORK, **_UNIX,
+    },
+    "Windows": {
+        10049: _PORTS, 10048: _PORTS, 10055: _PORTS, 10061: _REFUSED, 10054: _RESET, 10053: _RESET, 10057: _RESET, 10058: _RESET,
+        10060: _TIMED_OUT, 10065: _NO_HOST, 10064: _NO_HOST, 10051: _NO_NETWORK, 10050: _NO_NETWORK, 10024: _FDS,
+        11001: _NO_NAME, 11002: _NO_NAME, 11003: _NO_NAME, 11004: _NO_NAME, **_UNIX,
+    },
+}  # fmt: skip
+"""By what `platform.system()` says: EADDRNOTAVAIL, EADDRINUSE, ENOBUFS (Windows: no port is left), ECONNREFUSED, ECONNRESET,
+ECONNABORTED, ENOTCONN, ESHUTDOWN, ETIMEDOUT, EHOSTUNREACH, EHOSTDOWN, ENETUNREACH, ENETDOWN."""
+
+_ANYWHERE = {number: found for table in ERRNOS.values() for number, found in table.items()}
+"""Of a system that is not known. No number has two meanings here, though it may be some other error elsewhere."""
+
+_TYPES: tuple[tuple[str, frozenset[str]], ...] = (
+    ("body_too_large", frozenset(("BodyTooLarge",))),
+    ("dns_failure", frozenset(("gaierror", "herror", "NameResolutionError"))),
+    ("tls_certificate_error", frozenset(("SSLCertVerificationError", "CertificateError"))),
+    ("tls_handshake_failure", frozenset(("SSLError", "SSLEOFError", "SSLZeroReturnError", "SSLSyscallError"))),
+    (_REFUSED, frozenset(("ConnectionRefusedError",))),
+    (_RESET, frozenset(("ConnectionResetError", "BrokenPipeError", "ConnectionAbortedError"))),
+    (_TIMED_OUT, frozenset(("ConnectTimedOut", "ConnectTimeoutError", "ConnectTimeout"))),
+    ("read_timeout", frozenset(("ReadTimeoutError", "ReadTimeout", "TimeoutError", "timeout", "Timeout"))),
+    ("closed", frozenset(("RemoteDisconnected", "HTTPConnectionClosed"))),
+    ("incomplete_response", frozenset(("IncompleteRead",))),
+    ("parsed", frozenset(("InvalidChunkLength", "HTTPParseError", "ChunkedEncodingError"))),
+    (
+        "malformed_response",
+        frozenset(
+            ("BadStatusLine", "LineTooLong", "UnknownProtocol", "HTTPProtocolViolationError", "HeaderParsingError",
+             "ContentDecodingError", "DecodeError", "error")
+        ),
+    ),
+)  # fmt: skip
+"""In the order in which they decide: what is nearer to the socket first. TLS errors are OSErrors, timeouts wrap one another;
+`error` is zlib's and brotli's."""
+
+_CUT_SHORT = re.compile(
+    r"incomplete response|invalid eof state|before end of the headers|after interim response|ended prematurely|got length b''",
+    re.I,
+)
+_TLS_RECORD = "\\x15\\x03"
+"""A TLS alert where the status line belongs: http was spoken to a port of https."""
+
+_STATUSES = {429: "rate_limited", 500: "server_error", 502: "bad_gateway", 503: "load_shedding", 504: "gateway_timeout"}
+
+CHECKS = frozenset(("CatchResponseError", "ResponseError", "AssertionError", "str"))
+"""What user code makes of a reply that it does not like."""
+
+_NAMED = re.compile(r"[A-Za-z_][\w.-]{0,59}(?=$|: )")
+"""`lost_updates`: the text of a check that `signature` found before a colon, or that is one word."""
+_TASK_FAILED = re.compile(r"\W*(task|job)[\s_-]*(status\W*)?(is |has )?(failed|failure|error)", re.I)
+_TASK_TIMEOUT = re.compile(r"\W*(task|job)[\s_-]*(status\W*)?(is |has )?(timeout|timed[\s_-]*out|not[\s_-]finished)", re.I)
+
+_CODE = frozenset(
+    ("AttributeError", "IndexError", "InvalidHeader", "InvalidURL", "KeyError", "LocationParseError", "LocustError", "NameError",
+     "NotImplementedError", "TypeError", "UnboundLocalError", "ZeroDivisionError")
+)  # fmt: skip
+"""Nothing that a service can do raises these."""
+
+SAYS_NO_FDS = "too many open files"
+"""What a target may say of itself inside a reply; `signature` keeps these words."""
+
+
+def classify(signature: FailureSignature, system: str | None) -> str:
+    """The id that this failure alone points at; a symptom's id or `unknown` where it cannot tell.
+
+    `system`: what `platform.system()` said where it was recorded; None or another one: by any table that knows the number.
+    """
+    if "HostNotAllowed" in signature.types:
+        return "host_not_allowed"
+    return _by_errno(signature, system) or _by_type(signature) or _by_status_and_check(signature)
+
+
+def _by_errno(signature: FailureSignature, system: str | None) -> str | None:
+    if signature.errno is None:
+        return None
+    if _NAMING.intersection(signature.types) and signature.errno not in (23, 24):
+        return None  # getaddrinfo counts its errors by itself: macOS's 12 is no ENOMEM
+    found = ERRNOS.get(system or "", _ANYWHERE).get(signature.errno)
+    return "read_timeout" if found == _TIMED_OUT and _READING.intersection(signature.types) else found
+
+
+_NAMING = _TYPES[0][1]
+_READING = frozenset(("ReadTimeout", "ReadTimeoutError"))
+
+
+def _by_type(signature: FailureSignature) -> str | None:
+    found = next((found for found, types in _TYPES if types.intersection(signature.types)), None)
+    if found == "closed":
+        return "keepalive_race" if signature.reused else _RESET
+    if found == "parsed":
+        return "incomplete_response" if _CUT_SHORT.search(signature.text) else "malformed_response"
+    if found == "malformed_response" and _TLS_RECORD in signature.text:
+        return "tls_handshake_failure"
+    return found
+
+
+def _by_status_and_check(signature: FailureSignature) -> str:
+    """A check that has a name, or that tells of a task, is what the user wants to hear; else the status says more."""
+    by_status = _by_status(signature.status) if signature.status is not None else None
+    if CHECKS.isdisjoint(signature.types):
+        return by_status or _by_code(signature)
+    if signature.text.startswith("unexpected_status"):
+        return by_status or "unexpected_status"
+    if _TASK_TIMEOUT.match(signature.text):
+        return "task_timeout"
+    if _TASK_FAILED.match(signature.text) or SAYS_NO_FDS in signature.text.lower():
+        return "task_failed_result"
+    if by_status in (None, "unexpected_status") or _NAMED.match(signature.text):
+        return "failed_check"
+    return by_status or "failed_check"
+
+
+def _by_status(status: int) -> str:
+    if status in _STATUSES:
+        return _STATUSES[status]
+    if status >= 500:
+        return "server_error"
+    return "client_error" if status >= 400 else "unexpected_status"
+
+
+def _by_code(signature: FailureSignature) -> str:
+    if signature.types[:1] and signature.types[0] in _CODE:  # deeper ones are a client's own: it asks for attributes by trying
+        return "user_code_error"
+    return "unexpected_status" if "redirection limit" in signature.text.lower() else "unknown"

@@ -1,0 +1,211 @@
+"""What confirms a cause: one function a row of CAUSES.md, from the ticks of a window to readings and whether they suffice.
+
+Each threshold is that of its row. A reading that could not be taken is named in `unread`, and then proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from ...model.events import HostFacts, Sample
+from ...model.findings import Readings
+from ...model.readings import TargetTcpReading
+from .recent_readings import Ticks, broken, fullest, growth, most
+
+TIME_WAIT = "ephemeral_port_exhaustion_time_wait"
+ESTABLISHED = "ephemeral_port_exhaustion_established"
+
+FULL = 0.95
+"""Of ports, descriptors, connection tracking: so much of the limit is its end, since ticks fall between its bursts."""
+
+LOSS_LEAST = 0.01
+LOSSES_LEAST = 20
+"""Segments sent again, as a share and as a number: of few segments a share says nothing."""
+
+SYN_DROPS_SHARE = 0.01
+SYN_DROPS_LEAST = 3
+"""Of connections accepted: counters are the whole network namespace's, where others may live."""
+
+NEARLY_FULL = 0.5
+"""(p) Of a queue's limit, at a tick: queues that overflow are full nearly all the time, those of who is well are nearly empty."""
+
+ABORTS_EXPLAIN = 2.0
+"""(p) Broken connections for each that the kernel gave up: others have another reason."""
+
+MODES_MS = ((990.0, 1300.0), (2990.0, 3500.0), (6990.0, 7800.0))
+"""Latency of a request whose SYN was sent a second, third, fourth time: 1 s + 2 s + 4 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """`id` is confirmed where `holds`. `readings`: named readings; `unread`: names of those that could not be taken."""
+
+    id: str
+    holds: bool
+    readings: Readings = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+
+
+Check = Callable[[Ticks, HostFacts], Proof]
+
+
+def ports(ticks: Ticks, host: HostFacts) -> Proof:
+    """Which of the two exhaustions, by what holds the ports of the fullest destination."""
+    read = [tick for tick in ticks if tick.ports is not None and tick.ports.used is not None and tick.ports.capacity]
+    if not read:
+        return Proof(TIME_WAIT, False, unread=("ports_used", "ports_capacity"))
+    found = max(read, key=_ports_ratio).ports
+    assert found is not None and found.used is not None and found.capacity
+    time_wait, established = found.time_wait, found.established
+    readings: Readings = {"ports_used": found.used, "ports_capacity": found.capacity}
+    unread = tuple(name for name, count in (("time_wait", time_wait), ("established", established)) if count is None)
+    readings |= {name: n for name, n in (("time_wait", time_wait), ("established", established)) if n is not None}
+    if found.destination:
+        readings["destination"] = found.destination
+    holds = found.used >= FULL * found.capacity and bool((time_wait or 0) + (established or 0))
+    return Proof(TIME_WAIT if (time_wait or 0) >= (established or 0) else ESTABLISHED, holds, readings, unread)
+
+
+def _ports_ratio(tick: Sample) -> float:
+    found = tick.ports
+    return found.used / found.capacity if found is not None and found.used is not None and found.capacity else 0.0
+
+
+def own_fds(ticks: Ticks, host: HostFacts) -> Proof:
+    """Descriptors of this process."""
+    found = fullest((tick.generator.fds, tick.generator.fds_limit) for tick in ticks if tick.generator is not None)
+    if found is None:
+        return Proof("fd_exhaustion_generator", False, unread=("fds",))
+    return Proof("fd_exhaustion_generator", found[0] >= FULL * found[1], {"fds": found[0], "fds_limit": found[1]})
+
+
+def system_fds(ticks: Ticks, host: HostFacts) -> Proof:
+    """Descriptors of all processes."""
+    found = fullest((tick.host.fds, host.fds_limit_of_system) for tick in ticks if tick.host is not None)
+    if found is None:
+        return Proof("fd_exhaustion_system", False, unread=("fds_of_system",))
+    readings: Readings = {"fds_of_system": found[0], "fds_limit_of_system": found[1]}
+    return Proof("fd_exhaustion_system", found[0] >= FULL * found[1], readings)
+
+
+def target_fds(ticks: Ticks, host: HostFacts) -> Proof:
+    """Descriptors of the target's fullest process."""
+    read = [target for tick in ticks for target in tick.targets]
+    found = fullest((target.fds_fullest, target.fds_limit) for target in read)
+    if found is None:
+        return Proof("fd_exhaustion_target", False, unread=("target_fds",))
+    readings: Readings = {"target_fds": found[0], "fds_limit": found[1], "pid": read[-1].pid}
+    queue = most(ticks, lambda target: target.listen_queue)
+    if queue is not None:
+        readings["listen_queue"] = int(queue)
+    return Proof("fd_exhaustion_target", found[0] >= FULL * found[1], readings)
+
+
+def starved_of_fds(ticks: Ticks, host: HostFacts) -> Proof:
+    """The same while connections wait that it cannot accept: where all are accepted, what waits has another reason."""
+    found = target_fds(ticks, host)
+    if "listen_queue" not in found.readings:
+        return replace(found, unread=(*found.unread, "listen_queue"))
+    return replace(found, holds=found.holds and found.readings["listen_queue"] != 0)
+
+
+def conntrack(ticks: Ticks, host: HostFacts) -> Proof:
+    """The connection tracking table. A kernel that tracks nothing has none to fill."""
+    found = fullest((tick.host.conntrack, host.conntrack_max) for tick in ticks if tick.host is not None)
+    if found is None:
+        return Proof("conntrack_table_full", False)
+    return Proof("conntrack_table_full", found[0] >= FULL * found[1], {"conntrack": found[0], "conntrack_max": found[1]})
+
+
+def backlog(ticks: Ticks, host: HostFacts) -> Proof:
+    """The target's accept queue: beyond its limit, or connections dropped at it. A neighbour's overflows are not its own."""
+    overflows, queue = growth(ticks, "listen_overflows", "listen_drops"), most(ticks, lambda target: target.listen_queue)
+    limit, dropped = most(ticks, lambda target: target.listen_backlog), listen_drops(ticks)
+    readings: Readings = {}
+    if queue is not None:
+        readings["listen_queue"] = int(queue)
+    if limit is not None:
+        readings["listen_backlog"] = int(limit)
+    if dropped is not None:
+        readings["listen_drops"] = dropped
+    unread = tuple(name for name, value in (("listen_queue", queue), ("listen_overflows", overflows)) if value is None)
+    over = queue is not None and limit is not None and queue > limit
+    nearly = queue is not None and queue > NEARLY_FULL * (limit or 0) and not _tells_its_own(ticks)
+    holds = over or (bool(overflows) and (nearly or bool(dropped)))  # what a full SYN queue drops overflows nothing
+    return Proof("listen_backlog_overflow", holds, readings, unread)
+
+
+def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
+    """Connections that the target's kernel had no place for before they were made."""
+    drops, accepted = growth(ticks, "syn_queue_full_drops", "syncookies_sent"), growth(ticks, "passive_opens")
+    if drops is None or accepted is None:
+        return Proof("syn_queue_overflow", False, unread=("syn_queue_drops",))
+    readings: Readings = {"syn_queue_drops": drops, "passive_opens": accepted}
+    if host.tcp_max_syn_backlog is not None:
+        readings["tcp_max_syn_backlog"] = host.tcp_max_syn_backlog
+    many = drops >= max(SYN_DROPS_LEAST, SYN_DROPS_SHARE * accepted)
+    by_backlog = growth(ticks, "listen_overflows") or 0  # a full accept queue lets the other one fill, too
+    full = True
+    if _tells_its_own(ticks):
+        half_open = max(own.half_open for own in _at_target(ticks))
+        readings["half_open"] = half_open
+        full = half_open > NEARLY_FULL * (most(ticks, lambda target: target.listen_backlog) or 0)
+    return Proof("syn_queue_overflow", many and full and drops > by_backlog, readings)
+
+
+FULL_SHARE = 0.95
+"""Of all cores."""
+
+
+def packet_loss(ticks: Ticks, host: HostFacts) -> Proof:
+    """Segments of our connections sent again. A full accept queue makes them too, so it is ruled out; and so is a machine without
+    an idle core, where acknowledgements come too late and nothing was lost (on loopback, seen live)."""
+    own = _at_target(ticks)
+    sent, again = sum(each.segments_sent for each in own), sum(each.segments_retransmitted for each in own)
+    if not sent:
+        return Proof("packet_loss", False, unread=("segments_retransmitted",))
+    readings: Readings = {"segments_retransmitted": again, "segments_sent": sent, "retransmitted_ratio": again / sent}
+    lost = again >= max(LOSSES_LEAST, LOSS_LEAST * sent) and not listen_drops(ticks) and not _is_full(ticks, host)
+    return Proof("packet_loss", lost, readings)
+
+
+def _is_full(ticks: Ticks, host: HostFacts) -> bool:
+    """Whether no core was idle for half of the time."""
+    busy = [tick.host.cpu_ratio for tick in ticks if tick.host is not None and tick.host.cpu_ratio is not None]
+    full = [ratio for ratio in busy if host.cpus and ratio >= FULL_SHARE * host.cpus]
+    return len(full) > len(busy) / 2
+
+
+def tcp_memory(ticks: Ticks, host: HostFacts) -> Proof:
+    """Connections that the kernel gave up for want of memory: the namespace's, so ours must have broken as well."""
+    aborts = growth(ticks, "aborts_on_memory")
+    if aborts is None:
+        return Proof("tcp_memory_pressure", False, unread=("aborts_on_memory",))
+    readings: Readings = {"aborts_on_memory": aborts}
+    pages = [tick.tcp.memory_pages for tick in ticks if tick.tcp is not None and tick.tcp.memory_pages is not None]
+    if pages:
+        readings["tcp_memory_pages"] = max(pages)
+    return Proof("tcp_memory_pressure", 0 < broken(ticks) <= ABORTS_EXPLAIN * aborts, readings)
+
+
+def listen_drops(ticks: Ticks) -> int | None:
+    """Connections that the target's listeners dropped; of its whole namespace where that is another one, and in old logs."""
+    dropped = sum(own.listen_drops for own in _at_target(ticks))
+    if dropped or _tells_its_own(ticks):
+        return min(dropped, growth(ticks, "listen_drops") or 0)  # a filter's drops are a listener's, but not the queues'
+    return growth(ticks, "listen_drops") if most(ticks, lambda target: target.listen_queue) is not None else None
+
+
+def _at_target(ticks: Ticks) -> list[TargetTcpReading]:
+    return [tick.tcp.target for tick in ticks if tick.tcp is not None and tick.tcp.target is not None]
+
+
+def _tells_its_own(ticks: Ticks) -> bool:
+    """Whether the target's listeners are in our network namespace, where what they drop is read."""
+    return bool(_at_target(ticks)) and most(ticks, lambda target: target.listen_backlog) is not None
+
+
+def late_connections(ticks: Ticks) -> bool:
+    """Whether the slowest successes lie where a SYN that was sent again puts them."""
+    return any(low <= tick.max_ms <= high for tick in ticks if tick.max_ms is not None for low, high in MODES_MS)

@@ -1,0 +1,132 @@
+"""One epoch at one moment: its measured levels, which of them can be judged, and the verdict on its capacity.
+
+An epoch is one run of the service with one set of parameters. Marks, bottlenecks, stop rules, the autopilot and reports all
+need the same ladder and the same split into fit and recovery, so both are computed here, once a look. A look at 24 levels
+costs about 4 ms beside the load, on the same interpreter lock (`python -m benchmarks look`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ...model.events import Verdict
+from ...model.level import Level
+from ...model.timeline import Timeline
+from ...model.verdicts import SloVerdict
+from ..causes.generator_saturation import is_saturated, own_time_ms
+from ..knee.detector import AUTOPILOT_ERROR, LADDER_ERROR
+from ..knee.objectives import Name, capacity_at
+from .judgeable import sound
+from .ladder import LadderLevel, Measured, measured_of, parts
+from .recovery import Split, conclude, split
+
+OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
+
+SECONDS_LEAST = 5.5
+"""Settled seconds from which an open level counts: goodput has no standard error before six batches."""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Build it with `epoch_of`. What costs time is computed when it is first asked for, and kept.
+
+    Valid until the next event is applied to the timeline.
+    """
+
+    timeline: Timeline
+    index: int
+    levels: tuple[Level, ...]
+    """Of this epoch, in the order they ran."""
+    own_ms: float
+    """What users spend of a cycle beside responses and chosen waits (`generator.own_time_ms`)."""
+    measured: tuple[Measured, ...]
+    """Settled levels with goodput in the order they ran, ramps as their bins."""
+
+    @property
+    def ladder(self) -> tuple[LadderLevel, ...]:
+        """The rates of `measured`."""
+        return tuple(each.rates for each in self.measured)
+
+    @cached_property
+    def judgeable(self) -> tuple[LadderLevel, ...]:
+        """The ladder without levels in which generator, host or network failed."""
+        return sound(self.timeline, self.ladder)
+
+    @cached_property
+    def split(self) -> Split:
+        """Judgeable levels that feed the fit, and those on the way down from overload."""
+        return split(self.judgeable)
+
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        """The knee, the objectives, and which levels were set aside; None while no level can be judged."""
+        if not self.judgeable:
+            return None
+        aside = {level.started_s for level in self.split.recovery}
+        capacity = conclude(self.split, self.judgeable, epoch=self.index, structural=self._structural_error)
+        return Verdict(
+            t_s=self.timeline.last_s,
+            epoch=self.index,
+            capacity=capacity,
+            slo=self._objectives(),
+            recovery_levels=tuple(level.opened.index for level in self.levels if level.started_s in aside),
+        )
+
+    @property
+    def _structural_error(self) -> float:
+        """Of a ladder, or of the few short levels that the autopilot chose."""
+        return AUTOPILOT_ERROR if any(level.opened.by == "autopilot" for level in self.levels) else LADDER_ERROR
+
+    def _objectives(self) -> tuple[SloVerdict, ...]:
+        header = self.timeline.header
+        wanted = _table(header.profile, "slo") if header is not None else {}
+        found = (
+            capacity_at(self.split.fit, name, wanted[name], epoch=self.index)
+            for name in OBJECTIVES
+            if _is_number(wanted.get(name))
+        )
+        return tuple(each for each in found if each is not None)
+
+
+def epochs_of(timeline: Timeline) -> tuple[Epoch, ...]:
+    """All epochs that have levels, ascending."""
+    return tuple(epoch_of(timeline, index) for index in indices(timeline))
+
+
+def indices(timeline: Timeline) -> list[int]:
+    """Of the epochs that have levels, ascending."""
+    return sorted({level.opened.epoch for level in timeline.levels})
+
+
+def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = None) -> Epoch:
+    """One epoch as the timeline has it now; of `levels` alone where they are given."""
+    own = tuple(level for level in (timeline.levels if levels is None else levels) if level.opened.epoch == index)
+    counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]
+    own_ms = own_time_ms(figures for level in counted for _, figures in parts(level))
+    saturated = {level.opened.index: is_saturated(level.figures, own_ms) for level in counted if level.figures.settled}
+    measured = measured_of(
+        counted,
+        epoch=index,
+        work_is_metric=work_is_metric(timeline),
+        saturated={at: known for at, known in saturated.items() if known is not None},
+        first_requests=timeline.header is not None and timeline.header.source is not None,
+    )
+    return Epoch(timeline, index, own, own_ms, tuple(measured))
+
+
+def work_is_metric(timeline: Timeline) -> bool:
+    """Whether goodput is the target's own count of finished work."""
+    return timeline.header is not None and bool(_table(timeline.header.profile, "work").get("metric"))
+
+
+def _table(profile: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = profile.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

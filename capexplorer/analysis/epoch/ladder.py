@@ -1,0 +1,250 @@
+"""Levels as the knee detector wants them: one plain value a user count, taken from a timeline, a table or a simulator alike.
+
+Nothing here judges capacity. Which levels count (settled, of one epoch) and how equal ones are pooled is decided here, once;
+which ones are recovery is decided in `recovery`, since that needs a verdict on what went before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from ...model.events import LevelFigures
+from ...model.level import Level
+
+_Number = TypeVar("_Number", int, float)
+
+RELATIVE_ERROR_FLOOR = 0.02
+"""Of goodput (KNEE.md): six batch means are now and then luckily equal."""
+
+COUNT_ERROR_SHARE = 0.3
+"""Floor in square roots of a count (KNEE.md): closed systems count more evenly than Poisson, but not ever so evenly."""
+
+SHORT_S = 6.0
+"""Under this there are no batch means, and a window is shorter than users' cycles: counts are then as uneven as Poisson's."""
+
+FIRST_REQUESTS = 0.6
+"""Share of the new users of a ramp whose first request comes on top of the steady rate: half (constant waits) to all
+(exponential) by renewal theory, less those still in their first response. Only where figures hold first requests, as
+Locust's histories do."""
+
+LATENCY_ERROR_FLOOR = 0.02
+"""Of latency, by the same reasoning."""
+
+LATENCY_ERROR_UNKNOWN = 0.05
+"""Of latency where a table tells no error: means of published tables repeat within a few percent."""
+
+POOLED_SPREAD_MOST = 5.0
+"""Cap of the factor by which disagreeing levels of one count widen their error (Birge ratio)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LadderLevel:
+    """One settled level. Only users and goodput must be known; all else sharpens the verdict."""
+
+    users: float
+    """Actual mean users."""
+    goodput_rps: float
+    """Finished work a second."""
+    goodput_se_rps: float | None = None
+    throughput_rps: float | None = None
+    """All requests, failures included."""
+    response_ms: float | None = None
+    """Mean over all requests."""
+    latency_ms: float | None = None
+    """Mean over successes."""
+    latency_se_ms: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+    failure_ratio: float | None = None
+    requests: int | None = None
+    seconds: float | None = None
+    wait_s: float | None = None
+    """Mean wait between requests, measured or declared."""
+    started_s: float = 0.0
+    """For the order in which levels ran."""
+    ramp: bool = False
+    """A bin of seconds in which users changed all the time."""
+    arrivals_per_s: float = 0.0
+    """New users a second whose first requests are in these figures."""
+    generator_saturated: bool | None = None
+    loop_lag_ms: float | None = None
+    """How late the generator's own timers were (p99)."""
+    work_is_metric: bool = False
+    """Goodput is the target's own count, not successful requests."""
+    accepted_rps: float | None = None
+    """Work accepted a second, where the target tells it apart from finished work."""
+
+    @property
+    def goodput_error_rps(self) -> float:
+        """Standard error with the floors of KNEE.md."""
+        share = 1.0 if self.goodput_se_rps is None and (self.seconds or 0.0) < SHORT_S else COUNT_ERROR_SHARE
+        counted = share * math.sqrt(self.goodput_rps / self.seconds) if self.seconds else 0.0
+        return max(self.goodput_se_rps or 0.0, counted, RELATIVE_ERROR_FLOOR * self.goodput_rps, 1e-9)
+
+    @property
+    def steady_rps(self) -> float:
+        """Goodput without the first requests of users who have only just come."""
+        return max(self.goodput_rps - FIRST_REQUESTS * self.arrivals_per_s * (1 - (self.failure_ratio or 0.0)), 0.0)
+
+    @property
+    def response_s(self) -> float | None:
+        """Mean response of all requests, in seconds; that of successes where nothing failed or nothing better is known."""
+        chosen = self.response_ms if self.response_ms is not None else self.latency_ms
+        return None if chosen is None else chosen / 1000
+
+    @property
+    def latency_error_ms(self) -> float | None:
+        """Standard error of the mean latency of successes, floored; None without a latency."""
+        if self.latency_ms is None:
+            return None
+        if self.latency_se_ms is None:
+            return max(LATENCY_ERROR_UNKNOWN, 1 / math.sqrt(self.requests) if self.requests else 0.0) * self.latency_ms
+        return max(self.latency_se_ms, LATENCY_ERROR_FLOOR * self.latency_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A settled level, or one bin of a ramp, with its rates."""
+
+    level: Level
+    figures: LevelFigures
+    rates: LadderLevel
+
+
+def measured_of(
+    levels: Iterable[Level],
+    *,
+    epoch: int = 0,
+    work_is_metric: bool = False,
+    saturated: Mapping[int, bool] = MappingProxyType({}),
+    first_requests: bool = False,
+) -> Iterator[Measured]:
+    """Settled levels of an epoch in the order they ran, ramps as their bins, nothing pooled yet.
+
+    `saturated`: by level index, whether the generator was found saturated; left out: not known (analysis of causes says so).
+    `first_requests`: figures hold users' first requests, as imported histories do (`header.source` is not None).
+    """
+    for level in levels:
+        if level.opened.epoch != epoch:
+            continue
+        for users, figures in parts(level):
+            if figures.settled and figures.goodput_rps is not None and users > 0:
+                rates = ladder_level(
+                    users,
+                    figures,
+                    started_s=level.started_s,
+                    ramp=level.opened.ramp,
+                    arrivals_per_s=level.opened.spawn_rate if first_requests and level.opened.ramp else 0.0,
+                    generator_saturated=saturated.get(level.opened.index),
+                    work_is_metric=work_is_metric,
+                )
+                yield Measured(level, figures, rates)
+
+
+def ladder_of(
+    levels: Iterable[Level],
+    *,
+    epoch: int = 0,
+    work_is_metric: bool = False,
+    saturated: Mapping[int, bool] = MappingProxyType({}),
+    first_requests: bool = False,
+) -> tuple[LadderLevel, ...]:
+    """The rates of `measured_of`."""
+    found = measured_of(levels, epoch=epoch, work_is_metric=work_is_metric, saturated=saturated, first_requests=first_requests)
+    return tuple(each.rates for each in found)
+
+
+def parts(level: Level) -> list[tuple[float, LevelFigures]]:
+    """(users, figures) of a level, or of each bin of a ramp."""
+    if level.opened.ramp:
+        return [(part.users, part.figures) for part in level.bins]
+    return [(level.figures.users_mean or float(level.users), level.figures)]
+
+
+def ladder_level(users: float, figures: LevelFigures, **known: Any) -> LadderLevel:
+    """One settled level whose goodput is known, nothing pooled; `known`: fields that are not figures."""
+    assert figures.goodput_rps is not None
+    return LadderLevel(
+        users=users,
+        goodput_rps=figures.goodput_rps,
+        goodput_se_rps=figures.goodput_se_rps,
+        throughput_rps=figures.throughput_rps,
+        response_ms=figures.response_ms,
+        latency_ms=figures.latency_ms.mean,
+        latency_se_ms=figures.latency_se_ms,
+        p95_ms=figures.latency_ms.p95,
+        p99_ms=figures.latency_ms.p99,
+        failure_ratio=figures.failure_ratio,
+        requests=figures.requests if figures.counted else None,
+        seconds=(figures.settled_seconds or None) if figures.counted else None,
+        wait_s=figures.wait_s,
+        loop_lag_ms=figures.loop_lag_p99_ms,
+        **known,
+    )
+
+
+def pooled(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
+    """One level a user count, ascending. Equal counts are pooled by inverse variance; if they disagree, the error grows."""
+    counts: dict[int, list[LadderLevel]] = {}
+    for level in levels:
+        counts.setdefault(round(level.users) if level.users >= 1 else 1, []).append(level)
+    return tuple(_pool(counts[count]) for count in sorted(counts))
+
+
+def _pool(same: list[LadderLevel]) -> LadderLevel:
+    if len(same) == 1:
+        return same[0]
+    goodput, goodput_se = _weighted([level.goodput_rps for level in same], [level.goodput_error_rps for level in same])
+    latency, latency_se = _weighted_known([level.latency_ms for level in same], [level.latency_error_ms for level in same])
+    flags = [level.generator_saturated for level in same if level.generator_saturated is not None]
+    return replace(
+        same[0],
+        users=_mean_known([level.users for level in same], same) or same[0].users,
+        goodput_rps=goodput,
+        goodput_se_rps=goodput_se,
+        throughput_rps=_mean_known([level.throughput_rps for level in same], same),
+        response_ms=_mean_known([level.response_ms for level in same], same),
+        latency_ms=latency,
+        latency_se_ms=latency_se,
+        p95_ms=_mean_known([level.p95_ms for level in same], same),
+        p99_ms=_mean_known([level.p99_ms for level in same], same),
+        failure_ratio=_mean_known([level.failure_ratio for level in same], same),
+        requests=_sum_known([level.requests for level in same]),
+        seconds=_sum_known([level.seconds for level in same]),
+        wait_s=_mean_known([level.wait_s for level in same], same),
+        ramp=all(level.ramp for level in same),
+        generator_saturated=any(flags) if flags else None,
+        loop_lag_ms=_mean_known([level.loop_lag_ms for level in same], same),
+        accepted_rps=_mean_known([level.accepted_rps for level in same], same),
+    )
+
+
+def _weighted(values: list[float], errors: list[float]) -> tuple[float, float]:
+    """Inverse-variance mean and its error, widened where values disagree by more than their errors."""
+    weights = [1 / error**2 for error in errors]
+    mean = math.fsum(w * v for w, v in zip(weights, values, strict=True)) / math.fsum(weights)
+    chi2 = math.fsum(w * (v - mean) ** 2 for w, v in zip(weights, values, strict=True)) / (len(values) - 1)
+    spread = min(POOLED_SPREAD_MOST, max(1.0, math.sqrt(chi2)))
+    return mean, spread / math.sqrt(math.fsum(weights))
+
+
+def _weighted_known(values: list[float | None], errors: list[float | None]) -> tuple[float | None, float | None]:
+    known = [(v, max(e, 1e-9)) for v, e in zip(values, errors, strict=True) if v is not None and e is not None]
+    if len(known) < 2:
+        return known[0] if known else (None, None)
+    return _weighted([v for v, _ in known], [e for _, e in known])
+
+
+def _mean_known(values: Sequence[float | None], same: Sequence[LadderLevel]) -> float | None:
+    """Mean weighted by length, over levels that know the value."""
+    known = [(value, level.seconds or 1.0) for value, level in zip(values, same, strict=True) if value is not None]
+    return math.fsum(v * w for v, w in known) / math.fsum(w for _, w in known) if known else None
+
+
+def _sum_known(values: Sequence[_Number | None]) -> _Number | None:
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if known else None

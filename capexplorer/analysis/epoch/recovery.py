@@ -1,0 +1,192 @@
+"""The way down from overload: levels that feed no fit, what they say about recovery, and what confirms a knee.
+
+A level is *recovery* when its users are fewer than the level's before it and that one was beyond the knee or the bend, as known
+then, or was recovery itself: backlogs, retries and cold caches linger (DESIGN section 4). A level lower than any before it still
+counts: nothing else tells about that load, and stepping down is what "at or below" advises.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model.verdicts import CapacityVerdict, Recovery
+from ..knee.crossing import LINEAR_LIKELY
+from ..knee.detector import LADDER_ERROR, judge, overloaded_from
+from .ladder import LadderLevel
+
+SOAK_FROM, SOAK_TO = 0.6, 0.8
+"""Of N*: KNEE.md asks for about 70%."""
+
+SOAK_LEAST_S = 60.0
+"""A level this long is a soak. Short ones see no slow queues, leaks or pauses."""
+
+RETURN_USERS = 0.1
+"""How near the first level's users a return must come."""
+
+GOODPUT_AGREES = 0.05
+LATENCY_AGREES = 0.25
+"""Shares within which a return to the first level agrees, or within two standard errors; latency within the loop's lag, too."""
+
+RECOVERED_S = 5
+"""Seconds over which goodput and latency are averaged to say that they are back."""
+
+RECOVERED_WORK = 300
+"""Finished requests that such an average needs: of 55, a steady service gives under 90% of its mean now and then (seen live)."""
+
+RECOVERED_GOODPUT = 0.90
+RECOVERED_LATENCY = 1.25
+"""Of what the same load gave before: one bad second in five is not overload."""
+
+BACKLOG_GOODPUT = 1.20
+"""More than this of it is a backlog that is still worked off: the task queue at 60 users finishes 1.5 times what they hand in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Levels that feed the fit, and those on the way down, both in the order they ran."""
+
+    fit: tuple[LadderLevel, ...]
+    recovery: tuple[LadderLevel, ...]
+
+
+def split(levels: Sequence[LadderLevel]) -> Split:
+    """Part levels, given in the order they ran. What is known later changes nothing about earlier levels."""
+    fit: list[LadderLevel] = []
+    down: list[LadderLevel] = []
+    before: LadderLevel | None = None
+    for level in levels:
+        recovering = bool(down) and down[-1] is before
+        falls = before is not None and not level.ramp and round(level.users) < round(before.users)
+        stays = before is not None and recovering and round(level.users) == round(before.users)  # split by a shift, or a new one
+        covered = bool(fit) and level.users >= min(known.users for known in fit)
+        if before is not None and covered and (stays or (falls and (recovering or _overloaded(fit, before)))):
+            down.append(level)
+        else:
+            fit.append(level)
+        before = level
+    return Split(tuple(fit), tuple(down))
+
+
+def _overloaded(fit: list[LadderLevel], level: LadderLevel) -> bool:
+    bound = overloaded_from(fit)
+    return bound is not None and level.users > bound
+
+
+def analyse(levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
+    """All that one epoch's levels, in the order they ran, say: recovery set aside, the rest judged, the knee confirmed or not."""
+    return conclude(split(levels), levels, epoch=epoch, structural=structural)
+
+
+def conclude(parts: Split, levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
+    """The same of levels that are split already."""
+    confirm = functools.partial(confirmation, levels)
+    return judge(parts.fit, epoch=epoch, structural=structural, confirm=confirm)
+
+
+def confirmation(levels: Sequence[LadderLevel], knee_users: float, rate: float) -> tuple[bool | None, bool | None]:
+    """(a soak near 70% agrees with the line, a return to the first level agrees with it); None where there was none."""
+    soaks = [
+        level
+        for level in levels
+        if SOAK_FROM * knee_users <= level.users <= SOAK_TO * knee_users and (level.seconds or 0.0) >= SOAK_LEAST_S
+    ]
+    soaked = all(_on_line(level, rate) for level in soaks) if soaks else None
+    top = max(range(len(levels)), key=lambda index: levels[index].users)
+    first = levels[0]
+    back = [level for level in levels[top + 1 :] if abs(level.users - first.users) <= RETURN_USERS * first.users]
+    return soaked, _same(first, back[-1]) if back and top else None
+
+
+def _on_line(level: LadderLevel, rate: float) -> bool:
+    return level.goodput_rps + 2 * level.goodput_error_rps >= LINEAR_LIKELY * rate * level.users
+
+
+def _same(first: LadderLevel, later: LadderLevel) -> bool:
+    expected = first.goodput_rps * later.users / first.users
+    gap = max(GOODPUT_AGREES * expected, 2 * math.hypot(first.goodput_error_rps, later.goodput_error_rps))
+    if abs(later.goodput_rps - expected) > gap:
+        return False
+    if first.latency_ms is None or later.latency_ms is None:
+        return True
+    noise_ms = math.hypot(first.latency_error_ms or 0.0, later.latency_error_ms or 0.0)
+    slower_ms = later.latency_ms - first.latency_ms
+    return slower_ms <= max(LATENCY_AGREES * first.latency_ms, 2 * noise_ms, later.loop_lag_ms or 0.0)
+
+
+def recovery_of(
+    before: Sequence[LadderLevel],
+    from_users: float,
+    to_users: float,
+    goodput: Sequence[float],
+    latency_ms: Sequence[float],
+    loop_lag_ms: Sequence[float] = (),
+) -> Recovery:
+    """Whether a level on the way down came back to what its load gave before.
+
+    `before`: the levels that feed the fit. `goodput`, `latency_ms`: one value a second since all the users to stop had stopped
+    (NaN: no success in that second). `loop_lag_ms`: p99 in those seconds; latency that is higher by less than its median is
+    back: 3 ms instead of 2 beside a lag of 11 was marked as not recovered. Recovered from the first second from which every
+    later five seconds (more, where few requests come) are back.
+    """
+    expected = _expected(before, to_users)
+    if expected is None or not expected[0] or len(goodput) < RECOVERED_S:
+        return Recovery(from_users=from_users, to_users=to_users, recovered=None)
+    rate, expected_ms = expected
+    rates, slow = np.asarray(goodput, float), np.asarray(latency_ms, float)
+    fast_from: int | None = 0
+    if expected_ms is not None:
+        weights = np.nan_to_num(rates) + 1e-12
+        means = _means(np.nan_to_num(slow) * weights, RECOVERED_S) / _means(weights, RECOVERED_S)
+        fast_from = _back_from(means <= max(RECOVERED_LATENCY * expected_ms, expected_ms + _middle(loop_lag_ms)))
+    seconds = max(RECOVERED_S, math.ceil(RECOVERED_WORK / rate))
+    if fast_from is not None and len(rates) < seconds:
+        return Recovery(from_users=from_users, to_users=to_users, recovered=None)  # too early to say of its goodput
+    rates = _means(rates, min(seconds, len(rates)))
+    works_from = _back_from((rates >= RECOVERED_GOODPUT * rate) & (rates <= BACKLOG_GOODPUT * rate))
+    recovered = fast_from is not None and works_from is not None
+    after = max(fast_from or 0, works_from or 0)
+    last = slow[-RECOVERED_S:]
+    return Recovery(
+        from_users=from_users,
+        to_users=to_users,
+        recovered=recovered,
+        after_s=float(after) if recovered else None,
+        goodput_ratio=float(rates[-1] / rate),
+        latency_ratio=None if expected_ms is None or np.isnan(last).all() else float(np.nanmean(last) / expected_ms),
+    )
+
+
+def _middle(values: Sequence[float]) -> float:
+    """The median of what was measured; 0 without."""
+    known = [value for value in values if math.isfinite(value)]
+    return median(known) if known else 0.0
+
+
+def _means(values: NDArray[np.float64], seconds: int) -> NDArray[np.float64]:
+    """Over so many seconds, from each second on."""
+    return np.convolve(values, np.ones(seconds) / seconds, "valid")
+
+
+def _back_from(back: NDArray[np.bool_]) -> int | None:
+    """The first second from which all are back; None: the last are not."""
+    away = np.flatnonzero(~back)
+    after = 0 if not len(away) else int(away[-1]) + 1
+    return after if after < len(back) else None
+
+
+def _expected(before: Sequence[LadderLevel], users: float) -> tuple[float, float | None] | None:
+    """(goodput, latency) that this load gave on the way up, interpolated; None outside what was seen."""
+    known = sorted(before, key=lambda level: level.users)
+    if not known or users < known[0].users * 0.9 or users > known[-1].users:
+        return None
+    at = [level.users for level in known]
+    timed = [(level.users, level.latency_ms) for level in known if level.latency_ms is not None]
+    latency = float(np.interp(users, [u for u, _ in timed], [ms for _, ms in timed])) if timed else None
+    return float(np.interp(users, at, [level.goodput_rps for level in known])), latency

@@ -1,0 +1,166 @@
+"""Changes for good inside a settled level: where goodput or latency moves and stays (170 falls to 120, 64 to 0.1).
+
+Binary segmentation on the standardised CUSUM (Scott & Knott 1974; Andrews 1993 for the sup-type statistic). Seconds of a service
+are correlated, and a plain CUSUM splits every slow wave: the variance used is the long-run one, from an autoregression of the
+residuals beside the candidate split, and a change must also be large and last. Called each second on a growing level, so the
+threshold holds for many looks, not for one. No clock, no I/O; about 0.1 ms for 600 seconds without a split.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model.verdicts import Shift
+
+SEGMENT_LEAST = 10
+"""Seconds that both sides of a split must last: garbage collections and single stalls do not."""
+
+GOODPUT_CHANGE = 0.20
+"""Relative change of goodput under which a level is not split: 170 to 120 is 0.29 (EXPERIMENTS.md, report 1)."""
+
+LATENCY_CHANGE = 0.50
+"""The same for latency, which wanders more: log(1.5) up, or as much down."""
+
+STATISTIC_LEAST = 5.5
+"""|difference| over its long-run standard error. One look at one split would need 3; the largest of hundreds of splits at
+hundreds of looks needs this (200 stationary series of tuning seeds, looked at each second; see tests/analysis/test_shifts.py)."""
+
+SHORT_S = 20.0
+"""Length at which the threshold is 1.4 times that: so few seconds cannot tell how correlated they are."""
+
+CORRELATION_MOST = 0.9
+
+SPLITS_MOST = 6
+"""Candidates a level; when all stand, the parts are levels of their own and may be split again."""
+
+Series = NDArray[np.float64]
+Gap = Callable[[float, float], bool]
+
+
+def shifts(goodput: Sequence[float], latency_ms: Sequence[float] = ()) -> tuple[Shift, ...]:
+    """Splits of a level, in order. One value a settled second; `latency_ms` may be left out, NaN is a second without success.
+
+    A split that both series show is told once, of goodput.
+    """
+    found = [_shift(at, "goodput", np.asarray(goodput, float)) for at in _split(np.asarray(goodput, float), _goodput_gap)]
+    if len(latency_ms):
+        slow = _log(latency_ms)
+        for at in _split(slow, _latency_gap):
+            if all(abs(at - other.at) >= SEGMENT_LEAST for other in found):
+                found.append(_shift(at, "latency", np.asarray(latency_ms, float)))
+    return tuple(_with_neighbours(sorted(found, key=lambda shift: shift.at), goodput, latency_ms))
+
+
+def _with_neighbours(found: list[Shift], goodput: Sequence[float], latency_ms: Sequence[float]) -> list[Shift]:
+    """Means before and after, over the segments that the splits make."""
+    edges = [0, *(shift.at for shift in found), len(goodput)]
+    told = []
+    for shift, start, end in zip(found, edges, edges[2:], strict=False):
+        series = np.asarray(goodput if shift.column == "goodput" else latency_ms, float)
+        told.append(
+            Shift(at=shift.at, column=shift.column, before=_mean(series[start : shift.at]), after=_mean(series[shift.at : end]))
+        )
+    return told
+
+
+def _shift(at: int, column: str, series: Series) -> Shift:
+    return Shift(
+        at=at, column="goodput" if column == "goodput" else "latency", before=_mean(series[:at]), after=_mean(series[at:])
+    )
+
+
+def _mean(series: Series) -> float:
+    known = series[~np.isnan(series)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def _log(latency_ms: Sequence[float]) -> Series:
+    """Log latencies; a second without success keeps the value before it, since it says nothing about latency."""
+    series = np.log(np.maximum(np.asarray(latency_ms, float), 1e-3))
+    known = ~np.isnan(series)
+    if not known.any():
+        return np.zeros(0)
+    last = np.maximum.accumulate(np.where(known, np.arange(len(series)), int(known.argmax())))
+    filled: Series = series[last]
+    return filled
+
+
+def _goodput_gap(before: float, after: float) -> bool:
+    return abs(after - before) > GOODPUT_CHANGE * max(before, after)
+
+
+def _latency_gap(before: float, after: float) -> bool:
+    return abs(after - before) >= math.log(1 + LATENCY_CHANGE)
+
+
+def _split(series: Series, gap: Gap) -> list[int]:
+    """Indices at which the series is cut, ascending: the best few cuts, less those that do not stand beside the others.
+
+    Cuts are judged together: beside an unseen collapse each single one looks like a slow wave.
+    """
+    cuts = _candidates(series)
+    while cuts:
+        edges = [0, *cuts, len(series)]
+        means = [float(series[start:end].mean()) for start, end in zip(edges, edges[1:], strict=False)]
+        error = _long_run_error(series, edges, means)
+        strengths = [
+            _strength(before, after, error, (cut - start, end - cut), gap)
+            for before, after, start, cut, end in zip(means, means[1:], edges, cuts, edges[2:], strict=False)
+        ]
+        weakest = int(np.argmin(strengths))
+        if strengths[weakest] >= STATISTIC_LEAST * math.sqrt(1 + SHORT_S / len(series)):
+            break
+        del cuts[weakest]
+    return cuts
+
+
+def _candidates(series: Series) -> list[int]:
+    """Up to SPLITS_MOST cuts, each the one that explains most of what the ones before it left."""
+    cuts: list[int] = []
+    parts = [(0, len(series))]
+    while len(cuts) < SPLITS_MOST:
+        best = [
+            (found[1], start, start + found[0], end) for start, end in parts if (found := _best(series[start:end])) is not None
+        ]
+        if not best:
+            break
+        _, start, cut, end = max(best)
+        cuts.append(cut)
+        parts.remove((start, end))
+        parts += [(start, cut), (cut, end)]
+    return sorted(cuts)
+
+
+def _strength(before: float, after: float, error: float, counts: tuple[int, int], gap: Gap) -> float:
+    """|difference of means| over its long-run standard error; 0 where the change is too small to matter."""
+    if not gap(before, after):
+        return 0.0
+    return abs(after - before) / (error * math.sqrt(1 / counts[0] + 1 / counts[1])) if error else math.inf
+
+
+def _best(part: Series) -> tuple[int, float] | None:
+    """(the cut that explains most, how much), at least SEGMENT_LEAST from both ends; None when there is no room."""
+    count = len(part)
+    if count < 2 * SEGMENT_LEAST:
+        return None
+    before = np.arange(SEGMENT_LEAST, count - SEGMENT_LEAST + 1)
+    sums = np.cumsum(part)[before - 1]
+    explained = (sums - before * part.mean()) ** 2 * count / (before * (count - before))
+    best = int(explained.argmax())
+    return int(before[best]), float(explained[best])
+
+
+def _long_run_error(series: Series, edges: list[int], means: list[float]) -> float:
+    """Square root of the long-run variance of a second, from an AR(1) of what the segments leave."""
+    residual = series - np.repeat(means, np.diff(edges))
+    count, squares = len(series), float(residual @ residual)
+    if squares <= 1e-12 * float(series @ series):
+        return 0.0
+    correlation = max(0.0, float(residual[1:] @ residual[:-1]) / squares)
+    segments = len(means)
+    correlation = min(CORRELATION_MOST, correlation + segments * (1 + 3 * correlation) / count)  # Kendall's bias, a segment each
+    return math.sqrt(squares / max(count - segments, 1) * (1 + correlation) / (1 - correlation))

@@ -1,0 +1,22 @@
+"""What on a machine will bound an exploration, and how to lift it: `doctor`'s judgement. Pure: facts and asks in, checks out."""
+
+from __future__ import annotations
+
+from ...model.machine import Machine
+from .check import Asks, Check, State
+from .hardware import cgroup_cpus, cores, memory
+from .open_files import fds_of_generator, fds_of_system, fds_of_target
+from .rights import namespaces, other_users, pressure, programs
+from .sockets import accept_queue, conntrack, new_connections, ports, syn_backlog
+
+__all__ = ["Asks", "Check", "State", "checks"]
+
+_ALL = (
+    fds_of_generator, fds_of_target, fds_of_system, ports, new_connections, accept_queue, syn_backlog, conntrack, cores,
+    cgroup_cpus, memory, pressure, other_users, namespaces, programs,
+)  # fmt: skip
+
+
+def checks(machine: Machine, asks: Asks) -> tuple[Check, ...]:
+    """Every check, in the order in which they are shown."""
+    return tuple(check(machine, asks) for check in _ALL)

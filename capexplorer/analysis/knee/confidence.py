@@ -1,0 +1,85 @@
+"""How sure a knee is (KNEE.md, step 10): grounds counted, not weighed. One missing is medium, more are low."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from ...model.grades import Confidence
+from ...model.verdicts import KneeEvidence, Limit
+from ..epoch.ladder import LadderLevel
+from .crossing import Crossing, Curve, plateau_levels
+from .second_opinions import broken_stick, kneedle
+
+BASELINE_LEVELS = 3
+BASELINE_SHARE = 0.8
+BEYOND_LEVELS = 2
+BEYOND_SHARE = 1.15
+PLATEAU_LEVELS = 2
+"""Where one level is high and the next, twice as far, has collapsed, the capacity between them was not seen (not in KNEE.md)."""
+HALF_WIDTH_MOST = 0.17
+AGREE_MOST = 0.35
+"""KNEE.md, step 10, but for the plateau."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What a knee stands on."""
+
+    baseline_levels: int
+    beyond_levels: int
+    plateau_levels: int
+    half_width_ratio: float
+    limit: Limit
+    second_users: float
+    """What the broken stick or Kneedle says, whichever lies nearer."""
+    agree: bool
+    ramp: bool
+
+    @classmethod
+    def of(cls, ladder: Sequence[LadderLevel], curve: Curve, found: Crossing, limit: Limit, half_width_ratio: float) -> Grounds:
+        """Count them. The curve has passed the gates, so the second detectors are gated too."""
+        second = broken_stick(curve).break_users
+        other = kneedle(curve)
+        if other is not None and abs(other - found.users) < abs(second - found.users):
+            second = other
+        return cls(
+            baseline_levels=int((curve.users[: found.linear] <= BASELINE_SHARE * found.users).sum()),
+            beyond_levels=int((curve.users >= BEYOND_SHARE * found.users).sum()),
+            plateau_levels=int(plateau_levels(curve, curve.goodput).sum()),
+            half_width_ratio=half_width_ratio,
+            limit=limit,
+            second_users=second,
+            agree=abs(second - found.users) <= AGREE_MOST * found.users,
+            ramp=any(level.ramp for level in ladder),
+        )
+
+    def added_to(self, evidence: KneeEvidence) -> KneeEvidence:
+        """The evidence with these grounds."""
+        return msgspec.structs.replace(
+            evidence,
+            levels_below=self.baseline_levels,
+            levels_beyond=self.beyond_levels,
+            half_width_ratio=self.half_width_ratio,
+            second_detector_users=self.second_users,
+        )
+
+
+def confidence_of(grounds: Grounds) -> Confidence:
+    """High with all grounds, medium with one missing; ramps never more than medium."""
+    lacking = sum(
+        (
+            grounds.baseline_levels < BASELINE_LEVELS,
+            grounds.baseline_levels < 2,  # alone, a level may itself be saturated: that is two grounds
+            grounds.beyond_levels < BEYOND_LEVELS,
+            grounds.plateau_levels < PLATEAU_LEVELS,
+            grounds.half_width_ratio >= HALF_WIDTH_MOST,
+            grounds.limit == "unknown",
+            not grounds.agree,
+        )
+    )
+    if lacking == 0:
+        return "medium" if grounds.ramp else "high"
+    return "medium" if lacking == 1 else "low"

@@ -1,0 +1,235 @@
+"""Where the low-load line meets the capacity line: N* = capacity / lambda0, with its interval (KNEE.md, steps 1, 2, 5 and 6).
+
+The closed model's asymptote crossing, Xmax (R0 + Z) (Denning & Buzen 1978; Jain 1991, section 33.6), without having to know
+the think time. Arrays are levels in ascending order of users, one a count. Nothing here decides whether there is a knee.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..epoch.ladder import RELATIVE_ERROR_FLOOR, LadderLevel
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+LINEAR_LIKELY = 0.93
+"""A level this far under the low-load line has left it, if the gap is LINEAR_ERRORS wide as well (KNEE.md, step 1). The other
+bound, 0.85 whatever the errors, ended the line at the second level of ladders that begin with one user and twenty requests."""
+
+LINEAR_ERRORS = 2.0
+
+BASELINE_SHARE = 0.7
+"""Of N*: levels above it are not used for lambda0 although they passed. In M/M/1 with much thinking E(0.7 N*) is 0.97 and
+E(0.9 N*) is 0.90; with these levels in the line lambda0 came out 1-3% low (simulation, tuning seeds)."""
+
+BASELINE_ERROR_MOST = 0.03
+"""Relative error of lambda0 that the levels under BASELINE_SHARE must reach by themselves; else all levels on the line count."""
+
+SURELY_LINEAR_SHARE = 0.5
+"""Of N*: levels under it make lambda0 even where the line seemed to end before them. A line that ends so early was begun by a few
+lucky requests at the lowest level."""
+
+SECOND_LEAST = 0.80
+"""Efficiency that the second level must have to join a lowest level that would otherwise stand alone."""
+
+PLATEAU_LEAST = 0.92
+"""Of the greatest goodput: levels at or above it make the capacity (KNEE.md, step 5)."""
+
+PLATEAU_ERRORS = 2.0
+"""Or so few standard errors under it. On 10 s levels of the tuning seeds this took the bias of N* from +1.7% to +1.4%."""
+
+PLATEAU_USERS = 0.75
+"""Of the users of the greatest goodput: levels under it do not, however near their goodput."""
+
+PLATEAU_SHARE = 1.15
+"""Of N*: where levels at or above it are on the plateau, only they make the capacity. Just under the crossing a random system
+makes 0.85-0.95 of what it can (simulation, tuning seeds)."""
+
+BOOTSTRAPS = 300
+"""KNEE.md, step 6."""
+
+INTERVAL = (5.0, 95.0)
+"""Percentiles of a 90% interval."""
+
+ROUGHNESS_LEAST_LEVELS = 5
+"""Levels up to the peak from which the noise of a table without errors is estimated from its own roughness."""
+
+ROUGHNESS_MOST = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Goodput over users."""
+
+    users: Floats
+    goodput: Floats
+    error: Floats
+    """Standard errors of goodput, floored."""
+    steady: Floats
+    """Goodput less the first requests of a ramp's new users: what the low-load line is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """Both lines and where they meet."""
+
+    rate: float
+    """lambda0: goodput a user at low load."""
+    rate_error: float
+    baseline: Mask
+    """Levels that make lambda0."""
+    linear: int
+    """How many levels from the lowest lie on the line; the first that left it is at this index."""
+    capacity: float
+    capacity_error: float
+    plateau: Mask
+
+    @property
+    def users(self) -> float:
+        """N*."""
+        return self.capacity / self.rate
+
+
+def curve_of(levels: Sequence[LadderLevel]) -> Curve:
+    """Arrays of pooled levels. Where no level tells its error, the curve's own roughness does."""
+    users = np.array([level.users for level in levels])
+    goodput = np.array([level.goodput_rps for level in levels])
+    error = np.array([level.goodput_error_rps for level in levels])
+    if all(level.goodput_se_rps is None for level in levels):
+        error = np.maximum(error, roughness(users, goodput) * goodput)
+    nothing = RELATIVE_ERROR_FLOOR * goodput.max()  # a level without any success is not infinitely sure of its zero
+    steady = np.array([level.steady_rps for level in levels])
+    return Curve(users, goodput, np.where(goodput > 0, error, np.maximum(error, nothing)), steady)
+
+
+def roughness(users: Floats, goodput: Floats) -> float:
+    """Relative noise of a curve up to its peak, from how far levels dip under the chord of their neighbours.
+
+    Capacity curves are concave, so their own shape puts levels above the chord, never below; noise does both alike.
+    """
+    top = int(goodput.argmax()) + 1
+    if top < ROUGHNESS_LEAST_LEVELS:
+        return 0.0
+    users, goodput = users[:top], goodput[:top]
+    share = (users[1:-1] - users[:-2]) / (users[2:] - users[:-2])
+    chord = (1 - share) * goodput[:-2] + share * goodput[2:]
+    dips = np.minimum(goodput[1:-1] / np.maximum(chord, 1e-12) - 1, 0) / np.sqrt(1 + share**2 + (1 - share) ** 2)
+    return min(ROUGHNESS_MOST, float(np.sqrt(2 * np.mean(dips**2))))
+
+
+def crossing(curve: Curve) -> Crossing:
+    """Fit both lines; once more with the levels that the first crossing says are clear of it."""
+    linear = linear_levels(curve)
+    baseline = np.arange(len(curve.users)) < linear
+    plateau = plateau_levels(curve, curve.goodput)
+    first = _fit(curve, baseline, linear, plateau)
+    clear = _clear(curve, baseline, first.users)
+    beyond = plateau & (curve.users >= PLATEAU_SHARE * first.users)
+    return _fit(curve, clear, linear, beyond if beyond.any() else plateau)
+
+
+def _clear(curve: Curve, baseline: Mask, knee_users: float) -> Mask:
+    """Levels of the line that are clear of the crossing, if they alone give a good lambda0.
+
+    One level alone is all too easily odd (the first user has everything to itself): the next joins it if it is clear as well.
+    """
+    under = curve.users <= BASELINE_SHARE * knee_users
+    if baseline.sum() == 1 and len(under) > 1 and under[1]:
+        share = curve.steady[1] / curve.users[1] / max(curve.steady[0] / curve.users[0], 1e-12)
+        return under & (np.arange(len(under)) < (2 if share >= SECOND_LEAST else 1))
+    clear: Mask = (baseline & under) | (curve.users <= SURELY_LINEAR_SHARE * knee_users)
+    return clear if _sure(curve, clear) else baseline
+
+
+def _sure(curve: Curve, chosen: Mask) -> bool:
+    """Whether these levels alone give a good lambda0."""
+    if not chosen.any():
+        return False
+    rate, rate_error = _line(curve, chosen)
+    return rate_error <= BASELINE_ERROR_MOST * rate
+
+
+def linear_levels(curve: Curve) -> int:
+    """How many levels, from the lowest, lie on one line through the origin; at least one.
+
+    The line ends where a level has surely fallen behind and the next has as well: a single dip is not a bend.
+    """
+    count = 1
+    while count < len(curve.users):
+        rate, rate_error = _line(curve, np.arange(len(curve.users)) < count)
+        own = curve.steady[count : count + 2] / curve.users[count : count + 2]
+        error = math.hypot(curve.error[count] / curve.users[count], rate_error)
+        if (own < LINEAR_LIKELY * rate).all() and rate - own[0] > LINEAR_ERRORS * error:
+            break
+        count += 1
+    return count
+
+
+def plateau_levels(curve: Curve, goodput: Floats) -> Mask:
+    """Which levels make the capacity. `goodput`: the curve's, or resamples of it with shape (..., levels).
+
+    Near the greatest goodput, or not surely under it: with noise the greatest is a lucky one, and its neighbours make it honest.
+    """
+    best = goodput.argmax(axis=-1)
+    greatest = goodput.max(axis=-1, keepdims=True)
+    unsure = PLATEAU_ERRORS * np.hypot(curve.error, curve.error[best][..., np.newaxis])
+    near = goodput >= np.minimum(PLATEAU_LEAST * greatest, greatest - unsure)
+    mask: Mask = near & (curve.users >= PLATEAU_USERS * curve.users[best][..., np.newaxis])
+    return mask
+
+
+def efficiency(curve: Curve, found: Crossing) -> tuple[Floats, Floats]:
+    """E = G / (N lambda0) of each level, and its standard error."""
+    share = curve.steady / (curve.users * found.rate)
+    relative = np.hypot(curve.error / np.maximum(curve.goodput, 1e-12), found.rate_error / found.rate)
+    return share, np.maximum(share * relative, curve.error / (curve.users * found.rate))
+
+
+def interval(curve: Curve, found: Crossing, structural: float) -> tuple[float, float]:
+    """90% interval of N*: bootstraps of goodput times a lognormal structural error. The same data, the same interval."""
+    rng = np.random.default_rng(zlib.crc32(np.concatenate([curve.users, curve.goodput, curve.error]).tobytes()))
+    goodput = np.maximum(curve.goodput + curve.error * rng.standard_normal((BOOTSTRAPS, len(curve.users))), 0.0)
+    weight = np.where(found.baseline, curve.users / curve.error**2, 0.0)
+    rates = np.maximum((goodput - curve.goodput + curve.steady) @ weight / (curve.users @ weight), 1e-12)
+    low, high = np.percentile(_capacities(curve, found, goodput) / rates * rng.lognormal(0.0, structural, BOOTSTRAPS), INTERVAL)
+    return float(low), float(high)
+
+
+def scatter(curve: Curve, found: Crossing) -> float:
+    """How much more plateau levels differ than their errors allow (Birge ratio), at least 1: slow noise escapes batch means."""
+    count = int(found.plateau.sum())
+    if count < 2:
+        return 1.0
+    missed = (curve.goodput[found.plateau] - found.capacity) / curve.error[found.plateau]
+    return max(1.0, float(np.sqrt((missed**2).sum() / (count - 1))))
+
+
+def _capacities(curve: Curve, found: Crossing, goodput: Floats) -> Floats:
+    """Capacity of each resampled curve, from the levels that resampling puts on its plateau."""
+    likely = plateau_levels(curve, goodput)
+    chosen = likely & (curve.users >= curve.users[found.plateau].min())
+    chosen = np.where(chosen.any(axis=1, keepdims=True), chosen, likely)
+    weights = np.where(chosen, 1 / curve.error**2, 0.0)
+    capacities: Floats = (weights * goodput).sum(axis=1) / weights.sum(axis=1)
+    return capacities
+
+
+def _fit(curve: Curve, baseline: Mask, linear: int, plateau: Mask) -> Crossing:
+    rate, rate_error = _line(curve, baseline)
+    weights = 1 / curve.error[plateau] ** 2
+    capacity = float(weights @ curve.goodput[plateau] / weights.sum())
+    return Crossing(rate, rate_error, baseline, linear, capacity, float(weights.sum() ** -0.5), plateau)
+
+
+def _line(curve: Curve, chosen: Mask) -> tuple[float, float]:
+    """Weighted least squares through the origin: slope and its error."""
+    users, weights = curve.users[chosen], 1 / curve.error[chosen] ** 2
+    squares = float(weights @ users**2)
+    return max(float(weights @ (users * curve.steady[chosen])) / squares, 1e-12), squares**-0.5

@@ -1,0 +1,303 @@
+"""The knee detector: levels in, typed verdicts out (KNEE.md). Pure: the same levels always give the same verdict.
+
+`judge` reads as the rule does. It decides *whether* there is a knee; where it lies is `crossing`, what limits it `limits`,
+how sure it is `confidence`, what is missing `advice`. A wrong mark is worse than none, so every gate is one-sided.
+
+Where this departs from KNEE.md, with figures: lambda0 is fitted again on levels under 0.7 N*, and the capacity on those at or
+over 1.15 N* (`crossing`): median error 3.4% -> 2.3%, lambda0's bias -1.6% -> -0.8% on plain queues, same ladders. The line ends
+only where a level is surely under it and the next is under it too. The structural error is 6% instead of 8%. A curve seen only
+over a narrow span of users is judged by its slope alone. A curve whose last three levels have all surely left the line bends,
+even if the last alone does not say so. Tables without standard errors are given those of their own roughness. The first requests
+of a ramp's new users are taken off its low-load line. Where the generator was measured and idle, Little's law does not blame it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from ...model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Peak
+from ..epoch.ladder import LadderLevel, pooled
+from . import usl
+from .confidence import Grounds, confidence_of
+from .crossing import LINEAR_LIKELY, Crossing, Curve, crossing, curve_of, efficiency, interval, scatter
+from .latency_knee import latency_knee
+from .limit import limit_of, perhaps_generators
+from .missing_levels import missing
+
+LEVELS_LEAST = 3
+"""Before that nothing is declared (KNEE.md, step 1)."""
+
+NOTHING_RPS = 1e-6
+"""Less than one success in ten days: the service does nothing, and has no curve."""
+
+ERRORS_90 = 1.64
+"""Standard errors of a one-sided 95% bound."""
+
+BENT_MOST = 0.85
+"""Efficiency at the top level under which the curve has bent (step 3)."""
+
+LEAVING_LEVELS = 3
+"""Or its estimate is under BENT_MOST and this many levels in a row have surely left the line: noisy tables bend too."""
+
+FLAT_SLOPE = 0.5
+"""Slope over lambda0 under which a bent curve has its knee behind it (step 4)."""
+
+FLAT_EFFICIENCY = 0.60
+"""Or this efficiency."""
+
+SLOPE_FROM = 0.8
+"""The slope at a level is taken from the nearest level at or under this share of its users."""
+
+AT_OR_BELOW = 1.15
+"""Times the lowest level: a knee under it has no low-load line to stand on (step 7)."""
+
+SOFT_SLOPE = 0.1
+"""Slope over lambda0 that remains beyond a soft knee (step 10)."""
+
+LADDER_ERROR = 0.06
+"""Structural error of N*, lognormal: what the form of real queues adds to sampling noise. 8% in KNEE.md; on 1,200 ladders of
+tuning seeds 5% covered 92%, 6% 95%, 7% 96%, on 600 noisy tables without errors 91, 93 and 95%."""
+
+AUTOPILOT_ERROR = 0.12
+"""The same for the few short levels of an autopilot (KNEE.md, step 6)."""
+
+WIDE = 2.0
+"""Top over lowest users from which "no knee" is more than a guess."""
+
+PEAK_ERRORS = 2.5
+"""Standard errors by which the last level must lie under the capacity, and PEAK_ERRORS_BEFORE for the level before it."""
+
+PEAK_ERRORS_BEFORE = 0.5
+
+PEAK_ERRORS_ALONE = 4.0
+"""Or by so many alone."""
+
+PEAK_FALL = 0.05
+"""And by this share: less is of no use to anyone."""
+
+COLLAPSE = 0.5
+"""Loss of goodput beyond which a fall is a collapse."""
+
+
+Confirm = Callable[[float, float], tuple[bool | None, bool | None]]
+"""From N* and the slope of the low-load line to whether (a soak, a return to the first level) agrees; None: not tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """What the top of the curve says, each with the upper or lower bound that a gate asks for."""
+
+    efficiency: float
+    efficiency_high: float
+    leaving_high: float
+    """The greatest upper bound of efficiency among the last three levels: under 0.93, all of them have left the line."""
+    slope: float
+    slope_low: float
+    slope_high: float
+    narrow: bool
+    """No level at or under 0.8 of the top: efficiency cannot tell, the slope must."""
+
+    @property
+    def surely_bent(self) -> bool:
+        """Step 3: the top level alone says so."""
+        return self.efficiency_high < BENT_MOST or (self.narrow and self.slope_high < FLAT_SLOPE)
+
+    @property
+    def bent(self) -> bool:
+        """Enough for a provisional mark."""
+        return self.surely_bent or (self.efficiency < BENT_MOST and self.leaving_high < LINEAR_LIKELY)
+
+    @property
+    def flat(self) -> bool:
+        """Step 4: enough for a knee."""
+        return self.surely_bent and (self.slope_high < FLAT_SLOPE or self.efficiency_high < FLAT_EFFICIENCY)
+
+
+def judge(
+    levels: Sequence[LadderLevel],
+    *,
+    epoch: int = 0,
+    structural: float = LADDER_ERROR,
+    confirm: Confirm | None = None,
+) -> CapacityVerdict:
+    """Everything that the levels of one epoch say about its capacity. Recovery levels must have been left out (`recovery`).
+
+    `confirm` is asked about a knee: while a soak or a return to the first level has not agreed, the knee is provisional; where
+    one disagrees, its confidence is low.
+    """
+    ladder = pooled(levels)
+    if not ladder or max(level.goodput_rps for level in ladder) <= NOTHING_RPS:
+        return CapacityVerdict(epoch=epoch, missing=missing(ladder, None, None))
+    curve = curve_of(ladder)
+    found = crossing(curve)
+    if len(ladder) < LEVELS_LEAST:
+        return CapacityVerdict(epoch=epoch, curve=_lines(curve, found, None), missing=missing(ladder, found, None))
+    gates = gates_of(curve, found)
+    if gates.flat:
+        knee = _confirmed(_knee(ladder, curve, found, gates, structural, epoch), found, confirm)
+    elif gates.bent:
+        knee = _bend(ladder, curve, found, gates, epoch)
+    else:
+        knee = _none(ladder, found, gates, epoch)
+    return CapacityVerdict(
+        epoch=epoch,
+        knee=knee,
+        latency_knee=latency_knee(ladder, found, epoch=epoch),
+        curve=_lines(curve, found, knee),
+        missing=missing(ladder, found, knee),
+    )
+
+
+def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:
+    """Users beyond which these levels show overload: the knee, or the bend; None where they show neither. Cheap: no interval."""
+    ladder = pooled(levels)
+    if len(ladder) < LEVELS_LEAST or max(level.goodput_rps for level in ladder) <= NOTHING_RPS:
+        return None
+    curve = curve_of(ladder)
+    found = crossing(curve)
+    gates = gates_of(curve, found)
+    if gates.flat:
+        return found.users
+    return _bend(ladder, curve, found, gates, 0).users if gates.bent else None
+
+
+def gates_of(curve: Curve, found: Crossing) -> Gates:
+    """Steps 2 to 4 at the top level."""
+    shares, errors = efficiency(curve, found)
+    top = len(curve.users) - 1
+    under = [index for index in range(top) if curve.users[index] <= SLOPE_FROM * curve.users[top]]
+    base = under[-1] if under else 0
+    run = float(curve.users[top] - curve.users[base])
+    slope = float(curve.goodput[top] - curve.goodput[base]) / run / found.rate
+    error = float((curve.error[top] ** 2 + curve.error[base] ** 2) ** 0.5) / run / found.rate
+    return Gates(
+        efficiency=float(shares[top]),
+        efficiency_high=float(shares[top] + ERRORS_90 * errors[top]),
+        leaving_high=float((shares + ERRORS_90 * errors)[-LEAVING_LEVELS:].max()),
+        slope=slope,
+        slope_low=slope - ERRORS_90 * error,
+        slope_high=slope + ERRORS_90 * error,
+        narrow=not under,
+    )
+
+
+def _knee(
+    ladder: Sequence[LadderLevel],
+    curve: Curve,
+    found: Crossing,
+    gates: Gates,
+    structural: float,
+    epoch: int,
+) -> KneeVerdict:
+    low, high = interval(curve, found, structural)
+    below = found.users <= AT_OR_BELOW * ladder[0].users
+    limit, evidence = limit_of(ladder, found)
+    peak = _peak(curve, found)
+    grounds = Grounds.of(ladder, curve, found, limit, (high - low) / 2 / found.users)
+    return KneeVerdict(
+        kind="at_or_below" if below else "knee",
+        epoch=epoch,
+        users=ladder[0].users if below else found.users,
+        users_low=None if below else low,
+        users_high=max(high, ladder[0].users) if below else high,
+        capacity_rps=found.capacity,
+        peak=peak,
+        limit=limit,
+        confidence="low" if below else confidence_of(grounds),
+        soft=peak is None and gates.slope_low > SOFT_SLOPE,
+        evidence=grounds.added_to(_with_gates(evidence, found, gates)),
+    )
+
+
+def _confirmed(knee: KneeVerdict, found: Crossing, confirm: Confirm | None) -> KneeVerdict:
+    """The knee with what a soak and a return say."""
+    if confirm is None or knee.kind != "knee":
+        return knee
+    soaked, returned = confirm(found.users, found.rate)
+    return msgspec.structs.replace(
+        knee,
+        provisional=not (soaked and returned),
+        confidence="low" if False in (soaked, returned) else knee.confidence,
+        evidence=msgspec.structs.replace(knee.evidence, soak_agrees=soaked, return_agrees=returned),
+    )
+
+
+def _bend(ladder: Sequence[LadderLevel], curve: Curve, found: Crossing, gates: Gates, epoch: int) -> KneeVerdict:
+    """Where the curve falls behind for good. The knee, if one comes, is not below what the greatest goodput seen says."""
+    shares, _ = efficiency(curve, found)
+    last = int(np.flatnonzero(shares >= LINEAR_LIKELY)[-1])
+    baseline = [level for level, chosen in zip(ladder, found.baseline, strict=True) if chosen]
+    doubtful = perhaps_generators(list(ladder[last + 1 :]), baseline)
+    return KneeVerdict(
+        kind="bend",
+        epoch=epoch,
+        users=ladder[last].users,
+        users_low=ladder[max(last - 1, 0)].users,
+        users_high=ladder[min(last + 1, len(ladder) - 1)].users,
+        peak=_peak(curve, found),
+        limit="generator" if doubtful else None,
+        confidence="medium" if gates.surely_bent and len(baseline) > 1 and not doubtful else "low",
+        soft=True,
+        evidence=_with_gates(KneeEvidence(knee_not_below_users=float(curve.goodput.max() / found.rate)), found, gates),
+    )
+
+
+def _none(ladder: Sequence[LadderLevel], found: Crossing, gates: Gates, epoch: int) -> KneeVerdict:
+    wide = ladder[-1].users >= WIDE * ladder[0].users
+    sure = wide and 2 * gates.efficiency - gates.efficiency_high > BENT_MOST
+    return KneeVerdict(
+        kind="no_knee",
+        epoch=epoch,
+        users=ladder[-1].users,
+        confidence="high" if sure and len(ladder) > LEVELS_LEAST else "medium" if sure else "low",
+        evidence=_with_gates(KneeEvidence(), found, gates),
+    )
+
+
+def _with_gates(evidence: KneeEvidence, found: Crossing, gates: Gates) -> KneeEvidence:
+    return msgspec.structs.replace(
+        evidence,
+        low_load_rps_per_user=found.rate,
+        baseline_levels=int(found.baseline.sum()),
+        top_efficiency=gates.efficiency,
+        top_slope=gates.slope,
+    )
+
+
+def _peak(curve: Curve, found: Crossing) -> Peak | None:
+    """The greatest goodput, where the curve surely ends under its capacity.
+
+    The last level is compared with the mean of the plateau: the greatest of many equal levels lies far above the least by luck.
+    """
+    best, last = int(curve.goodput.argmax()), len(curve.goodput) - 1
+    if best == last:
+        return None
+    falls = found.capacity - curve.goodput[best + 1 :]
+    errors = np.hypot(found.capacity_error, curve.error[best + 1 :]) * scatter(curve, found)
+    alone = falls[-1] > PEAK_ERRORS_ALONE * errors[-1]
+    trend = falls[-1] > PEAK_ERRORS * errors[-1] and (best == last - 1 or falls[-2] > PEAK_ERRORS_BEFORE * errors[-2])
+    if not (alone or trend) or falls[-1] < PEAK_FALL * found.capacity:
+        return None
+    share = 1 - float(curve.goodput[best + 1 :].min() / curve.goodput[best])
+    return Peak(
+        users=float(curve.users[best]),
+        goodput_rps=float(curve.goodput[best]),
+        shape="collapse" if share > COLLAPSE else "retrograde",
+        fall_ratio=share,
+    )
+
+
+def _lines(curve: Curve, found: Crossing, knee: KneeVerdict | None) -> CurveFit:
+    known = knee is not None and knee.capacity_rps is not None
+    return CurveFit(
+        low_load_rps_per_user=found.rate,
+        low_load_se=found.rate_error,
+        baseline_users=tuple(float(users) for users in curve.users[found.baseline]),
+        capacity_rps=found.capacity if known else None,
+        capacity_se_rps=found.capacity_error if known else None,
+        usl=usl.fit(curve, bent=knee is not None and knee.kind != "no_knee"),
+    )

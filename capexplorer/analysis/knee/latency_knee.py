@@ -1,0 +1,82 @@
+"""The load from which latency has risen for good, whether or not throughput has a knee (KNEE.md, step 9).
+
+A kind of mark of its own: p95 thresholds alone are the worst detectors of a throughput knee.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...model.grades import Confidence
+from ...model.verdicts import KneeEvidence, KneeVerdict
+from ..epoch.ladder import LadderLevel
+from .crossing import Crossing
+
+RISE = 1.5
+"""Times R0."""
+
+ERRORS_90 = 1.64
+
+LEVELS_IN_A_ROW = 2
+
+LEVELS_TOGETHER = 3
+"""Or this many levels to the top, each above by its estimate and all together surely: stalls make single levels too unsure."""
+
+ALONE_SHARE = 3
+"""R0 is taken from the lowest third of the baseline: where throughput never bends, all levels are baseline."""
+
+
+def latency_knee(levels: Sequence[LadderLevel], found: Crossing, *, epoch: int = 0) -> KneeVerdict | None:
+    """The first of two consecutive levels whose mean latency is surely above 1.5 R0; None when there is none.
+
+    Levels that saturated the generator are left out: their latency is its own (nginx under 20 users: 3.2 ms, 2.9 of them there).
+    """
+    known = [level for level in levels if level.latency_ms and not level.generator_saturated]  # 0 ms is no latency
+    base = known[: max(2, math.ceil(found.linear / ALONE_SHARE))]
+    if len(known) <= len(base):
+        return None
+    alone_ms, alone_error_ms = _mean(base)
+    if not alone_ms:  # less than a float holds
+        return None
+    bound_ms, bound_error_ms = RISE * alone_ms, RISE * alone_error_ms
+    risen = [_surely_above([level], bound_ms, bound_error_ms) for level in known]
+    for index in range(1, len(known) - LEVELS_IN_A_ROW + 1):
+        above = [(level.latency_ms or 0.0) > bound_ms for level in known[index:]]
+        stays = len(above) >= LEVELS_TOGETHER and all(above) and _surely_above(known[index:], bound_ms, bound_error_ms)
+        if stays or all(risen[index : index + LEVELS_IN_A_ROW]):
+            sure = next((at for at in range(index, len(known)) if risen[at]), len(known) - 1)
+            return _verdict(known, index, sure, alone_ms, all(above), epoch)
+    return None
+
+
+def _verdict(known: list[LadderLevel], index: int, sure: int, alone_ms: float, stays: bool, epoch: int) -> KneeVerdict:
+    """`sure`: the first level that alone is surely above."""
+    level = known[index]
+    confidence: Confidence = "low" if not stays else "medium" if level.ramp or index < 2 else "high"
+    return KneeVerdict(
+        kind="latency_knee",
+        epoch=epoch,
+        users=level.users,
+        users_low=known[index - 1].users,
+        users_high=known[sure].users,
+        confidence=confidence,
+        evidence=KneeEvidence(
+            latency_ms=level.latency_ms or 0.0,
+            low_load_latency_ms=alone_ms,
+            ratio=(level.latency_ms or 0.0) / alone_ms,
+        ),
+    )
+
+
+def _surely_above(levels: list[LadderLevel], bound_ms: float, bound_error_ms: float) -> bool:
+    mean_ms, error_ms = _mean(levels)
+    return mean_ms - ERRORS_90 * math.hypot(error_ms, bound_error_ms) > bound_ms
+
+
+def _mean(levels: list[LadderLevel]) -> tuple[float, float]:
+    """Mean latency by inverse relative variance, and its error."""
+    known = [(level.latency_ms or 0.0, level.latency_error_ms or 1e-9) for level in levels]
+    weights = [max(value / error, 1e-9) ** 2 for value, error in known]
+    mean = math.fsum(w * value for w, (value, _) in zip(weights, known, strict=True)) / math.fsum(weights)
+    return mean, mean / math.sqrt(math.fsum(weights))

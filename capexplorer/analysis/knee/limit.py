@@ -1,0 +1,208 @@
+"""What limits a knee: generator, queue growth, errors, queueing, or unknown, in this order (KNEE.md, step 8).
+
+The generator is ruled out first, always, and blamed only where its own CPU was measured and full: lost time and late timers alone
+have other reasons (users that sleep in a task, a neighbour), but where they could explain all of it nobody else is blamed either.
+Which resource or which failure it is, bottlenecks and causes say, not this.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from ...model.verdicts import KneeEvidence, Limit
+from ..epoch.ladder import LadderLevel
+from .crossing import Crossing
+
+BEYOND_SHARE = 1.1
+"""Of N*: levels at or above it are looked at."""
+
+LITTLE_MOST = 1.10
+"""N / (X (R + Z0)): above it users spend time that neither the service nor their waits explain, so the generator may."""
+
+LITTLE_SURE = 1.05
+"""What its lower bound must exceed."""
+
+ERRORS_90 = 1.64
+"""Standard errors of a one-sided 95% bound."""
+
+CYCLES_LEAST = 3.0
+"""Cycles a level must have watched for Little's law: a window shorter than its requests sees only the quick ones."""
+
+WAITS_AGREE = 0.10
+"""Declared waits count for Z0 where the baseline has one level, if they agree this well: a task may make several requests."""
+
+TIMERS_LATE_MS = 20.0
+"""Loop lag p99 beyond which a generator is not idle (CAUSES.md, `generator_cpu_saturated`)."""
+
+LAG_LEAST = 0.10
+"""Share by which finished work must fall behind accepted work."""
+
+FAILURES_MORE = 0.02
+"""Two points above the baseline's."""
+
+RESPONSE_RATIO = 1.25
+
+
+def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, KneeEvidence]:
+    """The limit of a knee and the readings it rests on. `levels` are pooled and in the order of the crossing's masks."""
+    beyond = [level for level in levels if level.users >= BEYOND_SHARE * found.users]
+    baseline = [level for level, chosen in zip(levels, found.baseline, strict=True) if chosen]
+    if not beyond:
+        return "unknown", KneeEvidence()
+    little, lag = _little(beyond, baseline), _lag(beyond, baseline)
+    more, slower = _failures_more(beyond, baseline), _slower(beyond, baseline)
+    timers_late_ms = _median([level.loop_lag_ms for level in beyond])
+    evidence = KneeEvidence(
+        little_ratio=None if little is None else little[0],
+        work_lag_ratio=lag,
+        failure_ratio_more=more,
+        response_ratio=slower,
+        loop_lag_ms=timers_late_ms,
+    )
+    return _judged(beyond, baseline, little, lag, more, slower, timers_late_ms or 0.0), evidence
+
+
+def _judged(
+    beyond: list[LadderLevel],
+    baseline: list[LadderLevel],
+    little: tuple[float, float] | None,
+    lag: float | None,
+    more: float | None,
+    slower: float | None,
+    timers_late_ms: float,
+) -> Limit:
+    flags = [level.generator_saturated for level in beyond if level.generator_saturated is not None]
+    if flags and flags[0]:  # the first level past the knee: one that saturates it far beyond did not make this knee
+        return "generator"
+    if lag is not None and lag > LAG_LEAST:  # by the service's own counts, which no lateness of the generator can bend
+        return "queue_growth"
+    late = little is not None and little[0] > LITTLE_MOST and little[0] - ERRORS_90 * little[1] > LITTLE_SURE
+    strained = timers_late_ms > TIMERS_LATE_MS
+    if late and (strained or not flags):  # perhaps the generator's
+        return "unknown"
+    if _within_lateness(beyond, baseline):
+        return "unknown"
+    if more is not None and more >= FAILURES_MORE:
+        return "errors"
+    if slower is not None and slower > RESPONSE_RATIO:
+        return "queueing"
+    return "unknown"
+
+
+def perhaps_generators(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
+    """Whether what these levels, by their users, lost may be the generator's: nothing is known of the service then."""
+    if any(level.generator_saturated for level in beyond[:1]):
+        return True
+    lag = _lag(beyond, baseline)
+    return (lag is None or lag <= LAG_LEAST) and _within_lateness(beyond, baseline)
+
+
+def _within_lateness(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
+    """A starved generator sees its own lateness as the service's: it explains all by which responses take longer."""
+    late_ms = _median([level.loop_lag_ms for level in beyond]) or 0.0
+    return late_ms > TIMERS_LATE_MS and _grew_ms(beyond, baseline) <= late_ms
+
+
+def _little(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> tuple[float, float] | None:
+    """(N / (X (R + Z0)) over the levels beyond together, its standard error); None when it cannot be known."""
+    think = _think_s(baseline)
+    if think is None:
+        return None
+    think_s, think_error_s = think
+    users = expected = variance = 0.0
+    for level in beyond:
+        throughput_rps, response_s = level.throughput_rps, level.response_s
+        if throughput_rps is None or not throughput_rps or response_s is None:
+            continue
+        cycle_s = response_s + think_s
+        if level.seconds is not None and level.seconds < CYCLES_LEAST * cycle_s:
+            continue
+        users += level.users
+        expected += throughput_rps * cycle_s
+        own = throughput_rps * cycle_s * level.goodput_error_rps / max(level.goodput_rps, level.goodput_error_rps)
+        slow = throughput_rps * response_s * (level.latency_error_ms or 0.0) / (level.latency_ms or 1.0)
+        variance += own**2 + slow**2
+    if not expected:
+        return None
+    shared = think_error_s * sum(level.throughput_rps or 0.0 for level in beyond)
+    ratio = users / expected
+    return ratio, ratio * math.sqrt(variance + shared**2) / expected
+
+
+def _think_s(baseline: list[LadderLevel]) -> tuple[float, float] | None:
+    """(Z0, its standard error): what a cycle lasts beyond its response at low load, all baseline levels together.
+
+    User-seconds over requests, not the mean of cycles: those of the lowest levels rest on few requests and would bias it.
+    """
+    users = requests = response = variance = 0.0
+    known = [(level, level.response_s, level.throughput_rps) for level in baseline]
+    told = [(level, response_s, rate) for level, response_s, rate in known if response_s is not None and rate]
+    for level, response_s, rate in told:
+        seconds = level.seconds or 1.0
+        users += level.users * seconds
+        requests += rate * seconds
+        response += response_s * rate * seconds
+        variance += (seconds * rate * level.goodput_error_rps / max(level.goodput_rps, level.goodput_error_rps)) ** 2
+    if not requests:
+        return None
+    cycle_s, think_s = users / requests, (users - response) / requests
+    if len(told) == 1:  # one level alone proves nothing (KNEE.md)
+        declared = told[0][0].wait_s
+        if declared is None or abs(think_s - declared) > WAITS_AGREE * max(declared, think_s):
+            return None
+        return declared, WAITS_AGREE / 3 * declared
+    return max(think_s, 0.0), cycle_s * math.sqrt(variance) / requests
+
+
+def _lag(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float | None:
+    """Share by which finished work fell behind accepted work, against the baseline; None if work is just replies."""
+    before, after = _finished_share(baseline), _finished_share(beyond)
+    return None if not before or after is None else 1 - after / before
+
+
+def _finished_share(levels: list[LadderLevel]) -> float | None:
+    """Finished work for each accepted piece; where the target does not tell what it accepted, for each successful request."""
+    finished = accepted = 0.0
+    for level in levels:
+        taken = level.accepted_rps
+        if taken is None and level.throughput_rps is not None:
+            taken = level.throughput_rps * (1 - (level.failure_ratio or 0.0))
+        if level.work_is_metric and taken is not None:
+            finished += level.goodput_rps
+            accepted += taken
+    return finished / accepted if accepted else None
+
+
+def _failures_more(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float | None:
+    """Points of failures beyond the knee above the baseline's."""
+    before, after = _failures(baseline), _failures(beyond)
+    return None if after is None else after - (before or 0.0)
+
+
+def _failures(levels: list[LadderLevel]) -> float | None:
+    known = [
+        (level.failure_ratio, level.throughput_rps or level.goodput_rps or 1.0)
+        for level in levels
+        if level.failure_ratio is not None
+    ]
+    return math.fsum(f * w for f, w in known) / math.fsum(w for _, w in known) if known else None
+
+
+def _grew_ms(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float:
+    """By how much responses beyond the knee take longer than the baseline's; infinite when that is not known."""
+    before = _median([level.response_s for level in baseline])
+    after = _median([level.response_s for level in beyond])
+    return math.inf if before is None or after is None else (after - before) * 1000
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = sorted(value for value in values if value is not None)
+    return known[len(known) // 2] if known else None
+
+
+def _slower(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float | None:
+    """Response beyond the knee over that of the baseline; medians, so that one odd level does not decide."""
+    before = _median([level.response_s for level in baseline])
+    after = _median([level.response_s for level in beyond])
+    return None if not before or after is None else after / before

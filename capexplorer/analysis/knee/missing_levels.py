@@ -1,0 +1,58 @@
+"""What more would sharpen a verdict, as typed values: the tool teaches how to explore. The sentences are in wording.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...model.verdicts import KneeVerdict, Missing
+from ..epoch.ladder import LadderLevel
+from .confidence import BASELINE_LEVELS, BASELINE_SHARE, BEYOND_LEVELS, BEYOND_SHARE, HALF_WIDTH_MOST
+from .crossing import Crossing
+
+LEVELS_LEAST = 3
+
+GAP_MOST = 1.6
+"""Ratio of neighbouring levels around the knee beyond which one between them would help."""
+
+HIGHER = 1.5
+"""Times the top level: where to look next while nothing bends."""
+
+Advice = tuple[Missing, ...]
+
+
+def missing(ladder: Sequence[LadderLevel], found: Crossing | None, knee: KneeVerdict | None) -> Advice:
+    """In the order in which they help most; empty when nothing is missing but time."""
+    if len(ladder) < LEVELS_LEAST or found is None:
+        return (Missing(kind="levels", count=max(1, LEVELS_LEAST - len(ladder))),)
+    if knee is None or knee.kind == "no_knee":
+        return (Missing(kind="higher_levels", users_above=ladder[-1].users * HIGHER),)
+    if knee.kind == "at_or_below":
+        return (Missing(kind="lower_levels", count=BASELINE_LEVELS, users_below=BASELINE_SHARE * ladder[0].users),)
+    if knee.kind == "bend":
+        return _under(ladder, found.users, found) + (Missing(kind="higher_levels", count=2, users_above=ladder[-1].users),)
+    return _for_knee(ladder, found, knee)
+
+
+def _for_knee(ladder: Sequence[LadderLevel], found: Crossing, knee: KneeVerdict) -> Advice:
+    wanted = list(_under(ladder, found.users, found))
+    beyond = sum(level.users >= BEYOND_SHARE * found.users for level in ladder)
+    if beyond < BEYOND_LEVELS:
+        wanted.append(Missing(kind="higher_levels", count=BEYOND_LEVELS - beyond, users_above=BEYOND_SHARE * found.users))
+    around = [level.users for level in ladder]
+    for low, high in zip(around, around[1:], strict=False):
+        if low < found.users <= high and high > GAP_MOST * low:
+            wanted.append(Missing(kind="between_levels", users_above=low, users_below=high))
+    if not wanted and (knee.evidence.half_width_ratio or 0.0) >= HALF_WIDTH_MOST:
+        wanted.append(Missing(kind="longer_levels"))
+    if not wanted and knee.provisional:
+        wanted += [
+            Missing(kind="soak", users_below=0.75 * found.users, users_above=0.65 * found.users),
+            Missing(kind="return_to_first", users_below=ladder[0].users),
+        ]
+    return tuple(wanted)
+
+
+def _under(ladder: Sequence[LadderLevel], knee_users: float, found: Crossing) -> Advice:
+    bound = BASELINE_SHARE * knee_users
+    lacking = BASELINE_LEVELS - sum(level.users <= bound for level in ladder[: found.linear])
+    return (Missing(kind="lower_levels", count=lacking, users_below=bound),) if lacking > 0 else ()

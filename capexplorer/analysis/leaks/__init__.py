@@ -1,0 +1,1 @@
+"""Leaks: memory or file descriptors that grow while the number of users stays the same."""
