@@ -13,12 +13,12 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from analysis.test_verdict_line import CASES, curve, levels, mark
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from marked import marked
 from msgspec.structs import replace
+from wording.test_verdict import CASES, curve, levels, mark
 
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events

@@ -27,7 +27,7 @@ LATENCY_CHANGE = 0.50
 
 STATISTIC_LEAST = 5.5
 """|difference| over its long-run standard error. One look at one split would need 3; the largest of hundreds of splits at
-hundreds of looks needs this (200 stationary series of tuning seeds, looked at each second; see tests/analysis/test_shifts.py)."""
+hundreds of looks needs this (200 stationary series of tuning seeds, looked at each second; see tests/analysis/epoch/test_shifts.py)."""
 
 SHORT_S = 20.0
 """Length at which the threshold is 1.4 times that: so few seconds cannot tell how correlated they are."""

@@ -15,7 +15,7 @@ from capexplorer.analysis.causes.classify import ERRNOS, classify
 from capexplorer.load.signature import reduce
 from capexplorer.model.events import FailureSignature
 
-FILES = sorted((Path(__file__).parents[1] / "data/exceptions").glob("*.json"))
+FILES = sorted((Path(__file__).parents[2] / "data/exceptions").glob("*.json"))
 TABLES = [json.loads(file.read_text()) for file in FILES]
 CASES = [(table["system"], case) for table in TABLES for case in table["cases"]]
 

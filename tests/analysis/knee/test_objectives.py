@@ -9,7 +9,7 @@ import pytest
 from capexplorer.analysis.epoch.ladder import LadderLevel
 from capexplorer.analysis.knee.objectives import capacity_at
 
-from .ladders import ideal
+from ..ladders import ideal
 
 
 def timed(pairs: list[tuple[float, float]]) -> list[LadderLevel]:

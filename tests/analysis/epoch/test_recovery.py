@@ -10,7 +10,7 @@ import pytest
 from capexplorer.analysis.epoch.ladder import LadderLevel
 from capexplorer.analysis.epoch.recovery import analyse, confirmation, recovery_of, split
 
-from .ladders import ideal, rates
+from ..ladders import ideal, rates
 
 
 def users_of(levels: tuple[LadderLevel, ...]) -> list[float]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from capexplorer.analysis.epoch.ladder import LadderLevel
 from capexplorer.analysis.knee.detector import judge
 
-from .ladders import ideal
+from ..ladders import ideal
 
 USERS = [10, 20, 30, 40, 60, 80, 100]
 

@@ -13,7 +13,7 @@ from capexplorer.analysis.epoch.ladder import LadderLevel, pooled
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.model.verdicts import KneeVerdict
 
-from .ladders import ideal, rates
+from ..ladders import ideal, rates
 
 
 def knee_of(levels: list[LadderLevel]) -> KneeVerdict:

@@ -12,7 +12,7 @@ from capexplorer.analysis.epoch.epoch import epoch_of, epochs_of, indices
 from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.model.timeline import Timeline
 
-from .loads import Load, closed_session
+from ..loads import Load, closed_session
 
 WAIT_S = 0.3
 LADDER = [Load(users, min(users / 0.4, 60.0), 100.0 if users <= 24 else 1000 * (users / 60 - WAIT_S), WAIT_S)

@@ -25,7 +25,7 @@ from capexplorer.model.events import (
     TargetFacts,
 )
 
-from .seconds import (
+from ..seconds import (
     ERROR_500,
     FACTS,
     FILES_TOLD,

@@ -15,9 +15,9 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
 from capexplorer.session.importers import imported
 
-from .history import levels
+from ..history import levels
 
-DATA = Path(__file__).parent.parent / "data"
+DATA = Path(__file__).parents[2] / "data"
 TABLES, HISTORIES = DATA / "tables", DATA / "histories"
 
 

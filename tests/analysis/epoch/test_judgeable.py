@@ -13,7 +13,7 @@ from capexplorer.model.events import Mark
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import KneeVerdict
 
-from .loads import Load, closed_session
+from ..loads import Load, closed_session
 
 WAIT_S = 0.3
 UP = [Load(users, users / 0.4, 100.0, WAIT_S) for users in (5, 10, 20, 40)]
