@@ -21,7 +21,7 @@ import numpy as np
 from capexplorer.analysis.epoch.ladder import LadderLevel, pooled
 from capexplorer.analysis.knee.crossing import crossing, curve_of
 from capexplorer.analysis.knee.detector import judge
-from capexplorer.analysis.knee.second_opinions import broken_stick
+from capexplorer.analysis.knee.second_opinions import broken_line
 from capexplorer.model.verdicts import KneeVerdict
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
@@ -54,7 +54,7 @@ def crossing_ungated(levels: Sequence[LadderLevel]) -> float | None:
 
 def stick(levels: Sequence[LadderLevel]) -> float | None:
     curve = curve_of(pooled(levels))
-    found = broken_stick(curve).break_users
+    found = broken_line(curve).break_users
     return found if found < 0.95 * curve.users[-1] else None
 
 

@@ -15,13 +15,14 @@ from . import bottleneck, capacity_marks
 from .epoch.epoch import Epoch, epoch_of, epochs_of, indices
 from .leaks import leaks
 
-Finding = Mark | Verdict
+Detected = Mark | Verdict
+"""What a detector gives."""
 
-Detector = Callable[[Timeline], Sequence[Finding]]
+Detector = Callable[[Timeline], Sequence[Detected]]
 """From everything known so far to its marks as they stand, one a key, none retracted, and its verdicts. No clock, no I/O."""
 
 
-def capacity(timeline: Timeline) -> tuple[Finding, ...]:
+def capacity(timeline: Timeline) -> tuple[Detected, ...]:
     """Knees and recoveries of each epoch, each mark at the end of the level from which on it stood."""
     return tuple(finding for epoch in epochs_of(timeline) for finding in _of_epoch(epoch))
 
@@ -56,13 +57,13 @@ def is_detected(mark: Mark) -> bool:
     return mark.kind not in WITNESSED_KINDS and mark.key not in WITNESSED_KEYS
 
 
-def detect(timeline: Timeline, detectors: Sequence[Detector] | None = None) -> tuple[Finding, ...]:
+def detect(timeline: Timeline, detectors: Sequence[Detector] | None = None) -> tuple[Detected, ...]:
     """All findings of `detectors` (this version's, unless given), in time's order."""
     found = [each for detector in (DETECTORS if detectors is None else detectors) for each in detector(timeline)]
     return tuple(sorted(found, key=lambda each: each.t_s))
 
 
-def _of_epoch(epoch: Epoch) -> Iterator[Finding]:
+def _of_epoch(epoch: Epoch) -> Iterator[Detected]:
     last = epoch.verdict
     if last is None:
         return

@@ -33,7 +33,7 @@ MOVED = {
 State = Literal["open", "updated", "closed"]
 
 
-class MarkBook:
+class MarkPublisher:
     """Marks by key, as last told."""
 
     def __init__(self) -> None:

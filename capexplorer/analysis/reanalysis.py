@@ -15,7 +15,7 @@ from typing import Any
 from ..model.events import Ended, Event, FigureChange, Header, Mark, MarkChange, Reanalysed, Verdict
 from ..model.timeline import Timeline
 from .causes.watch import CauseWatch
-from .detectors import Detector, Finding, detect, is_detected
+from .detectors import Detected, Detector, detect, is_detected
 
 _COMPARED = ("kind", "id", "epoch", "users", "severity", "confidence")
 _SAME_TO = 1e-6
@@ -36,7 +36,7 @@ class Reanalysis:
     """Earlier ones of causes among `found`: opened, grown, closed, opened again."""
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[Detected, ...]:
         """All that was found."""
         return (*self.verdicts, *self.revisions, *self.found)
 
@@ -116,7 +116,7 @@ def without_detected(timeline: Timeline) -> Timeline:
     return bare
 
 
-def with_marks(events: Iterable[Event], found: Sequence[Finding]) -> Iterator[Event]:
+def with_marks(events: Iterable[Event], found: Sequence[Detected]) -> Iterator[Event]:
     """The same events with these findings for those that detectors made, each at its time, between the header and the end."""
     waiting = sorted(found, key=lambda mark: mark.t_s)
     begun = False

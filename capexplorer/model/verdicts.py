@@ -163,7 +163,7 @@ class SloVerdict(Reading, frozen=True, kw_only=True):
     """The percentile at the edge rests on too few values (p99 under 1,000, p95 under 200)."""
 
 
-class Shift(Reading, frozen=True, kw_only=True):
+class ChangePoint(Reading, frozen=True, kw_only=True):
     """A change for good inside a level: `at` seconds from the series' start, means before and after it."""
 
     at: int

@@ -9,7 +9,7 @@ from .. import wording
 from ..model.events import Mark, Note, Target
 from ..model.timeline import Timeline
 from .escaping import visible
-from .findings import marked_s
+from .listed_findings import marked_s
 from .rows import level_rows
 from .series import points
 

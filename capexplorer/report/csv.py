@@ -16,7 +16,7 @@ from ..model.columns import COLUMNS
 from ..model.events import Header, Mark
 from ..model.timeline import Timeline
 from .escaping import cell
-from .findings import findings
+from .listed_findings import findings
 from .summary import summarise
 
 _WHOLE = ("level", "users", "wanted", "settled")

@@ -19,7 +19,7 @@ from ..model.timeline import FailureCount, Timeline
 from . import capacity, charts, figures, knees
 from .environment import environment
 from .escaping import foreign, html, html_spans
-from .findings import changes, findings, notes
+from .listed_findings import changes, findings, notes
 from .rows import P95_LEAST, P99_LEAST, LevelRow, epochs, level_rows
 from .summary import summarise
 from .svg import PAGE, rules

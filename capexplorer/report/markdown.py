@@ -14,7 +14,7 @@ from . import figures, knees
 from .capacity import picture
 from .environment import environment
 from .escaping import code, markdown, markdown_spans
-from .findings import changes, findings, notes
+from .listed_findings import changes, findings, notes
 from .rows import P95_LEAST, P99_LEAST, LevelRow, epochs, level_rows
 
 _FEW = f"In parentheses: rests on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."

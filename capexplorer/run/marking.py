@@ -13,11 +13,11 @@ from ..analysis import bottleneck, capacity_marks
 from ..analysis.epoch.epoch import Epoch, epoch_of, indices
 from ..analysis.epoch.splitting import latest_shift, missed_shifts
 from ..analysis.leaks import leaks
-from ..analysis.mark_publisher import MarkBook
+from ..analysis.mark_publisher import MarkPublisher
 from ..model.events import Event
 from ..model.level import Level
 from ..model.timeline import Timeline
-from ..model.verdicts import Shift
+from ..model.verdicts import ChangePoint
 from .look import Look
 
 LOOKS_AT = (6, 10, 15, 20, 30, 45, 60)
@@ -37,7 +37,7 @@ class LiveMarks:
 
     def __init__(self, timeline: Timeline, emit: Callable[[Event], None], now_s: Callable[[], float], split: Split) -> None:
         self._timeline, self._emit, self._now_s, self._split = timeline, emit, now_s, split
-        self._book = MarkBook()
+        self._book = MarkPublisher()
         self._looks: leaks.Looks = {}
 
     def look_for_shifts(self) -> None:
@@ -83,7 +83,7 @@ class LiveMarks:
         self._tell(self._book.update(marks, self._now_s(), about=leaks.keys(epoch), exactly=exactly))
 
     def _look_for_shifts(self, level: Level) -> None:
-        found: tuple[float, Shift] | None = latest_shift(self._timeline, level)
+        found: tuple[float, ChangePoint] | None = latest_shift(self._timeline, level)
         while found is not None and self._split(found[0], found[1].column):
             self._tell(self._book.update(capacity_marks.shifts_split(self._timeline), self._now_s(), about=()))
             self.judge()

@@ -12,7 +12,7 @@ from ..model.findings import Bottleneck, Cause, Leak
 from ..model.verdicts import KneeVerdict
 from . import numbers
 from .cause_names import where
-from .epoch_view import DEATHS, Seen, last_s, since_s
+from .epoch_view import DEATHS, EpochView, last_s, since_s
 from .knee_sentences import capacity, knee
 from .marks import title
 from .times import session_time
@@ -33,58 +33,58 @@ EVEN_MOST = 2.0
 # -- failures
 
 
-def deaths(seen: Seen) -> Iterator[str]:
+def deaths(view: EpochView) -> Iterator[str]:
     """`the target crashed at 03:05 and 82 users`."""
-    for mark in seen.causes("target"):
+    for mark in view.causes("target"):
         if mark.id in DEATHS:
-            yield _failed(seen, mark)
+            yield _failed(view, mark)
 
 
-def failing(seen: Seen) -> Iterator[tuple[Mark, str]]:
+def failing(view: EpochView) -> Iterator[tuple[Mark, str]]:
     """Causes that failed requests, the gravest first: `client errors (HTTP 4xx), 4.6% of requests, from 03:05 at 5 users`."""
-    for mark in seen.causes("generator", "host", "network", "target", "check"):
-        if _matters(seen, mark):
-            yield mark, _failed(seen, mark)
+    for mark in view.causes("generator", "host", "network", "target", "check"):
+        if _matters(view, mark):
+            yield mark, _failed(view, mark)
 
 
-def _matters(seen: Seen, mark: Mark) -> bool:
+def _matters(view: EpochView, mark: Mark) -> bool:
     if where(mark.id) in ("generator", "host", "network") and mark.severity == "critical":
         return False  # outgrown, else it were the verdict
-    return mark.severity in ("critical", "error") or mark.id in REFUSALS or (_share(seen, mark) or 0.0) >= SHARE_LEAST
+    return mark.severity in ("critical", "error") or mark.id in REFUSALS or (_share(view, mark) or 0.0) >= SHARE_LEAST
 
 
-def _failed(seen: Seen, mark: Mark) -> str:
+def _failed(view: EpochView, mark: Mark) -> str:
     if mark.id in DEATHS:
         return f"{title(mark)} at {session_time(since_s(mark))}{at_users(mark, ' and ')}"
-    share = _share(seen, mark)
+    share = _share(view, mark)
     part = f", {numbers.percent(share)} of requests," if share is not None else ""
-    even = _at_every_load(seen)
-    is_capacity = mark.id in REFUSALS and not even and _has_a_top(seen)
+    even = _at_every_load(view)
+    is_capacity = mark.id in REFUSALS and not even and _has_a_top(view)
     return f"{title(mark)}{part} {'at every load' if even else since(mark)}" + ": that is its capacity" * is_capacity
 
 
-def _has_a_top(seen: Seen) -> bool:
+def _has_a_top(view: EpochView) -> bool:
     """More users brought no more: what refuses is the capacity only then."""
-    found = seen.knee
+    found = view.knee
     return found is not None and (found.kind in ("knee", "at_or_below") or found.peak is not None)
 
 
-def _share(seen: Seen, mark: Mark) -> float | None:
+def _share(view: EpochView, mark: Mark) -> float | None:
     """Of all requests since they began; None where no failed requests were counted."""
     cause = mark.finding
     if not isinstance(cause, Cause) or mark.id in NO_REQUESTS or not {"seconds", "deaths"}.isdisjoint(cause.counted):
         return None
     count, hidden = cause.count, cause.counted.get("retried", 0)
-    requests = seen.requests(cause.first_s or 0.0, last_s(mark))
+    requests = view.requests(cause.first_s or 0.0, last_s(mark))
     return min(1.0, (count - hidden) / requests) if requests and count > hidden else None
 
 
-def _at_every_load(seen: Seen) -> bool:
+def _at_every_load(view: EpochView) -> bool:
     """One cause alone, and the same share at levels of different users."""
-    levels = seen.settled()
+    levels = view.settled()
     ratios = [level.figures.failure_ratio for level in levels]
     known = [ratio for ratio in ratios if ratio]
-    causes = [mark for mark in seen.marks if mark.kind == "cause" and mark.severity in ("critical", "error")]
+    causes = [mark for mark in view.marks if mark.kind == "cause" and mark.severity in ("critical", "error")]
     if len(known) < len(ratios) or len({level.users for level in levels}) < 2 or len(causes) > 1:
         return False
     return max(known) <= EVEN_MOST * min(known)
@@ -93,19 +93,19 @@ def _at_every_load(seen: Seen) -> bool:
 # -- limits
 
 
-def bottleneck(seen: Seen) -> str:
+def bottleneck(view: EpochView) -> str:
     """`the disk is saturated at 82 users`; empty without one."""
-    found = seen.bottlenecks()[:2]
+    found = view.bottlenecks()[:2]
     users = max((mark.users or 0 for mark in found), default=0)
     return " and ".join(map(title, found)) + (f" at {numbers.counted(users)}" if users else "")
 
 
-def waits(seen: Seen, *, briefly: bool = False) -> str:
+def waits(view: EpochView, *, briefly: bool = False) -> str:
     """`50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service`; empty where they do not."""
-    mark = _waiting(seen)
+    mark = _waiting(view)
     if mark is None:
         return ""
-    users, figures = numbers.users(mark.users), _figures_at(seen, mark)
+    users, figures = numbers.users(mark.users), _figures_at(view, mark)
     if briefly:
         return f"the users' waits limit the throughput up to {users} users"
     assert isinstance(mark.finding, Bottleneck)
@@ -116,20 +116,20 @@ def waits(seen: Seen, *, briefly: bool = False) -> str:
     return f"{users} users{long}{making}: the users' waits limit the throughput, not the service"
 
 
-def _waiting(seen: Seen) -> Mark | None:
+def _waiting(view: EpochView) -> Mark | None:
     """The mark, while it stands or where no level had more users: steps down take nothing from it."""
-    most = max((level.users for level in seen.settled()), default=0)
-    found = (mark for mark in seen.marks if mark.id == "think_time_limited" and mark.users)
+    most = max((level.users for level in view.settled()), default=0)
+    found = (mark for mark in view.marks if mark.id == "think_time_limited" and mark.users)
     return next((mark for mark in found if mark.state != "closed" or (mark.users or 0) >= most), None)
 
 
-def _figures_at(seen: Seen, mark: Mark) -> LevelFigures | None:
-    return next((level.figures for level in reversed(seen.settled()) if level.users == mark.users), None)
+def _figures_at(view: EpochView, mark: Mark) -> LevelFigures | None:
+    return next((level.figures for level in reversed(view.settled()) if level.users == mark.users), None)
 
 
-def leaking(seen: Seen) -> Iterator[str]:
+def leaking(view: EpochView) -> Iterator[str]:
     """`the target leaks file descriptors: 7,200 an hour, 4 min to its limit`."""
-    for mark in seen.marks:
+    for mark in view.marks:
         if isinstance(mark.finding, Leak) and mark.severity != "info":
             yield f"{title(mark)}: {', '.join(_growth(mark.finding))}"
 
@@ -141,9 +141,9 @@ def _growth(leak: Leak) -> Iterator[str]:
         yield f"{numbers.span(leak.limit_in_s)} to its limit"
 
 
-def sharing(seen: Seen) -> str:
+def sharing(view: EpochView) -> str:
     """`from 120 users on the generator had 36% of the machine's busy CPU`; empty where it mattered not."""
-    for mark in seen.marks:
+    for mark in view.marks:
         share = mark.finding.reading("generator_share_ratio") if isinstance(mark.finding, Bottleneck) else None
         if share is not None:
             return f"from {numbers.counted(mark.users)} on the generator had {share:.0%} of the machine's busy CPU"
@@ -159,17 +159,17 @@ def knee_alone(found: KneeVerdict) -> str:
     return f"knee at {numbers.counted(found.users)} {interval} and {numbers.number(found.capacity_rps)}/s"
 
 
-def curve(seen: Seen) -> str:
+def curve(view: EpochView) -> str:
     """`no knee up to 74 users`, `bend from 60 users`; empty before the curve says so much."""
-    found = seen.knee
+    found = view.knee
     return knee(found) if found is not None and found.kind in ("no_knee", "bend") else ""
 
 
-def curve_alone(seen: Seen) -> str:
-    """What the detector says; where none has looked, what was seen."""
-    if seen.capacity is not None:
-        return capacity(seen.capacity)
-    settled = [level for level in seen.settled() if level.figures.goodput_rps is not None]
+def curve_alone(view: EpochView) -> str:
+    """What the detector says; where none has looked, what was measured."""
+    if view.capacity is not None:
+        return capacity(view.capacity)
+    settled = [level for level in view.settled() if level.figures.goodput_rps is not None]
     if not settled:
         return "No level settled: nothing can be said about capacity."
     best = max(settled, key=lambda level: level.figures.goodput_rps or 0.0)

@@ -22,7 +22,7 @@ DEATHS = ("target_oom_killed", "target_killed_by_signal", "target_crashed")
 _RANKS = {"critical": 0, "error": 1, "warning": 2, "info": 3}
 
 
-class Seen:
+class EpochView:
     """Of an epoch; of all of them together where `epoch` is None: no detector has looked."""
 
     def __init__(self, timeline: Timeline, epoch: int | None) -> None:
@@ -77,7 +77,7 @@ class Seen:
         return sum(count for count in counts if count == count)
 
     def clean(self, spoilers: Sequence[Mark]) -> list[Level]:
-        """Settled levels in whose seconds no spoiler was seen."""
+        """Settled levels in whose seconds no such cause was seen."""
         spans = [span for mark in spoilers for span in self._spans(mark)]
         return [level for level in self.settled() if not any(self._overlaps(level, span) for span in spans)]
 
@@ -108,14 +108,14 @@ def epoch_name(timeline: Timeline, epoch: int) -> str:
 
 def standing(timeline: Timeline) -> dict[str, Mark]:
     """Marks by key that are neither retracted nor superseded, with the figures of the latest verdict."""
-    held = {mark.key: mark for epoch in epochs(timeline) for mark in Seen(timeline, epoch).marks}
+    held = {mark.key: mark for epoch in epochs(timeline) for mark in EpochView(timeline, epoch).marks}
     return {key: held[key] for key in timeline.marks if key in held}
 
 
 def reported(timeline: Timeline) -> dict[int, Verdict]:
     """Verdicts by epoch, without what spoiled levels made."""
-    seen = {epoch: Seen(timeline, epoch).verdict for epoch in sorted(timeline.verdicts)}
-    return {epoch: verdict for epoch, verdict in seen.items() if verdict is not None}
+    view = {epoch: EpochView(timeline, epoch).verdict for epoch in sorted(timeline.verdicts)}
+    return {epoch: verdict for epoch, verdict in view.items() if verdict is not None}
 
 
 def outgrown(mark: Mark, clean: Sequence[Level]) -> bool:

@@ -76,10 +76,10 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             lowest = f"{counted}, the lowest level{f' ({blamed})' if blamed else ''}"
             return f"The knee is at or below {lowest}: step down to find it{_fall(found)}."
         case "bend":
-            seen = f"Goodput falls behind from {counted} on{sure}"
+            falls = f"Goodput falls behind from {counted} on{sure}"
             if found.limit == "generator":
-                return f"{seen}, perhaps for the generator's lateness: nothing is said about the service beyond."
-            return f"{seen}, but its ceiling was not seen: no knee yet."
+                return f"{falls}, perhaps for the generator's lateness: nothing is said about the service beyond."
+            return f"{falls}, but its ceiling was not seen: no knee yet."
         case "latency_knee" | "no_knee":
             return f"No knee up to {counted}{sure}."
 

@@ -1,7 +1,7 @@
 """What a later finding supersedes is not reported. The rules, once, for every sentence, list, picture and export.
 
 The log keeps each finding as it was made; a report is about what holds at its moment. Live, replayed and reanalysed sessions are
-read through `seen.Seen`, and so through these rules. Must not find anything, and must not word anything.
+read through `view.EpochView`, and so through these rules. Must not find anything, and must not word anything.
 
 1. Where a critical cause of the generator, its host or the network spoiled levels, nothing beyond the clean ones is reported of
    the service: no knee, no objective, no bottleneck.

@@ -30,7 +30,7 @@ from .clauses import (
     since,
     waits,
 )
-from .epoch_view import Seen, epoch_name, epochs
+from .epoch_view import EpochView, epoch_name, epochs
 from .knee_sentences import capacity
 from .marks import title
 
@@ -57,8 +57,8 @@ def verdict(timeline: Timeline, epoch: int | None = None) -> str:
 def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
     """The same with its weight. Costs a pass over the marks; where the run was spoiled, one over journal and levels too."""
     chosen = _latest(timeline) if epoch is None else epoch
-    seen = Seen(timeline, chosen)
-    found, shared = next(_said(seen), Judgement(curve_alone(seen))), sharing(seen)
+    view = EpochView(timeline, chosen)
+    found, shared = next(_said(view), Judgement(curve_alone(view))), sharing(view)
     said = f"{found.said.removesuffix('.')}; {shared}." if shared and not found.spoiled else found.said
     named = "" if chosen is None else epoch_name(timeline, chosen)
     return replace(found, said=f"{capital(named)}: {said}" if named else said)
@@ -80,21 +80,21 @@ def _is_found(timeline: Timeline, epoch: int) -> bool:
     return epoch in timeline.verdicts or epoch in marked
 
 
-def _said(seen: Seen) -> Iterator[Judgement]:
+def _said(view: EpochView) -> Iterator[Judgement]:
     """In order of precedence; the first one is the verdict."""
-    yield from _spoiled(seen)
-    yield from _knee(seen)
-    yield from _failing(seen)
-    yield from _bottleneck(seen)
-    yield from _waits(seen)
-    yield from _leaks(seen)
+    yield from _spoiled(view)
+    yield from _knee(view)
+    yield from _failing(view)
+    yield from _bottleneck(view)
+    yield from _waits(view)
+    yield from _leaks(view)
 
 
 # -- the generator, its host, the network between: nothing is said about the service
 
 
-def _spoiled(seen: Seen) -> Iterator[Judgement]:
-    spoiled, found = seen.spoiled, seen.knee
+def _spoiled(view: EpochView) -> Iterator[Judgement]:
+    spoiled, found = view.spoiled, view.knee
     if spoiled is None:
         return
     beyond = "" if spoiled.clean_users is None else f" beyond {numbers.users(spoiled.clean_users)}"
@@ -107,55 +107,55 @@ def _spoiled(seen: Seen) -> Iterator[Judgement]:
 # -- the service
 
 
-def _knee(seen: Seen) -> Iterator[Judgement]:
-    found = seen.knee
-    if seen.capacity is None or found is None or found.kind not in ("knee", "at_or_below"):
+def _knee(view: EpochView) -> Iterator[Judgement]:
+    found = view.knee
+    if view.capacity is None or found is None or found.kind not in ("knee", "at_or_below"):
         return
-    blamed = _blamed_for(seen, found)
-    failed = (said for mark, said in failing(seen) if mark not in blamed)
-    more = next((f"; {clause}" for clause in (*deaths(seen), *failed, *leaking(seen))), "")
-    said = capacity(seen.capacity, " and ".join(title(mark) for mark in blamed))
+    blamed = _blamed_for(view, found)
+    failed = (said for mark, said in failing(view) if mark not in blamed)
+    more = next((f"; {clause}" for clause in (*deaths(view), *failed, *leaking(view))), "")
+    said = capacity(view.capacity, " and ".join(title(mark) for mark in blamed))
     yield Judgement(said.removesuffix(".") + more + ".", "warning" if blamed or more else "info", marked=bool(blamed or more))
 
 
-def _blamed_for(seen: Seen, found: KneeVerdict) -> list[Mark]:
+def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
     """What limits at the knee: the bottlenecks, at most two; where failures make it, the gravest cause."""
     if found.limit == "generator":
         return []
-    bottlenecks = [mark for mark in seen.bottlenecks() if (mark.users or 0) >= (found.users_low or 0)]
+    bottlenecks = [mark for mark in view.bottlenecks() if (mark.users or 0) >= (found.users_low or 0)]
     if bottlenecks or found.limit != "errors":
         return bottlenecks[:2]
-    return [mark for mark in seen.causes("target") if mark.severity in ("critical", "error") or mark.id in REFUSALS][:1]
+    return [mark for mark in view.causes("target") if mark.severity in ("critical", "error") or mark.id in REFUSALS][:1]
 
 
-def _failing(seen: Seen) -> Iterator[Judgement]:
+def _failing(view: EpochView) -> Iterator[Judgement]:
     """The gravest cause that failed requests; beside it what limits, which failures need not have to do with."""
-    for mark, said in failing(seen):
-        beside = bottleneck(seen) or waits(seen, briefly=True) or curve(seen)
-        yield Judgement(f"{capital(said)}{f'; {beside}' if beside else ''}{_and_leaks(seen)}.", mark.severity, marked=True)
+    for mark, said in failing(view):
+        beside = bottleneck(view) or waits(view, briefly=True) or curve(view)
+        yield Judgement(f"{capital(said)}{f'; {beside}' if beside else ''}{_and_leaks(view)}.", mark.severity, marked=True)
 
 
-def _bottleneck(seen: Seen) -> Iterator[Judgement]:
-    said, beside = bottleneck(seen), curve(seen)
+def _bottleneck(view: EpochView) -> Iterator[Judgement]:
+    said, beside = bottleneck(view), curve(view)
     if said:
         curved = f"; {beside}" if beside else ": no knee yet"
-        yield Judgement(f"{capital(said)}{curved}{_and_leaks(seen)}.", "warning", marked=True)
+        yield Judgement(f"{capital(said)}{curved}{_and_leaks(view)}.", "warning", marked=True)
 
 
-def _waits(seen: Seen) -> Iterator[Judgement]:
-    said = waits(seen)
+def _waits(view: EpochView) -> Iterator[Judgement]:
+    said = waits(view)
     if said:
-        leak = _and_leaks(seen)
-        told = f"{said}; {curve(seen) or 'no knee yet'}{leak}."
+        leak = _and_leaks(view)
+        told = f"{said}; {curve(view) or 'no knee yet'}{leak}."
         yield Judgement(told, "warning" if leak else "info", marked=True)
 
 
-def _and_leaks(seen: Seen) -> str:
+def _and_leaks(view: EpochView) -> str:
     """A leak is lost behind nothing: `; the target leaks ...`."""
-    return next((f"; {said}" for said in leaking(seen)), "")
+    return next((f"; {said}" for said in leaking(view)), "")
 
 
-def _leaks(seen: Seen) -> Iterator[Judgement]:
-    for said in leaking(seen):
-        beside = curve(seen)
+def _leaks(view: EpochView) -> Iterator[Judgement]:
+    for said in leaking(view):
+        beside = curve(view)
         yield Judgement(f"{capital(said)}{f'; {beside}' if beside else ''}.", "warning", marked=True)

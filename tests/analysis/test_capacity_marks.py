@@ -15,7 +15,7 @@ from capexplorer.analysis.causes.generator_saturation import is_saturated, own_t
 from capexplorer.analysis.detectors import detect
 from capexplorer.analysis.epoch.epoch import epochs_of
 from capexplorer.analysis.epoch.levels import settling_s
-from capexplorer.analysis.mark_publisher import MarkBook
+from capexplorer.analysis.mark_publisher import MarkPublisher
 from capexplorer.model.events import LevelFigures, Mark, Verdict
 from capexplorer.model.findings import Bend, Knee
 from capexplorer.model.timeline import Timeline
@@ -66,54 +66,54 @@ ABOUT = ("knee:epoch0",)
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_mark_is_superseded_when_it_changed_materially(why: str, now: Mark, told: bool) -> None:
-    book = MarkBook()
-    assert [mark.revision for mark in book.update([KNEE], 10.0, about=ABOUT)] == [1]
-    again = book.update([now], 20.0, about=ABOUT)
+    publisher = MarkPublisher()
+    assert [mark.revision for mark in publisher.update([KNEE], 10.0, about=ABOUT)] == [1]
+    again = publisher.update([now], 20.0, about=ABOUT)
     assert [(mark.revision, mark.state, mark.t_s) for mark in again] == ([(2, "updated", 20.0)] if told else [])
 
 
 def test_small_moves_add_up() -> None:
-    book = MarkBook()
-    told = [len(book.update([moved(users=47.0 + 0.2 * step)], float(step), about=ABOUT)) for step in range(12)]
+    publisher = MarkPublisher()
+    told = [len(publisher.update([moved(users=47.0 + 0.2 * step)], float(step), about=ABOUT)) for step in range(12)]
     assert sum(told) == 3 and told[0] == 1
 
 
 def test_the_last_word_is_exact_and_not_told_twice() -> None:
-    book = MarkBook()
-    book.update([KNEE], 10.0, about=ABOUT)
+    publisher = MarkPublisher()
+    publisher.update([KNEE], 10.0, about=ABOUT)
     last = moved(users=47.1)
-    assert [mark.users for mark in book.update([last], 20.0, about=ABOUT, exactly=True)] == [47.1]
-    assert book.update([last], 30.0, about=ABOUT, exactly=True) == ()
+    assert [mark.users for mark in publisher.update([last], 20.0, about=ABOUT, exactly=True)] == [47.1]
+    assert publisher.update([last], 30.0, about=ABOUT, exactly=True) == ()
 
 
 def test_a_mark_that_stands_no_more_is_retracted_and_opens_again() -> None:
-    book = MarkBook()
-    book.update([KNEE], 10.0, about=ABOUT)
-    assert [(mark.state, mark.revision) for mark in book.update([], 20.0, about=ABOUT)] == [("retracted", 2)]
-    assert book.update([], 21.0, about=ABOUT) == ()
-    assert [(mark.state, mark.revision) for mark in book.update([KNEE], 30.0, about=ABOUT)] == [("open", 3)]
+    publisher = MarkPublisher()
+    publisher.update([KNEE], 10.0, about=ABOUT)
+    assert [(mark.state, mark.revision) for mark in publisher.update([], 20.0, about=ABOUT)] == [("retracted", 2)]
+    assert publisher.update([], 21.0, about=ABOUT) == ()
+    assert [(mark.state, mark.revision) for mark in publisher.update([KNEE], 30.0, about=ABOUT)] == [("open", 3)]
 
 
 def test_a_mark_that_closes_is_told_once_and_opens_again() -> None:
-    book, over = MarkBook(), msgspec.structs.replace(KNEE, state="closed")
-    book.update([KNEE], 10.0, about=ABOUT)
-    assert [(mark.state, mark.revision) for mark in book.update([over], 20.0, about=ABOUT)] == [("closed", 2)]
-    assert book.update([over], 21.0, about=ABOUT, exactly=True) == ()
-    assert [(mark.state, mark.revision) for mark in book.update([KNEE], 30.0, about=ABOUT)] == [("open", 3)]
+    publisher, over = MarkPublisher(), msgspec.structs.replace(KNEE, state="closed")
+    publisher.update([KNEE], 10.0, about=ABOUT)
+    assert [(mark.state, mark.revision) for mark in publisher.update([over], 20.0, about=ABOUT)] == [("closed", 2)]
+    assert publisher.update([over], 21.0, about=ABOUT, exactly=True) == ()
+    assert [(mark.state, mark.revision) for mark in publisher.update([KNEE], 30.0, about=ABOUT)] == [("open", 3)]
 
 
 def test_marks_of_another_epoch_are_left_alone() -> None:
-    book = MarkBook()
-    book.update([KNEE], 10.0, about=ABOUT)
-    assert book.update([], 20.0, about=("knee:epoch1", "knee:epoch00")) == ()
+    publisher = MarkPublisher()
+    publisher.update([KNEE], 10.0, about=ABOUT)
+    assert publisher.update([], 20.0, about=("knee:epoch1", "knee:epoch00")) == ()
 
 
 def test_a_verdict_is_told_when_it_says_anything_else() -> None:
-    book, verdict = MarkBook(), Verdict(t_s=1.0)
-    assert book.verdict(verdict) == verdict
-    assert book.verdict(msgspec.structs.replace(verdict, t_s=2.0)) is None
-    assert book.verdict(Verdict(t_s=3.0, recovery_levels=(1,))) is not None
-    assert book.verdict(Verdict(t_s=3.0, epoch=1)) is not None
+    publisher, verdict = MarkPublisher(), Verdict(t_s=1.0)
+    assert publisher.verdict(verdict) == verdict
+    assert publisher.verdict(msgspec.structs.replace(verdict, t_s=2.0)) is None
+    assert publisher.verdict(Verdict(t_s=3.0, recovery_levels=(1,))) is not None
+    assert publisher.verdict(Verdict(t_s=3.0, epoch=1)) is not None
 
 
 def test_figures_are_those_that_are_known_and_json_can_say() -> None:

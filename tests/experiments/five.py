@@ -18,7 +18,7 @@ from programs import missing
 from capexplorer.load.plan import parse
 from capexplorer.profile import load
 from capexplorer.report import capacity
-from capexplorer.report.findings import findings
+from capexplorer.report.listed_findings import findings
 
 from . import knees, records
 from .compared import compared

@@ -17,8 +17,8 @@ from capexplorer.report.compare import wording
 from capexplorer.report.compare.comparison import Comparison, Session, compare
 from capexplorer.report.compare.page import render as page
 from capexplorer.report.csv import levels as csv_levels
-from capexplorer.report.findings import marked_s
 from capexplorer.report.knees import lines
+from capexplorer.report.listed_findings import marked_s
 
 from .compared import Seen, timeline
 from .compared import knee as knee_mark

@@ -7,7 +7,7 @@ from marked import marked
 
 from capexplorer import wording
 from capexplorer.model.timeline import Timeline
-from capexplorer.report.findings import findings
+from capexplorer.report.listed_findings import findings
 
 from .material import HEADER
 

@@ -17,7 +17,7 @@ from textual.app import App, ComposeResult
 
 from capexplorer.analysis import capacity_marks
 from capexplorer.analysis.epoch.epoch import epoch_of
-from capexplorer.analysis.mark_publisher import MarkBook
+from capexplorer.analysis.mark_publisher import MarkPublisher
 from capexplorer.model.events import (
     SCHEMA,
     ClientFloor,
@@ -137,26 +137,26 @@ def explored() -> list[Event]:
 
 def judged(events: Sequence[Event]) -> list[Event]:
     """The same with verdicts and marks as a run tells them: at each end of a level, and now and then while it is open."""
-    timeline, book = Timeline(), MarkBook()
+    timeline, publisher = Timeline(), MarkPublisher()
     told: list[Event] = []
     for event in events:
         told.append(event)
         timeline.apply(event)
         if isinstance(event, LevelClosed) or (isinstance(event, Sample) and event.settled and event.t_s % 3 == 0):
-            for found in _found(timeline, book, event.t_s):
+            for found in _found(timeline, publisher, event.t_s):
                 told.append(found)
                 timeline.apply(found)
     return told
 
 
-def _found(timeline: Timeline, book: MarkBook, t_s: float) -> list[Event]:
+def _found(timeline: Timeline, publisher: MarkPublisher, t_s: float) -> list[Event]:
     epoch = epoch_of(timeline, timeline.levels[-1].opened.epoch)
     verdict = epoch.verdict
     if verdict is None:
         return []
-    anew = book.verdict(verdict)
+    anew = publisher.verdict(verdict)
     marks = [*capacity_marks.knees(verdict), *capacity_marks.recoveries(epoch)]
-    return [*([anew] if anew is not None else []), *book.update(marks, t_s, about=("knee", "latency_knee", "recovery"))]
+    return [*([anew] if anew is not None else []), *publisher.update(marks, t_s, about=("knee", "latency_knee", "recovery"))]
 
 
 CLIMB = ((2, 20), (5, 20), (10, 20), (20, 20), (40, 20), (60, 20), (80, 20), (110, 20), (140, 20))

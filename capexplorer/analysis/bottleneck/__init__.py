@@ -18,8 +18,8 @@ from ..epoch.ladder import pooled
 from ..leaks.constant_load import pid_of
 from . import backlog
 from .found import Found
-from .level_judgement import Judged, judged
-from .measured_level import Seen, seen
+from .level_judgement import LevelJudgement, judge_level
+from .measured_level import MeasuredLevel, measured_levels
 
 AT_TOP = ("think_time_limited", "not_saturated")
 """Told of the most users that they hold for; all others of the fewest."""
@@ -46,7 +46,7 @@ def keys(epoch: int) -> frozenset[str]:
 def marks(epoch: Epoch) -> Iterator[Mark]:
     """What limited the service in an epoch: open where the latest level that can be judged shows it, else closed."""
     levels = tuple(judged_levels(epoch))
-    showing: dict[str, list[Judged]] = {id_: [] for id_ in IDS}
+    showing: dict[str, list[LevelJudgement]] = {id_: [] for id_ in IDS}
     for level in levels:
         for id_ in level.ids:
             showing[id_].append(level)
@@ -55,19 +55,19 @@ def marks(epoch: Epoch) -> Iterator[Mark]:
             yield _mark(id_, found, is_open=_is_open(id_, found[-1], levels), timeline=epoch.timeline, epoch=epoch.index)
 
 
-def judged_levels(epoch: Epoch) -> Iterator[Judged]:
+def judged_levels(epoch: Epoch) -> Iterator[LevelJudgement]:
     """Levels in the order they ran, those left out about which nothing can be said; none without a verdict."""
     if epoch.verdict is None:
         return
-    levels, knee = tuple(seen(epoch)), epoch.verdict.capacity.knee
+    levels, knee = tuple(measured_levels(epoch)), epoch.verdict.capacity.knee
     fit = pooled(epoch.split.fit)
     for level in levels:
-        found = judged(level, levels, fit, knee, backlog.backlog_of(epoch.timeline, level))
+        found = judge_level(level, levels, fit, knee, backlog.backlog_of(epoch.timeline, level))
         if found.findings is not None:
             yield found
 
 
-def _is_open(id_: str, last: Judged, levels: Sequence[Judged]) -> bool:
+def _is_open(id_: str, last: LevelJudgement, levels: Sequence[LevelJudgement]) -> bool:
     """Unless a later level does not show it. What is told of the most users is not over because there are fewer; other things are
     not over because there are more, before these had time to show them."""
     later = [each.level for each in levels[levels.index(last) + 1 :]]
@@ -76,11 +76,11 @@ def _is_open(id_: str, last: Judged, levels: Sequence[Judged]) -> bool:
     return all(level.users >= last.level.users and not _had_time(level) for level in later)
 
 
-def _had_time(level: Seen) -> bool:
+def _had_time(level: MeasuredLevel) -> bool:
     return level.level.closed is not None or level.figures.settled_seconds >= SHOWS_S
 
 
-def _mark(id_: str, showing: Sequence[Judged], *, is_open: bool, timeline: Timeline, epoch: int) -> Mark:
+def _mark(id_: str, showing: Sequence[LevelJudgement], *, is_open: bool, timeline: Timeline, epoch: int) -> Mark:
     chosen = (max if id_ in AT_TOP else min)(showing, key=lambda each: each.level.users)
     last = showing[-1] if id_ not in AT_TOP else chosen
     found = last.finding(id_)
@@ -98,7 +98,7 @@ def _mark(id_: str, showing: Sequence[Judged], *, is_open: bool, timeline: Timel
     )
 
 
-def _finding(found: Found, judged: Judged, levels: int, pid: int | None) -> Bottleneck:
+def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None) -> Bottleneck:
     """Its readings at the last level that shows it, those of the gate where it was asked for, and what else was found there."""
     gate = judged.gate
     asked = gate.stalls and found is not judged.aside
@@ -115,12 +115,12 @@ def _finding(found: Found, judged: Judged, levels: int, pid: int | None) -> Bott
     )
 
 
-def _rivals(found: Found, judged: Judged) -> list[Found]:
+def _rivals(found: Found, judged: LevelJudgement) -> list[Found]:
     """What else may limit there."""
     return [] if found is judged.aside else [each for each in judged.findings or () if each.id != found.id]
 
 
-def _confidence(found: Found, showing: Sequence[Judged]) -> Confidence:
+def _confidence(found: Found, showing: Sequence[LevelJudgement]) -> Confidence:
     """High on two grounds: two levels, or one level both flat and beyond the knee. Less by one for each doubt; low where nothing
     is saturated at a level that none can be compared with."""
     last = showing[-1]

@@ -15,7 +15,7 @@ from ...model.findings import Readings
 from ...model.timeline import Timeline
 from ..epoch.epoch import work_is_metric
 from .found import Found
-from .measured_level import Seen
+from .measured_level import MeasuredLevel
 
 STEPS_ERRORS = 4.0
 """Standard errors of the sum of the steps. A reflected random walk passes three in 0.3% of levels, and is looked at ten times."""
@@ -31,7 +31,7 @@ SHARE_LEAST = 0.05
 
 SECONDS_LEAST = 8
 
-TOLD_BY = ("app.queued", "app.accepted")
+WORK_METRICS = ("app.queued", "app.accepted")
 """Without one of them there is no backlog to look for."""
 
 
@@ -59,12 +59,12 @@ class Backlog:
         return self.growth >= max(GROWTH_LEAST, STEPS_DOUBT * self.chance)
 
 
-def counts_work(level: Seen) -> bool:
+def counts_work(level: MeasuredLevel) -> bool:
     """Whether the target tells of its work at all."""
-    return any(level.read(name) is not None for name in TOLD_BY)
+    return any(level.read(name) is not None for name in WORK_METRICS)
 
 
-def backlog_of(timeline: Timeline, level: Seen) -> Backlog | None:
+def backlog_of(timeline: Timeline, level: MeasuredLevel) -> Backlog | None:
     """By the target's own metrics; None where it tells none, or too few seconds of it."""
     column = timeline.columns.get("app_backlog")
     if column is None or level.level.opened.ramp or not counts_work(level):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .found import Found
 from .gate import Gate
-from .measured_level import Seen
+from .measured_level import MeasuredLevel
 
 BUSY_MOST = 0.90
 """Of a resource, up to which "not saturated" may be said: a busier one is near its end, though work still grows."""
@@ -17,7 +17,7 @@ REQUESTS_LEAST = 30
 FAILURES_MOST = 0.05
 
 
-def not_saturated(level: Seen, gate: Gate) -> Found | None:
+def not_saturated(level: MeasuredLevel, gate: Gate) -> Found | None:
     """Where readings were taken, requests succeed, goodput does not stay behind, and every resource has something left."""
     if (
         gate.stalls
@@ -34,7 +34,7 @@ def not_saturated(level: Seen, gate: Gate) -> Found | None:
     return Found("not_saturated", {"busiest": f"{name} {ratio:.2f}"})
 
 
-def _ratios(level: Seen) -> Iterator[tuple[str, float]]:
+def _ratios(level: MeasuredLevel) -> Iterator[tuple[str, float]]:
     """(name, share that is used), of what was measured."""
     cpu = level.read("target.cpu_ratio")
     pairs = (

@@ -1,7 +1,7 @@
 """Whether a level has more users than the service turns into work: the gate before any resource is called the bottleneck.
 
 At least 20% more users brought under 5% more goodput while latency rose (CAUSES.md), or the level lies beyond the knee and its
-latency rose. A busy resource below the gate is not a bottleneck: it still has work to give. Judged with standard errors.
+latency rose. A busy resource below the gate is not a bottleneck: it still has work to give. LevelJudgement with standard errors.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from . import busiest, queue_rules, resource_rules, sharing, waits
 from .backlog import Backlog, counts_work, queue_growth
 from .found import Found
 from .gate import Gate, gate_of
-from .measured_level import Seen
+from .measured_level import MeasuredLevel
 
-Rule = Callable[[Seen], Found | None]
+Rule = Callable[[MeasuredLevel], Found | None]
 
 STANDING: tuple[Rule, ...] = (
     resource_rules.cpu_throttled,
@@ -39,10 +39,10 @@ GATED: tuple[Rule, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class LevelJudgement:
     """A level with what was found there; `findings` is None where nothing can be said about the target."""
 
-    level: Seen
+    level: MeasuredLevel
     gate: Gate
     findings: tuple[Found, ...] | None
 
@@ -64,17 +64,17 @@ class Judged:
         return next((found for found in self.all_findings if found.id == id_), None)
 
 
-def judged(
-    level: Seen,
-    levels: Sequence[Seen],
+def judge_level(
+    level: MeasuredLevel,
+    levels: Sequence[MeasuredLevel],
     fit: Sequence[LadderLevel],
     knee: KneeVerdict | None,
     backlog: Backlog | None,
-) -> Judged:
+) -> LevelJudgement:
     """`levels`: all of the epoch. `fit`: pooled ones that feed the fit. `backlog`: of the target's own work."""
     gate = gate_of(level.rates, fit, knee)
     if level.generator_saturated:
-        return Judged(level, gate, None)
+        return LevelJudgement(level, gate, None)
     found = [rule(level) for rule in STANDING] + [queue_growth(backlog)]
     if gate.is_open:
         found += [rule(level) for rule in GATED]
@@ -84,16 +84,16 @@ def judged(
     piles_up = counts_work(level) and (backlog is None or backlog.may_grow)  # perhaps
     if not told and not piles_up:
         told = _nothing_limits(level, gate, levels, knee)
-    return Judged(level, gate, tuple(told), sharing.generator_shares_host(level))
+    return LevelJudgement(level, gate, tuple(told), sharing.generator_shares_host(level))
 
 
-def _left_over(level: Seen, gate: Gate) -> list[Found]:
+def _left_over(level: MeasuredLevel, gate: Gate) -> list[Found]:
     """Requests wait, and no resource is busy."""
     found = queue_rules.worker_pool(level, gate) or queue_rules.lock_or_pool(level, gate)
     return [found] if found is not None else []
 
 
-def _nothing_limits(level: Seen, gate: Gate, levels: Sequence[Seen], knee: KneeVerdict | None) -> list[Found]:
+def _nothing_limits(level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> list[Found]:
     waiting = waits.think_time(level, gate, levels, knee)
     found = waiting or busiest.not_saturated(level, gate)
     return [found] if found is not None else []

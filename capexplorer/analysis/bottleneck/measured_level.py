@@ -22,7 +22,7 @@ from ..epoch.ladder import LadderLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class MeasuredLevel:
     """A settled level, or a bin of a ramp."""
 
     level: Level
@@ -34,7 +34,7 @@ class Seen:
     """File name of the target's executable."""
     is_loopback: bool
     """The target's address is this machine's own: no link is between."""
-    told_no_space: bool
+    reported_no_space: bool
     """A failure in it said that no space was left (ENOSPC)."""
     own_ms: float
     """What users spend of a cycle beside responses and chosen waits."""
@@ -91,21 +91,21 @@ class Seen:
         return is_saturated(self.figures, self.own_ms) is True
 
 
-def seen(epoch: Epoch) -> Iterator[Seen]:
+def measured_levels(epoch: Epoch) -> Iterator[MeasuredLevel]:
     """Settled levels with users of an epoch in the order they ran, ramps as their bins."""
     timeline = epoch.timeline
     host = timeline.header.host if timeline.header is not None else HostFacts()
     program, is_loopback = program_of(timeline), is_loopback_url(timeline.header.target.url if timeline.header else "")
     for each in epoch.measured:
         if each.level.users:
-            yield Seen(
+            yield MeasuredLevel(
                 level=each.level,
                 figures=each.figures,
                 rates=each.rates,
                 host=host,
                 program=program,
                 is_loopback=is_loopback,
-                told_no_space=told_no_space(timeline, each.level),
+                reported_no_space=reported_no_space(timeline, each.level),
                 own_ms=epoch.own_ms,
             )
 
@@ -128,7 +128,7 @@ def is_loopback_url(url: str) -> bool:
         return False
 
 
-def told_no_space(timeline: Timeline, level: Level) -> bool:
+def reported_no_space(timeline: Timeline, level: Level) -> bool:
     """Whether failures of the level's time say so, by errno or in a reply's own words."""
     began_s, ended_s = level.started_s, timeline.last_s if level.ended_s is None else level.ended_s
     return any(

@@ -9,7 +9,7 @@ from ...model.findings import Readings
 from ..causes.generator_saturation import LITTLE_MOST, little_ratio
 from .found import Found
 from .gate import Gate
-from .measured_level import Seen
+from .measured_level import MeasuredLevel
 from .resource_rules import CORES_LEFT
 
 CPU_LOW = 0.50
@@ -39,7 +39,7 @@ FAILURES_MOST = 0.05
 """Of all requests, with which latency still tells how long requests wait."""
 
 
-def worker_pool(level: Seen, gate: Gate) -> Found | None:
+def worker_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     """Connections wait to be accepted while the service idles. Starved users hide from latency, so it need not have risen."""
     queue = level.read("target.listen_queue")
     if queue is None or queue < QUEUE_LEAST or not gate.stalls or not idles(level) or _lacks_descriptors(level):
@@ -47,7 +47,7 @@ def worker_pool(level: Seen, gate: Gate) -> Found | None:
     return Found("worker_pool_exhausted", {"listen_queue": queue, **_idleness(level)}, level.missing("target.fds_limit"))
 
 
-def lock_or_pool(level: Seen, gate: Gate) -> Found | None:
+def lock_or_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     """Requests wait inside a service that idles: latency grows with users, as one queue before a fixed pool makes it."""
     queue, little = level.read("target.listen_queue"), little_ratio(level.figures)
     if not gate.is_open or not idles(level) or level.failure_ratio > FAILURES_MOST:
@@ -61,7 +61,7 @@ def lock_or_pool(level: Seen, gate: Gate) -> Found | None:
     return Found("lock_or_pool_limit", readings, level.missing("target.listen_queue", "host.disk_busy_ratio"))
 
 
-def idles(level: Seen) -> bool:
+def idles(level: MeasuredLevel) -> bool:
     """Whether the service surely had time to spare, and the generator too."""
     own = level.figures.generator_cpu_ratio
     if own is None or own + (level.figures.generator_run_delay_ratio or 0.0) >= GENERATOR_LOW:
@@ -69,7 +69,7 @@ def idles(level: Seen) -> bool:
     return _rests(level) and not _is_held_back(level)
 
 
-def _rests(level: Seen) -> bool:
+def _rests(level: MeasuredLevel) -> bool:
     """Whether its threads ran little; False where that was not measured."""
     cpu, allowed, busiest = level.read("target.cpu_ratio"), level.cores_allowed, level.read("target.busiest_thread_ratio")
     if cpu is None or allowed is None:
@@ -77,7 +77,7 @@ def _rests(level: Seen) -> bool:
     return cpu < CPU_LOW * (1.0 if level.is_one_python_process else allowed) and (busiest is None or busiest < CPU_LOW)
 
 
-def _is_held_back(level: Seen) -> bool:
+def _is_held_back(level: MeasuredLevel) -> bool:
     """Whether they would have run more: they waited for a core, or for the quota's next period."""
     delay, inside, idle = level.read("target.run_delay_ratio"), level.requests_inside, level.cores_idle
     if (level.read("target.throttled_ratio") or 0.0) >= HELD_BACK_MOST:
@@ -89,12 +89,12 @@ def _is_held_back(level: Seen) -> bool:
     return starved or delay >= HELD_BACK_MOST * inside
 
 
-def _idleness(level: Seen) -> Readings:
+def _idleness(level: MeasuredLevel) -> Readings:
     names = {"target_cpu_ratio": "target.cpu_ratio", "busiest_thread_ratio": "target.busiest_thread_ratio"}
     known = {name: level.read(reading) for name, reading in names.items()}
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _lacks_descriptors(level: Seen) -> bool:
+def _lacks_descriptors(level: MeasuredLevel) -> bool:
     used, limit = level.read("target.fds_fullest"), level.read("target.fds_limit")
     return used is not None and bool(limit) and used >= FDS_NEAR * (limit or 0.0)

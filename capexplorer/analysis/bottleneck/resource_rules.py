@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...model.findings import Readings
 from .found import Found
-from .measured_level import Seen
+from .measured_level import MeasuredLevel
 
 BUSY_LEAST = 0.90
 """Of the allowed cores, of one thread's core, of a disk's time, of a link."""
@@ -54,7 +54,7 @@ OWN_DISK_LEAST_BYTES = 10_000.0
 DISK_LEFT_BYTES = 1 << 20
 
 
-def target_cpu(level: Seen) -> Found | None:
+def target_cpu(level: MeasuredLevel) -> Found | None:
     """All the cores it may use are busy with it."""
     cpu, allowed = level.read("target.cpu_ratio"), level.cores_allowed
     if cpu is None or allowed is None or cpu < BUSY_LEAST * allowed:
@@ -62,7 +62,7 @@ def target_cpu(level: Seen) -> Found | None:
     return Found("target_cpu_saturated", {"target_cpu_ratio": cpu, "cores_allowed": allowed})
 
 
-def gil(level: Seen) -> Found | None:
+def gil(level: MeasuredLevel) -> Found | None:
     """A Python process uses one core with many threads, and could have had another, or has all of the one that its lock gives."""
     cpu, threads = level.read("target.cpu_ratio"), level.read("target.threads")
     busiest, idle = level.read("target.busiest_thread_ratio"), level.cores_idle
@@ -76,7 +76,7 @@ def gil(level: Seen) -> Found | None:
     return Found("gil_bound", {**readings, "program": level.program or ""})
 
 
-def single_thread(level: Seen) -> Found | None:
+def single_thread(level: MeasuredLevel) -> Found | None:
     """One thread never rests: nearly all that runs, or another core had time for the rest."""
     busiest, cpu, allowed = level.read("target.busiest_thread_ratio"), level.read("target.cpu_ratio"), level.cores_allowed
     if busiest is None or busiest < BUSY_LEAST or cpu is None or allowed is None or cpu >= BUSY_LEAST * allowed:
@@ -89,7 +89,7 @@ def single_thread(level: Seen) -> Found | None:
     )
 
 
-def host_cpu(level: Seen) -> Found | None:
+def host_cpu(level: MeasuredLevel) -> Found | None:
     """The machine has no core left, and the service, under its own limit, waits for one."""
     busy, cores, target = level.read("host.cpu_ratio"), level.host.cpus, level.read("target.cpu_ratio")
     delay = level.read("target.run_delay_ratio")
@@ -104,7 +104,7 @@ def host_cpu(level: Seen) -> Found | None:
     return Found("host_cpu_saturated", readings | more)
 
 
-def _wants_more(level: Seen, cpu: float, delay: float, cores: int) -> bool:
+def _wants_more(level: MeasuredLevel, cpu: float, delay: float, cores: int) -> bool:
     """Whether cores are what requests wait for: its threads want more of them than there are, or most requests run or want to,
     or what runs them one by one always wants to. Four processes of eight threads behind a queue of their own asked for 7.7 of 2
     cores, which was 6% of the requests inside (measured).
@@ -121,7 +121,7 @@ def _wants_more(level: Seen, cpu: float, delay: float, cores: int) -> bool:
     return inside is not None and wanted >= DEMAND_OF_REQUESTS * inside
 
 
-def cpu_throttled(level: Seen) -> Found | None:
+def cpu_throttled(level: MeasuredLevel) -> Found | None:
     """Its cgroup's quota held it back."""
     share = level.read("target.throttled_ratio")
     if share is None or share <= THROTTLED_LEAST:
@@ -129,7 +129,7 @@ def cpu_throttled(level: Seen) -> Found | None:
     return Found("cpu_throttled", {"throttled_ratio": share, **_read(level, target_cpu_ratio="target.cpu_ratio")})
 
 
-def cpu_steal(level: Seen) -> Found | None:
+def cpu_steal(level: MeasuredLevel) -> Found | None:
     """The hypervisor gave the machine's time to others."""
     stolen, cores = level.read("host.steal_ratio"), level.host.cpus
     if stolen is None or not cores or not level.target_is_here or stolen / cores <= STEAL_LEAST:
@@ -137,7 +137,7 @@ def cpu_steal(level: Seen) -> Found | None:
     return Found("cpu_steal", {"steal_share": stolen / cores, "cores": cores})
 
 
-def memory(level: Seen) -> Found | None:
+def memory(level: MeasuredLevel) -> Found | None:
     """Everything waits for memory, and pages of the service come back from disk."""
     pressure, faults = level.read("host.memory_pressure_ratio"), level.read("target.major_faults_per_s")
     if pressure is None or faults is None or pressure <= MEMORY_PRESSURE_LEAST or faults < MAJOR_FAULTS_LEAST:
@@ -146,7 +146,7 @@ def memory(level: Seen) -> Found | None:
     return Found("memory_saturated", {**readings, **_read(level, rss_bytes="target.rss_bytes")})
 
 
-def swapping(level: Seen) -> Found | None:
+def swapping(level: MeasuredLevel) -> Found | None:
     """Pages come back from swap, the service's among them."""
     pages, faults = level.read("host.swapped_in_per_s"), level.read("target.major_faults_per_s")
     if pages is None or faults is None or pages < SWAPPED_IN_LEAST or faults < MAJOR_FAULTS_LEAST:
@@ -154,7 +154,7 @@ def swapping(level: Seen) -> Found | None:
     return Found("swapping", {"swapped_in_per_s": pages, "major_faults_per_s": faults})
 
 
-def disk(level: Seen) -> Found | None:
+def disk(level: MeasuredLevel) -> Found | None:
     """A disk is always busy, tasks wait for it, and the service is one that uses it."""
     busy, pressure = level.read("host.disk_busy_ratio"), level.read("host.io_pressure_ratio")
     if busy is None or pressure is None or busy < BUSY_LEAST or pressure < IO_PRESSURE_LEAST:
@@ -171,7 +171,7 @@ def disk(level: Seen) -> Found | None:
     )
 
 
-def network(level: Seen) -> Found | None:
+def network(level: MeasuredLevel) -> Found | None:
     """A link is full in one direction. Bytes are those of all links, so it is compared with the fastest."""
     rates, speed = [level.read("host.received_bytes_per_s"), level.read("host.sent_bytes_per_s")], level.host.link_bytes_per_s
     busier = max((rate for rate in rates if rate is not None), default=None)
@@ -180,15 +180,15 @@ def network(level: Seen) -> Found | None:
     return Found("network_bandwidth_saturated", {"bytes_per_s": busier, "link_bytes_per_s": speed})
 
 
-def disk_full(level: Seen) -> Found | None:
+def disk_full(level: MeasuredLevel) -> Found | None:
     """Nothing is left where the service writes, by the reading or by what it says."""
     left = level.read("target.disk_free_bytes")
-    if not level.told_no_space and (left is None or left >= DISK_LEFT_BYTES):
+    if not level.reported_no_space and (left is None or left >= DISK_LEFT_BYTES):
         return None
     return Found("disk_full", {} if left is None else {"disk_free_bytes": left}, level.missing("target.disk_free_bytes"))
 
 
-def _read(level: Seen, **names: str) -> Readings:
+def _read(level: MeasuredLevel, **names: str) -> Readings:
     """Readings that only come along, by their name in the readings; left out where they were not taken."""
     known = {name: level.read(reading) for name, reading in names.items()}
     return {name: value for name, value in known.items() if value is not None}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...model.findings import Readings
 from .found import Found
-from .measured_level import Seen
+from .measured_level import MeasuredLevel
 
 FULL_LEAST = 0.85
 """Of the cores: under it the service finds another one, whoever else runs."""
@@ -19,7 +19,7 @@ OURS_LEAST = 0.70
 """Of the busy cores, had by generator and service together: else it is the neighbours that fill the machine."""
 
 
-def generator_shares_host(level: Seen) -> Found | None:
+def generator_shares_host(level: MeasuredLevel) -> Found | None:
     """The machine is nearly full, and a part of it is the generator's."""
     busy, cores, target = level.read("host.cpu_ratio"), level.host.cpus, level.read("target.cpu_ratio")
     generator = level.read("generator.process_cpu_ratio")

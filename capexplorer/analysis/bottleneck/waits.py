@@ -11,7 +11,7 @@ from ...model.verdicts import KneeVerdict
 from ..causes.generator_saturation import little_ratio
 from .found import Found
 from .gate import Gate
-from .measured_level import Seen
+from .measured_level import MeasuredLevel
 
 WAIT_LEAST = 3.0
 """Times the response."""
@@ -31,7 +31,7 @@ FLAT_OF_CYCLE = 0.05
 FAILURES_MOST = 0.05
 
 
-def think_time(level: Seen, gate: Gate, before: Sequence[Seen], knee: KneeVerdict | None) -> Found | None:
+def think_time(level: MeasuredLevel, gate: Gate, before: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> Found | None:
     """`before`: all settled levels of the epoch."""
     figures = level.figures
     wait_s, response_ms, little = figures.wait_s, figures.response_ms, little_ratio(figures)
@@ -47,11 +47,11 @@ def think_time(level: Seen, gate: Gate, before: Sequence[Seen], knee: KneeVerdic
     )
 
 
-def _bent(level: Seen, knee: KneeVerdict | None) -> bool:
+def _bent(level: MeasuredLevel, knee: KneeVerdict | None) -> bool:
     return knee is not None and knee.kind in ("knee", "at_or_below", "bend") and level.users > (knee.users or 0.0)
 
 
-def _is_flat(level: Seen, others: Sequence[Seen]) -> bool:
+def _is_flat(level: MeasuredLevel, others: Sequence[MeasuredLevel]) -> bool:
     """Whether R is still what it is with the fewest users."""
     quiet = min(others, key=lambda other: other.users, default=level)
     now_ms, then_ms = level.figures.response_ms, quiet.figures.response_ms

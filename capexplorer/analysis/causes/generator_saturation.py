@@ -53,7 +53,7 @@ PROCESS = ("process_cpu_ratio", "cpu_ratio", "screen_cpu_ratio", "recorder_cpu_r
 
 
 @dataclass(frozen=True, slots=True)
-class Grounds:
+class SaturationGrounds:
     """What was measured of the generator over some settled seconds; None: it was not."""
 
     busy_ratio: float | None = None
@@ -134,10 +134,10 @@ def own_time_ms(levels: Iterable[LevelFigures]) -> float:
     return max(0.0, lost_ms) if busy is not None and busy < QUIET_MOST else 0.0
 
 
-def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> Grounds:
+def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> SaturationGrounds:
     """Of a level's means."""
     unaccounted_ms = _unaccounted_ms(figures)
-    return Grounds(
+    return SaturationGrounds(
         busy_ratio=_busy_ratio(figures),
         threads_ratio=_rest(*(figures.readings.get(f"generator.{name}") for name in PROCESS)),
         loop_lag_p99_ms=figures.loop_lag_p99_ms,
@@ -149,7 +149,7 @@ def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> Grounds:
     )
 
 
-def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> Grounds:
+def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> SaturationGrounds:
     """Of settled seconds of one level. Loop lag is the median second's: one burst of a neighbour is no saturation."""
     read = [tick.generator for tick in ticks if tick.generator is not None]
     busy = [each.cpu_ratio + (each.run_delay_ratio or 0.0) for each in read if each.cpu_ratio is not None]
@@ -159,7 +159,7 @@ def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> Grounds:
     little = _little_over(ticks, own_ms)
     cpu = [[target.cpu_ratio for target in tick.targets] for tick in ticks if tick.targets]
     queues = [target.listen_queue for tick in ticks for target in tick.targets if target.listen_queue is not None]
-    return Grounds(
+    return SaturationGrounds(
         busy_ratio=fmean(busy) if busy else None,
         threads_ratio=fmean(known) if (known := _all(threads)) else None,
         loop_lag_p99_ms=median(lags) if lags else None,

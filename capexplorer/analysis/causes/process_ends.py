@@ -58,7 +58,7 @@ class Death:
         return found | ({"output": " / ".join(self.output[-_OUTPUT_LINES:])} if self.output else {})
 
 
-class TargetLife:
+class TargetState:
     """Folds Target events; samples where the target `is_ours` not."""
 
     def __init__(self, *, is_ours: bool = True) -> None:

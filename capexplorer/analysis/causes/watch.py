@@ -30,7 +30,7 @@ from .confirmation import Proof
 from .episode import Occurrence
 from .episodes import Episodes
 from .generator_saturation import own_time_ms
-from .process_ends import TargetLife, oom_kills
+from .process_ends import TargetState, oom_kills
 from .recent_readings import Recent
 from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, resolve, said_by_itself
 
@@ -58,7 +58,7 @@ class CauseWatch:
         self._host = HostFacts()
         self._timeout_s = TIMEOUT_S
         self._lately = Recent()
-        self._life = TargetLife()
+        self._life = TargetState()
         self._episodes = Episodes()
         self._classes: dict[FailureSignature, tuple[str, bool]] = {}
         self._examples: dict[FailureSignature, str] = {}
@@ -74,7 +74,7 @@ class CauseWatch:
         match event:
             case Header():
                 self._host = event.host
-                self._life = TargetLife(is_ours=bool(event.target.command))
+                self._life = TargetState(is_ours=bool(event.target.command))
                 self._timeout_s = _timeout_s(event)
             case LevelOpened():
                 self._turn_to(event.epoch)

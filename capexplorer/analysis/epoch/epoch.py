@@ -20,7 +20,7 @@ from ...model.verdicts import SloVerdict
 from ..causes.generator_saturation import is_saturated, own_time_ms
 from ..knee.detector import AUTOPILOT_ERROR, LADDER_ERROR
 from ..knee.objectives import Name, capacity_at
-from .judgeable import sound
+from .judgeable import judgeable_levels
 from .ladder import LadderLevel, Measured, measured_of, parts
 from .recovery import Split, conclude, split
 
@@ -54,7 +54,7 @@ class Epoch:
     @cached_property
     def judgeable(self) -> tuple[LadderLevel, ...]:
         """The ladder without levels in which generator, host or network failed."""
-        return sound(self.timeline, self.ladder)
+        return judgeable_levels(self.timeline, self.ladder)
 
     @cached_property
     def split(self) -> Split:

@@ -20,7 +20,7 @@ FAILURES_LEAST = 0.01
 _FLAGGED = ("generator_cpu_saturated", "log_write_failed")
 
 
-def sound(timeline: Timeline, levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
+def judgeable_levels(timeline: Timeline, levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
     """Those that can be judged."""
     spans = list(_spans(timeline))
     ended_s = {level.started_s: level.ended_s or timeline.last_s for level in timeline.levels} if spans else {}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.verdicts import Shift
+from ...model.verdicts import ChangePoint
 
 SEGMENT_LEAST = 10
 """Seconds that both sides of a split must last: garbage collections and single stalls do not."""
@@ -41,7 +41,7 @@ Series = NDArray[np.float64]
 Gap = Callable[[float, float], bool]
 
 
-def shifts(goodput: Sequence[float], latency_ms: Sequence[float] = ()) -> tuple[Shift, ...]:
+def shifts(goodput: Sequence[float], latency_ms: Sequence[float] = ()) -> tuple[ChangePoint, ...]:
     """Splits of a level, in order. One value a settled second; `latency_ms` may be left out, NaN is a second without success.
 
     A split that both series show is told once, of goodput.
@@ -55,20 +55,22 @@ def shifts(goodput: Sequence[float], latency_ms: Sequence[float] = ()) -> tuple[
     return tuple(_with_neighbours(sorted(found, key=lambda shift: shift.at), goodput, latency_ms))
 
 
-def _with_neighbours(found: list[Shift], goodput: Sequence[float], latency_ms: Sequence[float]) -> list[Shift]:
+def _with_neighbours(found: list[ChangePoint], goodput: Sequence[float], latency_ms: Sequence[float]) -> list[ChangePoint]:
     """Means before and after, over the segments that the splits make."""
     edges = [0, *(shift.at for shift in found), len(goodput)]
     told = []
     for shift, start, end in zip(found, edges, edges[2:], strict=False):
         series = np.asarray(goodput if shift.column == "goodput" else latency_ms, float)
         told.append(
-            Shift(at=shift.at, column=shift.column, before=_mean(series[start : shift.at]), after=_mean(series[shift.at : end]))
+            ChangePoint(
+                at=shift.at, column=shift.column, before=_mean(series[start : shift.at]), after=_mean(series[shift.at : end])
+            )
         )
     return told
 
 
-def _shift(at: int, column: str, series: Series) -> Shift:
-    return Shift(
+def _shift(at: int, column: str, series: Series) -> ChangePoint:
+    return ChangePoint(
         at=at, column="goodput" if column == "goodput" else "latency", before=_mean(series[:at]), after=_mean(series[at:])
     )
 

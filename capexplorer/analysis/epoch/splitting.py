@@ -12,7 +12,7 @@ import numpy as np
 
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ...model.verdicts import Shift
+from ...model.verdicts import ChangePoint
 from .shifts import SEGMENT_LEAST, shifts
 
 WINDOW_S = 300
@@ -24,7 +24,7 @@ LOOK_EVERY, SOON_S, LOOK_EVERY_LATER = 2, 120, 10
 Series = tuple[Sequence[float], Sequence[float]]
 
 
-def latest_shift(timeline: Timeline, level: Level) -> tuple[float, Shift] | None:
+def latest_shift(timeline: Timeline, level: Level) -> tuple[float, ChangePoint] | None:
     """(when, what) of the first change inside an open level, as far as its last seconds tell; None: nothing changed for good."""
     ticks = timeline.seconds_of(level)
     if level.opened.ramp or not _is_look(len(ticks)):
@@ -34,7 +34,7 @@ def latest_shift(timeline: Timeline, level: Level) -> tuple[float, Shift] | None
     return None if found is None else (started_s(timeline, window[found.at]), found)
 
 
-def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, Shift]]:
+def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, ChangePoint]]:
     """Changes inside a level that was not split, each with its moment: what `latest_shift` would have found as it grew."""
     ticks = [] if level.opened.ramp else timeline.seconds_of(level)
     goodput, latency_ms = series(timeline, ticks)
@@ -78,7 +78,7 @@ def lag_ms(timeline: Timeline, ticks: Sequence[int]) -> Sequence[float]:
     return [timeline.columns["loop_lag_p99_ms"][tick] for tick in ticks]
 
 
-def _first(goodput: Sequence[float], latency_ms: Sequence[float], lags_ms: Sequence[float]) -> Shift | None:
+def _first(goodput: Sequence[float], latency_ms: Sequence[float], lags_ms: Sequence[float]) -> ChangePoint | None:
     if any(value != value for value in goodput):
         return None  # work was not measured at all
     found = shifts(goodput, latency_ms if any(value == value for value in latency_ms) else ())
@@ -88,7 +88,7 @@ def _first(goodput: Sequence[float], latency_ms: Sequence[float], lags_ms: Seque
     return found[0] if found[0].at < len(goodput) - SEGMENT_LEAST else None
 
 
-def _within_lag(found: Shift, lags_ms: Sequence[float]) -> bool:
+def _within_lag(found: ChangePoint, lags_ms: Sequence[float]) -> bool:
     """Whether the generator's own lateness, the error bar on every latency, is as large as the change: nothing is told then."""
     known = [lag for lag in lags_ms[found.at :] if lag == lag]
     return bool(known) and abs(found.after - found.before) <= sum(known) / len(known)

@@ -10,8 +10,8 @@ import msgspec
 from ...model.grades import Confidence
 from ...model.verdicts import KneeEvidence, Limit
 from ..epoch.ladder import LadderLevel
-from .crossing import Crossing, Curve, plateau_levels
-from .second_opinions import broken_stick, kneedle
+from .crossing import CapacityCurve, Crossing, plateau_levels
+from .second_opinions import broken_line, kneedle
 
 BASELINE_LEVELS = 3
 BASELINE_SHARE = 0.8
@@ -25,7 +25,7 @@ AGREE_MOST = 0.35
 
 
 @dataclass(frozen=True, slots=True)
-class Grounds:
+class KneeGrounds:
     """What a knee stands on."""
 
     baseline_levels: int
@@ -39,9 +39,11 @@ class Grounds:
     ramp: bool
 
     @classmethod
-    def of(cls, ladder: Sequence[LadderLevel], curve: Curve, found: Crossing, limit: Limit, half_width_ratio: float) -> Grounds:
+    def of(
+        cls, ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, limit: Limit, half_width_ratio: float
+    ) -> KneeGrounds:
         """Count them. The curve has passed the gates, so the second detectors are gated too."""
-        second = broken_stick(curve).break_users
+        second = broken_line(curve).break_users
         other = kneedle(curve)
         if other is not None and abs(other - found.users) < abs(second - found.users):
             second = other
@@ -67,7 +69,7 @@ class Grounds:
         )
 
 
-def confidence_of(grounds: Grounds) -> Confidence:
+def confidence_of(grounds: KneeGrounds) -> Confidence:
     """High with all grounds, medium with one missing; ramps never more than medium."""
     lacking = sum(
         (

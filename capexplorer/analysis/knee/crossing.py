@@ -65,7 +65,7 @@ ROUGHNESS_MOST = 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class CapacityCurve:
     """Goodput over users."""
 
     users: Floats
@@ -97,7 +97,7 @@ class Crossing:
         return self.capacity / self.rate
 
 
-def curve_of(levels: Sequence[LadderLevel]) -> Curve:
+def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
     """Arrays of pooled levels. Where no level tells its error, the curve's own roughness does."""
     users = np.array([level.users for level in levels])
     goodput = np.array([level.goodput_rps for level in levels])
@@ -106,7 +106,7 @@ def curve_of(levels: Sequence[LadderLevel]) -> Curve:
         error = np.maximum(error, roughness(users, goodput) * goodput)
     nothing = RELATIVE_ERROR_FLOOR * goodput.max()  # a level without any success is not infinitely sure of its zero
     steady = np.array([level.steady_rps for level in levels])
-    return Curve(users, goodput, np.where(goodput > 0, error, np.maximum(error, nothing)), steady)
+    return CapacityCurve(users, goodput, np.where(goodput > 0, error, np.maximum(error, nothing)), steady)
 
 
 def roughness(users: Floats, goodput: Floats) -> float:
@@ -124,7 +124,7 @@ def roughness(users: Floats, goodput: Floats) -> float:
     return min(ROUGHNESS_MOST, float(np.sqrt(2 * np.mean(dips**2))))
 
 
-def crossing(curve: Curve) -> Crossing:
+def crossing(curve: CapacityCurve) -> Crossing:
     """Fit both lines; once more with the levels that the first crossing says are clear of it."""
     linear = linear_levels(curve)
     baseline = np.arange(len(curve.users)) < linear
@@ -135,7 +135,7 @@ def crossing(curve: Curve) -> Crossing:
     return _fit(curve, clear, linear, beyond if beyond.any() else plateau)
 
 
-def _clear(curve: Curve, baseline: Mask, knee_users: float) -> Mask:
+def _clear(curve: CapacityCurve, baseline: Mask, knee_users: float) -> Mask:
     """Levels of the line that are clear of the crossing, if they alone give a good lambda0.
 
     One level alone is all too easily odd (the first user has everything to itself): the next joins it if it is clear as well.
@@ -148,7 +148,7 @@ def _clear(curve: Curve, baseline: Mask, knee_users: float) -> Mask:
     return clear if _sure(curve, clear) else baseline
 
 
-def _sure(curve: Curve, chosen: Mask) -> bool:
+def _sure(curve: CapacityCurve, chosen: Mask) -> bool:
     """Whether these levels alone give a good lambda0."""
     if not chosen.any():
         return False
@@ -156,7 +156,7 @@ def _sure(curve: Curve, chosen: Mask) -> bool:
     return rate_error <= BASELINE_ERROR_MOST * rate
 
 
-def linear_levels(curve: Curve) -> int:
+def linear_levels(curve: CapacityCurve) -> int:
     """How many levels, from the lowest, lie on one line through the origin; at least one.
 
     The line ends where a level has surely fallen behind and the next has as well: a single dip is not a bend.
@@ -172,7 +172,7 @@ def linear_levels(curve: Curve) -> int:
     return count
 
 
-def plateau_levels(curve: Curve, goodput: Floats) -> Mask:
+def plateau_levels(curve: CapacityCurve, goodput: Floats) -> Mask:
     """Which levels make the capacity. `goodput`: the curve's, or resamples of it with shape (..., levels).
 
     Near the greatest goodput, or not surely under it: with noise the greatest is a lucky one, and its neighbours make it honest.
@@ -185,14 +185,14 @@ def plateau_levels(curve: Curve, goodput: Floats) -> Mask:
     return mask
 
 
-def efficiency(curve: Curve, found: Crossing) -> tuple[Floats, Floats]:
+def efficiency(curve: CapacityCurve, found: Crossing) -> tuple[Floats, Floats]:
     """E = G / (N lambda0) of each level, and its standard error."""
     share = curve.steady / (curve.users * found.rate)
     relative = np.hypot(curve.error / np.maximum(curve.goodput, 1e-12), found.rate_error / found.rate)
     return share, np.maximum(share * relative, curve.error / (curve.users * found.rate))
 
 
-def interval(curve: Curve, found: Crossing, structural: float) -> tuple[float, float]:
+def interval(curve: CapacityCurve, found: Crossing, structural: float) -> tuple[float, float]:
     """90% interval of N*: bootstraps of goodput times a lognormal structural error. The same data, the same interval."""
     rng = np.random.default_rng(zlib.crc32(np.concatenate([curve.users, curve.goodput, curve.error]).tobytes()))
     goodput = np.maximum(curve.goodput + curve.error * rng.standard_normal((BOOTSTRAPS, len(curve.users))), 0.0)
@@ -202,7 +202,7 @@ def interval(curve: Curve, found: Crossing, structural: float) -> tuple[float, f
     return float(low), float(high)
 
 
-def scatter(curve: Curve, found: Crossing) -> float:
+def scatter(curve: CapacityCurve, found: Crossing) -> float:
     """How much more plateau levels differ than their errors allow (Birge ratio), at least 1: slow noise escapes batch means."""
     count = int(found.plateau.sum())
     if count < 2:
@@ -211,7 +211,7 @@ def scatter(curve: Curve, found: Crossing) -> float:
     return max(1.0, float(np.sqrt((missed**2).sum() / (count - 1))))
 
 
-def _capacities(curve: Curve, found: Crossing, goodput: Floats) -> Floats:
+def _capacities(curve: CapacityCurve, found: Crossing, goodput: Floats) -> Floats:
     """Capacity of each resampled curve, from the levels that resampling puts on its plateau."""
     likely = plateau_levels(curve, goodput)
     chosen = likely & (curve.users >= curve.users[found.plateau].min())
@@ -221,14 +221,14 @@ def _capacities(curve: Curve, found: Crossing, goodput: Floats) -> Floats:
     return capacities
 
 
-def _fit(curve: Curve, baseline: Mask, linear: int, plateau: Mask) -> Crossing:
+def _fit(curve: CapacityCurve, baseline: Mask, linear: int, plateau: Mask) -> Crossing:
     rate, rate_error = _line(curve, baseline)
     weights = 1 / curve.error[plateau] ** 2
     capacity = float(weights @ curve.goodput[plateau] / weights.sum())
     return Crossing(rate, rate_error, baseline, linear, capacity, float(weights.sum() ** -0.5), plateau)
 
 
-def _line(curve: Curve, chosen: Mask) -> tuple[float, float]:
+def _line(curve: CapacityCurve, chosen: Mask) -> tuple[float, float]:
     """Weighted least squares through the origin: slope and its error."""
     users, weights = curve.users[chosen], 1 / curve.error[chosen] ** 2
     squares = float(weights @ users**2)

@@ -22,8 +22,8 @@ import numpy as np
 from ...model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Peak
 from ..epoch.ladder import LadderLevel, pooled
 from . import usl
-from .confidence import Grounds, confidence_of
-from .crossing import LINEAR_LIKELY, Crossing, Curve, crossing, curve_of, efficiency, interval, scatter
+from .confidence import KneeGrounds, confidence_of
+from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, crossing, curve_of, efficiency, interval, scatter
 from .latency_knee import latency_knee
 from .limit import limit_of, perhaps_generators
 from .missing_levels import missing
@@ -165,7 +165,7 @@ def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:
     return _bend(ladder, curve, found, gates, 0).users if gates.bent else None
 
 
-def gates_of(curve: Curve, found: Crossing) -> Gates:
+def gates_of(curve: CapacityCurve, found: Crossing) -> Gates:
     """Steps 2 to 4 at the top level."""
     shares, errors = efficiency(curve, found)
     top = len(curve.users) - 1
@@ -187,7 +187,7 @@ def gates_of(curve: Curve, found: Crossing) -> Gates:
 
 def _knee(
     ladder: Sequence[LadderLevel],
-    curve: Curve,
+    curve: CapacityCurve,
     found: Crossing,
     gates: Gates,
     structural: float,
@@ -197,7 +197,7 @@ def _knee(
     below = found.users <= AT_OR_BELOW * ladder[0].users
     limit, evidence = limit_of(ladder, found)
     peak = _peak(curve, found)
-    grounds = Grounds.of(ladder, curve, found, limit, (high - low) / 2 / found.users)
+    grounds = KneeGrounds.of(ladder, curve, found, limit, (high - low) / 2 / found.users)
     return KneeVerdict(
         kind="at_or_below" if below else "knee",
         epoch=epoch,
@@ -226,7 +226,7 @@ def _confirmed(knee: KneeVerdict, found: Crossing, confirm: Confirm | None) -> K
     )
 
 
-def _bend(ladder: Sequence[LadderLevel], curve: Curve, found: Crossing, gates: Gates, epoch: int) -> KneeVerdict:
+def _bend(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, gates: Gates, epoch: int) -> KneeVerdict:
     """Where the curve falls behind for good. The knee, if one comes, is not below what the greatest goodput seen says."""
     shares, _ = efficiency(curve, found)
     last = int(np.flatnonzero(shares >= LINEAR_LIKELY)[-1])
@@ -268,7 +268,7 @@ def _with_gates(evidence: KneeEvidence, found: Crossing, gates: Gates) -> KneeEv
     )
 
 
-def _peak(curve: Curve, found: Crossing) -> Peak | None:
+def _peak(curve: CapacityCurve, found: Crossing) -> Peak | None:
     """The greatest goodput, where the curve surely ends under its capacity.
 
     The last level is compared with the mean of the plateau: the greatest of many equal levels lies far above the least by luck.
@@ -291,7 +291,7 @@ def _peak(curve: Curve, found: Crossing) -> Peak | None:
     )
 
 
-def _lines(curve: Curve, found: Crossing, knee: KneeVerdict | None) -> CurveFit:
+def _lines(curve: CapacityCurve, found: Crossing, knee: KneeVerdict | None) -> CurveFit:
     known = knee is not None and knee.capacity_rps is not None
     return CurveFit(
         low_load_rps_per_user=found.rate,

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .crossing import Curve, Floats
+from .crossing import CapacityCurve, Floats
 
 BREAKS = 200
 """Break points tried, evenly in log users: 1-2% apart on usual ladders."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stick:
+class BrokenLine:
     """G = rate min(N, break) + slope max(0, N - break)."""
 
     break_users: float
@@ -24,7 +24,7 @@ class Stick:
     slope: float
 
 
-def broken_stick(curve: Curve, *, flat: bool = True) -> Stick:
+def broken_line(curve: CapacityCurve, *, flat: bool = True) -> BrokenLine:
     """The best stick by weighted least squares through the origin; `flat` holds the second part level."""
     users, goodput = curve.users, np.maximum.accumulate(curve.goodput)
     weights = 1 / np.maximum(curve.error, 1e-9) ** 2
@@ -40,10 +40,10 @@ def broken_stick(curve: Curve, *, flat: bool = True) -> Stick:
     rate = (ag - slope * ab) / aa
     missed: Floats = (weights * (goodput - rate[:, np.newaxis] * under - slope[:, np.newaxis] * over) ** 2).sum(1)
     best = int(missed.argmin())
-    return Stick(float(breaks[best, 0]), float(rate[best]), float(slope[best]))
+    return BrokenLine(float(breaks[best, 0]), float(rate[best]), float(slope[best]))
 
 
-def kneedle(curve: Curve) -> float | None:
+def kneedle(curve: CapacityCurve) -> float | None:
     """Users at which the curve is farthest above its own chord (Satopaa et al. 2011, without smoothing); None if it never is."""
     users, goodput = curve.users, np.maximum.accumulate(curve.goodput)
     if users[-1] <= users[0] or goodput[-1] <= goodput[0]:

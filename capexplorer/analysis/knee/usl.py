@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ...model.verdicts import UslFit
-from .crossing import Curve, Floats
+from .crossing import CapacityCurve, Floats
 
 NOTHING = 1e-6
 """Of the greatest goodput: what did less did nothing, and N / X has no number for it."""
@@ -25,7 +25,7 @@ FIT_LEAST = 0.9
 """R squared under which the law is not this system's shape (a collapse, a port cliff)."""
 
 
-def fit(curve: Curve, *, bent: bool) -> UslFit | None:
+def fit(curve: CapacityCurve, *, bent: bool) -> UslFit | None:
     """The fit over levels that did anything; None when there are fewer than three. `bent`: whether a bend was found."""
     did = curve.goodput > NOTHING * curve.goodput.max()
     users, goodput, error = curve.users[did], curve.goodput[did], curve.error[did]

@@ -23,7 +23,7 @@ DROP = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ConstantLoad:
     """Seconds at one user count: a level and those beside it with as many users."""
 
     levels: tuple[Level, ...]
@@ -49,12 +49,12 @@ class Held:
         return [tick for level in self.levels for tick in timeline.seconds_of(level)]
 
 
-def held_loads(timeline: Timeline, epoch: int) -> Iterator[Held]:
+def constant_loads(timeline: Timeline, epoch: int) -> Iterator[ConstantLoad]:
     """In the order they ran; a restart of the target ends one."""
     starts = restarts_s(timeline)
     own = [level for level in timeline.levels if level.opened.epoch == epoch and not level.opened.ramp]
     for (users, _), group in groupby(own, key=lambda level: (level.users, sum(t <= level.started_s for t in starts))):
-        held = Held(tuple(group))
+        held = ConstantLoad(tuple(group))
         if users and held.seconds:
             yield held
 

@@ -1,6 +1,6 @@
 """Leaks: memory or descriptors that grow while the load stays the same, with their rate and the time to the limit.
 
-Growth after a step of users is no leak, nor is a warm-up: allocators, caches and pools fill up and stop. So only what is held at
+LoadGrowth after a step of users is no leak, nor is a warm-up: allocators, caches and pools fill up and stop. So only what is held at
 one user count is looked at, growth must last (`trend`), and the shorter the look, the more must have grown. Pure: the same
 timeline gives the same marks.
 """
@@ -19,13 +19,13 @@ from ...model.findings import Leak
 from ...model.grades import Confidence
 from ...model.timeline import Timeline
 from ..causes import catalogue
-from .constant_load import Held, held_loads, loaded_s, pid_of, pieces, restarts_s
+from .constant_load import ConstantLoad, constant_loads, loaded_s, pid_of, pieces, restarts_s
 from .trend import Floats, Trend, trend
 
 MIB = float(1 << 20)
 
 WARM_UP_S = 60.0
-"""Of load on a target that has just started: imports, arenas, caches. Growth in it tells nothing of memory, unless it is vast."""
+"""Of load on a target that has just started: imports, arenas, caches. Growth in it says nothing of memory, unless it is vast."""
 
 GENERATOR_NEAR_LIMIT = 0.90
 GENERATOR_HOURS = 8.0
@@ -80,10 +80,10 @@ KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class LoadGrowth:
     """What one look at a held load found."""
 
-    held: Held
+    held: ConstantLoad
     trend: Trend
     now: float
 
@@ -93,7 +93,7 @@ def keys(epoch: int) -> frozenset[str]:
     return frozenset(f"leak:{kind.id}:epoch{epoch}" for kind in KINDS)
 
 
-Looks = dict[tuple[object, ...], Growth | None]
+Looks = dict[tuple[object, ...], LoadGrowth | None]
 """What was found by (kind, load, its seconds, limit): a long session has hundreds of loads, and all but the last are over."""
 
 
@@ -103,7 +103,7 @@ def marks(timeline: Timeline, epoch: int, known: Looks | None = None) -> Iterato
     `known` remembers looks from one call to the next; it changes what a call costs, never what it says.
     """
     known = {} if known is None else known
-    runs = tuple(held_loads(timeline, epoch))
+    runs = tuple(constant_loads(timeline, epoch))
     for kind in KINDS:
         column = _column(timeline, kind)
         if column is None or not runs:
@@ -113,7 +113,7 @@ def marks(timeline: Timeline, epoch: int, known: Looks | None = None) -> Iterato
             yield _mark(timeline, epoch, kind, found, is_open=_is_open(timeline, found[-1], runs))
 
 
-def _matters(timeline: Timeline, kind: Kind, last: Growth) -> bool:
+def _matters(timeline: Timeline, kind: Kind, last: LoadGrowth) -> bool:
     """A target's leak always does; the generator's own growth where its limit is near, in time or in bytes."""
     limit, left = _limit(timeline, kind, last)
     if kind.id != "generator_memory":
@@ -133,14 +133,14 @@ def _column(timeline: Timeline, kind: Kind) -> Sequence[float] | None:
     return None
 
 
-def _known(known: Looks, timeline: Timeline, run: Held, kind: Kind, column: Sequence[float]) -> Growth | None:
+def _known(known: Looks, timeline: Timeline, run: ConstantLoad, kind: Kind, column: Sequence[float]) -> LoadGrowth | None:
     asked = (kind.id, run.levels[0].opened.index, run.seconds, _limit_of_fds(timeline, kind))
     if asked not in known:
         known[asked] = _grows(timeline, run, kind, column)
     return known[asked]
 
 
-def _grows(timeline: Timeline, run: Held, kind: Kind, column: Sequence[float]) -> Growth | None:
+def _grows(timeline: Timeline, run: ConstantLoad, kind: Kind, column: Sequence[float]) -> LoadGrowth | None:
     """The longest look at a held load, up to its end or to where it could not grow on, that shows growth which lasts."""
     ticks = run.ticks(timeline)
     times = np.array([timeline.columns["t_s"][tick] for tick in ticks])
@@ -153,7 +153,7 @@ def _grows(timeline: Timeline, run: Held, kind: Kind, column: Sequence[float]) -
             first = end - max(1, round(share * (end - start)))
             told = look(times[first:end], own[first:end], kind, warm_s)
             if told is not None:
-                found = Growth(run, told, float(values[end - 1]))
+                found = LoadGrowth(run, told, float(values[end - 1]))
                 break
     return found
 
@@ -190,7 +190,7 @@ def _spans(values: Floats, least: float) -> bool:
 # -- what is told of it
 
 
-def _is_open(timeline: Timeline, last: Growth, runs: Sequence[Held]) -> bool:
+def _is_open(timeline: Timeline, last: LoadGrowth, runs: Sequence[ConstantLoad]) -> bool:
     """Unless the target started anew since, or a load held later as long did not show it."""
     since_s = last.held.levels[-1].started_s
     restarted = any(started_s > since_s for started_s in restarts_s(timeline))
@@ -198,7 +198,7 @@ def _is_open(timeline: Timeline, last: Growth, runs: Sequence[Held]) -> bool:
     return not restarted and all(run.seconds < last.trend.seconds for run in later)
 
 
-def _mark(timeline: Timeline, epoch: int, kind: Kind, found: Sequence[Growth], *, is_open: bool) -> Mark:
+def _mark(timeline: Timeline, epoch: int, kind: Kind, found: Sequence[LoadGrowth], *, is_open: bool) -> Mark:
     last = found[-1]
     level = found[0].held.levels[-1]
     return Mark(
@@ -213,7 +213,7 @@ def _mark(timeline: Timeline, epoch: int, kind: Kind, found: Sequence[Growth], *
     )
 
 
-def _confidence(kind: Kind, found: Sequence[Growth]) -> Confidence:
+def _confidence(kind: Kind, found: Sequence[LoadGrowth]) -> Confidence:
     """By the length of the longest look; a second held load that shows it is worth a step."""
     seconds = max(growth.trend.seconds for growth in found)
     rank = sum(seconds >= least - 1.5 for least in kind.sure_s) + (len(found) > 1)
@@ -221,7 +221,7 @@ def _confidence(kind: Kind, found: Sequence[Growth]) -> Confidence:
     return names[min(rank, 2)]
 
 
-def _finding(timeline: Timeline, epoch: int, kind: Kind, found: Sequence[Growth]) -> Leak:
+def _finding(timeline: Timeline, epoch: int, kind: Kind, found: Sequence[LoadGrowth]) -> Leak:
     """Rates by the hour and by the request, and the time to the limit at this rate."""
     last = found[-1]
     trend, throughput = last.trend, last.held.throughput_rps
@@ -247,7 +247,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _explained_by(found: Sequence[Growth]) -> Literal["requests", "time"] | None:
+def _explained_by(found: Sequence[LoadGrowth]) -> Literal["requests", "time"] | None:
     """Whether requests or time explain the growth better, where loads with different throughput show it; None: not known."""
     known = [(growth.trend.per_s, growth.held.throughput_rps) for growth in found]
     pairs = [(rate, throughput) for rate, throughput in known if throughput]
@@ -266,7 +266,7 @@ def _limit_of_fds(timeline: Timeline, kind: Kind) -> float | None:
     return _latest(timeline, "target_fds_limit") if kind.unit == "fds" else None
 
 
-def _limit(timeline: Timeline, kind: Kind, last: Growth) -> tuple[float | None, float | None]:
+def _limit(timeline: Timeline, kind: Kind, last: LoadGrowth) -> tuple[float | None, float | None]:
     """(the limit, how much is left of it): the process's own of descriptors; of memory the cgroup's, else the machine's."""
     if kind.unit == "fds":
         limit = _limit_of_fds(timeline, kind)

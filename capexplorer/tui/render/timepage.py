@@ -16,7 +16,7 @@ from ... import wording
 from ...model.events import Command, Mark, Note, Target
 from ...model.findings import MarkKind
 from ...model.timeline import Timeline
-from ...report.findings import marked_s
+from ...report.listed_findings import marked_s
 from ..look import Palette
 from .axis import page
 from .chart import Boundary, Tag

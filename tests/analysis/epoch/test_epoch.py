@@ -61,9 +61,9 @@ def test_one_look_splits_and_judges_its_levels_once(monkeypatch: pytest.MonkeyPa
 
         monkeypatch.setattr(epoch_module, name, counting)
 
-    for name in ("measured_of", "sound", "split", "conclude"):
+    for name in ("measured_of", "judgeable_levels", "split", "conclude"):
         counted(name)
     epoch = epoch_of(closed_session(*LADDER), 0)
     assert epoch.verdict is not None
     assert [*capacity_marks.knees(epoch.verdict), *capacity_marks.recoveries(epoch), *bottleneck.marks(epoch)]
-    assert calls == ["measured_of", "sound", "split", "conclude"]
+    assert calls == ["measured_of", "judgeable_levels", "split", "conclude"]

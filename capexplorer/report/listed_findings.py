@@ -22,7 +22,7 @@ _IN_TABLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ListedFinding:
     """One mark, in words."""
 
     mark: Mark
@@ -37,7 +37,7 @@ class Finding:
     advice: str
 
 
-def findings(timeline: Timeline) -> list[Finding]:
+def findings(timeline: Timeline) -> list[ListedFinding]:
     """Retracted and superseded marks are in the log only; of one kind the gravest stand first, those in the order found."""
     found = sorted(
         wording.standing(timeline).values(), key=lambda mark: (_ORDER.index(mark.kind), SEVERITIES.index(mark.severity))
@@ -45,12 +45,12 @@ def findings(timeline: Timeline) -> list[Finding]:
     return [_finding(mark, wording.epoch_name(timeline, mark.epoch), timeline.header) for mark in found]
 
 
-def _finding(mark: Mark, epoch: str, header: Header | None) -> Finding:
+def _finding(mark: Mark, epoch: str, header: Header | None) -> ListedFinding:
     found, said = mark.finding, wording.bare(mark)
     in_table = _IN_TABLE if isinstance(found, CurveFinding) and mark.kind != "latency_knee" else ()
     counts = ", ".join(filter(None, (wording.counted(found), _seen(mark), wording.endpoints(found))))
     readings = wording.readings(found, in_table)
-    return Finding(
+    return ListedFinding(
         mark=mark,
         said=f"{epoch}: {said}" if epoch else said,
         where=wording.where(mark.id) if mark.kind in wording.BLAMES else "",
@@ -61,7 +61,7 @@ def _finding(mark: Mark, epoch: str, header: Header | None) -> Finding:
 
 
 def _seen(mark: Mark) -> str:
-    """`01:23 to 02:10`, in the session's time; empty where it is not told."""
+    """`01:23 to 02:10`, in the session's time; empty where that is not known."""
     cause = mark.finding
     if not isinstance(cause, Cause):
         return ""
