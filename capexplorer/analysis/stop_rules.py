@@ -9,13 +9,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..model.intervals import ONE_SIDED_95
 from .epoch.ladder import LadderLevel
 from .knee.objectives import wilson
 
-ERRORS_90 = 1.64
-"""Standard errors of a one-sided 95% bound."""
-
-VALUES_LEAST = {"p95_ms": 20, "p99_ms": 100}
+SUCCESSES_LEAST = {"p95_ms": 20, "p99_ms": 100}
 """Successes before a percentile may end anything: one of them is expected beyond it."""
 
 REQUESTS_LEAST = 20
@@ -68,7 +66,7 @@ def _measured(rule: str, limit: float, levels: Sequence[LadderLevel], readings: 
 def _percentile(level: LadderLevel, rule: str, limit: float) -> float | None:
     value = level.p95_ms if rule == "p95_ms" else level.p99_ms
     successes = (level.requests or 0) * (1 - (level.failure_ratio or 0.0))
-    return value if value is not None and value > limit and successes >= VALUES_LEAST[rule] else None
+    return value if value is not None and value > limit and successes >= SUCCESSES_LEAST[rule] else None
 
 
 def _failures(level: LadderLevel, limit: float) -> float | None:
@@ -88,7 +86,7 @@ def _throughput(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float
     own = level.goodput_error_rps / max(level.goodput_rps, level.goodput_error_rps)
     error = grown * math.hypot(own, before.goodput_error_rps / before.goodput_rps) / more
     growth = (grown - 1) / more
-    return growth if growth + ERRORS_90 * error < limit else None
+    return growth if growth + ONE_SIDED_95 * error < limit else None
 
 
 def _latency(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float) -> float | None:
@@ -98,5 +96,5 @@ def _latency(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float) -
         return None
     first = min(known, key=lambda each: each.users)
     assert first.latency_ms is not None
-    surely = (level.latency_ms - ERRORS_90 * (level.latency_error_ms or 0.0)) / first.latency_ms - 1
+    surely = (level.latency_ms - ONE_SIDED_95 * (level.latency_error_ms or 0.0)) / first.latency_ms - 1
     return level.latency_ms / first.latency_ms - 1 if surely > limit else None

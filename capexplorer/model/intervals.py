@@ -1,4 +1,7 @@
-"""How wide a printed interval is. Two conventions, which `wording.CONVENTIONS` tells the reader; there is no third."""
+"""How wide an interval is, in standard errors, and how many values a percentile needs. Each figure stands here once.
+
+Printed intervals follow two conventions, which `wording.CONVENTIONS` states for the reader; there is no third.
+"""
 
 from __future__ import annotations
 
@@ -7,3 +10,9 @@ Z95 = 1.96
 
 Z90 = 1.645
 """Half of a 90% interval in standard errors: `[low–high]`, of users at a knee or at an objective's edge."""
+
+ONE_SIDED_95 = 1.64
+"""Standard errors of a one-sided 95% bound, for the gates of detectors, which were tuned with two decimals. Never printed."""
+
+PERCENTILE_VALUES_LEAST = {"p50": 20, "p95": 200, "p99": 1_000}
+"""Values under which a percentile rests on too few: ten beyond it, and of the median ten on either side."""

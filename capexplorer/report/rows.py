@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..model.events import LevelEndpoint, LevelFigures, LevelOpened
-from ..model.intervals import Z95
+from ..model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ..model.level import Level
 from ..model.timeline import Timeline
 
-P95_LEAST, P99_LEAST = 200, 1_000
-"""Values under which a percentile rests on too few (DESIGN section 4)."""
+P95_LEAST, P99_LEAST = PERCENTILE_VALUES_LEAST["p95"], PERCENTILE_VALUES_LEAST["p99"]
+"""Successes under which a percentile stands in parentheses."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-INTERVALS = "± is half of a 95% interval (1.96 standard errors). Brackets, [low–high], hold a 90% interval."
+from ..model.intervals import Z95
+
+INTERVALS = f"± is half of a 95% interval ({Z95:g} standard errors). Brackets, [low–high], hold a 90% interval."
 
 MOMENTS = "Times such as 01:23 or 1:02:03 count from the session's start; a wall time has its zone beside it."
 

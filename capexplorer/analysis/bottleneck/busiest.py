@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 from .found import Found
 from .gate import Gate
-from .measured_level import MeasuredLevel
+from .measured_level import FAILURES_MOST, MeasuredLevel
 
 BUSY_MOST = 0.90
 """Of a resource, up to which "not saturated" may be said: a busier one is near its end, though work still grows."""
 
 REQUESTS_LEAST = 30
 """Under which a level is too thin to be called anything."""
-
-FAILURES_MOST = 0.05
 
 
 def not_saturated(level: MeasuredLevel, gate: Gate) -> Found | None:

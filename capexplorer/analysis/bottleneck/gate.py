@@ -10,8 +10,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeVerdict
 from ..epoch.ladder import LadderLevel
+from ..knee.limit import BEYOND_SHARE
 
 USERS_MORE = 1.2
 """Times the users of the level that is compared with."""
@@ -24,12 +26,6 @@ GROWTH_SURELY = 0.5
 
 LATENCY_MORE = 1.1
 """Times the lower level's latency. Where goodput stays flat, 20% more users make the whole cycle 20% longer."""
-
-ERRORS_90 = 1.64
-"""Standard errors of a one-sided 95% bound."""
-
-BEYOND_SHARE = 1.1
-"""Of N*: from there on a level is beyond the knee (KNEE.md, step 8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +96,7 @@ def _is_flat(level: LadderLevel, before: LadderLevel, growth: float) -> bool:
     )
     if level.goodput_rps <= 0:
         error = 0.0
-    return growth < GROWTH_SHARE * more_users and growth + ERRORS_90 * error < GROWTH_SURELY * more_users
+    return growth < GROWTH_SHARE * more_users and growth + ONE_SIDED_95 * error < GROWTH_SURELY * more_users
 
 
 def _is_slower(level: LadderLevel, before: LadderLevel) -> bool:
@@ -109,7 +105,7 @@ def _is_slower(level: LadderLevel, before: LadderLevel) -> bool:
     if level.loop_lag_ms is not None and level.latency_ms - before.latency_ms <= level.loop_lag_ms:
         return False  # the generator's own lateness is the error bar on every latency
     error = math.hypot(level.latency_error_ms or 0.0, before.latency_error_ms or 0.0)
-    return level.latency_ms - ERRORS_90 * error > LATENCY_MORE * before.latency_ms
+    return level.latency_ms - ONE_SIDED_95 * error > LATENCY_MORE * before.latency_ms
 
 
 def _latency_growth(level: LadderLevel, before: LadderLevel) -> float | None:

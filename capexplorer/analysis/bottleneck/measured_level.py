@@ -20,6 +20,9 @@ from ..causes.generator_saturation import is_saturated
 from ..epoch.epoch import Epoch
 from ..epoch.ladder import LadderLevel
 
+FAILURES_MOST = 0.05
+"""Share of requests that may fail in a level whose response times are interpreted: fast failures hide waiting."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredLevel:

@@ -9,7 +9,7 @@ from ...model.findings import Readings
 from ..causes.generator_saturation import LITTLE_MOST, little_ratio
 from .found import Found
 from .gate import Gate
-from .measured_level import MeasuredLevel
+from .measured_level import FAILURES_MOST, MeasuredLevel
 from .resource_rules import CORES_LEFT
 
 CPU_LOW = 0.50
@@ -34,9 +34,6 @@ FDS_NEAR = 0.95
 GENERATOR_LOW = 0.85
 """On-CPU and waiting for a core, of the load thread: a generator that is nearly full makes the same picture, of an idle service
 with latency in proportion to users (nginx at 11,000/s, load thread at 0.96-0.99, the service at 0.25 cores)."""
-
-FAILURES_MOST = 0.05
-"""Of all requests, with which latency still tells how long requests wait."""
 
 
 def worker_pool(level: MeasuredLevel, gate: Gate) -> Found | None:

@@ -11,7 +11,7 @@ from ...model.verdicts import KneeVerdict
 from ..causes.generator_saturation import little_ratio
 from .found import Found
 from .gate import Gate
-from .measured_level import MeasuredLevel
+from .measured_level import FAILURES_MOST, MeasuredLevel
 
 WAIT_LEAST = 3.0
 """Times the response."""
@@ -27,8 +27,6 @@ FLAT_GROWTH = 0.25
 
 FLAT_OF_CYCLE = 0.05
 """Or R grew by this share of the whole cycle at most: 1 ms that became 2 took no throughput from users who wait for a second."""
-
-FAILURES_MOST = 0.05
 
 
 def think_time(level: MeasuredLevel, gate: Gate, before: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> Found | None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Peak
 from ..epoch.ladder import LadderLevel, pooled
 from . import usl
@@ -26,16 +27,10 @@ from .confidence import KneeGrounds, confidence_of
 from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, crossing, curve_of, efficiency, interval, scatter
 from .latency_knee import latency_knee
 from .limit import limit_of, perhaps_generators
-from .missing_levels import missing
-
-LEVELS_LEAST = 3
-"""Before that nothing is declared (KNEE.md, step 1)."""
+from .missing_levels import LEVELS_LEAST, missing
 
 NOTHING_RPS = 1e-6
 """Less than one success in ten days: the service does nothing, and has no curve."""
-
-ERRORS_90 = 1.64
-"""Standard errors of a one-sided 95% bound."""
 
 BENT_MOST = 0.85
 """Efficiency at the top level under which the curve has bent (step 3)."""
@@ -176,11 +171,11 @@ def gates_of(curve: CapacityCurve, found: Crossing) -> Gates:
     error = float((curve.error[top] ** 2 + curve.error[base] ** 2) ** 0.5) / run / found.rate
     return Gates(
         efficiency=float(shares[top]),
-        efficiency_high=float(shares[top] + ERRORS_90 * errors[top]),
-        leaving_high=float((shares + ERRORS_90 * errors)[-LEAVING_LEVELS:].max()),
+        efficiency_high=float(shares[top] + ONE_SIDED_95 * errors[top]),
+        leaving_high=float((shares + ONE_SIDED_95 * errors)[-LEAVING_LEVELS:].max()),
         slope=slope,
-        slope_low=slope - ERRORS_90 * error,
-        slope_high=slope + ERRORS_90 * error,
+        slope_low=slope - ONE_SIDED_95 * error,
+        slope_high=slope + ONE_SIDED_95 * error,
         narrow=not under,
     )
 

@@ -9,14 +9,13 @@ import math
 from collections.abc import Sequence
 
 from ...model.grades import Confidence
+from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeEvidence, KneeVerdict
 from ..epoch.ladder import LadderLevel
 from .crossing import Crossing
 
 RISE = 1.5
 """Times R0."""
-
-ERRORS_90 = 1.64
 
 LEVELS_IN_A_ROW = 2
 
@@ -71,7 +70,7 @@ def _verdict(known: list[LadderLevel], index: int, sure: int, alone_ms: float, s
 
 def _surely_above(levels: list[LadderLevel], bound_ms: float, bound_error_ms: float) -> bool:
     mean_ms, error_ms = _mean(levels)
-    return mean_ms - ERRORS_90 * math.hypot(error_ms, bound_error_ms) > bound_ms
+    return mean_ms - ONE_SIDED_95 * math.hypot(error_ms, bound_error_ms) > bound_ms
 
 
 def _mean(levels: list[LadderLevel]) -> tuple[float, float]:

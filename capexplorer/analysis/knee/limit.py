@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeEvidence, Limit
+from ..causes.generator_saturation import LAG_MOST_MS
 from ..epoch.ladder import LadderLevel
 from .crossing import Crossing
 
 BEYOND_SHARE = 1.1
-"""Of N*: levels at or above it are looked at."""
+"""Of N*: from there on a level is beyond the knee (docs/knee.md, step 8)."""
 
 LITTLE_MOST = 1.10
 """N / (X (R + Z0)): above it users spend time that neither the service nor their waits explain, so the generator may."""
@@ -23,17 +25,11 @@ LITTLE_MOST = 1.10
 LITTLE_SURE = 1.05
 """What its lower bound must exceed."""
 
-ERRORS_90 = 1.64
-"""Standard errors of a one-sided 95% bound."""
-
 CYCLES_LEAST = 3.0
 """Cycles a level must have watched for Little's law: a window shorter than its requests sees only the quick ones."""
 
 WAITS_AGREE = 0.10
 """Declared waits count for Z0 where the baseline has one level, if they agree this well: a task may make several requests."""
-
-TIMERS_LATE_MS = 20.0
-"""Loop lag p99 beyond which a generator is not idle (CAUSES.md, `generator_cpu_saturated`)."""
 
 LAG_LEAST = 0.10
 """Share by which finished work must fall behind accepted work."""
@@ -77,8 +73,8 @@ def _judged(
         return "generator"
     if lag is not None and lag > LAG_LEAST:  # by the service's own counts, which no lateness of the generator can bend
         return "queue_growth"
-    late = little is not None and little[0] > LITTLE_MOST and little[0] - ERRORS_90 * little[1] > LITTLE_SURE
-    strained = timers_late_ms > TIMERS_LATE_MS
+    late = little is not None and little[0] > LITTLE_MOST and little[0] - ONE_SIDED_95 * little[1] > LITTLE_SURE
+    strained = timers_late_ms > LAG_MOST_MS
     if late and (strained or not flags):  # perhaps the generator's
         return "unknown"
     if _within_lateness(beyond, baseline):
@@ -101,7 +97,7 @@ def perhaps_generators(beyond: list[LadderLevel], baseline: list[LadderLevel]) -
 def _within_lateness(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
     """A starved generator sees its own lateness as the service's: it explains all by which responses take longer."""
     late_ms = _median([level.loop_lag_ms for level in beyond]) or 0.0
-    return late_ms > TIMERS_LATE_MS and _grew_ms(beyond, baseline) <= late_ms
+    return late_ms > LAG_MOST_MS and _grew_ms(beyond, baseline) <= late_ms
 
 
 def _little(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> tuple[float, float] | None:

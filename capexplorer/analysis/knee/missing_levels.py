@@ -10,6 +10,7 @@ from .confidence import BASELINE_LEVELS, BASELINE_SHARE, BEYOND_LEVELS, BEYOND_S
 from .crossing import Crossing
 
 LEVELS_LEAST = 3
+"""User counts before which nothing is said about a knee (docs/knee.md, step 1)."""
 
 GAP_MOST = 1.6
 """Ratio of neighbouring levels around the knee beyond which one between them would help."""

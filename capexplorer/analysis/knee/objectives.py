@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ...model.intervals import ONE_SIDED_95, PERCENTILE_VALUES_LEAST
 from ...model.verdicts import SloVerdict
 from ..epoch.ladder import LadderLevel, pooled
 
 Name = Literal["p95_ms", "p99_ms", "failure_ratio"]
-
-ERRORS_90 = 1.64
 
 QUANTILE_ERROR = {"p95_ms": 1.5, "p99_ms": 2.2}
 """Relative standard error of a quantile, over 1/sqrt(n), for exponential latencies: sqrt(p / (1 - p)) / -ln(1 - p)."""
@@ -28,8 +27,8 @@ QUANTILE_ERROR_FLOOR = 0.03
 QUANTILE_ERROR_UNKNOWN = 0.10
 """Where the number of requests is not known."""
 
-VALUES_LEAST = {"p95_ms": 200, "p99_ms": 1000}
-"""DESIGN section 4."""
+VALUES_LEAST = {"p95_ms": PERCENTILE_VALUES_LEAST["p95"], "p99_ms": PERCENTILE_VALUES_LEAST["p99"]}
+"""Successes under which a percentile is called thin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ def _point(level: LadderLevel, name: Name) -> _Point | None:
     error = (
         QUANTILE_ERROR_UNKNOWN if count is None else max(QUANTILE_ERROR_FLOOR, QUANTILE_ERROR[name] / math.sqrt(max(count, 1.0)))
     )
-    spread = math.exp(ERRORS_90 * error)
+    spread = math.exp(ONE_SIDED_95 * error)
     thin = count is not None and count < VALUES_LEAST[name]
     return _Point(level.users, level.goodput_rps, value, value / spread, value * spread, error**-2, thin)
 
@@ -120,9 +119,9 @@ def wilson(share: float, count: int) -> tuple[float, float]:
     """90% bounds of a share (Wilson 1927)."""
     if not count:
         return 0.0, 1.0
-    z2 = ERRORS_90**2
+    z2 = ONE_SIDED_95**2
     centre = (share + z2 / (2 * count)) / (1 + z2 / count)
-    half = ERRORS_90 * math.sqrt(share * (1 - share) / count + z2 / (4 * count**2)) / (1 + z2 / count)
+    half = ONE_SIDED_95 * math.sqrt(share * (1 - share) / count + z2 / (4 * count**2)) / (1 + z2 / count)
     return centre - half, centre + half
 
 

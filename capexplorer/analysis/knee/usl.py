@@ -18,7 +18,7 @@ from .crossing import CapacityCurve, Floats
 NOTHING = 1e-6
 """Of the greatest goodput: what did less did nothing, and N / X has no number for it."""
 
-LEVELS_LEAST = 6
+FIT_LEVELS_LEAST = 6
 """KNEE.md: greyed out under six levels."""
 
 FIT_LEAST = 0.9
@@ -57,7 +57,7 @@ def _law(users: float, rate: float, sigma: float, kappa: float) -> float:
 
 
 def _grey(levels: int, bent: bool, r_squared: float) -> Literal["few_levels", "no_bend", "poor_fit"] | None:
-    if levels < LEVELS_LEAST:
+    if levels < FIT_LEVELS_LEAST:
         return "few_levels"
     if not bent:
         return "no_bend"

@@ -11,13 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...model.histogram import LatencyHistogram
+from ...model.intervals import PERCENTILE_VALUES_LEAST
 from ...model.level import Level
 from ...model.level_fold import batch_error
 from ...model.timeline import Timeline
 from .quantile_error import design_effect, quantile_error
-
-LEAST_VALUES = {"p50": 20, "p95": 200, "p99": 1_000}
-"""Successes under which a percentile rests on too few (DESIGN section 4; p50: ours) and its noise is called unknown."""
 
 _QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
@@ -66,7 +64,7 @@ def _percentiles(level: Level) -> dict[str, Estimate]:
     successes = figures.requests - figures.failures
     found = {}
     for name, q in _QUANTILES.items():
-        quiet = figures.counted and successes < LEAST_VALUES[name]
+        quiet = figures.counted and successes < PERCENTILE_VALUES_LEAST[name]
         se = None if quiet or effect is None else quantile_error(histogram, q, effect)
         found[name] = Estimate(getattr(figures.latency_ms, name), se, figures.settled_seconds, quiet)
     return found
