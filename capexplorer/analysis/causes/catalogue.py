@@ -1,6 +1,6 @@
-"""Every cause, symptom, bottleneck and leak that can be named (CAUSES.md): where it lies and how much it matters.
+"""Every cause, symptom, bottleneck and leak that has a name (docs/causes.md): where it lies and how severe it is.
 
-What each is called and what to do about it, `wording` says; how it is recognised, `causes`, `watch`, `bottleneck` and `leaks`.
+`wording` has the names and the advice. `classify`, `watch`, `bottleneck` and `leaks` recognise them.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 Where = Literal["generator", "host", "network", "target", "check"]
-"""Ruled out in this order; `check`: what the user's own code found wrong in a reply."""
+"""Places, ruled out in this order. `check`: the user's own code rejected a reply."""
 
 Severity = Literal["critical", "error", "warning", "info"]
-"""critical, unless the target is named: the run says nothing about the target."""
+"""`critical` outside the target means that the run says nothing about the target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Entry:
     where: Where
     severity: Severity
     symptom: bool = False
-    """Seen at the client and no cause yet: readings resolve it to another id, or it stays as it is."""
+    """Only what the client observed. Readings resolve it to the id of a cause; without them it keeps this id."""
 
 
 _CAUSES = (
@@ -101,4 +101,4 @@ _BOTTLENECKS = (
 )
 
 ENTRIES: dict[str, Entry] = {entry.id: entry for entry in (*_CAUSES, *_BOTTLENECKS)}
-"""By id, in the order of CAUSES.md."""
+"""By id, in the order of docs/causes.md."""

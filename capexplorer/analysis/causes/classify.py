@@ -1,8 +1,7 @@
-"""Which cause one failed request points at: a pure table from its signature to an id of the catalogue.
+"""Which cause one failed request points at: a pure table from its signature to an id of the catalogue (docs/causes.md).
 
-The errno decides, then the types, then the status, then the text of a check (CAUSES.md, rules 1 and 3). One request cannot
-tell more than that: what only readings tell (which sockets hold the ports, who ran out of what) is a symptom here, and `watch`
-resolves it.
+The errno decides, then the exception types, then the status, then the text of a check. What one request cannot show (which
+sockets hold the ports, which process is out of descriptors) is a symptom here; `watch` resolves symptoms with readings.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ ERRNOS: dict[str, dict[int, str]] = {
         11001: _NO_NAME, 11002: _NO_NAME, 11003: _NO_NAME, 11004: _NO_NAME, **_UNIX,
     },
 }  # fmt: skip
-"""By what `platform.system()` says: EADDRNOTAVAIL, EADDRINUSE, ENOBUFS (Windows: no port is left), ECONNREFUSED, ECONNRESET,
+"""By `platform.system()`: EADDRNOTAVAIL, EADDRINUSE, ENOBUFS (Windows: no port is left), ECONNREFUSED, ECONNRESET,
 ECONNABORTED, ENOTCONN, ESHUTDOWN, ETIMEDOUT, EHOSTUNREACH, EHOSTDOWN, ENETUNREACH, ENETDOWN."""
 
 _ANYWHERE = {number: found for table in ERRNOS.values() for number, found in table.items()}
-"""Of a system that is not known. No number has two meanings here, though it may be some other error elsewhere."""
+"""For a system that is not known: no number of these tables has two meanings in them."""
 
 _TYPES: tuple[tuple[str, frozenset[str]], ...] = (
     ("body_too_large", frozenset(("BodyTooLarge",))),
@@ -59,23 +58,23 @@ _TYPES: tuple[tuple[str, frozenset[str]], ...] = (
         ),
     ),
 )  # fmt: skip
-"""In the order in which they decide: what is nearer to the socket first. TLS errors are OSErrors, timeouts wrap one another;
-`error` is zlib's and brotli's."""
+"""Tested in this order, types nearer to the socket first: TLS errors are OSErrors, and timeouts wrap one another. `error` is the
+type of zlib and brotli."""
 
 _CUT_SHORT = re.compile(
     r"incomplete response|invalid eof state|before end of the headers|after interim response|ended prematurely|got length b''",
     re.I,
 )
 _TLS_RECORD = "\\x15\\x03"
-"""A TLS alert where the status line belongs: http was spoken to a port of https."""
+"""A TLS alert in place of the status line: the client spoke http to an https port."""
 
 _STATUSES = {429: "rate_limited", 500: "server_error", 502: "bad_gateway", 503: "load_shedding", 504: "gateway_timeout"}
 
 CHECKS = frozenset(("CatchResponseError", "ResponseError", "AssertionError", "str"))
-"""What user code makes of a reply that it does not like."""
+"""Exception types by which user code rejects a reply."""
 
 _NAMED = re.compile(r"[A-Za-z_][\w.-]{0,59}(?=$|: )")
-"""`lost_updates`: the text of a check that `signature` found before a colon, or that is one word."""
+"""The name of a check such as `lost_updates`: one word, alone or before a colon."""
 _TASK_FAILED = re.compile(r"\W*(task|job)[\s_-]*(status\W*)?(is |has )?(failed|failure|error)", re.I)
 _TASK_TIMEOUT = re.compile(r"\W*(task|job)[\s_-]*(status\W*)?(is |has )?(timeout|timed[\s_-]*out|not[\s_-]finished)", re.I)
 
@@ -83,16 +82,16 @@ _CODE = frozenset(
     ("AttributeError", "IndexError", "InvalidHeader", "InvalidURL", "KeyError", "LocationParseError", "LocustError", "NameError",
      "NotImplementedError", "TypeError", "UnboundLocalError", "ZeroDivisionError")
 )  # fmt: skip
-"""Nothing that a service can do raises these."""
+"""Errors of user code: no reply of a service raises these."""
 
 SAYS_NO_FDS = "too many open files"
-"""What a target may say of itself inside a reply; `signature` keeps these words."""
+"""Words by which a reply reports that the target is out of descriptors; `load.signature` keeps them."""
 
 
 def classify(signature: FailureSignature, system: str | None) -> str:
-    """The id that this failure alone points at; a symptom's id or `unknown` where it cannot tell.
+    """The id that this failure alone points at: a cause, a symptom, or `unknown`.
 
-    `system`: what `platform.system()` said where it was recorded; None or another one: by any table that knows the number.
+    `system`: `platform.system()` of the machine that recorded it. If it is None or not listed, every table is searched.
     """
     if "HostNotAllowed" in signature.types:
         return "host_not_allowed"
@@ -103,7 +102,7 @@ def _by_errno(signature: FailureSignature, system: str | None) -> str | None:
     if signature.errno is None:
         return None
     if _NAMING.intersection(signature.types) and signature.errno not in (23, 24):
-        return None  # getaddrinfo counts its errors by itself: macOS's 12 is no ENOMEM
+        return None  # getaddrinfo has error numbers of its own: 12 on macOS is not ENOMEM
     found = ERRNOS.get(system or "", _ANYWHERE).get(signature.errno)
     return "read_timeout" if found == _TIMED_OUT and _READING.intersection(signature.types) else found
 
@@ -124,7 +123,7 @@ def _by_type(signature: FailureSignature) -> str | None:
 
 
 def _by_status_and_check(signature: FailureSignature) -> str:
-    """A check that has a name, or that tells of a task, is what the user wants to hear; else the status says more."""
+    """A check with a name, or one about a task, decides; else the status does."""
     by_status = _by_status(signature.status) if signature.status is not None else None
     if CHECKS.isdisjoint(signature.types):
         return by_status or _by_code(signature)

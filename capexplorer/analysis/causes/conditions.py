@@ -1,6 +1,7 @@
-"""Causes that readings show by themselves, whether anything failed or not: looked at once a tick.
+"""Causes that readings show by themselves, with or without failures; tested once a tick.
 
-Each must have held for some seconds: a tick is a sample, and a burst of a neighbour's in the same counters is no cause.
+Each condition must last for some seconds: one tick is a single sample, and other programs cause short bursts in the counters.
+(p) marks a threshold that was set by judgement.
 """
 
 from __future__ import annotations
@@ -12,65 +13,65 @@ from ...model.findings import Readings
 from . import confirmation
 from .confirmation import Proof
 from .generator_saturation import grounds_over
-from .recent_readings import Recent, connects, failures, growth, most, requests, retried
+from .recent_readings import RecentReadings, connects, failures, growth, most, requests, retried
 
 SATURATED_OVER = 10
 SATURATED_LEAST = 5
-"""Settled ticks of one level that a saturated generator is judged by."""
+"""Latest settled ticks of one level from which generator saturation is computed, and the fewest that suffice."""
 
 CHURN_OVER = 5
 CHURN_LEAST = 0.5
-"""(p) New connections a request."""
+"""(p) New connections for each request."""
 
 CHURN_LEAST_PER_S = 10.0
-"""Under it ports never run out: Linux frees 470 a second."""
+"""Connections a second under which ports never run out: Linux frees 470 a second."""
 
 AMPLIFIED_OVER = 5
 AMPLIFIED_LEAST = 1.0
 AMPLIFIED_RETRIES_LEAST = 20
-"""(p) Repetitions a request, and how many at least."""
+"""(p) Least repeated attempts for each request, and least in all."""
 
-HELD_FOR = 3
-"""Ticks in a row."""
+CONSECUTIVE_TICKS = 3
+"""Ticks in a row in which a condition must hold."""
 
 LOSS_OVER = 10
 DROPS_OVER = 18
 SLOW_CONNECTS_OVER = 8
-"""Ticks: a SYN that was dropped comes again after 1, 3, 7 s."""
+"""Windows in ticks; a dropped SYN is sent again after 1, 3 and 7 s."""
 
 
-def standing(lately: Recent, host: HostFacts, own_ms: float = 0.0) -> Iterator[Proof]:
-    """What holds now. `own_ms`: what users spend of a cycle beside responses and chosen waits, where that is known."""
-    saturated = _generator_cpu(lately, own_ms)
+def current_conditions(recent: RecentReadings, host: HostFacts, own_ms: float = 0.0) -> Iterator[Proof]:
+    """The conditions that hold now. `own_ms`: see `generator_saturation.own_time_ms`."""
+    saturated = _generator_cpu(recent, own_ms)
     if saturated is not None and saturated.holds:
         yield saturated
-    for look in (
+    for test in (
         _backlog, _target_fds, _syn_queue, _packet_loss, _time_wait_buckets, _churn, _amplification,
         _oom,
     ):  # fmt: skip
-        found = look(lately, host)
+        found = test(recent, host)
         if found is not None and found.holds:
             yield found
 
 
 TIME_WAIT_OURS = 0.5
-"""(p) Connections that users opened for each TIME_WAIT that found no room: the count is the whole namespace's."""
+"""(p) Least connections opened by users for each TIME_WAIT that overflowed: the counter is the whole namespace's."""
 
-Look = Callable[[Recent, HostFacts], Proof | None]
+Test = Callable[[RecentReadings, HostFacts], Proof | None]
 
 
-def _settled(lately: Recent, ticks: int) -> list[Sample]:
-    """The latest ticks, as long as they are settled ones of the level that is open."""
+def _settled(recent: RecentReadings, ticks: int) -> list[Sample]:
+    """The latest ticks, back to the first that is not settled or is of another level."""
     found: list[Sample] = []
-    for tick in reversed(lately.last(ticks)):
+    for tick in reversed(recent.last(ticks)):
         if not tick.settled or (found and tick.level != found[0].level):
             break
         found.append(tick)
     return found[::-1]
 
 
-def _generator_cpu(lately: Recent, own_ms: float) -> Proof | None:
-    ticks = _settled(lately, SATURATED_OVER)
+def _generator_cpu(recent: RecentReadings, own_ms: float) -> Proof | None:
+    ticks = _settled(recent, SATURATED_OVER)
     if len(ticks) < SATURATED_LEAST:
         return None
     grounds = grounds_over(ticks, own_ms)
@@ -84,46 +85,53 @@ def _generator_cpu(lately: Recent, own_ms: float) -> Proof | None:
     }
     readings: Readings = {name: round(value, 4) for name, value in named.items() if value is not None}
     unread = tuple(name for name, value in named.items() if value is None)
-    return Proof("generator_cpu_saturated", grounds.saturated is True, {"grounds": ", ".join(grounds.held), **readings}, unread)
+    return Proof(
+        "generator_cpu_saturated", grounds.saturated is True, {"grounds": ", ".join(grounds.reasons), **readings}, unread
+    )
 
 
-def _backlog(lately: Recent, host: HostFacts) -> Proof | None:
-    """Beyond its limit as connections are dropped; or dropped while the slowest replies are as late as a SYN sent again."""
-    ticks = lately.last(HELD_FOR)
+def _backlog(recent: RecentReadings, host: HostFacts) -> Proof | None:
+    """Connections are dropped while the queue is over its limit, or the slowest replies are as late as a retransmitted SYN."""
+    ticks = recent.last(CONSECUTIVE_TICKS)
     found = confirmation.backlog(ticks, host)
     if not confirmation.listen_drops(ticks):
         return None
     queue, limit = most(ticks, lambda target: target.listen_queue), most(ticks, lambda target: target.listen_backlog)
     over = queue is not None and limit is not None and queue > limit
-    late = found.holds and confirmation.late_connections(lately.last(SLOW_CONNECTS_OVER))
+    late = found.holds and confirmation.late_connections(recent.last(SLOW_CONNECTS_OVER))
     return Proof(found.id, over or late, found.readings, found.unread)
 
 
-def _target_fds(lately: Recent, host: HostFacts) -> Proof | None:
-    """At its limit while connections wait that it cannot accept."""
-    ticks = lately.last(HELD_FOR)
+def _target_fds(recent: RecentReadings, host: HostFacts) -> Proof | None:
+    """The target is out of descriptors and connections wait to be accepted."""
+    ticks = recent.last(CONSECUTIVE_TICKS)
     proofs = [confirmation.starved_of_fds([tick], host) for tick in ticks]
-    return proofs[-1] if len(proofs) == HELD_FOR and all(each.holds and not each.unread for each in proofs) else None
+    return proofs[-1] if len(proofs) == CONSECUTIVE_TICKS and all(each.holds and not each.unread for each in proofs) else None
 
 
-def _syn_queue(lately: Recent, host: HostFacts) -> Proof | None:
-    return confirmation.syn_queue(lately.last(HELD_FOR), host)
+def _syn_queue(recent: RecentReadings, host: HostFacts) -> Proof | None:
+    return confirmation.syn_queue(recent.last(CONSECUTIVE_TICKS), host)
 
 
-def _packet_loss(lately: Recent, host: HostFacts) -> Proof | None:
-    """Over ten seconds, in some of the latest. What a full queue dropped is sent again for as long as its SYNs are."""
-    ticks = lately.last(LOSS_OVER)
+def _packet_loss(recent: RecentReadings, host: HostFacts) -> Proof | None:
+    """Retransmissions in at least CONSECUTIVE_TICKS of the last ten seconds, one of them recent. Not while a listener drops
+    connections: their SYNs are sent again."""
+    ticks = recent.last(LOSS_OVER)
     lost_in = [
         index for index, tick in enumerate(ticks) if tick.tcp and tick.tcp.target and tick.tcp.target.segments_retransmitted
     ]
-    if len(lost_in) < HELD_FOR or lost_in[-1] < len(ticks) - HELD_FOR or confirmation.listen_drops(lately.last(DROPS_OVER)):
+    if (
+        len(lost_in) < CONSECUTIVE_TICKS
+        or lost_in[-1] < len(ticks) - CONSECUTIVE_TICKS
+        or confirmation.listen_drops(recent.last(DROPS_OVER))
+    ):
         return None
     return confirmation.packet_loss(ticks, host)
 
 
-def _time_wait_buckets(lately: Recent, host: HostFacts) -> Proof | None:
-    """Ours, where we open about as many connections as find no room."""
-    ticks = lately.last(HELD_FOR)
+def _time_wait_buckets(recent: RecentReadings, host: HostFacts) -> Proof | None:
+    """TIME_WAIT buckets overflow, and users opened about as many connections as overflowed."""
+    ticks = recent.last(CONSECUTIVE_TICKS)
     overflows, opens = growth(ticks[-1:], "time_wait_overflows"), connects(ticks)
     if not overflows or opens < TIME_WAIT_OURS * (growth(ticks, "time_wait_overflows") or 0):
         return None
@@ -134,9 +142,9 @@ def _time_wait_buckets(lately: Recent, host: HostFacts) -> Proof | None:
     return Proof("time_wait_bucket_overflow", True, readings)
 
 
-def _churn(lately: Recent, host: HostFacts) -> Proof | None:
-    """New connections about as many as requests, while most succeed: after a failure a new one is right."""
-    ticks = _settled(lately, CHURN_OVER)
+def _churn(recent: RecentReadings, host: HostFacts) -> Proof | None:
+    """Users open about as many connections as they send requests, and most succeed: a failure needs a new connection."""
+    ticks = _settled(recent, CHURN_OVER)
     opens, done = connects(ticks), requests(ticks)
     if len(ticks) < CHURN_OVER or not done or failures(ticks) > done / 2:
         return None
@@ -146,8 +154,8 @@ def _churn(lately: Recent, host: HostFacts) -> Proof | None:
     return Proof("connection_churn", opens >= CHURN_LEAST * done, readings)
 
 
-def _amplification(lately: Recent, host: HostFacts) -> Proof | None:
-    ticks = lately.last(AMPLIFIED_OVER)
+def _amplification(recent: RecentReadings, host: HostFacts) -> Proof | None:
+    ticks = recent.last(AMPLIFIED_OVER)
     again, done = retried(ticks), requests(ticks)
     if again < max(AMPLIFIED_RETRIES_LEAST, AMPLIFIED_LEAST * done):
         return None
@@ -155,12 +163,12 @@ def _amplification(lately: Recent, host: HostFacts) -> Proof | None:
     return Proof("generator_retry_amplification", True, readings)
 
 
-def _oom(lately: Recent, host: HostFacts) -> Proof | None:
-    """A process of the target's that the kernel ended, while the rest lives. Without a cgroup the count is the machine's."""
-    for target in (target for tick in lately.last(1) for target in tick.targets):
+def _oom(recent: RecentReadings, host: HostFacts) -> Proof | None:
+    """The kernel killed one process of the target while the rest runs. Without a cgroup the counter is the machine's."""
+    for target in (target for tick in recent.last(1) for target in tick.targets):
         kills = target.grown("oom_kills")
-        told = target.ended_by.get("SIGKILL", 0) > 0 or (not target.ended_by and target.memory_limit_bytes is not None)
-        if kills and target.alive and target.processes_ended and told:
+        is_its_own = target.ended_by.get("SIGKILL", 0) > 0 or (not target.ended_by and target.memory_limit_bytes is not None)
+        if kills and target.alive and target.processes_ended and is_its_own:
             readings: Readings = {"oom_kills": int(kills), "processes_ended": target.processes_ended, "pid": target.pid}
             return Proof("target_oom_killed", True, readings)
     return None

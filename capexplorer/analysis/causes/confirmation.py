@@ -1,6 +1,7 @@
-"""What confirms a cause: one function a row of CAUSES.md, from the ticks of a window to readings and whether they suffice.
+"""What confirms a cause: one function a row of docs/causes.md, from the ticks of a window to readings and whether they suffice.
 
-Each threshold is that of its row. A reading that could not be taken is named in `unread`, and then proves nothing.
+Each threshold is that of its row; (p) marks one that was set by judgement. A reading that could not be taken is listed in
+`unread` and confirms nothing.
 """
 
 from __future__ import annotations
@@ -17,29 +18,29 @@ TIME_WAIT = "ephemeral_port_exhaustion_time_wait"
 ESTABLISHED = "ephemeral_port_exhaustion_established"
 
 FULL = 0.95
-"""Of ports, descriptors, connection tracking: so much of the limit is its end, since ticks fall between its bursts."""
+"""Share of a limit (ports, descriptors, connection tracking) that counts as full: readings fall between bursts."""
 
 LOSS_LEAST = 0.01
 LOSSES_LEAST = 20
-"""Segments sent again, as a share and as a number: of few segments a share says nothing."""
+"""Least share and least number of retransmitted segments; a share of few segments says nothing."""
 
 SYN_DROPS_SHARE = 0.01
 SYN_DROPS_LEAST = 3
-"""Of connections accepted: counters are the whole network namespace's, where others may live."""
+"""Least share of accepted connections, and least number: the counters include other programs in the network namespace."""
 
 NEARLY_FULL = 0.5
-"""(p) Of a queue's limit, at a tick: queues that overflow are full nearly all the time, those of who is well are nearly empty."""
+"""(p) Share of a queue's limit at a tick: an overflowing queue is nearly always full, a healthy one nearly empty."""
 
 ABORTS_EXPLAIN = 2.0
-"""(p) Broken connections for each that the kernel gave up: others have another reason."""
+"""(p) Most broken connections for each one that the kernel aborted; more have another cause."""
 
 MODES_MS = ((990.0, 1300.0), (2990.0, 3500.0), (6990.0, 7800.0))
-"""Latency of a request whose SYN was sent a second, third, fourth time: 1 s + 2 s + 4 s."""
+"""Latency ranges of requests whose SYN was sent two, three or four times (after 1 s, 2 s and 4 s more)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """`id` is confirmed where `holds`. `readings`: named readings; `unread`: names of those that could not be taken."""
+    """Whether `id` is confirmed (`holds`), by which readings, and which readings could not be taken."""
 
     id: str
     holds: bool
@@ -51,7 +52,7 @@ Check = Callable[[Ticks, HostFacts], Proof]
 
 
 def ports(ticks: Ticks, host: HostFacts) -> Proof:
-    """Which of the two exhaustions, by what holds the ports of the fullest destination."""
+    """Ephemeral ports of the fullest destination, and whether TIME_WAIT or established connections hold them."""
     read = [tick for tick in ticks if tick.ports is not None and tick.ports.used is not None and tick.ports.capacity]
     if not read:
         return Proof(TIME_WAIT, False, unread=("ports_used", "ports_capacity"))
@@ -73,7 +74,7 @@ def _ports_ratio(tick: Sample) -> float:
 
 
 def own_fds(ticks: Ticks, host: HostFacts) -> Proof:
-    """Descriptors of this process."""
+    """File descriptors of the generator."""
     found = fullest((tick.generator.fds, tick.generator.fds_limit) for tick in ticks if tick.generator is not None)
     if found is None:
         return Proof("fd_exhaustion_generator", False, unread=("fds",))
@@ -81,7 +82,7 @@ def own_fds(ticks: Ticks, host: HostFacts) -> Proof:
 
 
 def system_fds(ticks: Ticks, host: HostFacts) -> Proof:
-    """Descriptors of all processes."""
+    """File descriptors of all processes."""
     found = fullest((tick.host.fds, host.fds_limit_of_system) for tick in ticks if tick.host is not None)
     if found is None:
         return Proof("fd_exhaustion_system", False, unread=("fds_of_system",))
@@ -90,7 +91,7 @@ def system_fds(ticks: Ticks, host: HostFacts) -> Proof:
 
 
 def target_fds(ticks: Ticks, host: HostFacts) -> Proof:
-    """Descriptors of the target's fullest process."""
+    """File descriptors of the target's process that is nearest to its limit."""
     read = [target for tick in ticks for target in tick.targets]
     found = fullest((target.fds_fullest, target.fds_limit) for target in read)
     if found is None:
@@ -103,7 +104,7 @@ def target_fds(ticks: Ticks, host: HostFacts) -> Proof:
 
 
 def starved_of_fds(ticks: Ticks, host: HostFacts) -> Proof:
-    """The same while connections wait that it cannot accept: where all are accepted, what waits has another reason."""
+    """The same, and connections wait to be accepted: without them, requests wait for something else."""
     found = target_fds(ticks, host)
     if "listen_queue" not in found.readings:
         return replace(found, unread=(*found.unread, "listen_queue"))
@@ -111,7 +112,7 @@ def starved_of_fds(ticks: Ticks, host: HostFacts) -> Proof:
 
 
 def conntrack(ticks: Ticks, host: HostFacts) -> Proof:
-    """The connection tracking table. A kernel that tracks nothing has none to fill."""
+    """The connection tracking table; never full if the kernel tracks nothing."""
     found = fullest((tick.host.conntrack, host.conntrack_max) for tick in ticks if tick.host is not None)
     if found is None:
         return Proof("conntrack_table_full", False)
@@ -119,7 +120,7 @@ def conntrack(ticks: Ticks, host: HostFacts) -> Proof:
 
 
 def backlog(ticks: Ticks, host: HostFacts) -> Proof:
-    """The target's accept queue: beyond its limit, or connections dropped at it. A neighbour's overflows are not its own."""
+    """The target's accept queue: over its limit, or connections were dropped at it. Overflows of other listeners do not count."""
     overflows, queue = growth(ticks, "listen_overflows", "listen_drops"), most(ticks, lambda target: target.listen_queue)
     limit, dropped = most(ticks, lambda target: target.listen_backlog), listen_drops(ticks)
     readings: Readings = {}
@@ -131,13 +132,13 @@ def backlog(ticks: Ticks, host: HostFacts) -> Proof:
         readings["listen_drops"] = dropped
     unread = tuple(name for name, value in (("listen_queue", queue), ("listen_overflows", overflows)) if value is None)
     over = queue is not None and limit is not None and queue > limit
-    nearly = queue is not None and queue > NEARLY_FULL * (limit or 0) and not _tells_its_own(ticks)
-    holds = over or (bool(overflows) and (nearly or bool(dropped)))  # what a full SYN queue drops overflows nothing
+    nearly = queue is not None and queue > NEARLY_FULL * (limit or 0) and not _listeners_are_read(ticks)
+    holds = over or (bool(overflows) and (nearly or bool(dropped)))  # drops of a full SYN queue are no overflows
     return Proof("listen_backlog_overflow", holds, readings, unread)
 
 
 def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
-    """Connections that the target's kernel had no place for before they were made."""
+    """Half-open connections that the target's kernel dropped because the SYN queue was full."""
     drops, accepted = growth(ticks, "syn_queue_full_drops", "syncookies_sent"), growth(ticks, "passive_opens")
     if drops is None or accepted is None:
         return Proof("syn_queue_overflow", False, unread=("syn_queue_drops",))
@@ -145,9 +146,9 @@ def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
     if host.tcp_max_syn_backlog is not None:
         readings["tcp_max_syn_backlog"] = host.tcp_max_syn_backlog
     many = drops >= max(SYN_DROPS_LEAST, SYN_DROPS_SHARE * accepted)
-    by_backlog = growth(ticks, "listen_overflows") or 0  # a full accept queue lets the other one fill, too
+    by_backlog = growth(ticks, "listen_overflows") or 0  # a full accept queue fills the SYN queue too
     full = True
-    if _tells_its_own(ticks):
+    if _listeners_are_read(ticks):
         half_open = max(own.half_open for own in _at_target(ticks))
         readings["half_open"] = half_open
         full = half_open > NEARLY_FULL * (most(ticks, lambda target: target.listen_backlog) or 0)
@@ -155,12 +156,12 @@ def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
 
 
 FULL_SHARE = 0.95
-"""Of all cores."""
+"""Share of all cores in use, from which the machine is full."""
 
 
 def packet_loss(ticks: Ticks, host: HostFacts) -> Proof:
-    """Segments of our connections sent again. A full accept queue makes them too, so it is ruled out; and so is a machine without
-    an idle core, where acknowledgements come too late and nothing was lost (on loopback, seen live)."""
+    """Retransmitted segments of our connections. Two other reasons are ruled out: a full accept queue, and a machine without an
+    idle core, where acknowledgements come late although nothing was lost (measured on loopback)."""
     own = _at_target(ticks)
     sent, again = sum(each.segments_sent for each in own), sum(each.segments_retransmitted for each in own)
     if not sent:
@@ -171,14 +172,14 @@ def packet_loss(ticks: Ticks, host: HostFacts) -> Proof:
 
 
 def _is_full(ticks: Ticks, host: HostFacts) -> bool:
-    """Whether no core was idle for half of the time."""
+    """Whether all cores were in use in more than half of the ticks."""
     busy = [tick.host.cpu_ratio for tick in ticks if tick.host is not None and tick.host.cpu_ratio is not None]
     full = [ratio for ratio in busy if host.cpus and ratio >= FULL_SHARE * host.cpus]
     return len(full) > len(busy) / 2
 
 
 def tcp_memory(ticks: Ticks, host: HostFacts) -> Proof:
-    """Connections that the kernel gave up for want of memory: the namespace's, so ours must have broken as well."""
+    """Connections that the kernel aborted for lack of memory. The counter is the namespace's, so ours must have broken too."""
     aborts = growth(ticks, "aborts_on_memory")
     if aborts is None:
         return Proof("tcp_memory_pressure", False, unread=("aborts_on_memory",))
@@ -190,10 +191,12 @@ def tcp_memory(ticks: Ticks, host: HostFacts) -> Proof:
 
 
 def listen_drops(ticks: Ticks) -> int | None:
-    """Connections that the target's listeners dropped; of its whole namespace where that is another one, and in old logs."""
+    """Connections dropped by the target's listeners; by its whole namespace if that is not ours, and in old logs."""
     dropped = sum(own.listen_drops for own in _at_target(ticks))
-    if dropped or _tells_its_own(ticks):
-        return min(dropped, growth(ticks, "listen_drops") or 0)  # a filter's drops are a listener's, but not the queues'
+    if dropped or _listeners_are_read(ticks):
+        return min(
+            dropped, growth(ticks, "listen_drops") or 0
+        )  # a packet filter's drops count for the listener, not for its queues
     return growth(ticks, "listen_drops") if most(ticks, lambda target: target.listen_queue) is not None else None
 
 
@@ -201,11 +204,11 @@ def _at_target(ticks: Ticks) -> list[TargetTcpReading]:
     return [tick.tcp.target for tick in ticks if tick.tcp is not None and tick.tcp.target is not None]
 
 
-def _tells_its_own(ticks: Ticks) -> bool:
-    """Whether the target's listeners are in our network namespace, where what they drop is read."""
+def _listeners_are_read(ticks: Ticks) -> bool:
+    """Whether the target's listeners are in our network namespace, where their drops can be read."""
     return bool(_at_target(ticks)) and most(ticks, lambda target: target.listen_backlog) is not None
 
 
 def late_connections(ticks: Ticks) -> bool:
-    """Whether the slowest successes lie where a SYN that was sent again puts them."""
+    """Whether the slowest successes took as long as a request whose SYN was retransmitted."""
     return any(low <= tick.max_ms <= high for tick in ticks if tick.max_ms is not None for low, high in MODES_MS)

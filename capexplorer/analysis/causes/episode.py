@@ -1,7 +1,7 @@
-"""A cause over an epoch as one mark: opened, told again when it has grown, closed when it ended, opened again when it comes back.
+"""A cause over an epoch as one mark: opened, updated as it grows, closed when it ended, opened again when it comes back.
 
-A journal must stay readable and a log small: an update is told at most every ten seconds, and only for a quarter more or after a
-minute. Counts are exact when a mark closes and at the session's end. No clock: whoever tells gives the time.
+To keep the journal readable and the log small, an update is published at most every ten seconds, and only if the count grew by a
+quarter or a minute has passed. Counts are exact when a mark closes and when the session ends. No clock: the caller passes times.
 """
 
 from __future__ import annotations
@@ -18,24 +18,28 @@ from ...model.grades import SEVERITIES, Confidence, Severity
 Counted = Literal["failures", "retried", "seconds", "deaths"]
 
 QUIET_S = 10.0
-"""Without an occurrence a cause has ended, unless its occurrences lie further apart."""
+"""Seconds without an occurrence after which a cause has ended, unless its occurrences lie further apart."""
 
 QUIET_GAPS, QUIET_MOST_S = 3.0, 60.0
+"""Of a cause with rare occurrences: so many mean gaps, and at most so many seconds."""
 STEPPED_DOWN_S = 5.0
-"""The same once fewer users run than when it last occurred."""
+"""The same as QUIET_S once fewer users run than when it last occurred."""
 
-TOLD_EVERY_S = 10.0
+UPDATE_EVERY_S = 10.0
+"""Least seconds between two updates."""
 GREW_LEAST = 1.25
-TOLD_AT_LEAST_S = 60.0
+"""Growth of the count that is worth an update."""
+UPDATE_AT_LATEST_S = 60.0
+"""Seconds after which any growth is published."""
 
 ENDPOINTS_MOST = 8
 NAMES_MOST = 200
-"""Endpoints that are counted apart; further ones count in the sum alone."""
+"""Most endpoints counted separately; further ones count in the sum only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
-    """A cause was seen in a tick."""
+    """A cause in one tick."""
 
     t_s: float
     users: int
@@ -48,16 +52,16 @@ class Occurrence:
     """Name of the user's own check that failed."""
     statuses: Mapping[str, int] = field(default_factory=dict)
     symptoms: Mapping[str, int] = field(default_factory=dict)
-    """What it looks like, where no cause is known: how many of each."""
+    """Of an unknown cause: failures by symptom."""
     unavailable: tuple[str, ...] = ()
     competing: tuple[str, ...] = ()
     severity: Severity | None = None
-    """Another than the catalogue's."""
+    """If it differs from the catalogue's."""
     confidence: Confidence = "high"
 
 
 class Episode:
-    """All occurrences of one cause in one epoch."""
+    """All occurrences of one cause in one epoch, and the mark that reports them."""
 
     def __init__(self, key: str, id: str, epoch: int, severity: Severity) -> None:  # noqa: A002 - the vocabulary's word
         self.key, self.id, self.epoch = key, id, epoch
@@ -66,12 +70,12 @@ class Episode:
         self.severity: Severity = severity
         self._usual: Severity = severity
         self._holds = False
-        """A death lasts until the target is there again."""
+        """Of a death: it stays open until the target is ready again."""
         self._confidence: Confidence = "high"
         self._users = 0
         self._last_users = 0
         self._first_s = self._since_s = 0.0
-        self._count = self._since_count = self._seen_in = self._opened = 0
+        self._count = self._since_count = self._ticks = self._opened = 0
         self._kinds: Counter[Counted] = Counter()
         self._endpoints: Counter[str] = Counter()
         self._example = ""
@@ -81,90 +85,90 @@ class Episode:
         self._readings: Readings = {}
         self._unavailable: tuple[str, ...] = ()
         self._competing: dict[str, None] = {}
-        self._told: Mark | None = None
+        self._published: Mark | None = None
 
-    def occurred(self, seen: Occurrence) -> None:
+    def occurred(self, occurrence: Occurrence) -> None:
         """Fold one occurrence; opens the mark where it is closed."""
         if not self.is_open:
-            self._open(seen)
-        self._seen_in += seen.t_s > self.last_s or self._seen_in == 0
-        self.last_s, self._last_users = max(self.last_s, seen.t_s), seen.users
-        self._count += seen.count
-        self._since_count += seen.count
-        self._kinds[seen.counted] += seen.count
-        if seen.endpoint and (seen.endpoint in self._endpoints or len(self._endpoints) < NAMES_MOST):
-            self._endpoints[seen.endpoint] += seen.count
-        self._example = self._example or seen.example
-        self._statuses.update(seen.statuses)
-        self._symptoms.update(seen.symptoms)
-        self._check = seen.check or self._check
-        self.note(seen.readings)
-        if seen.readings or seen.statuses or seen.symptoms or seen.check or seen.unavailable:
-            self._unavailable = seen.unavailable
-        self._competing |= dict.fromkeys(seen.competing)
-        self.severity = min(self.severity, seen.severity or self._usual, key=SEVERITIES.index)
-        self._confidence = seen.confidence
-        self._holds = self._holds or seen.counted == "deaths"
+            self._open(occurrence)
+        self._ticks += occurrence.t_s > self.last_s or self._ticks == 0
+        self.last_s, self._last_users = max(self.last_s, occurrence.t_s), occurrence.users
+        self._count += occurrence.count
+        self._since_count += occurrence.count
+        self._kinds[occurrence.counted] += occurrence.count
+        if occurrence.endpoint and (occurrence.endpoint in self._endpoints or len(self._endpoints) < NAMES_MOST):
+            self._endpoints[occurrence.endpoint] += occurrence.count
+        self._example = self._example or occurrence.example
+        self._statuses.update(occurrence.statuses)
+        self._symptoms.update(occurrence.symptoms)
+        self._check = occurrence.check or self._check
+        self.note(occurrence.readings)
+        if occurrence.readings or occurrence.statuses or occurrence.symptoms or occurrence.check or occurrence.unavailable:
+            self._unavailable = occurrence.unavailable
+        self._competing |= dict.fromkeys(occurrence.competing)
+        self.severity = min(self.severity, occurrence.severity or self._usual, key=SEVERITIES.index)
+        self._confidence = occurrence.confidence
+        self._holds = self._holds or occurrence.counted == "deaths"
 
-    def _open(self, seen: Occurrence) -> None:
+    def _open(self, occurrence: Occurrence) -> None:
         if not self._opened:
-            self._first_s = seen.t_s
+            self._first_s = occurrence.t_s
         self._opened += 1
-        self.is_open, self._since_s, self._since_count, self._seen_in = True, seen.t_s, 0, 0
-        self._users, self._competing = seen.users, {}
-        self.severity = seen.severity or self._usual
+        self.is_open, self._since_s, self._since_count, self._ticks = True, occurrence.t_s, 0, 0
+        self._users, self._competing = occurrence.users, {}
+        self.severity = occurrence.severity or self._usual
 
     def note(self, readings: Readings) -> None:
-        """Take readings that belong to it; the latest of each name counts."""
+        """Add readings; the latest value of each name is kept."""
         self._readings.update(readings)
 
     def also(self, competing: Iterable[str]) -> None:
-        """Other causes that stand while this one does."""
+        """Record other causes that are open at the same time."""
         if self.is_open:
             self._competing |= dict.fromkeys(each for each in competing if each != self.id)
 
     def end(self) -> None:
-        """It is over, however lately it was seen."""
+        """Close it, even if it occurred just now."""
         self.is_open = self._holds = False
 
     def look(self, now_s: float, users: int) -> None:
-        """End it where it has been quiet for long enough; not before it was told."""
-        untold = self._told is None or self._told.state == "closed"
-        if self.is_open and not untold and not self._holds and now_s - self.last_s >= self._quiet_s(users):
+        """Close it if it has been quiet for long enough, but not before its mark was published."""
+        unpublished = self._published is None or self._published.state == "closed"
+        if self.is_open and not unpublished and not self._holds and now_s - self.last_s >= self._quiet_s(users):
             self.is_open = False
 
     def _quiet_s(self, users: int) -> float:
-        gap_s = (self.last_s - self._since_s) / (self._seen_in - 1) if self._seen_in > 1 else 0.0
+        gap_s = (self.last_s - self._since_s) / (self._ticks - 1) if self._ticks > 1 else 0.0
         quiet_s = STEPPED_DOWN_S if users < self._last_users else QUIET_S
         return min(QUIET_MOST_S, max(quiet_s, QUIET_GAPS * gap_s))
 
     def news(self, t_s: float, *, exactly: bool = False) -> Mark | None:
-        """What to tell now, if anything. `exactly`: whatever was not told yet."""
-        before = self._told
-        told_open = before is not None and before.state != "closed"
-        if not (self.is_open or told_open or (exactly and before is not None)):
+        """The revision of its mark to publish now, if any. `exactly`: publish every change."""
+        before = self._published
+        was_open = before is not None and before.state != "closed"
+        if not (self.is_open or was_open or (exactly and before is not None)):
             return None
         now = self._mark(t_s)
-        if before is None or not told_open:
-            is_news = self.is_open or (before is not None and before.finding != now.finding)
+        if before is None or not was_open:
+            is_due = self.is_open or (before is not None and before.finding != now.finding)
         else:
-            is_news = not self.is_open or self._grew(before, now) or (exactly and before.finding != now.finding)
-        if not is_news:
+            is_due = not self.is_open or self._grew(before, now) or (exactly and before.finding != now.finding)
+        if not is_due:
             return None
-        self._told = now
+        self._published = now
         return now
 
     def _grew(self, before: Mark, now: Mark) -> bool:
-        """Whether an update is worth a line."""
+        """Whether it grew enough for an update."""
         assert isinstance(now.finding, Cause) and isinstance(before.finding, Cause)
-        since_s, count, told = now.t_s - before.t_s, now.finding.count, before.finding.count
-        if count == told:
+        since_s, count, published = now.t_s - before.t_s, now.finding.count, before.finding.count
+        if count == published:
             return False
         same = (before.severity, before.confidence) == (now.severity, now.confidence)
-        return since_s >= TOLD_AT_LEAST_S or (since_s >= TOLD_EVERY_S and (count >= GREW_LEAST * told or not same))
+        return since_s >= UPDATE_AT_LATEST_S or (since_s >= UPDATE_EVERY_S and (count >= GREW_LEAST * published or not same))
 
     def _mark(self, t_s: float) -> Mark:
-        before = self._told
+        before = self._published
         opens = before is None or before.state == "closed"
         return Mark(
             t_s=t_s,

@@ -1,11 +1,11 @@
-"""Whether the generator was saturated: it is ruled out first, always (CAUSES.md, `generator_cpu_saturated`).
+"""Whether the generator was saturated, which is always tested first (docs/causes.md, `generator_cpu_saturated`).
 
-Never without its CPU: a load thread that has time to spare is not saturated, however late a neighbour makes its timers and
-however long users do things of their own; unless half of all timers are late, as in a loop that something blocks. And on a second
-ground beside it, since a busy thread may keep up; an idle service is one (utilisation law: what is full is the bottleneck), and a
-loop without idle time needs none. Threads that resolve names for it hold the same GIL, and how long it waits for that no clock of
-the kernel shows: beside a load thread that is busy itself their CPU counts as its own. What was not measured is no ground and no
-defence; where the load thread's CPU was not, nothing is said.
+Saturated means: the load thread is busy nearly all the time, or something blocks its event loop. A busy thread may still keep up,
+so a second reason is required: an idle service (by the utilisation law the full resource is the bottleneck), late timers, or lost
+time by Little's law. A load thread without any idle time needs no second reason. Threads that work for the load thread (DNS) hold
+the same interpreter lock, and no clock of the kernel shows how long it waits for that lock: while the load thread is busy itself,
+their CPU time counts as its own. A figure that was not measured is no reason for or against; without the load thread's CPU the
+result is None.
 """
 
 from __future__ import annotations
@@ -17,61 +17,63 @@ from statistics import fmean, median
 from ...model.events import LevelFigures, Sample
 
 BUSY_LEAST = 0.95
-"""On-CPU and waiting for a core, of the load thread, together."""
+"""Share of time in which the load thread was on a CPU or waited for one, from which it is busy."""
 
 BUSY_ALONE = 0.98
-"""From here on there is always a reply that waits in the loop. nginx under 5, 20 and 200 users without waits: 0.96, 0.99, 0.99,
-while loop lag stays at 1-7 ms and Little's law holds, as it must in a closed loop (measured)."""
+"""Share from which a busy load thread needs no second reason: replies always wait in its loop.
+nginx under 5, 20 and 200 users without waits: 0.96, 0.99, 0.99,
+while loop lag stays at 1-7 ms and Little's law holds, as it does in any closed loop (measured)."""
 
 IDLE_TARGET_MOST = 0.7
-"""Cores, of the target's whole tree, under which not even a single thread or a GIL in it is full."""
+"""Cores used by all processes of the target, under which not even one thread of it can be saturated."""
 
 LAG_MOST_MS = 20.0
-"""Loop lag p99."""
+"""Loop lag p99 up to which timers are punctual."""
 
 BLOCKED_MS = 20.0
-"""Loop lag p50: half of all timers so late is a loop that stands still, whatever its CPU: a call that blocks, a GIL that is held.
-Bursts of neighbours do not reach the median of a second, and a core that neighbours have shows as run delay. Tasks that blocked
-25 ms each made 120 ms with 0.02 cores (measured)."""
+"""Loop lag p50 from which the event loop is blocked, whatever its CPU: by a call that does not yield, or by the interpreter lock.
+Short bursts of other processes do not move the median of a second, and a core taken by them shows as run delay. Tasks that
+blocked for 25 ms each made 120 ms at 0.02 cores (measured)."""
 
 LITTLE_MOST = 1.15
-"""N / (X (R + Z)): users that neither responses nor waits account for."""
+"""N / (X (R + Z)), above which users lose time outside responses and waits."""
 
 QUIET_MOST = 0.8
-"""Of a load thread: what users lose in a level where it has time to spare they spend themselves (sleeps, other clients)."""
+"""Share of time under which the load thread has time to spare: lost time of users is their own then (sleeps, other clients)."""
 
 CYCLES_LEAST = 3.0
-"""Requests a user, under which what is still in flight spoils Little's law: a stalled service would look like a slow loop."""
+"""Requests a user from which Little's law is applied: with fewer, requests in flight make a stalled service look like a slow
+loop."""
 
 LAGS_MOST = 5.0
-"""Loop lags p99 that a request's unaccounted time may be: it waits for the loop a few times. Users at a full accept queue lost
-1.4 s a request to connections that were not made, beside a lag of 70 ms that neighbours made (measured)."""
+"""Most lost time of a request, in loop lags (p99), that the loop can explain: a request waits for it a few times. Users at a full
+accept queue lost 1.4 s a request to connections that were not made, at a lag of 70 ms (measured)."""
 
 
 PROCESS = ("process_cpu_ratio", "cpu_ratio", "screen_cpu_ratio", "recorder_cpu_ratio")
-"""Readings of the generator: the whole process, and those of its threads that are known by name."""
+"""Readings of the generator: the whole process first, then its threads that are known by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class SaturationGrounds:
-    """What was measured of the generator over some settled seconds; None: it was not."""
+    """What was measured of the generator over settled seconds; None: not measured."""
 
     busy_ratio: float | None = None
-    """Of the load thread: on-CPU, and waiting for a core."""
+    """Share of time in which the load thread was on a CPU or waited for one."""
     threads_ratio: float | None = None
-    """On-CPU, of the threads that work for it: the process without load thread, screen and recorder."""
+    """Cores used by its other threads: the process without load thread, screen and recorder."""
     loop_lag_p99_ms: float | None = None
     loop_lag_p50_ms: float | None = None
     little_ratio: float | None = None
-    """Users over those that responses, chosen waits and the users' own time account for."""
+    """Users over those that responses, declared waits and the users' own time account for."""
     unaccounted_ms: float | None = None
-    """Of a request's cycle: what none of them explains."""
+    """Part of a request's cycle that none of these explains."""
     target_cpu_ratio: float | None = None
     listen_queue: float | None = None
 
     @property
-    def held(self) -> tuple[str, ...]:
-        """The grounds that hold."""
+    def reasons(self) -> tuple[str, ...]:
+        """The reasons that were found, by name."""
         late = self.loop_lag_p99_ms is not None and self.loop_lag_p99_ms > LAG_MOST_MS
         return tuple(
             name
@@ -90,13 +92,13 @@ class SaturationGrounds:
         """None where the load thread's CPU was not measured (imports)."""
         if self.busy_ratio is None:
             return None
-        return self.busy_ratio >= BUSY_ALONE or self._blocked or (self._busy and len(self.held) > 1)
+        return self.busy_ratio >= BUSY_ALONE or self._blocked or (self._busy and len(self.reasons) > 1)
 
     @property
     def _busy(self) -> bool:
         if self.busy_ratio is None:
             return False
-        helped = self.busy_ratio >= QUIET_MOST  # under it there is time to spare, whatever its threads do outside the GIL
+        helped = self.busy_ratio >= QUIET_MOST  # else the load thread has time to spare, whatever its other threads do
         return self.busy_ratio + (self.threads_ratio or 0.0) * helped >= BUSY_LEAST
 
     @property
@@ -105,7 +107,7 @@ class SaturationGrounds:
 
     @property
     def _little(self) -> bool:
-        """Off by more than it may, and by no more than the loop's lateness can explain."""
+        """Little's law shows lost time, and not more than the loop's lag can explain."""
         if self.little_ratio is None or self.little_ratio <= LITTLE_MOST:
             return False
         lag_ms, lost_ms = self.loop_lag_p99_ms, self.unaccounted_ms
@@ -122,9 +124,9 @@ def is_saturated(figures: LevelFigures, own_ms: float = 0.0) -> bool | None:
 
 
 def own_time_ms(levels: Iterable[LevelFigures]) -> float:
-    """Of a request's cycle, what users spend beside responses and chosen waits: as in the level with the fewest users.
+    """The part of a user's cycle outside responses and declared waits, measured at the level with the fewest users.
 
-    0 where that is not known, or the load thread had no time to spare there.
+    0 if it is not known or the load thread had no time to spare at that level.
     """
     known = [(figures, lost_ms) for figures in levels if (lost_ms := _unaccounted_ms(figures)) is not None]
     if not known:
@@ -135,7 +137,7 @@ def own_time_ms(levels: Iterable[LevelFigures]) -> float:
 
 
 def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> SaturationGrounds:
-    """Of a level's means."""
+    """From the means of a level."""
     unaccounted_ms = _unaccounted_ms(figures)
     return SaturationGrounds(
         busy_ratio=_busy_ratio(figures),
@@ -150,7 +152,7 @@ def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> SaturationGrounds:
 
 
 def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> SaturationGrounds:
-    """Of settled seconds of one level. Loop lag is the median second's: one burst of a neighbour is no saturation."""
+    """From settled seconds of one level. Loop lag is that of the median second: one burst of other processes is no saturation."""
     read = [tick.generator for tick in ticks if tick.generator is not None]
     busy = [each.cpu_ratio + (each.run_delay_ratio or 0.0) for each in read if each.cpu_ratio is not None]
     threads = [_rest(*(getattr(each, name) for name in PROCESS)) for each in read]
@@ -172,9 +174,9 @@ def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> SaturationGrou
 
 
 def little_ratio(figures: LevelFigures, own_ms: float = 0.0) -> float | None:
-    """N / (X (R + Z)) with Z the mean wait that users chose, and `own_ms` of their own.
+    """N / (X (R + Z)) with Z the mean declared wait plus `own_ms`.
 
-    None where one of them is not known, or few cycles were watched.
+    None if one of them is not known or too few cycles were measured.
     """
     if figures.wait_s is None or figures.response_ms is None or not figures.users_mean or not figures.throughput_rps:
         return None
@@ -189,7 +191,7 @@ def _busy_ratio(figures: LevelFigures) -> float | None:
 
 
 def _rest(whole: float | None, *parts: float | None) -> float | None:
-    """What is left of the whole; None where one of them was not measured."""
+    """The whole minus its parts; None if one of them was not measured."""
     known = _all(parts)
     return max(0.0, whole - sum(known)) if whole is not None and known else None
 
@@ -201,7 +203,7 @@ def _unaccounted_ms(figures: LevelFigures) -> float | None:
 
 
 def _little_over(ticks: Sequence[Sample], own_ms: float) -> tuple[float, float] | None:
-    """(user-seconds over those that are accounted for, ms a request that are not); None for few cycles."""
+    """(user-seconds over accounted user-seconds, unaccounted ms a request); None if too few cycles were measured."""
     requests = sum(each.requests for tick in ticks for each in tick.endpoints)
     users = fmean(tick.users for tick in ticks) if ticks else 0.0
     if not users or requests < CYCLES_LEAST * users:
@@ -213,6 +215,6 @@ def _little_over(ticks: Sequence[Sample], own_ms: float) -> tuple[float, float] 
 
 
 def _all(values: Sequence[float | None]) -> list[float]:
-    """The values; none of them when one was not measured."""
+    """The values, or an empty list if one was not measured."""
     known = [value for value in values if value is not None]
     return known if len(known) == len(values) else []

@@ -1,7 +1,7 @@
-"""The target's life as the events tell it: up, down because we asked, or dead by itself; and what of its end is known.
+"""Whether the target is up, was stopped on request, or died by itself, and what is known of its end.
 
-What fails while we restart or stop it is nobody's fault. What fails from its death on belongs to that death. Of a service that
-ran before us nobody tells but its readings: it is dead once its process is, nobody answers, and how it ended is known.
+Failures while we restart or stop the target are ignored. Failures from its death on are counted for that death. Of a service that
+we did not start only readings are known: it has died if its process ended, no request succeeds, and the exit status is known.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from ...model.events import Sample, Target
 from ...model.findings import Readings
 from ...model.readings import TargetReading
 from . import recent_readings
-from .recent_readings import Recent
+from .recent_readings import RecentReadings
 
 SETTLES_S = 2.0
-"""After it is ready again: connections of before, and replies under way, may still fail."""
+"""Seconds after a restart in which old connections and replies in transit may still fail."""
 
 BEFORE_DEATH_S = 1.5
-"""Connections break as a process ends; the kernel tells its parent later, and a tick ends a second later."""
+"""Connections break before the parent process learns of the end, and are counted at the end of their tick."""
 
 OOM_KNOWN_S = 1.0
-"""The kernel's count is read at ticks: the first one after a death knows."""
+"""The kernel's count of OOM kills is read once a tick, so the tick after a death has it."""
 
 _SIGNALLED = 128
-"""A shell's exit code for a child that a signal ended: this and the signal's number."""
+"""A shell's exit code for a child ended by a signal is this plus the signal's number."""
 
 _OUTPUT_LINES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """It ended by itself."""
+    """The target ended without being asked to."""
 
     at_s: float
     pid: int | None
@@ -42,12 +42,12 @@ class Death:
 
     @property
     def killed(self) -> bool:
-        """By SIGKILL, as the kernel does when memory is out."""
+        """Ended by SIGKILL, as by the kernel when memory is exhausted."""
         return self.signal == "SIGKILL"
 
     @property
     def readings(self) -> Readings:
-        """What is known of how it ended."""
+        """What is known of its end, as named readings."""
         found: Readings = {"died_s": self.at_s}
         if self.pid is not None:
             found["pid"] = self.pid
@@ -59,24 +59,24 @@ class Death:
 
 
 class TargetState:
-    """Folds Target events; samples where the target `is_ours` not."""
+    """Folds Target events, and samples if the target was not started by us (`is_ours` is False)."""
 
     def __init__(self, *, is_ours: bool = True) -> None:
         self._is_ours = is_ours
         self._ended: Death | None = None
-        """A process that ended, and perhaps the service with it."""
+        """Of a target that is not ours: a process that ended, maybe with the whole service."""
         self.death: Death | None = None
-        """Of the process that ran last, until another one is ready."""
+        """Of the latest process, until another one is ready."""
         self.death_id: str | None = None
-        """What it was; None until it is known."""
+        """Id of the cause; None until it is known."""
         self._pid: int | None = None
         self._down_since_s: float | None = None
         self._was_up = False
         self._up_s = float("-inf")
-        """When it was last ready *again*."""
+        """When it was last ready after having been up before."""
 
     def apply(self, event: Target) -> None:
-        """Fold one."""
+        """Fold one event."""
         match event.state:
             case "building" | "starting" | "stopping":
                 if self._down_since_s is None:
@@ -92,7 +92,7 @@ class TargetState:
                 pass
 
     def watch(self, sample: Sample) -> None:
-        """Fold one."""
+        """Fold one sample."""
         if self._is_ours:
             return
         if recent_readings.requests([sample]) > recent_readings.failures([sample]):
@@ -104,19 +104,19 @@ class TargetState:
                 self._ended = _ending(target, sample.t_s - sample.duration_s)
 
     def is_down(self, ended_s: float) -> bool:
-        """Whether we have it down, or had in the tick that ended then."""
+        """Whether it is down on request, or was in the tick that ended at `ended_s`."""
         return self._down_since_s is not None and ended_s >= self._down_since_s
 
-    def is_ours(self, began_s: float, ended_s: float) -> bool:
-        """The same, or just before: broken connections are of our own making."""
+    def fails_on_request(self, began_s: float, ended_s: float) -> bool:
+        """Whether it is down on request or has just come back: broken connections in that tick are expected."""
         return self.is_down(ended_s) or began_s < self._up_s + SETTLES_S
 
     def is_dead(self, ended_s: float) -> bool:
-        """Whether what failed in the tick that ended then belongs to its death."""
+        """Whether failures in the tick that ended at `ended_s` belong to its death."""
         return self.death is not None and ended_s >= self.death.at_s - BEFORE_DEATH_S
 
-    def decide(self, recent: Recent, now_s: float, *, at_last: bool = False) -> str | None:
-        """What its death was, once that can be known; `at_last`: by what is known now."""
+    def decide(self, recent: RecentReadings, now_s: float, *, at_last: bool = False) -> str | None:
+        """Id of the cause of its death, once it is known. `at_last`: decide by what is known now."""
         death = self.death
         if death is None or self.death_id is not None:
             return self.death_id
@@ -130,15 +130,15 @@ class TargetState:
         return self.death_id
 
 
-def oom_kills(recent: Recent, at_s: float) -> int | None:
-    """How many the kernel killed for want of memory around a moment; None when that was not read."""
+def oom_kills(recent: RecentReadings, at_s: float) -> int | None:
+    """Processes that the kernel killed for lack of memory around `at_s`; None if the count was not read."""
     ticks = recent.since(at_s - BEFORE_DEATH_S)
     read = [grown for tick in ticks for target in tick.targets if (grown := target.grown("oom_kills")) is not None]
     return int(sum(read)) if read else None
 
 
 def _ending(target: TargetReading, at_s: float) -> Death | None:
-    """How it ended; None where that is not known, or was in order: whoever stopped it meant to."""
+    """How it ended; None if that is not known, or it exited with 0 because somebody stopped it."""
     ways = [way for way in target.ended_by if way != "exit 0"]
     if len(ways) != 1:
         return None

@@ -1,6 +1,6 @@
-"""The last ticks, and what their readings say together: the window in which a symptom looks for what confirms it.
+"""The latest ticks and sums over them: the window in which readings are searched for what confirms a symptom.
 
-A reading that was not taken stays unread: sums and maxima are None then, never zero. Judges nothing.
+A reading that was not taken stays None in sums and maxima, never zero. Judges nothing.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from ...model.events import FailureSignature, Sample
 from ...model.readings import TargetReading
 
 KEPT = 90
-"""Ticks: a timeout of a minute, and what led to it."""
+"""Ticks kept: enough for a timeout of a minute and the half minute before it."""
 
 Ticks = Sequence[Sample]
 
 
-class Recent:
-    """Samples in order."""
+class RecentReadings:
+    """The latest samples, in order."""
 
     def __init__(self) -> None:
         self._ticks: deque[Sample] = deque(maxlen=KEPT)
 
     def add(self, sample: Sample) -> None:
-        """One more."""
+        """Append one, dropping the oldest."""
         self._ticks.append(sample)
 
     def since(self, t_s: float) -> Ticks:
@@ -37,12 +37,12 @@ class Recent:
         return found[::-1]
 
     def last(self, ticks: int) -> Ticks:
-        """The latest so many; fewer at the beginning."""
+        """The latest `ticks` samples; fewer at the session's start."""
         return list(self._ticks)[-ticks:]
 
 
 def growth(ticks: Ticks, *counters: str) -> int | None:
-    """Growth of these TCP counters together; None when one of them was never read."""
+    """Sum of the growth of these TCP counters; None if one of them was never read."""
     total = 0
     for counter in counters:
         read = [grown for tick in ticks if tick.tcp is not None and (grown := tick.tcp.grown(counter)) is not None]
@@ -53,23 +53,23 @@ def growth(ticks: Ticks, *counters: str) -> int | None:
 
 
 def most(ticks: Ticks, reading: Callable[[TargetReading], float | None]) -> float | None:
-    """The greatest of a target's readings; None when it was never read."""
+    """The greatest value of a target's reading; None if it was never read."""
     return max((value for tick in ticks for target in tick.targets if (value := reading(target)) is not None), default=None)
 
 
 def fullest(pairs: Iterable[tuple[int | None, int | None]]) -> tuple[int, int] | None:
-    """Of (used, limit) the pair nearest to its limit; None when none was read."""
+    """The (used, limit) nearest to its limit; None if none was read."""
     known = [(used, limit) for used, limit in pairs if used is not None and limit]
     return max(known, key=lambda pair: pair[0] / pair[1], default=None)
 
 
 def requests(ticks: Ticks) -> int:
-    """All of them, warm-up included: what the wire saw, hidden repetitions left out."""
+    """All requests, warm-up included, without attempts that clients repeated by themselves."""
     return sum(each.requests + each.warmup_requests for tick in ticks for each in tick.endpoints)
 
 
 def failures(ticks: Ticks) -> int:
-    """Of them, those that failed."""
+    """Requests that failed, warm-up included."""
     return sum(each.failures + each.warmup_failures for tick in ticks for each in tick.endpoints)
 
 
@@ -79,7 +79,7 @@ def connects(ticks: Ticks) -> int:
 
 
 def broken(ticks: Ticks, reused: Iterable[bool | None] = (True, False, None)) -> int:
-    """Connections that broke without a timeout, a status or a check, hidden ones included; `reused`: had been used before."""
+    """Failures by a broken connection, repeated attempts included. `reused`: only connections that had (not) been used before."""
     failed = [each for tick in ticks for each in (*tick.failures, *tick.retried)]
     return sum(each.count for each in failed if each.signature.reused in reused and _is_break(each.signature))
 

@@ -1,7 +1,7 @@
-"""Symptoms to causes: which row of CAUSES.md a failed connection or a timeout belongs to, by the readings around it.
+"""Symptoms to causes: which row of docs/causes.md a broken connection or a timeout belongs to, by the readings around it.
 
-In the order of rule 3: what the generator and its host ran out of, the target's end, its limits, kernel queues, the link; what is
-left is the residual cause, or `unknown`. All that hold are competing; the first in that order is named.
+Tested in this order: limits of the generator and its host, the target's end, its limits, kernel queues, the link. The first that
+holds is the cause, the others are listed as competing. If none holds, the residual cause remains, or `unknown`.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from . import confirmation, recent_readings
 from .classify import SAYS_NO_FDS
 from .confirmation import Check, Proof
 from .process_ends import oom_kills
-from .recent_readings import Recent, Ticks
+from .recent_readings import RecentReadings, Ticks
 
 PORTS, TIMEOUTS = "ephemeral_port_exhaustion", frozenset(("connect_timeout", "read_timeout"))
-NAMES, TOLD_BY_TARGET = "dns_failure", "task_failed_result"
+NAMES, FAILED_TASK = "dns_failure", "task_failed_result"
 BROKEN = frozenset(("connection_reset", "keepalive_race", "connection_refused", "incomplete_response"))
-"""What a target's end looks like to its clients."""
+"""Symptoms that clients observe when the target ends."""
 
 SYMPTOMS = frozenset((PORTS, NAMES, *TIMEOUTS, *BROKEN))
 
 AROUND_S = 3.0
-"""Readings that may confirm are so old at most: a tick each, and the burst before."""
+"""Readings up to so many seconds before a symptom may confirm it."""
 
 RACE_WAIT_LEAST_S = 0.1
-"""(p) Connections that idled may break as they are used again; without idling it is something else."""
+"""(p) Least mean wait of users for a keep-alive race: only a connection that was idle can be closed by the server's timeout."""
 
 RACE_SHARE_MOST, RACE_WAIT_SURE_S = 0.01, 1.0
-"""(p) Of all requests, after such waits: no server closes what idled for a shorter time."""
+"""(p) Broken connections under this share of requests, after waits of at least so long, are a keep-alive race."""
 
 FRESH_EXPECTED = 5.0
-"""Fresh connections that would have broken by chance, were they as likely to: that none did has a chance of 0.7%."""
+"""Expected number of broken new connections if they broke as often as reused ones: that none did has a probability of 0.7%."""
 
 RACE_OVER_S = 30.0
 
 ENDS_SHARE_MOST = 0.5
-"""Of ticks: a target whose processes end all the time does so when it is well, too."""
+"""Most ticks in which processes of the target end: if more do, that is how the target works and no sign of a failure."""
 
 USUAL_PORTS = {"Linux": 28_232, "Darwin": 16_384, "Windows": 16_384}
-"""Of a system whose ports cannot be read."""
+"""Default number of ephemeral ports, for systems on which the range cannot be read."""
 
 
 Race = Literal["yes", "no", "perhaps"]
@@ -60,14 +60,14 @@ class Symptom:
     endpoint: str
     count: int
     hidden: bool = False
-    """Beneath a client's own retries: the request may have succeeded."""
+    """An attempt that the client repeated by itself; the request may have succeeded."""
     lasted_s: float = 0.0
-    """How long ago it may have begun: a timeout."""
+    """Of a timeout: how long the request had waited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What a symptom is."""
+    """The cause of a symptom, as far as it is known."""
 
     id: str
     readings: Readings = field(default_factory=dict)
@@ -76,52 +76,52 @@ class Resolved:
     severity: Literal["critical", "error", "warning", "info"] | None = None
     confidence: Literal["high", "medium", "low"] = "high"
     residual: bool = False
-    """Nothing confirms it: wait for readings that come a tick later."""
+    """Nothing confirms it yet: try again with the readings of the next tick."""
     open: bool = False
-    """More failures, or their absence, will tell: wait for longer."""
+    """More failures, or none, will decide: wait for several ticks."""
 
 
-BEHIND_TIMEOUTS: tuple[Check, ...] = (
+CAUSES_OF_TIMEOUTS: tuple[Check, ...] = (
     confirmation.conntrack,
     confirmation.starved_of_fds,
     confirmation.backlog,
     confirmation.syn_queue,
     confirmation.packet_loss,
 )
-BEHIND_RESETS: tuple[Check, ...] = (confirmation.tcp_memory,)
+CAUSES_OF_RESETS: tuple[Check, ...] = (confirmation.tcp_memory,)
 
 
-SAID_BY_ITSELF: Mapping[str, Check] = {
+NEEDS_NO_PROOF: Mapping[str, Check] = {
     "fd_exhaustion_generator": confirmation.own_fds,
     "fd_exhaustion_system": confirmation.system_fds,
     "tcp_memory_pressure": confirmation.tcp_memory,
 }
-"""Local errnos that need no proof; readings only come along."""
+"""Causes that a local errno proves; their readings are added for information."""
 
 
-def said_by_itself(found: str, lately: Recent, t_s: float, host: HostFacts) -> Proof:
-    """Readings beside a cause that one failure tells for sure."""
-    check = SAID_BY_ITSELF.get(found)
-    return Proof(found, True) if check is None else check(lately.since(t_s - AROUND_S), host)
+def readings_beside(found: str, recent: RecentReadings, t_s: float, host: HostFacts) -> Proof:
+    """Readings for a cause that one failure proves by itself."""
+    check = NEEDS_NO_PROOF.get(found)
+    return Proof(found, True) if check is None else check(recent.since(t_s - AROUND_S), host)
 
 
 def needs_readings(found: str, signature: FailureSignature) -> bool:
     """Whether `found`, as one failure is classed, is a symptom that only readings resolve."""
-    return found in SYMPTOMS or (found == TOLD_BY_TARGET and SAYS_NO_FDS in signature.text.lower())
+    return found in SYMPTOMS or (found == FAILED_TASK and SAYS_NO_FDS in signature.text.lower())
 
 
-def resolve(symptom: Symptom, lately: Recent, host: HostFacts) -> Resolved:
-    """What it is by what was read so far. A target that is dead, or down because we asked, is not looked at here."""
-    ticks = lately.since(symptom.t_s - AROUND_S - symptom.lasted_s)
+def resolve(symptom: Symptom, recent: RecentReadings, host: HostFacts) -> Resolved:
+    """The cause by the readings so far. The caller handles targets that are dead or were stopped on request."""
+    ticks = recent.since(symptom.t_s - AROUND_S - symptom.lasted_s)
     if symptom.id == PORTS:
         return _ports(symptom, ticks, host)
     if symptom.id == NAMES:
         return _name(ticks, host)
-    if symptom.id == TOLD_BY_TARGET:
-        return _told_by_target(ticks, host)
+    if symptom.id == FAILED_TASK:
+        return _fds_reported_by_target(ticks, host)
     if symptom.id in TIMEOUTS:
-        return _confirmed(BEHIND_TIMEOUTS, ticks, host) or _unknown(BEHIND_TIMEOUTS, ticks, host)
-    return _confirmed(BEHIND_RESETS, ticks, host) or _worker_ended(ticks, lately) or _broken(symptom, ticks, lately)
+        return _confirmed(CAUSES_OF_TIMEOUTS, ticks, host) or _unknown(CAUSES_OF_TIMEOUTS, ticks, host)
+    return _confirmed(CAUSES_OF_RESETS, ticks, host) or _worker_ended(ticks, recent) or _broken(symptom, ticks, recent)
 
 
 def _confirmed(checks: Sequence[Check], ticks: Ticks, host: HostFacts) -> Resolved | None:
@@ -143,7 +143,7 @@ def _unknown(checks: Sequence[Check], ticks: Ticks, host: HostFacts) -> Resolved
 
 
 def _ports(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolved:
-    """Where ports cannot be read, users fewer than half of them cannot hold them all: then those that wait to be free do."""
+    """If ports cannot be read: fewer users than half of the ports cannot hold them all, so connections in TIME_WAIT do."""
     found = confirmation.ports(ticks, host)
     if found.holds:
         return Resolved(found.id, found.readings, found.unread)
@@ -161,23 +161,23 @@ def _ports(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolved:
 
 
 def _name(ticks: Ticks, host: HostFacts) -> Resolved:
-    """A resolver needs descriptors."""
+    """A resolver without free descriptors cannot resolve a name."""
     own, all_of_them = confirmation.own_fds(ticks, host), confirmation.system_fds(ticks, host)
     full = next((each for each in (own, all_of_them) if each.holds), None)
     return Resolved(NAMES, unavailable=own.unread) if full is None else Resolved(full.id, full.readings)
 
 
-def _told_by_target(ticks: Ticks, host: HostFacts) -> Resolved:
+def _fds_reported_by_target(ticks: Ticks, host: HostFacts) -> Resolved:
     found = confirmation.target_fds(ticks, host)
     if found.holds:
         return Resolved(found.id, found.readings)
-    return Resolved(TOLD_BY_TARGET, found.readings, found.unread, residual=True)
+    return Resolved(FAILED_TASK, found.readings, found.unread, residual=True)
 
 
-def _worker_ended(ticks: Ticks, lately: Recent) -> Resolved | None:
-    """Processes of the target's that ended as connections broke, while the target lives on."""
+def _worker_ended(ticks: Ticks, recent: RecentReadings) -> Resolved | None:
+    """Processes of the target ended while connections broke, and the target still runs."""
     ending = [target for tick in ticks for target in tick.targets if target.processes_ended and target.alive]
-    watched = [tick for tick in lately.last(recent_readings.KEPT) if tick.targets]
+    watched = [tick for tick in recent.last(recent_readings.KEPT) if tick.targets]
     often = sum(any(target.processes_ended for target in tick.targets) for tick in watched)
     if not ending or (often > 2 and often > ENDS_SHARE_MOST * len(watched)):
         return None
@@ -192,19 +192,19 @@ def _worker_ended(ticks: Ticks, lately: Recent) -> Resolved | None:
     for target in ending:
         for way, count in target.ended_by.items():
             ways[way] = ways.get(way, 0) + count
-    if ways.get("exit 0", 0) >= ended:  # in order, as helper processes end all the time
+    if ways.get("exit 0", 0) >= ended:  # normal ends: helper processes do so all the time
         return None
     if ways:
         readings["ended_by"] = ways
     unread = () if sum(ways.values()) >= ended else ("exit_code",)
-    kills = oom_kills(lately, ticks[-1].t_s) if ticks else None
+    kills = oom_kills(recent, ticks[-1].t_s) if ticks else None
     if kills and ways.get("SIGKILL", 0) + (ended - sum(ways.values())) > 0:
         return Resolved("target_oom_killed", {**readings, "oom_kills": kills}, unread)
     return Resolved("target_restarted", readings, unread) if started else None
 
 
-def _broken(symptom: Symptom, ticks: Ticks, lately: Recent) -> Resolved:
-    """What is left: it was refused, or reset, or raced with the server's keep-alive."""
+def _broken(symptom: Symptom, ticks: Ticks, recent: RecentReadings) -> Resolved:
+    """The residual cause: refused, reset, or a race with the server's keep-alive timeout."""
     if symptom.id == "connection_refused":
         return _refused(ticks)
     readings: Readings = {}
@@ -217,7 +217,7 @@ def _broken(symptom: Symptom, ticks: Ticks, lately: Recent) -> Resolved:
             readings[name] = grown
     if symptom.id == "incomplete_response":
         return Resolved(symptom.id, readings, tuple(unread), residual=True)
-    race = _race(symptom, lately)
+    race = _race(symptom, recent)
     if race == "yes":
         return Resolved("keepalive_race", readings, tuple(unread), residual=True, severity="info" if symptom.hidden else None)
     if race == "perhaps":
@@ -235,12 +235,14 @@ def _refused(ticks: Ticks) -> Resolved:
     return Resolved("connection_refused", {"listening": listens, "target_alive": latest.alive}, residual=True)
 
 
-def _race(symptom: Symptom, lately: Recent) -> Race:
-    """Only connections that had carried requests break, and users do let them idle: rarely and after long, or so many that
-    fresh ones would have broken as well."""
+def _race(symptom: Symptom, recent: RecentReadings) -> Race:
+    """Whether the server closed idle connections just as they were used again.
+
+    Yes if only reused connections break and users let them idle: either rarely and after long waits, or so often that new
+    connections would have broken as well if anything else broke them."""
     if not symptom.signature.reused:
         return "no"
-    ticks = lately.since(symptom.t_s - RACE_OVER_S)
+    ticks = recent.since(symptom.t_s - RACE_OVER_S)
     waits = sum(tick.waits for tick in ticks)
     idle_s = sum(tick.wait_sum_s for tick in ticks) / waits if waits else 0.0
     if idle_s < RACE_WAIT_LEAST_S or recent_readings.broken(ticks, (False,)):

@@ -1,8 +1,7 @@
-"""Events to cause marks: each failure is classed once, symptoms wait a tick for the readings that resolve them, what is found
-becomes an episode of its cause.
+"""Events to cause marks: each failure is classified once, symptoms wait a tick for readings, each cause becomes an episode.
 
-The generator is ruled out first: while a critical cause of its own stands, no timeout is blamed on the target, and whatever else
-is told names it as competing.
+The generator is ruled out first: while a critical cause of its own holds, no timeout is blamed on the target, and marks of other
+causes list it as competing.
 """
 
 from __future__ import annotations
@@ -25,44 +24,43 @@ from ...model.events import (
 )
 from .catalogue import ENTRIES
 from .classify import classify
-from .conditions import standing
+from .conditions import current_conditions
 from .confirmation import Proof
 from .episode import Occurrence
 from .episodes import Episodes
 from .generator_saturation import own_time_ms
 from .process_ends import TargetState, oom_kills
-from .recent_readings import Recent
-from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, resolve, said_by_itself
+from .recent_readings import RecentReadings
+from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, readings_beside, resolve
 
 PATIENCE_S = 0.9
-"""A tick later readings have told what they can of a symptom; marks come within two seconds."""
+"""Wait for the readings of the next tick; marks come within two seconds."""
 
 OPEN_PATIENCE_S = 5.9
-"""(p) Where only more failures can tell: a wrong mark is worse than a late one."""
+"""(p) Wait if only more failures can decide: a wrong mark is worse than a late one."""
 
 TIMEOUT_S, TIMEOUT_MOST_S = 10.0, 60.0
-"""How long a request may have waited where neither it nor the profile tells; and at most."""
+"""How long a timed out request had waited, if neither the request nor the profile says it; and the most that is assumed."""
 
 CLASSES_MOST = 10_000
-"""Signatures remembered: there are far fewer, being bounded."""
-
+"""Most signatures kept; sessions have far fewer."""
 
 LOST = BROKEN | TIMEOUTS
-"""What is of our own making while we have the target down, and of its death's once it is dead."""
+"""Failures that are ignored while the target is down on request, and counted for its death once it has died."""
 
 
 class CauseWatch:
-    """`apply` each event in order; the marks that it gives belong behind it (before it: Ended)."""
+    """Apply each event in order. The marks that `apply` returns follow the event; those of `Ended` precede it."""
 
     def __init__(self) -> None:
         self._host = HostFacts()
         self._timeout_s = TIMEOUT_S
-        self._lately = Recent()
-        self._life = TargetState()
+        self._recent = RecentReadings()
+        self._target_state = TargetState()
         self._episodes = Episodes()
         self._classes: dict[FailureSignature, tuple[str, bool]] = {}
         self._examples: dict[FailureSignature, str] = {}
-        """In full, as they came with the first of a signature."""
+        """Full text of the first failure of each signature."""
         self._waiting: list[Symptom] = []
         self._levels: list[LevelFigures] = []
         self._own_ms = 0.0
@@ -70,11 +68,11 @@ class CauseWatch:
         self._users = 0
 
     def apply(self, event: Event) -> tuple[Mark, ...]:
-        """Fold one event; the marks to tell now."""
+        """Fold one event; returns the marks to publish now."""
         match event:
             case Header():
                 self._host = event.host
-                self._life = TargetState(is_ours=bool(event.target.command))
+                self._target_state = TargetState(is_ours=bool(event.target.command))
                 self._timeout_s = _timeout_s(event)
             case LevelOpened():
                 self._turn_to(event.epoch)
@@ -84,7 +82,7 @@ class CauseWatch:
             case Target():
                 self._target(event)
             case Sample(stood_still_s=float()):
-                return ()  # what timed out meanwhile is nobody's fault
+                return ()  # the machine stood still: timeouts meanwhile have no cause here
             case Sample():
                 self._sample(event)
                 return tuple(self._episodes.news(event.t_s, self._users))
@@ -95,40 +93,40 @@ class CauseWatch:
 
     def _turn_to(self, epoch: int) -> None:
         if epoch != self._epoch:
-            self._settle(self._lately_s, at_last=True)
+            self._settle(self._last_tick_s, at_last=True)
             self._episodes.end_all()
             self._epoch = epoch
             self._levels, self._own_ms = [], 0.0
 
     @property
-    def _lately_s(self) -> float:
-        last = self._lately.last(1)
+    def _last_tick_s(self) -> float:
+        last = self._recent.last(1)
         return last[-1].t_s if last else 0.0
 
-    # -- what fails
+    # -- failures
 
     def _target(self, event: Target) -> None:
-        before = self._life.death_id
-        self._life.apply(event)
+        before = self._target_state.death_id
+        self._target_state.apply(event)
         if event.state == "ready" and before is not None:
             self._episodes.end(before)
 
     def _sample(self, sample: Sample) -> None:
         self._users = sample.users
-        self._lately.add(sample)
-        before = self._life.death_id
-        self._life.watch(sample)
-        if before is not None and self._life.death is None:
+        self._recent.add(sample)
+        before = self._target_state.death_id
+        self._target_state.watch(sample)
+        if before is not None and self._target_state.death is None:
             self._episodes.end(before)
         for failure in sample.failures:
             self._failed(sample, failure, hidden=False)
         for failure in sample.retried:
             self._failed(sample, failure, hidden=True)
         self._settle(sample.t_s)
-        ours = self._life.is_ours(sample.t_s - sample.duration_s, sample.t_s)
-        for found in standing(self._lately, self._host, self._own_ms):
+        ours = self._target_state.fails_on_request(sample.t_s - sample.duration_s, sample.t_s)
+        for found in current_conditions(self._recent, self._host, self._own_ms):
             if not (ours and ENTRIES[found.id].where == "target"):
-                self._saw(found.id, _seen_for_a_second(sample, found))
+                self._add(found.id, _condition_for_a_second(sample, found))
 
     def _failed(self, sample: Sample, failure: FailureTick, hidden: bool) -> None:
         if failure.example and len(self._examples) < CLASSES_MOST:
@@ -136,16 +134,16 @@ class CauseWatch:
         found, is_symptom = self._class_of(failure.signature)
         endpoint = f"{failure.method} {failure.name}".strip()
         if is_symptom:
-            if found not in LOST or not self._life.is_ours(sample.t_s - sample.duration_s, sample.t_s):
+            if found not in LOST or not self._target_state.fails_on_request(sample.t_s - sample.duration_s, sample.t_s):
                 lasted_s = self._lasted_s(sample, failure) if found in TIMEOUTS else 0.0
                 self._waiting.append(
                     Symptom(found, sample.t_s, sample.users, failure.signature, endpoint, failure.count, hidden, lasted_s)
                 )
             return
-        if self._life.is_down(sample.t_s) and ENTRIES[found].where in ("target", "check"):
+        if self._target_state.is_down(sample.t_s) and ENTRIES[found].where in ("target", "check"):
             return
-        said = said_by_itself(found, self._lately, sample.t_s, self._host)
-        self._saw(
+        proof = readings_beside(found, self._recent, sample.t_s, self._host)
+        self._add(
             found,
             Occurrence(
                 t_s=sample.t_s,
@@ -154,10 +152,10 @@ class CauseWatch:
                 counted="retried" if hidden else "failures",
                 endpoint=endpoint,
                 example=self._example(failure.signature),
-                readings=said.readings,
+                readings=proof.readings,
                 check=failure.signature.text if found == "failed_check" else None,
                 statuses=_statuses(failure) if found != "failed_check" else {},
-                unavailable=said.unread,
+                unavailable=proof.unread,
             ),
             part=failure.signature.text if found == "failed_check" else "",
         )
@@ -176,16 +174,16 @@ class CauseWatch:
         return found
 
     def _lasted_s(self, sample: Sample, failure: FailureTick) -> float:
-        """How long this endpoint's failures took, where that is known, else the profile's timeout."""
+        """Mean time of this endpoint's failures in the tick if known, else the profile's timeout."""
         for tick in sample.endpoints:
             if (tick.name, tick.method) == (failure.name, failure.method) and tick.failures:
                 return min(TIMEOUT_MOST_S, math.ceil(tick.failure_latency_sum_ms / tick.failures / 1000))
         return self._timeout_s
 
-    # -- what symptoms are
+    # -- symptoms
 
     def _settle(self, now_s: float, *, at_last: bool = False) -> None:
-        """Resolve what can be resolved now; what has waited long enough stays what it looks like."""
+        """Resolve symptoms. One that has waited long enough becomes its residual cause."""
         self._decide_death(now_s, at_last)
         waiting, self._waiting = self._waiting, []
         resolved: dict[tuple[object, ...], Resolved] = {}
@@ -195,50 +193,50 @@ class CauseWatch:
             key = symptom.id, symptom.t_s, symptom.signature.reused, symptom.hidden, symptom.lasted_s
             found = resolved.get(key)
             if found is None:
-                found = resolved[key] = resolve(symptom, self._lately, self._host)
+                found = resolved[key] = resolve(symptom, self._recent, self._host)
             patience_s = OPEN_PATIENCE_S if found.open else PATIENCE_S
             if found.residual and not at_last and now_s - symptom.t_s < patience_s:
                 self._waiting.append(symptom)
             else:
-                self._saw(found.id, _occurrence(symptom, found, self._example(symptom.signature)))
+                self._add(found.id, _occurrence(symptom, found, self._example(symptom.signature)))
 
     def _decide_death(self, now_s: float, at_last: bool) -> None:
-        death, before = self._life.death, self._life.death_id
-        found = self._life.decide(self._lately, now_s, at_last=at_last)
+        death, before = self._target_state.death, self._target_state.death_id
+        found = self._target_state.decide(self._recent, now_s, at_last=at_last)
         if death is None or found is None or before is not None:
             return
-        kills = oom_kills(self._lately, death.at_s)
+        kills = oom_kills(self._recent, death.at_s)
         readings = death.readings | ({"oom_kills": kills} if found == "target_oom_killed" and kills else {})
         unread = ("oom_kills",) if kills is None and death.killed else ()
         users = self._users_at(death.at_s)
-        self._saw(
+        self._add(
             found,
             Occurrence(t_s=death.at_s, users=users, counted="deaths", readings=readings, unavailable=unread),
         )
 
     def _users_at(self, t_s: float) -> int:
-        """Before it: the tick of a death may have none left."""
-        ticks = [tick for tick in self._lately.since(t_s - 3.0) if tick.t_s <= t_s + 0.001]
+        """Users at a moment; the tick of a death may have none left, so up to three seconds before count."""
+        ticks = [tick for tick in self._recent.since(t_s - 3.0) if tick.t_s <= t_s + 0.001]
         return ticks[-1].users if ticks else self._users
 
     def _belongs_to_death(self, symptom: Symptom) -> bool:
-        """Counted there, once it is known what it was; until then it waits."""
-        if symptom.id not in LOST or not self._life.is_dead(symptom.t_s):
+        """Whether the target's death explains it. It is counted there once the kind of death is known; until then it waits."""
+        if symptom.id not in LOST or not self._target_state.is_dead(symptom.t_s):
             return False
-        if self._life.death_id is None:
+        if self._target_state.death_id is None:
             self._waiting.append(symptom)
         else:
             example = self._example(symptom.signature)
-            self._saw(self._life.death_id, _occurrence(symptom, Resolved(self._life.death_id), example))
+            self._add(self._target_state.death_id, _occurrence(symptom, Resolved(self._target_state.death_id), example))
         return True
 
-    # -- what is told
+    # -- episodes
 
-    def _saw(self, found: str, seen: Occurrence, part: str = "") -> None:
-        self._episodes.saw(found, self._epoch, seen, part)
+    def _add(self, found: str, occurrence: Occurrence, part: str = "") -> None:
+        self._episodes.add(found, self._epoch, occurrence, part)
 
 
-def _seen_for_a_second(sample: Sample, found: Proof) -> Occurrence:
+def _condition_for_a_second(sample: Sample, found: Proof) -> Occurrence:
     return Occurrence(t_s=sample.t_s, users=sample.users, counted="seconds", readings=found.readings, unavailable=found.unread)
 
 
@@ -266,5 +264,5 @@ def _statuses(failure: FailureTick) -> dict[str, int]:
 
 def _timeout_s(header: Header) -> float:
     users = header.profile.get("users")
-    told = users.get("timeout_s") if isinstance(users, dict) else None
-    return min(TIMEOUT_MOST_S, float(told)) if isinstance(told, int | float) and told > 0 else TIMEOUT_S
+    own = users.get("timeout_s") if isinstance(users, dict) else None
+    return min(TIMEOUT_MOST_S, float(own)) if isinstance(own, int | float) and own > 0 else TIMEOUT_S

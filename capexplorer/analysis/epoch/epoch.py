@@ -1,8 +1,8 @@
 """One epoch at one moment: its measured levels, which of them can be judged, and the verdict on its capacity.
 
 An epoch is one run of the service with one set of parameters. Marks, bottlenecks, stop rules, the autopilot and reports all
-need the same ladder and the same split into fit and recovery, so both are computed here, once a look. A look at 24 levels
-costs about 4 ms beside the load, on the same interpreter lock (`python -m benchmarks look`).
+need the same ladder and the same split into fit and recovery, so both are computed here, once per evaluation. For 24 levels that
+costs about 4 ms under the interpreter lock that the load shares (`python -m benchmarks look`).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .recovery import Split, conclude, split
 OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
 
 SECONDS_LEAST = 5.5
-"""Settled seconds from which an open level counts: goodput has no standard error before six batches."""
+"""Settled seconds from which an open level counts: before six batches goodput has no standard error."""
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """Build it with `epoch_of`. What costs time is computed when it is first asked for, and kept.
+    """Build it with `epoch_of`. Costly fields are computed on first use and cached.
 
     Valid until the next event is applied to the timeline.
     """
@@ -42,7 +42,7 @@ class Epoch:
     levels: tuple[Level, ...]
     """Of this epoch, in the order they ran."""
     own_ms: float
-    """What users spend of a cycle beside responses and chosen waits (`generator.own_time_ms`)."""
+    """Part of a user's cycle outside responses and declared waits (`generator_saturation.own_time_ms`)."""
     measured: tuple[Measured, ...]
     """Settled levels with goodput in the order they ran, ramps as their bins."""
 
@@ -78,7 +78,7 @@ class Epoch:
 
     @property
     def _structural_error(self) -> float:
-        """Of a ladder, or of the few short levels that the autopilot chose."""
+        """The structural error of a ladder by hand, or the greater one of the autopilot's few short levels."""
         return AUTOPILOT_ERROR if any(level.opened.by == "autopilot" for level in self.levels) else LADDER_ERROR
 
     def _objectives(self) -> tuple[SloVerdict, ...]:
@@ -98,12 +98,12 @@ def epochs_of(timeline: Timeline) -> tuple[Epoch, ...]:
 
 
 def indices(timeline: Timeline) -> list[int]:
-    """Of the epochs that have levels, ascending."""
+    """Indices of the epochs that have levels, ascending."""
     return sorted({level.opened.epoch for level in timeline.levels})
 
 
 def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = None) -> Epoch:
-    """One epoch as the timeline has it now; of `levels` alone where they are given."""
+    """One epoch as the timeline has it now. `levels`: use these levels only."""
     own = tuple(level for level in (timeline.levels if levels is None else levels) if level.opened.epoch == index)
     counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]
     own_ms = own_time_ms(figures for level in counted for _, figures in parts(level))

@@ -1,7 +1,7 @@
-"""Levels that say nothing about the service: the generator, its host or the way there failed while they were measured.
+"""Which levels say something about the service: those in which the generator, its host and the network worked.
 
-A generator without ports fails fast and in any number: what is left of goodput then is no capacity of the service's. (A generator
-short of CPU is no matter of this room: its levels are flagged, and the knee's limit says so.) Reads cause marks, judges none.
+A generator without free ports fails fast and often; the goodput that remains is no capacity of the service. (A generator short of
+CPU is handled elsewhere: its levels are flagged as saturated, and the knee's limit says so.) Reads cause marks, makes none.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from ..causes.catalogue import ENTRIES
 from .ladder import LadderLevel
 
 FAILURES_LEAST = 0.01
-"""Of a level's requests: a name that was not found twice in three minutes spoils nothing."""
+"""Least failure ratio of a level that is left out: two failed DNS lookups in three minutes do not invalidate a level."""
 
 _FLAGGED = ("generator_cpu_saturated", "log_write_failed")
 
 
 def judgeable_levels(timeline: Timeline, levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
-    """Those that can be judged."""
+    """The levels during which no critical cause of generator, host or network made requests fail."""
     spans = list(_spans(timeline))
     ended_s = {level.started_s: level.ended_s or timeline.last_s for level in timeline.levels} if spans else {}
-    return tuple(level for level in levels if not _is_spoiled(level, ended_s.get(level.started_s, 0.0), spans))
+    return tuple(level for level in levels if not _is_invalid(level, ended_s.get(level.started_s, 0.0), spans))
 
 
-def _is_spoiled(level: LadderLevel, ended_s: float, spans: Sequence[tuple[float, float]]) -> bool:
+def _is_invalid(level: LadderLevel, ended_s: float, spans: Sequence[tuple[float, float]]) -> bool:
     failing = (level.failure_ratio or 0.0) >= FAILURES_LEAST
     return failing and any(first_s < ended_s and last_s > level.started_s for first_s, last_s in spans)
 
 
 def _spans(timeline: Timeline) -> Iterator[tuple[float, float]]:
-    """When such causes were there, from the first occurrence to the last, episode by episode."""
+    """(first, last) occurrence of such causes, for each episode; seconds of the session."""
     open_s: dict[str, float] = {}
     for entry in timeline.journal:
-        if not isinstance(entry, Mark) or not isinstance(entry.finding, Cause) or not _spoils(entry.id):
+        if not isinstance(entry, Mark) or not isinstance(entry.finding, Cause) or not _invalidates(entry.id):
             continue
         began_s, last_s = entry.finding.began_s, entry.finding.last_s
         if entry.state == "open" or entry.key not in open_s:
@@ -44,7 +44,7 @@ def _spans(timeline: Timeline) -> Iterator[tuple[float, float]]:
         yield open_s[entry.key], entry.t_s if last_s is None else last_s
 
 
-def _spoils(cause: str) -> bool:
+def _invalidates(cause: str) -> bool:
     entry = ENTRIES.get(cause)
     own = entry is not None and entry.where in ("generator", "host", "network") and entry.severity == "critical"
     return own and cause not in _FLAGGED

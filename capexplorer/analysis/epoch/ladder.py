@@ -1,7 +1,7 @@
-"""Levels as the knee detector wants them: one plain value a user count, taken from a timeline, a table or a simulator alike.
+"""Levels as the knee detector takes them: one plain value a user count, from a timeline, a table or a simulator alike.
 
-Nothing here judges capacity. Which levels count (settled, of one epoch) and how equal ones are pooled is decided here, once;
-which ones are recovery is decided in `recovery`, since that needs a verdict on what went before.
+Decides which levels count (settled, of one epoch) and how levels of one user count are pooled. Does not judge capacity. Which
+levels are recovery is decided in `recovery`, because that needs a verdict on the earlier levels.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from ...model.level import Level
 _Number = TypeVar("_Number", int, float)
 
 RELATIVE_ERROR_FLOOR = 0.02
-"""Of goodput (KNEE.md): six batch means are now and then luckily equal."""
+"""Least relative error of goodput: six batch means are sometimes equal by chance."""
 
 COUNT_ERROR_SHARE = 0.3
-"""Floor in square roots of a count (KNEE.md): closed systems count more evenly than Poisson, but not ever so evenly."""
+"""Least error of a count, in square roots of it: counts of closed systems vary less than Poisson's, but they do vary."""
 
 SHORT_S = 6.0
-"""Under this there are no batch means, and a window is shorter than users' cycles: counts are then as uneven as Poisson's."""
+"""Shorter levels have no batch means and may be shorter than a user's cycle: their counts vary as much as Poisson's."""
 
 FIRST_REQUESTS = 0.6
-"""Share of the new users of a ramp whose first request comes on top of the steady rate: half (constant waits) to all
-(exponential) by renewal theory, less those still in their first response. Only where figures hold first requests, as
-Locust's histories do."""
+"""Share of a ramp's new users whose first request adds to the steady rate: by renewal theory half (constant waits) to all
+(exponential waits), minus those still in their first response. Applies only to figures that hold first requests, such as
+Locust's histories."""
 
 LATENCY_ERROR_FLOOR = 0.02
-"""Of latency, by the same reasoning."""
+"""Least relative error of latency, for the same reason."""
 
 LATENCY_ERROR_UNKNOWN = 0.05
-"""Of latency where a table tells no error: means of published tables repeat within a few percent."""
+"""Relative error of latency if a table has none: means of published tables repeat within a few percent."""
 
 POOLED_SPREAD_MOST = 5.0
-"""Cap of the factor by which disagreeing levels of one count widen their error (Birge ratio)."""
+"""Greatest factor (Birge ratio) by which levels of one user count that disagree widen their common error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LadderLevel:
-    """One settled level. Only users and goodput must be known; all else sharpens the verdict."""
+    """One settled level. Only users and goodput are required; the other fields sharpen the verdict."""
 
     users: float
     """Actual mean users."""
     goodput_rps: float
-    """Finished work a second."""
+    """Finished work, 1/s."""
     goodput_se_rps: float | None = None
     throughput_rps: float | None = None
     """All requests, failures included."""
@@ -63,36 +63,36 @@ class LadderLevel:
     requests: int | None = None
     seconds: float | None = None
     wait_s: float | None = None
-    """Mean wait between requests, measured or declared."""
+    """Mean wait between a user's requests, measured or declared."""
     started_s: float = 0.0
-    """For the order in which levels ran."""
+    """Seconds of the session; orders the levels."""
     ramp: bool = False
-    """A bin of seconds in which users changed all the time."""
+    """A bin of a ramp, in which the user count changed all the time."""
     arrivals_per_s: float = 0.0
     """New users a second whose first requests are in these figures."""
     generator_saturated: bool | None = None
     loop_lag_ms: float | None = None
-    """How late the generator's own timers were (p99)."""
+    """Delay of the generator's own timers (p99)."""
     work_is_metric: bool = False
     """Goodput is the target's own count, not successful requests."""
     accepted_rps: float | None = None
-    """Work accepted a second, where the target tells it apart from finished work."""
+    """Accepted work, 1/s, if the target reports it separately from finished work."""
 
     @property
     def goodput_error_rps(self) -> float:
-        """Standard error with the floors of KNEE.md."""
+        """Standard error of goodput, not under the floors above."""
         share = 1.0 if self.goodput_se_rps is None and (self.seconds or 0.0) < SHORT_S else COUNT_ERROR_SHARE
         counted = share * math.sqrt(self.goodput_rps / self.seconds) if self.seconds else 0.0
         return max(self.goodput_se_rps or 0.0, counted, RELATIVE_ERROR_FLOOR * self.goodput_rps, 1e-9)
 
     @property
     def steady_rps(self) -> float:
-        """Goodput without the first requests of users who have only just come."""
+        """Goodput without the first requests of users who have just started."""
         return max(self.goodput_rps - FIRST_REQUESTS * self.arrivals_per_s * (1 - (self.failure_ratio or 0.0)), 0.0)
 
     @property
     def response_s(self) -> float | None:
-        """Mean response of all requests, in seconds; that of successes where nothing failed or nothing better is known."""
+        """Mean response time of all requests, in seconds; that of successes if the other is not known."""
         chosen = self.response_ms if self.response_ms is not None else self.latency_ms
         return None if chosen is None else chosen / 1000
 
@@ -125,8 +125,8 @@ def measured_of(
 ) -> Iterator[Measured]:
     """Settled levels of an epoch in the order they ran, ramps as their bins, nothing pooled yet.
 
-    `saturated`: by level index, whether the generator was found saturated; left out: not known (analysis of causes says so).
-    `first_requests`: figures hold users' first requests, as imported histories do (`header.source` is not None).
+    `saturated`: by level index, whether the generator was saturated; a level that is not in it: not known.
+    `first_requests`: figures include users' first requests, as those of imported histories do (`header.source` is set).
     """
     for level in levels:
         if level.opened.epoch != epoch:
@@ -166,7 +166,7 @@ def parts(level: Level) -> list[tuple[float, LevelFigures]]:
 
 
 def ladder_level(users: float, figures: LevelFigures, **known: Any) -> LadderLevel:
-    """One settled level whose goodput is known, nothing pooled; `known`: fields that are not figures."""
+    """One settled level whose goodput is known, not pooled; `known`: fields that are not figures."""
     assert figures.goodput_rps is not None
     return LadderLevel(
         users=users,
@@ -188,7 +188,7 @@ def ladder_level(users: float, figures: LevelFigures, **known: Any) -> LadderLev
 
 
 def pooled(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
-    """One level a user count, ascending. Equal counts are pooled by inverse variance; if they disagree, the error grows."""
+    """One level a user count, ascending. Levels of one count are pooled by inverse variance; disagreement widens the error."""
     counts: dict[int, list[LadderLevel]] = {}
     for level in levels:
         counts.setdefault(round(level.users) if level.users >= 1 else 1, []).append(level)
@@ -240,7 +240,7 @@ def _weighted_known(values: list[float | None], errors: list[float | None]) -> t
 
 
 def _mean_known(values: Sequence[float | None], same: Sequence[LadderLevel]) -> float | None:
-    """Mean weighted by length, over levels that know the value."""
+    """Mean weighted by length, over the levels that have the value; None if none has."""
     known = [(value, level.seconds or 1.0) for value, level in zip(values, same, strict=True) if value is not None]
     return math.fsum(v * w for v, w in known) / math.fsum(w for _, w in known) if known else None
 

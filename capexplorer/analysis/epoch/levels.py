@@ -1,4 +1,4 @@
-"""When a level is spawning, settling and settled (DESIGN section 4). Pure: told the time, never asks for it."""
+"""When a level is spawning, settling and settled (docs/knee.md, section 1). Pure: the caller passes the time."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ...model.events import Phase
 SETTLING_LEAST_S = 2.0
 SETTLING_MOST_S = 30.0
 SETTLING_CYCLES = 2.0
-"""Cycles of wait and response after which the last level's backlog and the new users' start are out of the figures."""
+"""Cycles (wait plus response) after which the backlog of the level before and the start of new users no longer show."""
 
 USERS_MISSING_MOST = 0.05
-"""Share of its users that a settled second may lack."""
+"""Share of its users that may be missing in a settled second."""
 
 
 def settling_s(mean_wait_s: float, mean_latency_s: float) -> float:
-    """Length of the transient to set aside, in seconds after the end of spawning."""
+    """Length of the transient that is left out, in seconds after the end of spawning."""
     return min(SETTLING_MOST_S, max(SETTLING_LEAST_S, SETTLING_CYCLES * (mean_wait_s + mean_latency_s)))
 
 
@@ -37,12 +37,12 @@ class LevelClock:
     def __init__(self, wanted: int) -> None:
         self.wanted = wanted
         self.spawned_s: float | None = None
-        """When all its users were there."""
+        """When all its users were running."""
         self._requests = self._waits = 0
         self._latency_sum_s = self._wait_sum_s = 0.0
 
     def spawned(self, at_s: float) -> None:
-        """All users were asked for and started at this moment."""
+        """Record that all its users had started at this moment."""
         if self.spawned_s is None:
             self.spawned_s = at_s
 
@@ -52,13 +52,13 @@ class LevelClock:
         if self.spawned_s is None:
             return None
         if self.wanted and not self._requests:
-            return self.spawned_s + SETTLING_MOST_S  # nothing has come back yet: no cycle is known
+            return self.spawned_s + SETTLING_MOST_S  # no response yet: the cycle is not known
         mean_wait_s = self._wait_sum_s / self._waits if self._waits else 0.0
         mean_latency_s = self._latency_sum_s / self._requests if self._requests else 0.0
         return self.spawned_s + settling_s(mean_wait_s, mean_latency_s)
 
     def tick(self, started_s: float, ended_s: float, users: int, counts: TickCounts) -> tuple[Phase, bool]:
-        """(phase at the end of the tick, whether the tick makes figures). A tick counts only when it began after settling."""
+        """(phase at the end of the tick, whether the tick counts in the figures). It counts if it began after settling."""
         if self.spawned_s is None and users == self.wanted:
             self.spawned_s = ended_s
         self._requests += counts.requests

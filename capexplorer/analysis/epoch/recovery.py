@@ -1,8 +1,8 @@
-"""The way down from overload: levels that feed no fit, what they say about recovery, and what confirms a knee.
+"""The way down from overload: which levels feed no fit, what they say about recovery, and what confirms a knee.
 
-A level is *recovery* when its users are fewer than the level's before it and that one was beyond the knee or the bend, as known
-then, or was recovery itself: backlogs, retries and cold caches linger (DESIGN section 4). A level lower than any before it still
-counts: nothing else tells about that load, and stepping down is what "at or below" advises.
+A level is *recovery* if it has fewer users than the level before it, and that one was beyond the knee or bend known by then, or
+was recovery itself: backlogs, retries and cold caches last for a while (docs/knee.md, section 14). A level with fewer users than
+any before it still feeds the fit: no other level measures that load, and the advice of "at or below" is to step down.
 """
 
 from __future__ import annotations
@@ -22,30 +22,31 @@ from ..knee.detector import LADDER_ERROR, judge, overloaded_from
 from .ladder import LadderLevel
 
 SOAK_FROM, SOAK_TO = 0.6, 0.8
-"""Of N*: KNEE.md asks for about 70%."""
+"""Of N*: a soak is a long level at about 70% of it."""
 
 SOAK_LEAST_S = 60.0
-"""A level this long is a soak. Short ones see no slow queues, leaks or pauses."""
+"""Least length of a soak. Shorter levels show no slow queues, leaks or pauses."""
 
 RETURN_USERS = 0.1
-"""How near the first level's users a return must come."""
+"""Relative distance from the first level's users within which a later level is a return to it."""
 
 GOODPUT_AGREES = 0.05
 LATENCY_AGREES = 0.25
-"""Shares within which a return to the first level agrees, or within two standard errors; latency within the loop's lag, too."""
+"""Relative differences within which a return to the first level agrees. Two standard errors are enough as well, and of latency
+the generator's loop lag."""
 
 RECOVERED_S = 5
-"""Seconds over which goodput and latency are averaged to say that they are back."""
+"""Seconds over which goodput and latency are averaged."""
 
 RECOVERED_WORK = 300
-"""Finished requests that such an average needs: of 55, a steady service gives under 90% of its mean now and then (seen live)."""
+"""Finished requests that such an average needs: with 55, a steady service was sometimes under 90% of its mean (measured)."""
 
 RECOVERED_GOODPUT = 0.90
 RECOVERED_LATENCY = 1.25
-"""Of what the same load gave before: one bad second in five is not overload."""
+"""Of what the same load gave before. One bad second in five is allowed."""
 
 BACKLOG_GOODPUT = 1.20
-"""More than this of it is a backlog that is still worked off: the task queue at 60 users finishes 1.5 times what they hand in."""
+"""Of what the same load gave before: more is the rest of a backlog. A task queue at 60 users finished 1.5 times what was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +58,16 @@ class Split:
 
 
 def split(levels: Sequence[LadderLevel]) -> Split:
-    """Part levels, given in the order they ran. What is known later changes nothing about earlier levels."""
+    """Separate the levels, given in the order they ran. Later levels never change how an earlier one was classified."""
     fit: list[LadderLevel] = []
     down: list[LadderLevel] = []
     before: LadderLevel | None = None
     for level in levels:
         recovering = bool(down) and down[-1] is before
         falls = before is not None and not level.ramp and round(level.users) < round(before.users)
-        stays = before is not None and recovering and round(level.users) == round(before.users)  # split by a shift, or a new one
+        stays = (
+            before is not None and recovering and round(level.users) == round(before.users)
+        )  # opened by a shift or by the user at the same count
         covered = bool(fit) and level.users >= min(known.users for known in fit)
         if before is not None and covered and (stays or (falls and (recovering or _overloaded(fit, before)))):
             down.append(level)
@@ -80,18 +83,18 @@ def _overloaded(fit: list[LadderLevel], level: LadderLevel) -> bool:
 
 
 def analyse(levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
-    """All that one epoch's levels, in the order they ran, say: recovery set aside, the rest judged, the knee confirmed or not."""
+    """The verdict on one epoch's levels, given in the order they ran: without recovery levels, the knee confirmed or not."""
     return conclude(split(levels), levels, epoch=epoch, structural=structural)
 
 
 def conclude(parts: Split, levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
-    """The same of levels that are split already."""
+    """The same, of levels that were split already."""
     confirm = functools.partial(confirmation, levels)
     return judge(parts.fit, epoch=epoch, structural=structural, confirm=confirm)
 
 
 def confirmation(levels: Sequence[LadderLevel], knee_users: float, rate: float) -> tuple[bool | None, bool | None]:
-    """(a soak near 70% agrees with the line, a return to the first level agrees with it); None where there was none."""
+    """(a soak near 70% of the knee is on the low-load line, a return agrees with the first level); None: was not tried."""
     soaks = [
         level
         for level in levels
@@ -131,9 +134,9 @@ def recovery_of(
     """Whether a level on the way down came back to what its load gave before.
 
     `before`: the levels that feed the fit. `goodput`, `latency_ms`: one value a second since all the users to stop had stopped
-    (NaN: no success in that second). `loop_lag_ms`: p99 in those seconds; latency that is higher by less than its median is
-    back: 3 ms instead of 2 beside a lag of 11 was marked as not recovered. Recovered from the first second from which every
-    later five seconds (more, where few requests come) are back.
+    (NaN: no success in that second). `loop_lag_ms`: p99 in those seconds; latency may be higher by its median (a service at 3 ms
+    instead of 2, with a lag of 11 ms, had recovered). `after_s` is the first second from which each window of five seconds
+    (longer if requests are few) is back to what this load gave before.
     """
     expected = _expected(before, to_users)
     if expected is None or not expected[0] or len(goodput) < RECOVERED_S:
@@ -147,7 +150,7 @@ def recovery_of(
         fast_from = _back_from(means <= max(RECOVERED_LATENCY * expected_ms, expected_ms + _middle(loop_lag_ms)))
     seconds = max(RECOVERED_S, math.ceil(RECOVERED_WORK / rate))
     if fast_from is not None and len(rates) < seconds:
-        return Recovery(from_users=from_users, to_users=to_users, recovered=None)  # too early to say of its goodput
+        return Recovery(from_users=from_users, to_users=to_users, recovered=None)  # too early to compare goodput
     rates = _means(rates, min(seconds, len(rates)))
     works_from = _back_from((rates >= RECOVERED_GOODPUT * rate) & (rates <= BACKLOG_GOODPUT * rate))
     recovered = fast_from is not None and works_from is not None
@@ -164,25 +167,25 @@ def recovery_of(
 
 
 def _middle(values: Sequence[float]) -> float:
-    """The median of what was measured; 0 without."""
+    """The median of the finite values; 0 if there are none."""
     known = [value for value in values if math.isfinite(value)]
     return median(known) if known else 0.0
 
 
 def _means(values: NDArray[np.float64], seconds: int) -> NDArray[np.float64]:
-    """Over so many seconds, from each second on."""
+    """Moving averages over so many seconds, one for each start."""
     return np.convolve(values, np.ones(seconds) / seconds, "valid")
 
 
 def _back_from(back: NDArray[np.bool_]) -> int | None:
-    """The first second from which all are back; None: the last are not."""
+    """The first index from which all are True; None if the last is not."""
     away = np.flatnonzero(~back)
     after = 0 if not len(away) else int(away[-1]) + 1
     return after if after < len(back) else None
 
 
 def _expected(before: Sequence[LadderLevel], users: float) -> tuple[float, float | None] | None:
-    """(goodput, latency) that this load gave on the way up, interpolated; None outside what was seen."""
+    """(goodput, latency) that this load gave on the way up, interpolated; None outside the measured range."""
     known = sorted(before, key=lambda level: level.users)
     if not known or users < known[0].users * 0.9 or users > known[-1].users:
         return None

@@ -1,9 +1,9 @@
-"""Changes for good inside a settled level: where goodput or latency moves and stays (170 falls to 120, 64 to 0.1).
+"""Shifts: lasting changes of goodput or latency inside a settled level (goodput falls from 170/s to 120/s and stays there).
 
-Binary segmentation on the standardised CUSUM (Scott & Knott 1974; Andrews 1993 for the sup-type statistic). Seconds of a service
-are correlated, and a plain CUSUM splits every slow wave: the variance used is the long-run one, from an autoregression of the
-residuals beside the candidate split, and a change must also be large and last. Called each second on a growing level, so the
-threshold holds for many looks, not for one. No clock, no I/O; about 0.1 ms for 600 seconds without a split.
+Method: binary segmentation on the standardised CUSUM (Scott & Knott 1974; Andrews 1993 for the sup-type statistic). Seconds of a
+service are correlated, and a plain CUSUM would split at every slow wave, so the variance is the long-run one, from an
+autoregression of what the segments leave. A change must also be large and last. The threshold allows for a test every second on
+a growing level. No clock, no I/O; about 0.1 ms for 600 seconds without a split.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ from numpy.typing import NDArray
 from ...model.verdicts import ChangePoint
 
 SEGMENT_LEAST = 10
-"""Seconds that both sides of a split must last: garbage collections and single stalls do not."""
+"""Least length of both sides of a split, in seconds: garbage collections and single stalls are shorter."""
 
 GOODPUT_CHANGE = 0.20
-"""Relative change of goodput under which a level is not split: 170 to 120 is 0.29 (EXPERIMENTS.md, report 1)."""
+"""Relative change of goodput under which a level is not split: 170/s to 120/s is 0.29."""
 
 LATENCY_CHANGE = 0.50
-"""The same for latency, which wanders more: log(1.5) up, or as much down."""
+"""The same for latency, which varies more: log(1.5) up, or as much down."""
 
 STATISTIC_LEAST = 5.5
-"""|difference| over its long-run standard error. One look at one split would need 3; the largest of hundreds of splits at
-hundreds of looks needs this (200 stationary series of tuning seeds, looked at each second; see tests/analysis/epoch/test_shifts.py)."""
+"""|difference| over its long-run standard error. One test of one split would need 3; the largest of hundreds of splits in
+hundreds of tests needs this (200 stationary series of tuning seeds, looked at each second; see
+tests/analysis/epoch/test_shifts.py)."""
 
 SHORT_S = 20.0
-"""Length at which the threshold is 1.4 times that: so few seconds cannot tell how correlated they are."""
+"""Length at which the threshold is 1.4 times as high: so few seconds do not show how correlated they are."""
 
 CORRELATION_MOST = 0.9
 
 SPLITS_MOST = 6
-"""Candidates a level; when all stand, the parts are levels of their own and may be split again."""
+"""Most candidates tested at once. If all are accepted, the parts become levels and may be split again."""
 
 Series = NDArray[np.float64]
 Gap = Callable[[float, float], bool]
@@ -44,7 +45,7 @@ Gap = Callable[[float, float], bool]
 def shifts(goodput: Sequence[float], latency_ms: Sequence[float] = ()) -> tuple[ChangePoint, ...]:
     """Splits of a level, in order. One value a settled second; `latency_ms` may be left out, NaN is a second without success.
 
-    A split that both series show is told once, of goodput.
+    A split that both series show is returned once, as one of goodput.
     """
     found = [_shift(at, "goodput", np.asarray(goodput, float)) for at in _split(np.asarray(goodput, float), _goodput_gap)]
     if len(latency_ms):
@@ -58,15 +59,15 @@ def shifts(goodput: Sequence[float], latency_ms: Sequence[float] = ()) -> tuple[
 def _with_neighbours(found: list[ChangePoint], goodput: Sequence[float], latency_ms: Sequence[float]) -> list[ChangePoint]:
     """Means before and after, over the segments that the splits make."""
     edges = [0, *(shift.at for shift in found), len(goodput)]
-    told = []
+    measured = []
     for shift, start, end in zip(found, edges, edges[2:], strict=False):
         series = np.asarray(goodput if shift.column == "goodput" else latency_ms, float)
-        told.append(
+        measured.append(
             ChangePoint(
                 at=shift.at, column=shift.column, before=_mean(series[start : shift.at]), after=_mean(series[shift.at : end])
             )
         )
-    return told
+    return measured
 
 
 def _shift(at: int, column: str, series: Series) -> ChangePoint:
@@ -81,7 +82,7 @@ def _mean(series: Series) -> float:
 
 
 def _log(latency_ms: Sequence[float]) -> Series:
-    """Log latencies; a second without success keeps the value before it, since it says nothing about latency."""
+    """Logarithms of latencies. A second without success repeats the value before it."""
     series = np.log(np.maximum(np.asarray(latency_ms, float), 1e-3))
     known = ~np.isnan(series)
     if not known.any():
@@ -100,9 +101,9 @@ def _latency_gap(before: float, after: float) -> bool:
 
 
 def _split(series: Series, gap: Gap) -> list[int]:
-    """Indices at which the series is cut, ascending: the best few cuts, less those that do not stand beside the others.
+    """Indices at which the series is cut, ascending: the best candidates without those that are not significant.
 
-    Cuts are judged together: beside an unseen collapse each single one looks like a slow wave.
+    Candidates are tested together: while one large change is not cut out, every other cut looks like a slow wave.
     """
     cuts = _candidates(series)
     while cuts:
@@ -121,7 +122,7 @@ def _split(series: Series, gap: Gap) -> list[int]:
 
 
 def _candidates(series: Series) -> list[int]:
-    """Up to SPLITS_MOST cuts, each the one that explains most of what the ones before it left."""
+    """Up to SPLITS_MOST cuts. Each is the one that explains most of the variance left by the cuts before it."""
     cuts: list[int] = []
     parts = [(0, len(series))]
     while len(cuts) < SPLITS_MOST:
@@ -138,14 +139,14 @@ def _candidates(series: Series) -> list[int]:
 
 
 def _strength(before: float, after: float, error: float, counts: tuple[int, int], gap: Gap) -> float:
-    """|difference of means| over its long-run standard error; 0 where the change is too small to matter."""
+    """|difference of means| over its long-run standard error; 0 if the change is too small to matter."""
     if not gap(before, after):
         return 0.0
     return abs(after - before) / (error * math.sqrt(1 / counts[0] + 1 / counts[1])) if error else math.inf
 
 
 def _best(part: Series) -> tuple[int, float] | None:
-    """(the cut that explains most, how much), at least SEGMENT_LEAST from both ends; None when there is no room."""
+    """(the cut that explains most variance, how much), at least SEGMENT_LEAST from both ends; None if the part is too short."""
     count = len(part)
     if count < 2 * SEGMENT_LEAST:
         return None
@@ -157,12 +158,14 @@ def _best(part: Series) -> tuple[int, float] | None:
 
 
 def _long_run_error(series: Series, edges: list[int], means: list[float]) -> float:
-    """Square root of the long-run variance of a second, from an AR(1) of what the segments leave."""
+    """Square root of the long-run variance of a second, from an AR(1) model of the residuals."""
     residual = series - np.repeat(means, np.diff(edges))
     count, squares = len(series), float(residual @ residual)
     if squares <= 1e-12 * float(series @ series):
         return 0.0
     correlation = max(0.0, float(residual[1:] @ residual[:-1]) / squares)
     segments = len(means)
-    correlation = min(CORRELATION_MOST, correlation + segments * (1 + 3 * correlation) / count)  # Kendall's bias, a segment each
+    correlation = min(
+        CORRELATION_MOST, correlation + segments * (1 + 3 * correlation) / count
+    )  # Kendall's bias, once per segment
     return math.sqrt(squares / max(count - segments, 1) * (1 + correlation) / (1 - correlation))

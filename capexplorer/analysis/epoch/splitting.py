@@ -1,7 +1,7 @@
-"""Where levels are split: `shifts` looked for as a level grows, in the same way live and over a saved session.
+"""Where levels are split at shifts: the same search live, while a level grows, and over a saved session.
 
-Live, a level is looked at again and again while it grows, and split where a change is found. Over a saved session the same looks
-are made after the fact, so a session whose levels were split live shows nothing new. Pure.
+Live, an open level is searched every few seconds and split at the first shift found. Over a saved session the same searches are
+repeated in the same order, so a session that was split live shows no new shifts. Pure.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from ...model.verdicts import ChangePoint
 from .shifts import SEGMENT_LEAST, shifts
 
 WINDOW_S = 300
-"""Seconds that a look takes in: a timeline keeps the last 320 whole (TAIL_S), and only those can open a level of their own."""
+"""Latest seconds that a search covers: a timeline keeps the last 320 whole (TAIL_S), and only those can become a new level."""
 
-LOOK_EVERY, SOON_S, LOOK_EVERY_LATER = 2, 120, 10
-"""Seconds between looks (0.2-0.5 ms each) while a level is young, how long it is, and from then on: a day is looked at in 4 s."""
+SEARCH_EVERY_S, SOON_S, SEARCH_EVERY_LATER_S = 2, 120, 10
+"""Seconds between searches (0.2-0.5 ms each) in a level's first SOON_S seconds, and later: a day of seconds costs 4 s in all."""
 
 Series = tuple[Sequence[float], Sequence[float]]
 
 
 def latest_shift(timeline: Timeline, level: Level) -> tuple[float, ChangePoint] | None:
-    """(when, what) of the first change inside an open level, as far as its last seconds tell; None: nothing changed for good."""
+    """(when, what) of the first shift in the latest seconds of an open level; None: there is none, or no search is due."""
     ticks = timeline.seconds_of(level)
-    if level.opened.ramp or not _is_look(len(ticks)):
+    if level.opened.ramp or not _is_due(len(ticks)):
         return None
     window = ticks[-WINDOW_S:]
     found = _first(*series(timeline, window), lag_ms(timeline, window))
@@ -35,27 +35,27 @@ def latest_shift(timeline: Timeline, level: Level) -> tuple[float, ChangePoint] 
 
 
 def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, ChangePoint]]:
-    """Changes inside a level that was not split, each with its moment: what `latest_shift` would have found as it grew."""
+    """(when, what) of shifts in a level that was not split: what `latest_shift` would have found while it grew."""
     ticks = [] if level.opened.ramp else timeline.seconds_of(level)
     goodput, latency_ms = series(timeline, ticks)
     lags_ms = lag_ms(timeline, ticks)
-    begin, look = 0, 0
-    while begin + look < len(ticks):
-        look += 1
-        end, first = begin + look, max(begin, begin + look - WINDOW_S)
-        found = _first(goodput[first:end], latency_ms[first:end], lags_ms[first:end]) if _is_look(look) else None
+    begin, seconds = 0, 0
+    while begin + seconds < len(ticks):
+        seconds += 1
+        end, first = begin + seconds, max(begin, begin + seconds - WINDOW_S)
+        found = _first(goodput[first:end], latency_ms[first:end], lags_ms[first:end]) if _is_due(seconds) else None
         if found is None:
             continue
         yield started_s(timeline, ticks[first + found.at]), found
-        begin, look = first + found.at, 0
+        begin, seconds = first + found.at, 0
 
 
-def _is_look(seconds: int) -> bool:
-    return seconds >= 2 * SEGMENT_LEAST and seconds % (LOOK_EVERY if seconds <= SOON_S else LOOK_EVERY_LATER) == 0
+def _is_due(seconds: int) -> bool:
+    return seconds >= 2 * SEGMENT_LEAST and seconds % (SEARCH_EVERY_S if seconds <= SOON_S else SEARCH_EVERY_LATER_S) == 0
 
 
 def series(timeline: Timeline, ticks: Sequence[int]) -> Series:
-    """Goodput and mean latency of successes of these seconds. A second whose work was not read keeps the one before it."""
+    """Goodput and mean latency of successes of these seconds. A second without a reading of work repeats the value before it."""
     columns = timeline.columns
     durations = np.array([columns["duration_s"][tick] for tick in ticks])
     work = _filled(np.array([columns["work"][tick] for tick in ticks]))
@@ -68,7 +68,7 @@ def series(timeline: Timeline, ticks: Sequence[int]) -> Series:
 
 
 def started_s(timeline: Timeline, tick: int) -> float:
-    """When a tick began: the end of the one before it, to the digit."""
+    """When a tick began: exactly the end of the tick before it."""
     times = timeline.columns["t_s"]
     return times[tick - 1] if tick else times[tick] - timeline.columns["duration_s"][tick]
 
@@ -84,12 +84,12 @@ def _first(goodput: Sequence[float], latency_ms: Sequence[float], lags_ms: Seque
     found = shifts(goodput, latency_ms if any(value == value for value in latency_ms) else ())
     if not found or (found[0].column == "latency" and _within_lag(found[0], lags_ms)):
         return None
-    # a cut at the latest place allowed stands for a change that came later still: the next look will see where
+    # a cut at the latest allowed place means a change that came even later: the next search finds where
     return found[0] if found[0].at < len(goodput) - SEGMENT_LEAST else None
 
 
 def _within_lag(found: ChangePoint, lags_ms: Sequence[float]) -> bool:
-    """Whether the generator's own lateness, the error bar on every latency, is as large as the change: nothing is told then."""
+    """Whether the change is no larger than the generator's loop lag, which is the error of every latency."""
     known = [lag for lag in lags_ms[found.at :] if lag == lag]
     return bool(known) and abs(found.after - found.before) <= sum(known) / len(known)
 

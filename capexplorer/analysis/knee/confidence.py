@@ -1,4 +1,4 @@
-"""How sure a knee is (KNEE.md, step 10): grounds counted, not weighed. One missing is medium, more are low."""
+"""How sure a knee is (docs/knee.md, section 9): seven conditions, counted. All met: high; one missing: medium; else low."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ BASELINE_SHARE = 0.8
 BEYOND_LEVELS = 2
 BEYOND_SHARE = 1.15
 PLATEAU_LEVELS = 2
-"""Where one level is high and the next, twice as far, has collapsed, the capacity between them was not seen (not in KNEE.md)."""
+"""If one level is high and the next, at twice the users, has collapsed, the capacity between them was not measured."""
 HALF_WIDTH_MOST = 0.17
 AGREE_MOST = 0.35
-"""KNEE.md, step 10, but for the plateau."""
+"""Relative distance within which a second method agrees (docs/knee.md, section 9)."""
 
 
 @dataclass(frozen=True, slots=True)
 class KneeGrounds:
-    """What a knee stands on."""
+    """What the confidence in a knee is computed from."""
 
     baseline_levels: int
     beyond_levels: int
@@ -34,7 +34,7 @@ class KneeGrounds:
     half_width_ratio: float
     limit: Limit
     second_users: float
-    """What the broken stick or Kneedle says, whichever lies nearer."""
+    """The knee by a broken line or by Kneedle, whichever is nearer to N*."""
     agree: bool
     ramp: bool
 
@@ -42,7 +42,7 @@ class KneeGrounds:
     def of(
         cls, ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, limit: Limit, half_width_ratio: float
     ) -> KneeGrounds:
-        """Count them. The curve has passed the gates, so the second detectors are gated too."""
+        """Count them. Called only for curves that passed the gates, so the second methods need no gates of their own."""
         second = broken_line(curve).break_users
         other = kneedle(curve)
         if other is not None and abs(other - found.users) < abs(second - found.users):
@@ -59,7 +59,7 @@ class KneeGrounds:
         )
 
     def added_to(self, evidence: KneeEvidence) -> KneeEvidence:
-        """The evidence with these grounds."""
+        """The evidence of a verdict, with these figures added."""
         return msgspec.structs.replace(
             evidence,
             levels_below=self.baseline_levels,
@@ -70,11 +70,11 @@ class KneeGrounds:
 
 
 def confidence_of(grounds: KneeGrounds) -> Confidence:
-    """High with all grounds, medium with one missing; ramps never more than medium."""
+    """High if every condition is met, medium if one is missing, else low. A ramp gives medium at most."""
     lacking = sum(
         (
             grounds.baseline_levels < BASELINE_LEVELS,
-            grounds.baseline_levels < 2,  # alone, a level may itself be saturated: that is two grounds
+            grounds.baseline_levels < 2,  # a lone level may itself be saturated: counts twice
             grounds.beyond_levels < BEYOND_LEVELS,
             grounds.plateau_levels < PLATEAU_LEVELS,
             grounds.half_width_ratio >= HALF_WIDTH_MOST,

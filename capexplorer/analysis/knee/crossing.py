@@ -1,7 +1,7 @@
-"""Where the low-load line meets the capacity line: N* = capacity / lambda0, with its interval (KNEE.md, steps 1, 2, 5 and 6).
+"""Where the low-load line meets the capacity line: N* = capacity / lambda0, with its interval (docs/knee.md, sections 3, 4, 6).
 
-The closed model's asymptote crossing, Xmax (R0 + Z) (Denning & Buzen 1978; Jain 1991, section 33.6), without having to know
-the think time. Arrays are levels in ascending order of users, one a count. Nothing here decides whether there is a knee.
+This is the asymptote crossing of the closed queueing model, Xmax (R0 + Z) (Denning & Buzen 1978; Jain 1991, section 33.6), and
+needs no think time. Arrays hold one element a user count, ascending. `detector` decides whether there is a knee.
 """
 
 from __future__ import annotations
@@ -20,40 +20,41 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 LINEAR_LIKELY = 0.93
-"""A level this far under the low-load line has left it, if the gap is LINEAR_ERRORS wide as well (KNEE.md, step 1). The other
-bound, 0.85 whatever the errors, ended the line at the second level of ladders that begin with one user and twenty requests."""
+"""A level this far under the low-load line has left it, if the gap is LINEAR_ERRORS wide as well (docs/knee.md, section 3). A
+fixed bound of 0.85 without errors ended the line at the second level of ladders that begin with one user and twenty requests."""
 
 LINEAR_ERRORS = 2.0
 
 BASELINE_SHARE = 0.7
-"""Of N*: levels above it are not used for lambda0 although they passed. In M/M/1 with much thinking E(0.7 N*) is 0.97 and
+"""Of N*: levels above it are not used for lambda0, even those on the line. In M/M/1 with much thinking E(0.7 N*) is 0.97 and
 E(0.9 N*) is 0.90; with these levels in the line lambda0 came out 1-3% low (simulation, tuning seeds)."""
 
 BASELINE_ERROR_MOST = 0.03
 """Relative error of lambda0 that the levels under BASELINE_SHARE must reach by themselves; else all levels on the line count."""
 
 SURELY_LINEAR_SHARE = 0.5
-"""Of N*: levels under it make lambda0 even where the line seemed to end before them. A line that ends so early was begun by a few
-lucky requests at the lowest level."""
+"""Of N*: levels under it are used for lambda0 even if the line seemed to end before them: a few fast requests at the lowest level
+can make the line too steep and end it too early."""
 
 SECOND_LEAST = 0.80
-"""Efficiency that the second level must have to join a lowest level that would otherwise stand alone."""
+"""Efficiency from which the second level joins the lowest one in the baseline, if the baseline would have one level only."""
 
 PLATEAU_LEAST = 0.92
-"""Of the greatest goodput: levels at or above it make the capacity (KNEE.md, step 5)."""
+"""Of the greatest goodput: the capacity is the mean of the levels at or above it (docs/knee.md, section 4)."""
 
 PLATEAU_ERRORS = 2.0
-"""Or so few standard errors under it. On 10 s levels of the tuning seeds this took the bias of N* from +1.7% to +1.4%."""
+"""Levels within so many standard errors of the greatest goodput belong to the plateau too. On 10 s levels of the tuning seeds
+this took the bias of N* from +1.7% to +1.4%."""
 
 PLATEAU_USERS = 0.75
-"""Of the users of the greatest goodput: levels under it do not, however near their goodput."""
+"""Of the users at the greatest goodput: levels with fewer users never belong to the plateau."""
 
 PLATEAU_SHARE = 1.15
-"""Of N*: where levels at or above it are on the plateau, only they make the capacity. Just under the crossing a random system
-makes 0.85-0.95 of what it can (simulation, tuning seeds)."""
+"""Of N*: if the plateau has levels at or above it, the capacity is their mean alone. Just under the crossing a random system
+reaches only 0.85-0.95 of its capacity (simulation, tuning seeds)."""
 
 BOOTSTRAPS = 300
-"""KNEE.md, step 6."""
+"""Resamples for the interval of N* (docs/knee.md, section 6)."""
 
 INTERVAL = (5.0, 95.0)
 """Percentiles of a 90% interval."""
@@ -73,20 +74,20 @@ class CapacityCurve:
     error: Floats
     """Standard errors of goodput, floored."""
     steady: Floats
-    """Goodput less the first requests of a ramp's new users: what the low-load line is made of."""
+    """Goodput without the first requests of a ramp's new users. The low-load line is fitted to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """Both lines and where they meet."""
+    """The low-load line, the capacity line, and where they meet."""
 
     rate: float
     """lambda0: goodput a user at low load."""
     rate_error: float
     baseline: Mask
-    """Levels that make lambda0."""
+    """Levels that lambda0 is fitted to."""
     linear: int
-    """How many levels from the lowest lie on the line; the first that left it is at this index."""
+    """How many levels, from the lowest, lie on the line: the index of the first level off it."""
     capacity: float
     capacity_error: float
     plateau: Mask
@@ -98,13 +99,13 @@ class Crossing:
 
 
 def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
-    """Arrays of pooled levels. Where no level tells its error, the curve's own roughness does."""
+    """Arrays of pooled levels. If no level has a standard error, it is estimated from the curve's roughness."""
     users = np.array([level.users for level in levels])
     goodput = np.array([level.goodput_rps for level in levels])
     error = np.array([level.goodput_error_rps for level in levels])
     if all(level.goodput_se_rps is None for level in levels):
         error = np.maximum(error, roughness(users, goodput) * goodput)
-    nothing = RELATIVE_ERROR_FLOOR * goodput.max()  # a level without any success is not infinitely sure of its zero
+    nothing = RELATIVE_ERROR_FLOOR * goodput.max()  # a level without success has an error too
     steady = np.array([level.steady_rps for level in levels])
     return CapacityCurve(users, goodput, np.where(goodput > 0, error, np.maximum(error, nothing)), steady)
 
@@ -112,7 +113,7 @@ def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
 def roughness(users: Floats, goodput: Floats) -> float:
     """Relative noise of a curve up to its peak, from how far levels dip under the chord of their neighbours.
 
-    Capacity curves are concave, so their own shape puts levels above the chord, never below; noise does both alike.
+    A capacity curve is concave, so without noise no level lies below that chord; noise puts levels above and below alike.
     """
     top = int(goodput.argmax()) + 1
     if top < ROUGHNESS_LEAST_LEVELS:
@@ -125,7 +126,7 @@ def roughness(users: Floats, goodput: Floats) -> float:
 
 
 def crossing(curve: CapacityCurve) -> Crossing:
-    """Fit both lines; once more with the levels that the first crossing says are clear of it."""
+    """Fit both lines twice: the second time only to levels that are far from the first crossing."""
     linear = linear_levels(curve)
     baseline = np.arange(len(curve.users)) < linear
     plateau = plateau_levels(curve, curve.goodput)
@@ -136,9 +137,9 @@ def crossing(curve: CapacityCurve) -> Crossing:
 
 
 def _clear(curve: CapacityCurve, baseline: Mask, knee_users: float) -> Mask:
-    """Levels of the line that are clear of the crossing, if they alone give a good lambda0.
+    """Levels on the line that are far below the crossing, if they alone give a precise lambda0; else the whole baseline.
 
-    One level alone is all too easily odd (the first user has everything to itself): the next joins it if it is clear as well.
+    One level alone is often untypical (a first user has the whole service), so the second joins it if it is far below too.
     """
     under = curve.users <= BASELINE_SHARE * knee_users
     if baseline.sum() == 1 and len(under) > 1 and under[1]:
@@ -149,7 +150,7 @@ def _clear(curve: CapacityCurve, baseline: Mask, knee_users: float) -> Mask:
 
 
 def _sure(curve: CapacityCurve, chosen: Mask) -> bool:
-    """Whether these levels alone give a good lambda0."""
+    """Whether these levels alone give lambda0 within BASELINE_ERROR_MOST."""
     if not chosen.any():
         return False
     rate, rate_error = _line(curve, chosen)
@@ -159,7 +160,7 @@ def _sure(curve: CapacityCurve, chosen: Mask) -> bool:
 def linear_levels(curve: CapacityCurve) -> int:
     """How many levels, from the lowest, lie on one line through the origin; at least one.
 
-    The line ends where a level has surely fallen behind and the next has as well: a single dip is not a bend.
+    The line ends where a level is surely below it and the next level is below it too: a single dip is not a bend.
     """
     count = 1
     while count < len(curve.users):
@@ -173,9 +174,9 @@ def linear_levels(curve: CapacityCurve) -> int:
 
 
 def plateau_levels(curve: CapacityCurve, goodput: Floats) -> Mask:
-    """Which levels make the capacity. `goodput`: the curve's, or resamples of it with shape (..., levels).
+    """Which levels belong to the plateau. `goodput`: the curve's, or resamples of it with shape (..., levels).
 
-    Near the greatest goodput, or not surely under it: with noise the greatest is a lucky one, and its neighbours make it honest.
+    Those near the greatest goodput or not surely under it: the greatest alone is too high, since noise selected it.
     """
     best = goodput.argmax(axis=-1)
     greatest = goodput.max(axis=-1, keepdims=True)
@@ -193,7 +194,7 @@ def efficiency(curve: CapacityCurve, found: Crossing) -> tuple[Floats, Floats]:
 
 
 def interval(curve: CapacityCurve, found: Crossing, structural: float) -> tuple[float, float]:
-    """90% interval of N*: bootstraps of goodput times a lognormal structural error. The same data, the same interval."""
+    """90% interval of N*: bootstraps of goodput times a lognormal structural error. Deterministic: seeded by the data."""
     rng = np.random.default_rng(zlib.crc32(np.concatenate([curve.users, curve.goodput, curve.error]).tobytes()))
     goodput = np.maximum(curve.goodput + curve.error * rng.standard_normal((BOOTSTRAPS, len(curve.users))), 0.0)
     weight = np.where(found.baseline, curve.users / curve.error**2, 0.0)
@@ -203,7 +204,7 @@ def interval(curve: CapacityCurve, found: Crossing, structural: float) -> tuple[
 
 
 def scatter(curve: CapacityCurve, found: Crossing) -> float:
-    """How much more plateau levels differ than their errors allow (Birge ratio), at least 1: slow noise escapes batch means."""
+    """How many times a plateau varies more than their errors allow (Birge ratio), at least 1: batch means miss slow noise."""
     count = int(found.plateau.sum())
     if count < 2:
         return 1.0
@@ -212,7 +213,7 @@ def scatter(curve: CapacityCurve, found: Crossing) -> float:
 
 
 def _capacities(curve: CapacityCurve, found: Crossing, goodput: Floats) -> Floats:
-    """Capacity of each resampled curve, from the levels that resampling puts on its plateau."""
+    """Capacity of each resampled curve, from the levels on that curve's own plateau."""
     likely = plateau_levels(curve, goodput)
     chosen = likely & (curve.users >= curve.users[found.plateau].min())
     chosen = np.where(chosen.any(axis=1, keepdims=True), chosen, likely)

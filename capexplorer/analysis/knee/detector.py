@@ -1,14 +1,15 @@
-"""The knee detector: levels in, typed verdicts out (KNEE.md). Pure: the same levels always give the same verdict.
+"""The knee detector: pooled levels in, typed verdicts out (docs/knee.md). Pure: the same levels always give the same verdict.
 
-`judge` reads as the rule does. It decides *whether* there is a knee; where it lies is `crossing`, what limits it `limits`,
-how sure it is `confidence`, what is missing `advice`. A wrong mark is worse than none, so every gate is one-sided.
+`judge` decides *whether* there is a knee. `crossing` computes where it lies, `limit` what limits it, `confidence` how sure it
+is, `missing_levels` which further levels would help. A wrong mark is worse than none, so every gate compares a one-sided bound.
 
-Where this departs from KNEE.md, with figures: lambda0 is fitted again on levels under 0.7 N*, and the capacity on those at or
-over 1.15 N* (`crossing`): median error 3.4% -> 2.3%, lambda0's bias -1.6% -> -0.8% on plain queues, same ladders. The line ends
-only where a level is surely under it and the next is under it too. The structural error is 6% instead of 8%. A curve seen only
+Choices that were measured to be better than the textbook rule: lambda0 is fitted again on levels under 0.7 N*, and the capacity
+on levels at or over 1.15 N* (median error of N* 3.4% -> 2.3%, bias of lambda0 -1.6% -> -0.8% on the same ladders of plain
+queues). The low-load line ends only where one level is surely under it and the next level is under it too. A curve measured only
 over a narrow span of users is judged by its slope alone. A curve whose last three levels have all surely left the line bends,
-even if the last alone does not say so. Tables without standard errors are given those of their own roughness. The first requests
-of a ramp's new users are taken off its low-load line. Where the generator was measured and idle, Little's law does not blame it.
+even if the last level alone does not show it. Tables without standard errors get the error of their own roughness. The first
+requests of a ramp's new users are left out of the low-load line. Little's law does not blame a generator that was measured and
+was idle.
 """
 
 from __future__ import annotations
@@ -30,38 +31,39 @@ from .limit import limit_of, perhaps_generators
 from .missing_levels import LEVELS_LEAST, missing
 
 NOTHING_RPS = 1e-6
-"""Less than one success in ten days: the service does nothing, and has no curve."""
+"""Less than one success in ten days: the service finishes nothing, so it has no curve."""
 
 BENT_MOST = 0.85
-"""Efficiency at the top level under which the curve has bent (step 3)."""
+"""Efficiency of the level with the most users under which the curve has bent (docs/knee.md, section 5)."""
 
 LEAVING_LEVELS = 3
-"""Or its estimate is under BENT_MOST and this many levels in a row have surely left the line: noisy tables bend too."""
+"""A curve also bends if its efficiency is under BENT_MOST by its estimate alone and this many last levels have surely left the
+line: tables of noisy measurements bend too."""
 
 FLAT_SLOPE = 0.5
-"""Slope over lambda0 under which a bent curve has its knee behind it (step 4)."""
+"""Slope at the top level over lambda0, under which the knee lies below that level (docs/knee.md, section 5)."""
 
 FLAT_EFFICIENCY = 0.60
-"""Or this efficiency."""
+"""Efficiency at the top level under which the knee lies below that level."""
 
 SLOPE_FROM = 0.8
-"""The slope at a level is taken from the nearest level at or under this share of its users."""
+"""The slope at the top is measured from the nearest level at or under this share of its users."""
 
 AT_OR_BELOW = 1.15
-"""Times the lowest level: a knee under it has no low-load line to stand on (step 7)."""
+"""Times the users of the lowest level: below this no level under the knee was measured, so the verdict is "at or below"."""
 
 SOFT_SLOPE = 0.1
-"""Slope over lambda0 that remains beyond a soft knee (step 10)."""
+"""Slope over lambda0: where more than this surely remains beyond the knee, the knee is called soft."""
 
 LADDER_ERROR = 0.06
-"""Structural error of N*, lognormal: what the form of real queues adds to sampling noise. 8% in KNEE.md; on 1,200 ladders of
+"""Structural error of N*, lognormal: what the form of real queues adds to sampling noise. On 1,200 ladders of
 tuning seeds 5% covered 92%, 6% 95%, 7% 96%, on 600 noisy tables without errors 91, 93 and 95%."""
 
 AUTOPILOT_ERROR = 0.12
-"""The same for the few short levels of an autopilot (KNEE.md, step 6)."""
+"""The same for the few short levels of an autopilot (docs/knee.md, section 6)."""
 
 WIDE = 2.0
-"""Top over lowest users from which "no knee" is more than a guess."""
+"""Ratio of the most to the fewest users from which "no knee" may have more than low confidence."""
 
 PEAK_ERRORS = 2.5
 """Standard errors by which the last level must lie under the capacity, and PEAK_ERRORS_BEFORE for the level before it."""
@@ -69,36 +71,36 @@ PEAK_ERRORS = 2.5
 PEAK_ERRORS_BEFORE = 0.5
 
 PEAK_ERRORS_ALONE = 4.0
-"""Or by so many alone."""
+"""Standard errors by which the last level must lie under the capacity if the level before it does not."""
 
 PEAK_FALL = 0.05
-"""And by this share: less is of no use to anyone."""
+"""Share of the capacity by which the last level must lie under it: a smaller fall is not reported."""
 
 COLLAPSE = 0.5
-"""Loss of goodput beyond which a fall is a collapse."""
+"""Share of goodput lost beyond which a fall is called a collapse."""
 
 
 Confirm = Callable[[float, float], tuple[bool | None, bool | None]]
-"""From N* and the slope of the low-load line to whether (a soak, a return to the first level) agrees; None: not tried."""
+"""(N*, slope of the low-load line) -> (a soak agrees, a return to the first level agrees). None: not measured yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """What the top of the curve says, each with the upper or lower bound that a gate asks for."""
+    """Efficiency and slope at the level with the most users, with the one-sided bounds that the gates compare."""
 
     efficiency: float
     efficiency_high: float
     leaving_high: float
-    """The greatest upper bound of efficiency among the last three levels: under 0.93, all of them have left the line."""
+    """The greatest upper bound of efficiency among the last three levels. Under 0.93, all three have surely left the line."""
     slope: float
     slope_low: float
     slope_high: float
     narrow: bool
-    """No level at or under 0.8 of the top: efficiency cannot tell, the slope must."""
+    """No level has at most 0.8 of the top level's users. Efficiency cannot show a bend then, so the slope decides."""
 
     @property
     def surely_bent(self) -> bool:
-        """Step 3: the top level alone says so."""
+        """The top level alone has surely left the low-load line."""
         return self.efficiency_high < BENT_MOST or (self.narrow and self.slope_high < FLAT_SLOPE)
 
     @property
@@ -108,7 +110,7 @@ class Gates:
 
     @property
     def flat(self) -> bool:
-        """Step 4: enough for a knee."""
+        """Enough for a knee: the curve has bent and hardly rises at the top."""
         return self.surely_bent and (self.slope_high < FLAT_SLOPE or self.efficiency_high < FLAT_EFFICIENCY)
 
 
@@ -119,10 +121,10 @@ def judge(
     structural: float = LADDER_ERROR,
     confirm: Confirm | None = None,
 ) -> CapacityVerdict:
-    """Everything that the levels of one epoch say about its capacity. Recovery levels must have been left out (`recovery`).
+    """The verdict on the capacity of one epoch. The caller leaves recovery levels out (`epoch.recovery`).
 
-    `confirm` is asked about a knee: while a soak or a return to the first level has not agreed, the knee is provisional; where
-    one disagrees, its confidence is low.
+    `confirm` is called for a knee. The knee stays provisional until a soak and a return to the first level have both agreed;
+    its confidence is low if one of them disagrees.
     """
     ladder = pooled(levels)
     if not ladder or max(level.goodput_rps for level in ladder) <= NOTHING_RPS:
@@ -148,7 +150,7 @@ def judge(
 
 
 def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:
-    """Users beyond which these levels show overload: the knee, or the bend; None where they show neither. Cheap: no interval."""
+    """Users at the knee or the bend, beyond which the service is overloaded; None without either. Cheap: computes no interval."""
     ladder = pooled(levels)
     if len(ladder) < LEVELS_LEAST or max(level.goodput_rps for level in ladder) <= NOTHING_RPS:
         return None
@@ -161,7 +163,7 @@ def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:
 
 
 def gates_of(curve: CapacityCurve, found: Crossing) -> Gates:
-    """Steps 2 to 4 at the top level."""
+    """The gates at the level with the most users."""
     shares, errors = efficiency(curve, found)
     top = len(curve.users) - 1
     under = [index for index in range(top) if curve.users[index] <= SLOPE_FROM * curve.users[top]]
@@ -209,7 +211,7 @@ def _knee(
 
 
 def _confirmed(knee: KneeVerdict, found: Crossing, confirm: Confirm | None) -> KneeVerdict:
-    """The knee with what a soak and a return say."""
+    """The knee, with whether a soak and a return to the first level agree with it."""
     if confirm is None or knee.kind != "knee":
         return knee
     soaked, returned = confirm(found.users, found.rate)
@@ -222,7 +224,7 @@ def _confirmed(knee: KneeVerdict, found: Crossing, confirm: Confirm | None) -> K
 
 
 def _bend(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, gates: Gates, epoch: int) -> KneeVerdict:
-    """Where the curve falls behind for good. The knee, if one comes, is not below what the greatest goodput seen says."""
+    """The last level on the low-load line. A knee found later cannot lie below greatest goodput / lambda0."""
     shares, _ = efficiency(curve, found)
     last = int(np.flatnonzero(shares >= LINEAR_LIKELY)[-1])
     baseline = [level for level, chosen in zip(ladder, found.baseline, strict=True) if chosen]
@@ -264,9 +266,9 @@ def _with_gates(evidence: KneeEvidence, found: Crossing, gates: Gates) -> KneeEv
 
 
 def _peak(curve: CapacityCurve, found: Crossing) -> Peak | None:
-    """The greatest goodput, where the curve surely ends under its capacity.
+    """The greatest goodput, if goodput surely falls after it; else None.
 
-    The last level is compared with the mean of the plateau: the greatest of many equal levels lies far above the least by luck.
+    The last level is compared with the mean of the plateau, because the greatest of many equal levels is high by luck.
     """
     best, last = int(curve.goodput.argmax()), len(curve.goodput) - 1
     if best == last:

@@ -1,6 +1,6 @@
-"""The load from which latency has risen for good, whether or not throughput has a knee (KNEE.md, step 9).
+"""The load from which latency has risen for good, whether or not throughput has a knee (docs/knee.md, section 12).
 
-A kind of mark of its own: p95 thresholds alone are the worst detectors of a throughput knee.
+It is a mark of its own kind: a threshold on p95 alone finds throughput knees badly.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from ..epoch.ladder import LadderLevel
 from .crossing import Crossing
 
 RISE = 1.5
-"""Times R0."""
+"""Times R0, the mean latency at low load."""
 
 LEVELS_IN_A_ROW = 2
 
 LEVELS_TOGETHER = 3
-"""Or this many levels to the top, each above by its estimate and all together surely: stalls make single levels too unsure."""
+"""Enough as well: at least this many levels up to the top, each above by its estimate and all together surely. Stalls can make
+every single level too uncertain."""
 
 ALONE_SHARE = 3
-"""R0 is taken from the lowest third of the baseline: where throughput never bends, all levels are baseline."""
+"""R0 is measured at the lowest third (1/3) of the baseline: if throughput never bends, every level is baseline."""
 
 
 def latency_knee(levels: Sequence[LadderLevel], found: Crossing, *, epoch: int = 0) -> KneeVerdict | None:
     """The first of two consecutive levels whose mean latency is surely above 1.5 R0; None when there is none.
 
-    Levels that saturated the generator are left out: their latency is its own (nginx under 20 users: 3.2 ms, 2.9 of them there).
+    Levels that saturated the generator are left out: it adds latency of its own (nginx under 20 users: 2.9 of 3.2 ms).
     """
     known = [level for level in levels if level.latency_ms and not level.generator_saturated]  # 0 ms is no latency
     base = known[: max(2, math.ceil(found.linear / ALONE_SHARE))]
@@ -50,7 +51,7 @@ def latency_knee(levels: Sequence[LadderLevel], found: Crossing, *, epoch: int =
 
 
 def _verdict(known: list[LadderLevel], index: int, sure: int, alone_ms: float, stays: bool, epoch: int) -> KneeVerdict:
-    """`sure`: the first level that alone is surely above."""
+    """`sure`: index of the first level that is surely above by itself."""
     level = known[index]
     confidence: Confidence = "low" if not stays else "medium" if level.ramp or index < 2 else "high"
     return KneeVerdict(

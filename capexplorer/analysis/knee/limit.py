@@ -1,8 +1,8 @@
-"""What limits a knee: generator, queue growth, errors, queueing, or unknown, in this order (KNEE.md, step 8).
+"""What limits a knee: generator, queue growth, errors, queueing or unknown, tested in this order (docs/knee.md, section 7).
 
-The generator is ruled out first, always, and blamed only where its own CPU was measured and full: lost time and late timers alone
-have other reasons (users that sleep in a task, a neighbour), but where they could explain all of it nobody else is blamed either.
-Which resource or which failure it is, bottlenecks and causes say, not this.
+The generator is tested first, and named only where its own CPU was measured and full. Lost time and late timers have other causes
+too (users that sleep in a task, a neighbour on the machine); where they could explain the whole slowdown, the limit is unknown.
+Bottlenecks and causes name the resource or the failure; this module does not.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ BEYOND_SHARE = 1.1
 """Of N*: from there on a level is beyond the knee (docs/knee.md, step 8)."""
 
 LITTLE_MOST = 1.10
-"""N / (X (R + Z0)): above it users spend time that neither the service nor their waits explain, so the generator may."""
+"""N / (X (R + Z0)): above it users lose time that neither the service nor their waits explain; the generator may cost it."""
 
 LITTLE_SURE = 1.05
-"""What its lower bound must exceed."""
+"""What the lower bound of that ratio must exceed."""
 
 CYCLES_LEAST = 3.0
-"""Cycles a level must have watched for Little's law: a window shorter than its requests sees only the quick ones."""
+"""Cycles of a user that a level must last for Little's law: a shorter window holds only the fast requests."""
 
 WAITS_AGREE = 0.10
-"""Declared waits count for Z0 where the baseline has one level, if they agree this well: a task may make several requests."""
+"""If the baseline has one level, Z0 is the declared wait, provided that both agree this well: a task may make many requests."""
 
 LAG_LEAST = 0.10
 """Share by which finished work must fall behind accepted work."""
 
 FAILURES_MORE = 0.02
-"""Two points above the baseline's."""
+"""Failure ratio above that of the baseline, from which errors are the limit."""
 
 RESPONSE_RATIO = 1.25
 
 
 def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, KneeEvidence]:
-    """The limit of a knee and the readings it rests on. `levels` are pooled and in the order of the crossing's masks."""
+    """The limit of a knee and the readings it rests on. `levels`: pooled, one for each element of the crossing's masks."""
     beyond = [level for level in levels if level.users >= BEYOND_SHARE * found.users]
     baseline = [level for level, chosen in zip(levels, found.baseline, strict=True) if chosen]
     if not beyond:
@@ -71,7 +71,7 @@ def _judged(
     flags = [level.generator_saturated for level in beyond if level.generator_saturated is not None]
     if flags and flags[0]:  # the first level past the knee: one that saturates it far beyond did not make this knee
         return "generator"
-    if lag is not None and lag > LAG_LEAST:  # by the service's own counts, which no lateness of the generator can bend
+    if lag is not None and lag > LAG_LEAST:  # counted by the service itself: a late generator does not change it
         return "queue_growth"
     late = little is not None and little[0] > LITTLE_MOST and little[0] - ONE_SIDED_95 * little[1] > LITTLE_SURE
     strained = timers_late_ms > LAG_MOST_MS
@@ -87,7 +87,7 @@ def _judged(
 
 
 def perhaps_generators(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
-    """Whether what these levels, by their users, lost may be the generator's: nothing is known of the service then."""
+    """Whether the generator may have caused what these levels lost; nothing is said about the service then."""
     if any(level.generator_saturated for level in beyond[:1]):
         return True
     lag = _lag(beyond, baseline)
@@ -95,7 +95,7 @@ def perhaps_generators(beyond: list[LadderLevel], baseline: list[LadderLevel]) -
 
 
 def _within_lateness(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
-    """A starved generator sees its own lateness as the service's: it explains all by which responses take longer."""
+    """Whether late timers explain the whole slowdown: a starved generator measures its own delay as response time."""
     late_ms = _median([level.loop_lag_ms for level in beyond]) or 0.0
     return late_ms > LAG_MOST_MS and _grew_ms(beyond, baseline) <= late_ms
 
@@ -127,9 +127,9 @@ def _little(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> tuple[flo
 
 
 def _think_s(baseline: list[LadderLevel]) -> tuple[float, float] | None:
-    """(Z0, its standard error): what a cycle lasts beyond its response at low load, all baseline levels together.
+    """(Z0, its standard error): the part of a cycle outside the response at low load, over all baseline levels together.
 
-    User-seconds over requests, not the mean of cycles: those of the lowest levels rest on few requests and would bias it.
+    Computed as user-seconds over requests; a mean of the levels' cycles would be biased by levels with few requests.
     """
     users = requests = response = variance = 0.0
     known = [(level, level.response_s, level.throughput_rps) for level in baseline]
@@ -143,7 +143,7 @@ def _think_s(baseline: list[LadderLevel]) -> tuple[float, float] | None:
     if not requests:
         return None
     cycle_s, think_s = users / requests, (users - response) / requests
-    if len(told) == 1:  # one level alone proves nothing (KNEE.md)
+    if len(told) == 1:  # one level alone proves nothing
         declared = told[0][0].wait_s
         if declared is None or abs(think_s - declared) > WAITS_AGREE * max(declared, think_s):
             return None
@@ -158,7 +158,7 @@ def _lag(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float | None
 
 
 def _finished_share(levels: list[LadderLevel]) -> float | None:
-    """Finished work for each accepted piece; where the target does not tell what it accepted, for each successful request."""
+    """Finished work for each accepted piece; if the target does not report what it accepted, for each successful request."""
     finished = accepted = 0.0
     for level in levels:
         taken = level.accepted_rps

@@ -1,4 +1,4 @@
-"""What more would sharpen a verdict, as typed values: the tool teaches how to explore. The sentences are in wording.py."""
+"""Which further levels would sharpen a verdict, as typed values in the order in which they help. `wording` has the sentences."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ LEVELS_LEAST = 3
 """User counts before which nothing is said about a knee (docs/knee.md, step 1)."""
 
 GAP_MOST = 1.6
-"""Ratio of neighbouring levels around the knee beyond which one between them would help."""
+"""Ratio of the users of the two levels around the knee, beyond which a level between them would help."""
 
 HIGHER = 1.5
-"""Times the top level: where to look next while nothing bends."""
+"""Times the most users so far: the next level to try while the curve does not bend."""
 
 Advice = tuple[Missing, ...]
 
 
 def missing(ladder: Sequence[LadderLevel], found: Crossing | None, knee: KneeVerdict | None) -> Advice:
-    """In the order in which they help most; empty when nothing is missing but time."""
+    """Those that help most come first; empty if no further level would help."""
     if len(ladder) < LEVELS_LEAST or found is None:
         return (Missing(kind="levels", count=max(1, LEVELS_LEAST - len(ladder))),)
     if knee is None or knee.kind == "no_knee":

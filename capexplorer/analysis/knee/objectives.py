@@ -1,8 +1,8 @@
-"""Capacity at an objective: the greatest load that keeps p95, p99 or the failure ratio under its limit.
+"""Capacity at an objective: the greatest load that keeps p95, p99 or the failure ratio at or under its limit.
 
-The metric is made monotonic in users first (isotonic regression: one lucky or unlucky level does not decide), then interpolated
-between the last level that keeps the objective and the first that breaks it. The interval runs from the last level that surely
-keeps it to the first that surely breaks it: where between two levels a curve crosses, only a level there can tell.
+The metric is first made monotonic in users by isotonic regression, so that no single level decides by luck. It is then
+interpolated between the last level that keeps the objective and the first that breaks it. The interval runs from the last level
+that surely keeps it to the first that surely breaks it, because interpolation says nothing about the curve between two levels.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ QUANTILE_ERROR = {"p95_ms": 1.5, "p99_ms": 2.2}
 """Relative standard error of a quantile, over 1/sqrt(n), for exponential latencies: sqrt(p / (1 - p)) / -ln(1 - p)."""
 
 QUANTILE_ERROR_FLOOR = 0.03
-"""Latencies within a level are correlated, so n tells too much."""
+"""Least relative error: latencies within a level are correlated, so 1/sqrt(n) is too small."""
 
 QUANTILE_ERROR_UNKNOWN = 0.10
-"""Where the number of requests is not known."""
+"""Relative error if the number of requests is not known."""
 
 VALUES_LEAST = {"p95_ms": PERCENTILE_VALUES_LEAST["p95"], "p99_ms": PERCENTILE_VALUES_LEAST["p99"]}
 """Successes under which a percentile is called thin."""

@@ -1,6 +1,6 @@
-"""Second opinions: a broken stick, which also tells where a curve begins to bend, and Kneedle. They confirm; they never decide.
+"""Two other knee methods, which confirm a knee but never find one: broken-line regression and Kneedle.
 
-Ungated, both "find" knees in straight lines (KNEE.md). Both look at the running greatest goodput, so a collapse is a plateau.
+Without gates both find knees in straight lines. Both use the running maximum of goodput, so a collapse counts as a plateau.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class BrokenLine:
 
 
 def broken_line(curve: CapacityCurve, *, flat: bool = True) -> BrokenLine:
-    """The best stick by weighted least squares through the origin; `flat` holds the second part level."""
+    """The best fit by weighted least squares through the origin. `flat`: the second part has slope 0."""
     users, goodput = curve.users, np.maximum.accumulate(curve.goodput)
     weights = 1 / np.maximum(curve.error, 1e-9) ** 2
     breaks = np.geomspace(users[0], users[-1], BREAKS)[:, np.newaxis]

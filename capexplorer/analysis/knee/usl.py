@@ -1,7 +1,7 @@
-"""The Universal Scalability Law fitted to a curve: a picture of contention and coherency, with its peak. It is not a knee.
+"""The Universal Scalability Law fitted to a curve: shows contention and coherency, and a peak. The peak is not a knee.
 
-The law's peak lies 1.5 N* away in the median (KNEE.md). N / X is linear in 1, N - 1 and N (N - 1), so the fit is one small
-least-squares problem (Gunther, Guerrilla Capacity Planning, chapter 5, weighted by relative error).
+It lies 1.5 N* away in the median (docs/knee.md). N / X is linear in 1, N - 1 and N (N - 1), so the fit is one small least-squares
+problem (Gunther, Guerrilla Capacity Planning, chapter 5, weighted by relative error).
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from ...model.verdicts import UslFit
 from .crossing import CapacityCurve, Floats
 
 NOTHING = 1e-6
-"""Of the greatest goodput: what did less did nothing, and N / X has no number for it."""
+"""Of the greatest goodput: levels below it are left out, since N / X would be near infinite."""
 
 FIT_LEVELS_LEAST = 6
-"""KNEE.md: greyed out under six levels."""
+"""With fewer levels the fit is shown greyed out."""
 
 FIT_LEAST = 0.9
-"""R squared under which the law is not this system's shape (a collapse, a port cliff)."""
+"""R squared under which the law does not describe the curve (a collapse, a lack of ports)."""
 
 
 def fit(curve: CapacityCurve, *, bent: bool) -> UslFit | None:
-    """The fit over levels that did anything; None when there are fewer than three. `bent`: whether a bend was found."""
+    """The fit over levels with goodput; None if there are fewer than three. `bent`: whether a bend was found."""
     did = curve.goodput > NOTHING * curve.goodput.max()
     users, goodput, error = curve.users[did], curve.goodput[did], curve.error[did]
     if len(users) < 3:
@@ -65,7 +65,7 @@ def _grey(levels: int, bent: bool, r_squared: float) -> Literal["few_levels", "n
 
 
 def _candidates(users: Floats, goodput: Floats, error: Floats) -> list[tuple[float, tuple[float, float, float]]]:
-    """(squared miss, coefficients) for each choice of terms whose coefficients come out as they must, at least 0."""
+    """(squared error, coefficients) for each choice of terms whose coefficients are all at least 0."""
     wanted = users / goodput
     weight = goodput / error / wanted  # 1 / standard error of N / X
     terms = np.stack([np.ones_like(users), users - 1, users * (users - 1)])

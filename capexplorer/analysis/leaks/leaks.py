@@ -1,6 +1,6 @@
 """Leaks: memory or descriptors that grow while the load stays the same, with their rate and the time to the limit.
 
-LoadGrowth after a step of users is no leak, nor is a warm-up: allocators, caches and pools fill up and stop. So only what is held at
+Growth after a step of users is no leak, nor is a warm-up: allocators, caches and pools fill up and stop. So only what is held at
 one user count is looked at, growth must last (`trend`), and the shorter the look, the more must have grown. Pure: the same
 timeline gives the same marks.
 """

@@ -402,7 +402,7 @@ def test_what_a_session_limited_itself_is_advised_with_its_own_option() -> None:
 def test_churn_that_ends_in_exhausted_ports_is_no_alternative_to_it() -> None:
     episodes, seen = Episodes(), Occurrence(t_s=1.0, users=10)
     for id_ in ("connection_churn", "server_error", TW):
-        episodes.saw(id_, 0, seen)
+        episodes.add(id_, 0, seen)
     told = {mark.id: mark.finding.figures()["competing"] for mark in episodes.news(1.0, 10)}
     assert told == {"connection_churn": [], "server_error": [TW], TW: []}
 
