@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from capexplorer.analysis.leaks.leaks import KINDS, WARM_UP_S, Kind, look
+from capexplorer.analysis.leaks.leaks import KINDS, WARM_UP_S, LeakKind, lasting_growth
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from simulation.growth import HEALTHY, descriptors, leaking  # noqa: E402
@@ -27,12 +27,12 @@ SETTLES_S = 4
 MEMORY, FDS = KINDS[0], KINDS[1]
 
 
-def first_told_s(kind: Kind, values: NDArray[np.float64]) -> int | None:
+def first_told_s(kind: LeakKind, values: NDArray[np.float64]) -> int | None:
     """Seconds of load after which a leak is first told, of the whole level, its last half or its last quarter."""
     for seconds in LOOKS:
         times, seen = TIMES[SETTLES_S:seconds], values[SETTLES_S:seconds]
         begins = (len(seen) - max(1, round(share * len(seen))) for share in (1.0, 0.5, 0.25))
-        if any(look(times[begin:], seen[begin:], kind, WARM_UP_S) is not None for begin in begins):
+        if any(lasting_growth(times[begin:], seen[begin:], kind, WARM_UP_S) is not None for begin in begins):
             return seconds
     return None
 

@@ -1,1 +1,1 @@
-"""Pure analysis: no clock, no I/O, no screen. Each threshold is a named constant with its source."""
+"""Pure analysis: no clock, no I/O, no screen, no sentences. Each threshold is a named constant with its source."""

@@ -1,9 +1,9 @@
-"""From an epoch to what is marked of its capacity: knees, recoveries, and levels that changed for good.
+"""Marks about the capacity of an epoch: knees, recoveries, and levels whose goodput or latency shifted.
 
-Pure and without memory: the same timeline gives the same marks, live and over a saved session. When a mark was first known, and
-whether a change is worth telling, `markbook` knows. Sentences are in `wording` alone.
+Pure and stateless: the same timeline gives the same marks, live and over a saved session. `mark_publisher` knows what was
+published before. Sentences are in `wording`.
 
-`no_knee` is a verdict, never a mark: summary and screen tell it. A bend that becomes a knee is one mark, `knee:epoch0`.
+`no_knee` is a verdict and never a mark. A bend that becomes a knee keeps its key, `knee:epoch0`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .epoch.splitting import missed_shifts, series
 
 
 def keys(epoch: Epoch) -> frozenset[str]:
-    """Of all marks that `knees` and `recoveries` may make of an epoch."""
+    """Keys of all marks that `knees` and `recoveries` may make for an epoch."""
     recovered = (f"recovery:level{level.opened.index}" for level in epoch.levels)
     return frozenset((f"knee:epoch{epoch.index}", f"latency_knee:epoch{epoch.index}", *recovered))
 
@@ -54,7 +54,7 @@ def _of_curve(found: Verdict, finding: Knee | AtOrBelow | Bend | LatencyKnee, ke
 
 
 def shifts(timeline: Timeline) -> Iterator[Mark]:
-    """Levels that opened by a shift, and shifts inside levels that were not split (saved before, or imported)."""
+    """Levels opened by a shift, and shifts inside levels that were not split (imported, or saved by an earlier version)."""
     yield from shifts_split(timeline)
     for level in timeline.levels:
         for at_s, found in missed_shifts(timeline, level) if level.closed is not None else ():
@@ -63,14 +63,14 @@ def shifts(timeline: Timeline) -> Iterator[Mark]:
 
 
 def shifts_split(timeline: Timeline) -> Iterator[Mark]:
-    """Levels that opened by a shift."""
+    """Levels opened by a shift."""
     for before, level in zip(timeline.levels, timeline.levels[1:], strict=False):
         if level.opened.since_s is not None:
             yield _split(timeline, before, level)
 
 
 def _split(timeline: Timeline, before: Level, level: Level) -> Mark:
-    """Means of all the seconds before it, and of those after it up to the moment when it was found."""
+    """The shift between two levels: means of all seconds before it, and of those after it until it was found."""
     since = [tick for tick in timeline.seconds_of(level) if tick < level.opened_index]
     was, now = (series(timeline, ticks) for ticks in (timeline.seconds_of(before), since))
     goodput, latency_ms = ((_mean(then), _mean(after)) for then, after in zip(was, now, strict=True))
@@ -96,7 +96,7 @@ def _shift(
 
 
 def _finite(value: float) -> float | None:
-    """As JSON has it, which knows no NaN and no infinity."""
+    """None for NaN and infinity, which JSON cannot hold."""
     return float(value) if math.isfinite(value) else None
 
 
@@ -106,12 +106,12 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def recoveries(epoch: Epoch) -> Iterator[Mark]:
-    """One a level on the way down from overload, if anything can be said about it."""
+    """One mark for each level on the way down from overload whose recovery can be judged."""
     found = epoch.verdict
     if found is None:
         return
     timeline, levels, fit = epoch.timeline, epoch.levels, epoch.split.fit
-    well: set[int] = set()  # levels that had recovered: a step down from there is no way down from overload
+    well: set[int] = set()  # recovered levels: a step down from one of them is not a way down from overload
     for at, level in enumerate(levels):
         above = [before for before in levels[:at] if before.users > level.users]
         if level.opened.index not in found.recovery_levels or level.opened.by == "shift" or not above:
@@ -121,16 +121,16 @@ def recoveries(epoch: Epoch) -> Iterator[Mark]:
             continue
         parts = [level, *takewhile(lambda part: part.opened.by == "shift", levels[at + 1 :])]
         earlier = [known for known in fit if known.started_s < level.started_s]
-        told = recovery_of(earlier, float(above[-1].users), float(level.users), *_since_stopped(timeline, parts))
-        if told.recovered:
+        recovery = recovery_of(earlier, float(above[-1].users), float(level.users), *_since_stopped(timeline, parts))
+        if recovery.recovered:
             well |= {part.opened.index for part in parts}
-        if told.recovered is not None:
+        if recovery.recovered is not None:
             ended_s = parts[-1].ended_s
-            yield _recovery(level, told, found.t_s if ended_s is None else ended_s)
+            yield _recovery(level, recovery, found.t_s if ended_s is None else ended_s)
 
 
 def _since_stopped(timeline: Timeline, parts: Sequence[Level]) -> tuple[Sequence[float], ...]:
-    """Goodput, latency and loop lag of each second of a level (and of what shifts split off it) since all users to stop had."""
+    """Goodput, latency and loop lag of each second since the last surplus user stopped, over a level and its later parts."""
     users = timeline.columns["users"]
     ticks = [tick for part in parts for tick in timeline.seconds_of(part, settled=False)]
     since = [tick for tick in ticks if users[tick] <= parts[0].users]

@@ -1,6 +1,6 @@
 """The detectors of this version, and which marks are theirs. Pure: the same timeline gives the same findings.
 
-Live, import and `--reanalyse` all run these, so what one of them marks, the others mark too.
+Live sessions, imports and `--reanalyse` all run these, so they mark the same things.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from .epoch.epoch import Epoch, epoch_of, epochs_of, indices
 from .leaks import leaks
 
 Detected = Mark | Verdict
-"""What a detector gives."""
+"""What a detector returns."""
 
 Detector = Callable[[Timeline], Sequence[Detected]]
-"""From everything known so far to its marks as they stand, one a key, none retracted, and its verdicts. No clock, no I/O."""
+"""Timeline so far -> current marks, one a key, none retracted, and verdicts. No clock, no I/O."""
 
 
 def capacity(timeline: Timeline) -> tuple[Detected, ...]:
-    """Knees and recoveries of each epoch, each mark at the end of the level from which on it stood."""
+    """Verdicts, knees and recoveries of each epoch. A mark has the time of the end of the level since which it has held."""
     return tuple(finding for epoch in epochs_of(timeline) for finding in _of_epoch(epoch))
 
 
 def shifts(timeline: Timeline) -> tuple[Mark, ...]:
-    """Changes for good inside levels."""
+    """Shifts inside levels."""
     return tuple(capacity_marks.shifts(timeline))
 
 
@@ -43,22 +43,22 @@ def growth(timeline: Timeline) -> tuple[Mark, ...]:
 
 
 DETECTORS: tuple[Detector, ...] = (capacity, shifts, bottlenecks, growth)
-"""In the order in which their marks are told."""
+"""In the order of their marks."""
 
 WITNESSED_KINDS = frozenset(("stop_rule",))
 WITNESSED_KEYS = frozenset(
     ("cause:user_code_error", "cause:load_thread_blocked", "cause:load_thread_ended", "cause:log_write_failed")
 )
-"""Marks that the run itself made of what it saw: no log can show it again, so no detector can find or lose them."""
+"""Marks that the run made from what it observed. The log does not hold the evidence, so no detector can find them again."""
 
 
 def is_detected(mark: Mark) -> bool:
-    """Whether a mark is a detector's, not the run's own witness."""
+    """Whether a detector made the mark, not the run itself."""
     return mark.kind not in WITNESSED_KINDS and mark.key not in WITNESSED_KEYS
 
 
 def detect(timeline: Timeline, detectors: Sequence[Detector] | None = None) -> tuple[Detected, ...]:
-    """All findings of `detectors` (this version's, unless given), in time's order."""
+    """All findings of `detectors` (this version's, unless given), ordered by time."""
     found = [each for detector in (DETECTORS if detectors is None else detectors) for each in detector(timeline)]
     return tuple(sorted(found, key=lambda each: each.t_s))
 
@@ -75,11 +75,11 @@ def _of_epoch(epoch: Epoch) -> Iterator[Detected]:
 
 
 def _since(epoch: Epoch) -> dict[tuple[str, str], float]:
-    """By key and kind: the end of the level from which on such a mark has stood, level by level."""
+    """(key, kind) of a mark -> end of the level since which it has held without interruption."""
     since: dict[tuple[str, str], float] = {}
     for count, level in enumerate(epoch.levels, 1):
         found = epoch_of(epoch.timeline, epoch.index, epoch.levels[:count]).verdict
-        standing = {(mark.key, mark.kind) for mark in capacity_marks.knees(found)} if found is not None else set()
+        current = {(mark.key, mark.kind) for mark in capacity_marks.knees(found)} if found is not None else set()
         ended_s = level.ended_s or epoch.timeline.last_s
-        since = {each: since.get(each, ended_s) for each in standing}
+        since = {each: since.get(each, ended_s) for each in current}
     return since

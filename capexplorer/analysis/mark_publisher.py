@@ -1,6 +1,6 @@
-"""What was marked so far, and so what is worth telling now: marks are superseded where they changed materially, or retracted.
+"""Which marks to publish now: new ones, those that changed materially, and retractions of those that no longer hold.
 
-Without it a journal would hold a line each time that an interval moved by a hair. Holds no timeline, and judges nothing.
+Without it the journal would get a line whenever an interval moved slightly. Holds no timeline, and judges nothing.
 """
 
 from __future__ import annotations
@@ -13,46 +13,47 @@ import msgspec
 from ..model.events import Mark, Verdict
 
 MOVED_LEAST = 0.02
-"""Relative change of a figure from which it is told anew."""
+"""Relative change of a figure from which its mark is published again."""
 
 BOUND_MOVED_LEAST = 0.06
 """The same for an interval's ends: 300 bootstraps place them within 2-4% of each other from one second to the next (measured)."""
 
-TOLD_ALWAYS = ("kind", "id", "epoch", "severity", "confidence")
+ALWAYS_COMPARED = ("kind", "id", "epoch", "severity", "confidence")
+"""Fields of a mark of which any change is published."""
 
 PACE_MOVED_LEAST = 0.3
-"""Of a rate of growth and the time to its limit: they sharpen with every look."""
+"""The same for rates of growth and times to a limit, which change with every second."""
 
 MOVED = {
     **dict.fromkeys(("capacity_rps", "limit", "soft", "provisional", "peak_users", "recovered", "after_s"), MOVED_LEAST),
     **dict.fromkeys(("users_low", "users_high"), BOUND_MOVED_LEAST),
     **dict.fromkeys(("growth_per_hour", "backlog_growth_per_s", "limit_in_s"), PACE_MOVED_LEAST),
 }
-"""Of a finding's figures: what a reader acts on, and by how much it must move. Other readings only come along."""
+"""Figures of a finding that are compared, and the relative change of each; changes of other figures alone are not published."""
 
 State = Literal["open", "updated", "closed"]
 
 
 class MarkPublisher:
-    """Marks by key, as last told."""
+    """Holds the marks and verdicts published last, by key and by epoch."""
 
     def __init__(self) -> None:
-        self._told: dict[str, Mark] = {}
+        self._published: dict[str, Mark] = {}
         self._verdicts: dict[int, Verdict] = {}
 
     def update(self, now: Iterable[Mark], t_s: float, *, about: Collection[str], exactly: bool = False) -> tuple[Mark, ...]:
-        """What to tell of the marks that stand now. Those of the keys `about` that stand no more are retracted.
+        """The marks to publish, given all that hold now. Published marks with a key in `about` that no longer hold are retracted.
 
-        `exactly`: tell every change however small; at the end, so that a log's last marks are those of its figures.
+        `exactly`: publish every change however small; used at the end, so that a log's last marks agree with its figures.
         """
-        standing = {mark.key: mark for mark in now}
-        told = [new for mark in standing.values() if (new := self._changed(mark, t_s, exactly)) is not None]
-        told += [self._retracted(mark, t_s) for mark in self._gone(standing, about)]
-        self._told.update((mark.key, mark) for mark in told)
-        return tuple(told)
+        current = {mark.key: mark for mark in now}
+        changed = [new for mark in current.values() if (new := self._changed(mark, t_s, exactly)) is not None]
+        changed += [self._retracted(mark, t_s) for mark in self._gone(current, about)]
+        self._published.update((mark.key, mark) for mark in changed)
+        return tuple(changed)
 
     def verdict(self, found: Verdict) -> Verdict | None:
-        """The verdict, if it says anything else than the last of its epoch."""
+        """The verdict, if it differs from the last one of its epoch; else None."""
         before = self._verdicts.get(found.epoch)
         if before is not None and msgspec.structs.replace(before, t_s=found.t_s) == found:
             return None
@@ -60,7 +61,7 @@ class MarkPublisher:
         return found
 
     def _changed(self, mark: Mark, t_s: float, exactly: bool) -> Mark | None:
-        before = self._told.get(mark.key)
+        before = self._published.get(mark.key)
         if before is None:
             return msgspec.structs.replace(mark, t_s=t_s)
         back = before.state == "retracted"
@@ -70,16 +71,16 @@ class MarkPublisher:
         state: State = "closed" if mark.state == "closed" else "open" if back else "updated"
         return msgspec.structs.replace(mark, t_s=t_s, revision=before.revision + 1, state=state)
 
-    def _gone(self, standing: Collection[str], about: Collection[str]) -> list[Mark]:
-        told = self._told.items()
-        return [mark for key, mark in told if key in about and key not in standing and mark.state != "retracted"]
+    def _gone(self, current: Collection[str], about: Collection[str]) -> list[Mark]:
+        published = self._published.items()
+        return [mark for key, mark in published if key in about and key not in current and mark.state != "retracted"]
 
     def _retracted(self, mark: Mark, t_s: float) -> Mark:
         return msgspec.structs.replace(mark, t_s=t_s, revision=mark.revision + 1, state="retracted")
 
 
 def _same(before: Mark, now: Mark) -> bool:
-    if any(getattr(before, name) != getattr(now, name) for name in TOLD_ALWAYS):
+    if any(getattr(before, name) != getattr(now, name) for name in ALWAYS_COMPARED):
         return False
     if (before.state == "closed") != (now.state == "closed"):
         return False

@@ -1,6 +1,6 @@
 """An old session under today's detectors: marks as recorded, marks as found now, and what changed between them.
 
-Pure: reads a timeline, gives values. Must not change the timeline, nor word anything (`wording` does).
+Pure: reads a timeline, returns values. Does not change the timeline; `wording` has the sentences.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from .detectors import Detected, Detector, detect, is_detected
 
 _COMPARED = ("kind", "id", "epoch", "users", "severity", "confidence")
 _SAME_TO = 1e-6
-"""Relative; below it another order of additions may differ."""
+"""Relative difference that another order of additions may make."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reanalysis:
-    """Marks of detectors, then and now, none retracted; what the run witnessed itself is in neither."""
+    """Marks of detectors, recorded and found now, none retracted. Marks that the run made itself are in neither."""
 
     recorded: tuple[Mark, ...]
     found: tuple[Mark, ...]
     changes: tuple[MarkChange, ...]
-    """In the order of the marks found, then those gone."""
+    """Ordered as the marks found, then the marks that are gone."""
     verdicts: tuple[Verdict, ...] = ()
-    """Found now, one an epoch."""
+    """Verdicts found now, one an epoch."""
     revisions: tuple[Mark, ...] = ()
-    """Earlier ones of causes among `found`: opened, grown, closed, opened again."""
+    """Earlier revisions of the causes in `found`: opened, updated, closed, opened again."""
 
     @property
     def findings(self) -> tuple[Detected, ...]:
         """All that was found."""
         return (*self.verdicts, *self.revisions, *self.found)
 
-    def told(self, version: str) -> Reanalysed:
-        """As an event, for whoever shows the marks found. `version`: of the app."""
+    def as_event(self, version: str) -> Reanalysed:
+        """The summary as an event. `version`: of the app."""
         return Reanalysed(t_s=0.0, version=version, recorded=len(self.recorded), found=len(self.found), changes=self.changes)
 
 
 def reanalyse_events(events: Iterable[Event], detectors: Sequence[Detector] | None = None) -> Reanalysis:
-    """Detectors over a whole session, and causes watched as its events come, as they are live."""
+    """Run the detectors over a whole session, and watch for causes event by event, as a live run does."""
     timeline, watch, causes = Timeline(), CauseWatch(), list[Mark]()
     for event in events:
         timeline.apply(event)
@@ -57,7 +57,7 @@ def reanalyse_events(events: Iterable[Event], detectors: Sequence[Detector] | No
 def reanalyse(timeline: Timeline, detectors: Sequence[Detector] | None = None, causes: Sequence[Mark] = ()) -> Reanalysis:
     """Run the detectors (this version's, unless given) over a whole session, and compare with what was recorded.
 
-    `causes`: every revision that a CauseWatch told over the same events.
+    `causes`: every revision that a CauseWatch returned for the same events.
     """
     recorded = tuple(mark for mark in timeline.marks.values() if mark.state != "retracted" and is_detected(mark))
     last = {mark.key: mark for mark in causes}
@@ -69,14 +69,14 @@ def reanalyse(timeline: Timeline, detectors: Sequence[Detector] | None = None, c
 
 
 def _with_causes(bare: Timeline, causes: Sequence[Mark]) -> Timeline:
-    """Detectors know of the causes told before them, as they do live."""
+    """The timeline with the causes found, which detectors read."""
     bare.marks.update((mark.key, mark) for mark in causes)
     bare.journal = list(merge(bare.journal, causes, key=lambda entry: entry.t_s))
     return bare
 
 
 def changes(recorded: Iterable[Mark], found: Iterable[Mark]) -> tuple[MarkChange, ...]:
-    """What differs, by key. Times, revisions and advice are no figures: they may change without being told."""
+    """What differs, by key. Times and revisions are not compared."""
     then, now = ({mark.key: mark for mark in marks} for marks in (recorded, found))
     listed = []
     for key, mark in now.items():
@@ -89,26 +89,27 @@ def changes(recorded: Iterable[Mark], found: Iterable[Mark]) -> tuple[MarkChange
 
 
 def reanalysed(timeline: Timeline, analysis: Reanalysis, version: str) -> Timeline:
-    """The same session with the marks found for those recorded, and what changed. Shares all else; apply no more events to it."""
+    """The session with the marks found instead of those recorded, and what changed. Shares the rest; apply no more events to
+    it."""
     bare = without_detected(timeline)
     bare.marks.update((mark.key, mark) for mark in analysis.found)
     bare.verdicts = {each.epoch: each for each in analysis.verdicts}
-    told = sorted((*analysis.revisions, *analysis.found), key=lambda mark: mark.t_s)
-    bare.journal = list(merge(bare.journal, told, key=lambda entry: entry.t_s))
-    bare.reanalysed = analysis.told(version)
+    found = sorted((*analysis.revisions, *analysis.found), key=lambda mark: mark.t_s)
+    bare.journal = list(merge(bare.journal, found, key=lambda entry: entry.t_s))
+    bare.reanalysed = analysis.as_event(version)
     return bare
 
 
 def reanalysed_events(events: Iterable[Event], analysis: Reanalysis, version: str) -> Iterator[Event]:
-    """The same events with the marks found for those recorded, each at its time, and what changed behind the header."""
+    """The events with the marks found instead of those recorded, each at its time, and the summary after the header."""
     for event in with_marks(events, analysis.findings):
         yield event
         if isinstance(event, Header):
-            yield analysis.told(version)
+            yield analysis.as_event(version)
 
 
 def without_detected(timeline: Timeline) -> Timeline:
-    """The same session as if no detector had looked at it. Shares all but its marks; apply no more events to it."""
+    """The session without marks of detectors. Shares the rest; apply no more events to it."""
     bare = copy.copy(timeline)
     bare.marks = {key: mark for key, mark in timeline.marks.items() if not is_detected(mark)}
     bare.verdicts = {}
@@ -117,7 +118,7 @@ def without_detected(timeline: Timeline) -> Timeline:
 
 
 def with_marks(events: Iterable[Event], found: Sequence[Detected]) -> Iterator[Event]:
-    """The same events with these findings for those that detectors made, each at its time, between the header and the end."""
+    """The events with these findings instead of the detectors' recorded ones, each at its time, between header and end."""
     waiting = sorted(found, key=lambda mark: mark.t_s)
     begun = False
     for event in events:
@@ -140,7 +141,7 @@ def _figures(then: Mark, now: Mark) -> tuple[FigureChange, ...]:
 
 
 def _same(before: Any, after: Any) -> bool:
-    """Equal, or as near as floats get. A log knows lists, where a detector made tuples."""
+    """Equal, floats within _SAME_TO. A log holds lists where a detector makes tuples."""
     if isinstance(before, bool) or isinstance(after, bool):
         return before is after
     if isinstance(before, int | float) and isinstance(after, int | float):

@@ -1,6 +1,6 @@
-"""Stop rules: which limits of a profile's `[stop]` the current level breaks, for sure. Pure; who ends what, the run decides.
+"""Stop rules: which limits of a profile's `[stop]` the current level surely breaks. Pure; `run` decides what is ended.
 
-Only settled seconds count, and a limit is broken when the bound of the figure is over it, not when one bad second is.
+Only settled seconds count, and a limit is broken when the one-sided bound of the figure passes it, not by one bad second.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from .epoch.ladder import LadderLevel
 from .knee.objectives import wilson
 
 SUCCESSES_LEAST = {"p95_ms": 20, "p99_ms": 100}
-"""Successes before a percentile may end anything: one of them is expected beyond it."""
+"""Least successes before a percentile may break a rule: one of them is expected beyond it."""
 
 REQUESTS_LEAST = 20
+"""Least requests before a failure ratio may break a rule."""
 
 USERS_MORE = 1.05
-"""Times the users of the level before, from which growth can be told."""
+"""Least ratio of users to those of a lower level, from which growth is computed."""
 
 METRIC = "metric:"
 """Limits of the target's own metrics are named `metric:NAME`."""
@@ -27,7 +28,7 @@ METRIC = "metric:"
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """A rule whose limit is broken."""
+    """A rule whose limit was broken."""
 
     rule: str
     limit: float
@@ -47,7 +48,7 @@ def struck(
 
 
 def _measured(rule: str, limit: float, levels: Sequence[LadderLevel], readings: Mapping[str, Sequence[float]]) -> float | None:
-    """The figure that breaks the limit; None where it does not, or is not known."""
+    """The figure that breaks the limit; None if it does not or is not known."""
     level = levels[-1]
     match rule:
         case "p95_ms" | "p99_ms":
@@ -76,7 +77,7 @@ def _failures(level: LadderLevel, limit: float) -> float | None:
 
 
 def _throughput(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float) -> float | None:
-    """Growth of finished work over that of users, from the nearest level below: 1 is in proportion, 0 is none."""
+    """Relative growth of goodput over that of users since the nearest lower level: 1 is proportional, 0 is none."""
     below = [each for each in earlier if each.users * USERS_MORE <= level.users and each.goodput_rps > 0]
     if not below:
         return None
@@ -90,7 +91,7 @@ def _throughput(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float
 
 
 def _latency(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float) -> float | None:
-    """Growth of the mean latency since the lowest level."""
+    """Relative growth of the mean latency since the level with the fewest users."""
     known = [each for each in earlier if each.latency_ms and each.users < level.users]
     if not known or level.latency_ms is None:
         return None

@@ -22,7 +22,7 @@ def found_again(path: Path) -> Reanalysis:
     """What today's detectors find in the session at `path`; told on stderr, a line a change. Raises SessionError."""
     with open_session(path) as log:
         analysis = reanalyse_events(log)
-    for line in _lines(analysis.told(__version__)):
+    for line in _lines(analysis.as_event(__version__)):
         tell(line)
     return analysis
 

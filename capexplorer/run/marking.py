@@ -38,7 +38,7 @@ class LiveMarks:
     def __init__(self, timeline: Timeline, emit: Callable[[Event], None], now_s: Callable[[], float], split: Split) -> None:
         self._timeline, self._emit, self._now_s, self._split = timeline, emit, now_s, split
         self._book = MarkPublisher()
-        self._looks: leaks.Looks = {}
+        self._looks: leaks.KnownGrowth = {}
 
     def look_for_shifts(self) -> None:
         """Split the open level where it changed for good."""

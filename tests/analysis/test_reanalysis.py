@@ -202,5 +202,5 @@ def test_a_change_is_one_line(change: MarkChange, said: str) -> None:
 
 
 def test_the_whole_is_one_line() -> None:
-    told = reanalyse(Timeline(session(knee(), cause())), [finding(knee(31.0))]).told("2.0")
+    told = reanalyse(Timeline(session(knee(), cause())), [finding(knee(31.0))]).as_event("2.0")
     assert wording.reanalysed(told) == "marks found again by capexplorer 2.0: 2 recorded, 1 now; 0 new, 1 gone, 1 changed"

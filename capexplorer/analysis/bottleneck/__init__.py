@@ -1,4 +1,4 @@
-"""Bottlenecks, which need no errors: what limits the service at a level, or that nothing does (CAUSES.md).
+"""Bottlenecks: what limits the service at a level, or that nothing does (docs/causes.md). They need no failures.
 
 Pure, over settled levels of one epoch: the same timeline gives the same marks, live and over a saved session. A wrong mark is
 worse than none, so a level that cannot be judged changes nothing.
@@ -22,20 +22,20 @@ from .level_judgement import LevelJudgement, judge_level
 from .measured_level import MeasuredLevel, measured_levels
 
 AT_TOP = ("think_time_limited", "not_saturated")
-"""Told of the most users that they hold for; all others of the fewest."""
+"""Ids whose mark stands at the most users that show them; the marks of all others stand at the fewest."""
 
 IDS = (
     "think_time_limited", "target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated", "host_cpu_saturated",
     "cpu_throttled", "cpu_steal", "worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "memory_saturated", "swapping",
     "disk_saturated", "disk_full", "network_bandwidth_saturated", "not_saturated", "generator_shares_host",
 )  # fmt: skip
-"""All that this may find, in the order in which they are told."""
+"""All ids that may be found, in the order of their marks."""
 
 SHOWS_S = 20.0
-"""Settled seconds of an open level after which it would show what the one before it did: queues need time to be seen to grow."""
+"""Settled seconds after which an open level would show the bottleneck of the level before it: a queue needs time to grow."""
 
 SURE_REQUESTS = 1_000
-"""From so many on, one level's Little's law is as sure as two levels'."""
+"""Requests from which Little's law at one level is as sure as at two levels."""
 
 
 def keys(epoch: int) -> frozenset[str]:
@@ -56,7 +56,7 @@ def marks(epoch: Epoch) -> Iterator[Mark]:
 
 
 def judged_levels(epoch: Epoch) -> Iterator[LevelJudgement]:
-    """Levels in the order they ran, those left out about which nothing can be said; none without a verdict."""
+    """Judged levels in the order they ran, without those that say nothing about the service; none without a verdict."""
     if epoch.verdict is None:
         return
     levels, knee = tuple(measured_levels(epoch)), epoch.verdict.capacity.knee
@@ -68,8 +68,11 @@ def judged_levels(epoch: Epoch) -> Iterator[LevelJudgement]:
 
 
 def _is_open(id_: str, last: LevelJudgement, levels: Sequence[LevelJudgement]) -> bool:
-    """Unless a later level does not show it. What is told of the most users is not over because there are fewer; other things are
-    not over because there are more, before these had time to show them."""
+    """Whether no later level contradicts it.
+
+    A mark at the most users is contradicted only by a level with as many users. A mark at the fewest is contradicted by a level
+    with fewer users, or by one with more that had time to show it.
+    """
     later = [each.level for each in levels[levels.index(last) + 1 :]]
     if id_ in AT_TOP:
         return all(level.users < last.level.users for level in later)
@@ -99,30 +102,30 @@ def _mark(id_: str, showing: Sequence[LevelJudgement], *, is_open: bool, timelin
 
 
 def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None) -> Bottleneck:
-    """Its readings at the last level that shows it, those of the gate where it was asked for, and what else was found there."""
+    """Its readings at the last level that shows it, the gate's figures if the gate was required, and competing findings."""
     gate = judged.gate
-    asked = gate.stalls and found is not judged.aside
+    gated = gate.stalls and found is not judged.aside
     return Bottleneck(
         name=found.id,
         readings={**found.readings, **({} if pid is None or found.id in AT_TOP else {"pid": pid})},
         users_at=judged.level.users,
         levels=levels,
-        users_before=gate.users_before if asked else None,
-        goodput_growth_ratio=gate.goodput_growth_ratio if asked else None,
-        latency_growth_ratio=gate.latency_growth_ratio if asked else None,
+        users_before=gate.users_before if gated else None,
+        goodput_growth_ratio=gate.goodput_growth_ratio if gated else None,
+        latency_growth_ratio=gate.latency_growth_ratio if gated else None,
         competing=tuple(each.id for each in _rivals(found, judged)),
         unavailable=found.unavailable,
     )
 
 
 def _rivals(found: Found, judged: LevelJudgement) -> list[Found]:
-    """What else may limit there."""
+    """Other findings at that level."""
     return [] if found is judged.aside else [each for each in judged.findings or () if each.id != found.id]
 
 
 def _confidence(found: Found, showing: Sequence[LevelJudgement]) -> Confidence:
-    """High on two grounds: two levels, or one level both flat and beyond the knee. Less by one for each doubt; low where nothing
-    is saturated at a level that none can be compared with."""
+    """High if two levels show it, or one level is both flat and beyond the knee. One step less for each doubt: competing findings
+    (or a ramp), missing readings. "Nothing is saturated" is low at a level that has no other to compare with."""
     last = showing[-1]
     repeated = len(showing) > 1 or (last.gate.flat and last.gate.beyond_knee) or last.gate.grows
     many = found.id == "think_time_limited" and last.level.figures.requests >= SURE_REQUESTS

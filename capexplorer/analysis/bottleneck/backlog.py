@@ -1,7 +1,7 @@
-"""Work that piles up behind the replies: a queue that grows while the load stays the same.
+"""Work that piles up behind the replies: a queue in the service that grows while the load stays the same.
 
-HTTP goodput, latency and errors say nothing of it (KNEE.md). The backlog of a critical but stable service wanders as a random
-walk does, so growth must be far beyond what its own steps would make of chance, and must matter beside the work that is done.
+Goodput, latency and errors of HTTP do not show it. The backlog of a critical but stable service moves like a random walk, so
+growth must be far beyond that of a random walk with the same steps, and must be a relevant share of the finished work.
 """
 
 from __future__ import annotations
@@ -18,34 +18,35 @@ from .found import Found
 from .measured_level import MeasuredLevel
 
 STEPS_ERRORS = 4.0
-"""Standard errors of the sum of the steps. A reflected random walk passes three in 0.3% of levels, and is looked at ten times."""
+"""Least growth in standard errors of the sum of the steps. A reflected random walk passes three in 0.3% of levels, at ten
+tests."""
 
 STEPS_DOUBT = 2.0
-"""From so many on, growth is at least likely."""
+"""Growth in standard errors from which it is at least likely."""
 
 GROWTH_LEAST = 10.0
-"""Pieces of work over the level."""
+"""Least growth over the level, in pieces of work."""
 
 SHARE_LEAST = 0.05
-"""Of the work finished in a second: a queue that grows more slowly has hours, and one level cannot tell it from a wave."""
+"""Least growth a second, as a share of the work finished a second: one level cannot distinguish slower growth from a wave."""
 
 SECONDS_LEAST = 8
 
 WORK_METRICS = ("app.queued", "app.accepted")
-"""Without one of them there is no backlog to look for."""
+"""The target's own metrics; without one of them there is no backlog."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Work that was taken and not finished, over the settled seconds of a level."""
+    """Work that was accepted and not finished, over the settled seconds of a level. `last`: at its end."""
 
     growth: float
     seconds: float
     last: float
     chance: float
-    """Standard error of the growth, if its steps were a random walk's."""
+    """Standard error of the growth of a random walk with the same steps."""
     finished_per_s: float | None
-    """By the target's own count; None where goodput is something else."""
+    """Goodput, if it is the target's own count of finished work; else None."""
 
     @property
     def grows(self) -> bool:
@@ -55,17 +56,17 @@ class Backlog:
 
     @property
     def may_grow(self) -> bool:
-        """So much that nobody can say that nothing limits."""
+        """Likely enough that "nothing is saturated" must not be reported."""
         return self.growth >= max(GROWTH_LEAST, STEPS_DOUBT * self.chance)
 
 
 def counts_work(level: MeasuredLevel) -> bool:
-    """Whether the target tells of its work at all."""
+    """Whether the target reports its work at all."""
     return any(level.read(name) is not None for name in WORK_METRICS)
 
 
 def backlog_of(timeline: Timeline, level: MeasuredLevel) -> Backlog | None:
-    """By the target's own metrics; None where it tells none, or too few seconds of it."""
+    """From the target's own metrics; None without them or with too few seconds."""
     column = timeline.columns.get("app_backlog")
     if column is None or level.level.opened.ramp or not counts_work(level):
         return None

@@ -1,4 +1,4 @@
-"""Where nothing limits: which resource is the busiest, and how far it is from its end."""
+"""Where nothing limits the service: which resource is used most, and how close it is to its limit."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .gate import Gate
 from .measured_level import FAILURES_MOST, MeasuredLevel
 
 BUSY_MOST = 0.90
-"""Of a resource, up to which "not saturated" may be said: a busier one is near its end, though work still grows."""
+"""Greatest use of any resource, as a share of its limit, with which "not saturated" is reported."""
 
 REQUESTS_LEAST = 30
-"""Under which a level is too thin to be called anything."""
+"""Requests under which a level says nothing."""
 
 
 def not_saturated(level: MeasuredLevel, gate: Gate) -> Found | None:
-    """Where readings were taken, requests succeed, goodput does not stay behind, and every resource has something left."""
+    """Found if readings were taken, requests succeed, goodput grows with users, and no resource is near its limit."""
     if (
         gate.stalls
         or level.figures.requests < REQUESTS_LEAST
@@ -33,7 +33,7 @@ def not_saturated(level: MeasuredLevel, gate: Gate) -> Found | None:
 
 
 def _ratios(level: MeasuredLevel) -> Iterator[tuple[str, float]]:
-    """(name, share that is used), of what was measured."""
+    """(name, share of its limit that is used) of each measured resource."""
     cpu = level.read("target.cpu_ratio")
     pairs = (
         ("cpu of the service", cpu, 1.0 if level.is_one_python_process else level.cores_allowed),

@@ -1,4 +1,4 @@
-"""What one rule found at one level: a value, not yet a finding of the whole epoch."""
+"""What one rule found at one level, before it becomes a finding of the whole epoch."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ...model.findings import Readings
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`id` as in the catalogue."""
+    """`id`: of the catalogue."""
 
     id: str
     readings: Readings = field(default_factory=dict)
-    """Named readings that it rests on."""
+    """The named readings that show it."""
     unavailable: tuple[str, ...] = ()
-    """Readings that would have made it surer, and could not be read."""
+    """Readings that would have made it surer but were not taken."""

@@ -1,7 +1,7 @@
-"""Whether a level has more users than the service turns into work: the gate before any resource is called the bottleneck.
+"""The gate: whether a level has more users than the service turns into work. Without that, no resource is called the bottleneck.
 
-At least 20% more users brought under 5% more goodput while latency rose (CAUSES.md), or the level lies beyond the knee and its
-latency rose. A busy resource below the gate is not a bottleneck: it still has work to give. LevelJudgement with standard errors.
+The gate is open if at least 20% more users brought under 5% more goodput while latency rose, or if the level lies beyond the knee
+and its latency rose (docs/causes.md). Below the gate a busy resource still has work to give. All bounds use standard errors.
 """
 
 from __future__ import annotations
@@ -16,53 +16,53 @@ from ..epoch.ladder import LadderLevel
 from ..knee.limit import BEYOND_SHARE
 
 USERS_MORE = 1.2
-"""Times the users of the level that is compared with."""
+"""Least ratio of users to those of the level that it is compared with."""
 
 GROWTH_SHARE = 0.25
-"""Of what the users grew by: 5% of goodput for 20% of users (CAUSES.md), and the same share for greater steps."""
+"""Relative growth of goodput over that of users, under which a level is flat: 5% of goodput for 20% of users."""
 
 GROWTH_SURELY = 0.5
-"""What the upper bound of that share must be under, as for a knee's slope (KNEE.md, step 4)."""
+"""The upper bound of that ratio must be under this, as for the slope at a knee (docs/knee.md, section 5)."""
 
 LATENCY_MORE = 1.1
-"""Times the lower level's latency. Where goodput stays flat, 20% more users make the whole cycle 20% longer."""
+"""Least ratio of latencies. With flat goodput, 20% more users make the whole cycle 20% longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What a level got for its additional users."""
+    """What a level gained from its additional users."""
 
     users: float
     users_before: float | None
     goodput_growth_ratio: float | None
-    """Of goodput, against the level before; 0.05: 5% more."""
+    """Against the level with `users_before`; 0.05 is 5% more."""
     latency_growth_ratio: float | None
     flat: bool
-    """More users surely brought nothing to speak of."""
+    """More users surely brought hardly any goodput."""
     slower: bool
     """Latency surely rose."""
     beyond_knee: bool
 
     @property
     def stalls(self) -> bool:
-        """No more work for more users."""
+        """More users bring no more goodput."""
         return self.flat or self.beyond_knee
 
     @property
     def is_open(self) -> bool:
-        """No more work for more users, and they wait longer."""
+        """More users bring no more goodput, and requests take longer."""
         return self.stalls and self.slower
 
     @property
     def grows(self) -> bool:
-        """More users brought at least half of their share."""
+        """Goodput grew by at least half as much as users."""
         growth, before = self.goodput_growth_ratio, self.users_before
         share = growth is not None and before is not None and growth >= GROWTH_SURELY * (self.users / before - 1)
         return share and not self.stalls
 
 
 def gate_of(level: LadderLevel, others: Sequence[LadderLevel], knee: KneeVerdict | None) -> Gate:
-    """`others`: pooled levels of the epoch that feed the fit. The one compared with has the most users that are 20% fewer."""
+    """`others`: pooled levels that feed the fit. The level is compared with the greatest that has at least 20% fewer users."""
     under = [other for other in others if other.users * USERS_MORE <= level.users * 1.001 and other.goodput_rps > 0]
     beyond = _is_beyond(level, knee)
     if not under:
@@ -103,7 +103,7 @@ def _is_slower(level: LadderLevel, before: LadderLevel) -> bool:
     if level.latency_ms is None or before.latency_ms is None:
         return False
     if level.loop_lag_ms is not None and level.latency_ms - before.latency_ms <= level.loop_lag_ms:
-        return False  # the generator's own lateness is the error bar on every latency
+        return False  # the generator's loop lag is the error of every latency
     error = math.hypot(level.latency_error_ms or 0.0, before.latency_error_ms or 0.0)
     return level.latency_ms - ONE_SIDED_95 * error > LATENCY_MORE * before.latency_ms
 

@@ -1,6 +1,6 @@
-"""What one level says: the generator first, then what stands by itself, then what needs the gate, then what is left over.
+"""What one level shows: first rules that hold at any load, then rules behind the gate, then queues, then "nothing limits".
 
-Reads as the table of CAUSES.md does. All that compete are told; nothing is told of a level whose generator was saturated.
+In the order of docs/causes.md. All findings that compete are kept. A level whose generator was saturated shows nothing.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .measured_level import MeasuredLevel
 
 Rule = Callable[[MeasuredLevel], Found | None]
 
-STANDING: tuple[Rule, ...] = (
+UNGATED: tuple[Rule, ...] = (
     resource_rules.cpu_throttled,
     resource_rules.cpu_steal,
     resource_rules.memory,
     resource_rules.swapping,
     resource_rules.disk_full,
 )
-"""Wrong at any load."""
+"""Rules that need no gate: what they find is wrong at any load."""
 
 GATED: tuple[Rule, ...] = (
     resource_rules.target_cpu,
@@ -35,23 +35,23 @@ GATED: tuple[Rule, ...] = (
     resource_rules.disk,
     resource_rules.network,
 )
-"""A busy resource is a bottleneck only where more users bring nothing."""
+"""Rules behind the gate: a busy resource is a bottleneck only if more users bring no more goodput."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelJudgement:
-    """A level with what was found there; `findings` is None where nothing can be said about the target."""
+    """A level with its findings. `findings` is None if it says nothing about the target."""
 
     level: MeasuredLevel
     gate: Gate
     findings: tuple[Found, ...] | None
 
     aside: Found | None = None
-    """What it says of the run, not of the service: it competes with nothing."""
+    """A finding about the run instead of the service; it competes with no other."""
 
     @property
     def all_findings(self) -> tuple[Found, ...]:
-        """What limits the service, and what is said aside."""
+        """What limits the service, and what concerns the run."""
         return (*(self.findings or ()), *((self.aside,) if self.aside is not None else ()))
 
     @property
@@ -71,24 +71,24 @@ def judge_level(
     knee: KneeVerdict | None,
     backlog: Backlog | None,
 ) -> LevelJudgement:
-    """`levels`: all of the epoch. `fit`: pooled ones that feed the fit. `backlog`: of the target's own work."""
+    """`levels`: all of the epoch. `fit`: pooled levels that feed the fit. `backlog`: of the target's own work, if it is known."""
     gate = gate_of(level.rates, fit, knee)
     if level.generator_saturated:
         return LevelJudgement(level, gate, None)
-    found = [rule(level) for rule in STANDING] + [queue_growth(backlog)]
+    found = [rule(level) for rule in UNGATED] + [queue_growth(backlog)]
     if gate.is_open:
         found += [rule(level) for rule in GATED]
-    told = [each for each in found if each is not None]
-    if not told:
-        told = _left_over(level, gate)
-    piles_up = counts_work(level) and (backlog is None or backlog.may_grow)  # perhaps
-    if not told and not piles_up:
-        told = _nothing_limits(level, gate, levels, knee)
-    return LevelJudgement(level, gate, tuple(told), sharing.generator_shares_host(level))
+    findings = [each for each in found if each is not None]
+    if not findings:
+        findings = _queues(level, gate)
+    piles_up = counts_work(level) and (backlog is None or backlog.may_grow)
+    if not findings and not piles_up:
+        findings = _nothing_limits(level, gate, levels, knee)
+    return LevelJudgement(level, gate, tuple(findings), sharing.generator_shares_host(level))
 
 
-def _left_over(level: MeasuredLevel, gate: Gate) -> list[Found]:
-    """Requests wait, and no resource is busy."""
+def _queues(level: MeasuredLevel, gate: Gate) -> list[Found]:
+    """Requests wait although no resource is busy."""
     found = queue_rules.worker_pool(level, gate) or queue_rules.lock_or_pool(level, gate)
     return [found] if found is not None else []
 

@@ -1,7 +1,6 @@
-"""One settled level as the rules see it: its figures, its readings by name, and what the machine allows the target.
+"""One settled level as the bottleneck rules read it: figures, readings by name, and what the machine allows the target.
 
-A reading that was not taken is None, never zero: a rule that needs it says nothing, one that only leans on it says so. Must not
-judge.
+A reading that was not taken is None, never zero: a rule that needs it finds nothing, one that only uses it lists it as missing.
 """
 
 from __future__ import annotations
@@ -36,15 +35,15 @@ class MeasuredLevel:
     program: str | None
     """File name of the target's executable."""
     is_loopback: bool
-    """The target's address is this machine's own: no link is between."""
+    """The target has an address of this machine, so no network link is used."""
     reported_no_space: bool
     """A failure in it said that no space was left (ENOSPC)."""
     own_ms: float
-    """What users spend of a cycle beside responses and chosen waits."""
+    """See `generator_saturation.own_time_ms`."""
 
     @property
     def users(self) -> float:
-        """As wanted; of a ramp's bin as they were."""
+        """The wanted count; of a ramp's bin the mean count."""
         return self.rates.users if self.level.opened.ramp else float(self.level.users)
 
     def read(self, name: str) -> float | None:
@@ -52,34 +51,34 @@ class MeasuredLevel:
         return self.figures.readings.get(name)
 
     def missing(self, *names: str) -> tuple[str, ...]:
-        """Those of these readings that were not taken."""
+        """The names of those readings that were not taken."""
         return tuple(name for name in names if name not in self.figures.readings)
 
     @property
     def cores_allowed(self) -> float | None:
-        """Cores that the target may use: its affinity, and its cgroup's quota as far as we share the cgroup."""
+        """Cores that the target may use: by its affinity, and by our cgroup's quota."""
         known = [self.read("target.cpus_allowed") or self.host.cpus, self.host.cgroup_cpus]
         return min((float(cores) for cores in known if cores), default=None)
 
     @property
     def cores_idle(self) -> float | None:
-        """Cores of the host that nobody used."""
+        """Idle cores of the host."""
         busy = self.read("host.cpu_ratio")
         return None if busy is None or not self.host.cpus else max(0.0, self.host.cpus - busy)
 
     @property
     def target_is_here(self) -> bool:
-        """Whether anything of the target was read: else the host's readings are those of the generator's machine alone."""
+        """Whether readings of the target exist; without them the target may run on another machine than the generator."""
         return any(name.startswith("target.") for name in self.figures.readings)
 
     @property
     def is_one_python_process(self) -> bool:
-        """Whether one global interpreter lock bounds all of it. A second process may be a master that only watches."""
+        """Whether one global interpreter lock limits the whole target. A second process may be a supervisor."""
         return (self.program or "").startswith("python") and (self.read("target.processes") or 1.0) < 2.5
 
     @property
     def requests_inside(self) -> float | None:
-        """Requests that were with the service at a time, by Little's law: N = X R."""
+        """Mean number of requests inside the service, by Little's law: N = X R."""
         rate, response_ms = self.figures.throughput_rps, self.figures.response_ms
         return None if rate is None or response_ms is None else rate * response_ms / 1000
 
@@ -90,7 +89,7 @@ class MeasuredLevel:
 
     @property
     def generator_saturated(self) -> bool:
-        """Then the level says nothing about the target."""
+        """If so, the level says nothing about the target."""
         return is_saturated(self.figures, self.own_ms) is True
 
 
@@ -114,16 +113,16 @@ def measured_levels(epoch: Epoch) -> Iterator[MeasuredLevel]:
 
 
 def program_of(timeline: Timeline) -> str | None:
-    """What runs as the target: as the system says, else as its command says."""
-    told = [entry.program for entry in timeline.journal if isinstance(entry, TargetEvent) and entry.program]
-    if told:
-        return told[-1]
+    """File name of the target's program: reported by the system, else from its command."""
+    reported = [entry.program for entry in timeline.journal if isinstance(entry, TargetEvent) and entry.program]
+    if reported:
+        return reported[-1]
     command: Sequence[str] = timeline.header.target.command if timeline.header is not None else ()
     return command[0].replace("\\", "/").rpartition("/")[2] if command else None
 
 
 def is_loopback_url(url: str) -> bool:
-    """Whether the host it names never leaves the machine; what cannot be read may as well not."""
+    """Whether the host of `url` is this machine; False if it cannot be parsed."""
     try:
         host = urlsplit(url).hostname or "localhost"
         return host == "localhost" or ip_address(host).is_loopback
@@ -132,7 +131,7 @@ def is_loopback_url(url: str) -> bool:
 
 
 def reported_no_space(timeline: Timeline, level: Level) -> bool:
-    """Whether failures of the level's time say so, by errno or in a reply's own words."""
+    """Whether a failure during the level reports ENOSPC, by errno or in the words of a reply."""
     began_s, ended_s = level.started_s, timeline.last_s if level.ended_s is None else level.ended_s
     return any(
         (failure.signature.errno == ENOSPC or "no space left" in failure.signature.text.lower())

@@ -1,7 +1,7 @@
-"""Rules on resources, one a function, by CAUSES.md: a level in, what is saturated out.
+"""Rules on resources, one function each (docs/causes.md): a level in, a saturated resource out.
 
-Utilisation and saturation are asked for together wherever both can be read: pressure alone comes from other jobs too (10-26% was
-measured on an idle service's machine). No rule knows the gate; `rules` says which ones stand behind it.
+Utilisation and pressure are required together if both can be read: pressure alone comes from other jobs too (10-26% was measured
+on the machine of an idle service). The gate is applied in `level_judgement`.
 """
 
 from __future__ import annotations
@@ -11,51 +11,59 @@ from .found import Found
 from .measured_level import MeasuredLevel
 
 BUSY_LEAST = 0.90
-"""Of the allowed cores, of one thread's core, of a disk's time, of a link."""
+"""Utilisation from which a resource is saturated: allowed cores, one thread's core, a disk's time, a link."""
 
 GIL_CORES = (0.85, 1.10)
-"""Cores that a process uses which its interpreter lock bounds: measured 0.91 with 20 threads, 0.94 with five."""
+"""Range of cores used by a process that its interpreter lock limits: 0.91 with 20 threads, 0.94 with five (measured)."""
 
 GIL_THREAD_MOST = 0.60
-"""Of one thread; above it that thread is the bottleneck, if any is."""
+"""Greatest CPU use of one thread of such a process; above it that thread would be the bottleneck."""
 
 CORES_LEFT = 0.20
-"""Idle cores that a service could have used and did not. On two cores of which the generator uses one, little is left."""
+"""Idle cores from which a service could have used more CPU. With two cores, one of them the generator's, few are left."""
 
 HOST_IDLE_MOST = 0.05
-"""Share of the host's cores."""
+"""Idle share of the host's cores up to which the host is full."""
 
 DELAYED_SHARE_LEAST = 0.25
-"""Of the CPU time that a service got, what its threads waited for a core: then it would have used more."""
+"""Time that a service's threads waited for a core, over its CPU time, from which it would have used more CPU."""
 
 DEMAND_OF_REQUESTS = 0.30
-"""Of the requests inside, how many run or wait for a core, where that is what they are there for. Measured on two crowded cores:
-0.36 and more for a GIL-bound service, 0.01 for one that only waits for a lock, whatever the neighbours do."""
+"""Share of the requests inside that run or wait for a core, from which cores are what they need. On two crowded cores: 0.36 and
+more for a GIL-bound service, 0.01 for one that only waits for a lock (measured)."""
 
 DEMAND_OF_ONE = 0.90
-"""Cores that something serial (one thread, a GIL) asks for, had or not, where it is full."""
+"""Cores that a serial service (one thread, a GIL) runs on or waits for, from which it is saturated."""
 
 SERIAL_LEAST = 0.80
-"""Of a service's CPU time, used by one thread."""
+"""Share of a service's CPU time in one thread from which it is serial."""
 
 THROTTLED_LEAST = 0.05
+"""Share of time throttled by the quota."""
+
 STEAL_LEAST = 0.05
+"""Share of the cores' time taken by the hypervisor."""
+
 MEMORY_PRESSURE_LEAST = 0.01
+"""Share of time in which all tasks waited for memory (PSI)."""
+
 MAJOR_FAULTS_LEAST = 10.0
-"""A second: pages that were read back from disk while the service waited. A start or a deploy has a burst, a level has none."""
+"""Major page faults a second: a start or a deploy has a burst of them, a healthy level has none."""
 
 SWAPPED_IN_LEAST = 50.0
 """Pages a second."""
 
 IO_PRESSURE_LEAST = 0.05
+"""Share of time in which tasks waited for I/O (PSI)."""
+
 OWN_DISK_LEAST_BYTES = 10_000.0
-"""A second, read and written by the target itself: another job's disk is not its bottleneck."""
+"""Bytes a second, read and written by the target itself: a disk used by another job is not its bottleneck."""
 
 DISK_LEFT_BYTES = 1 << 20
 
 
 def target_cpu(level: MeasuredLevel) -> Found | None:
-    """All the cores it may use are busy with it."""
+    """The service uses all the cores that it may use."""
     cpu, allowed = level.read("target.cpu_ratio"), level.cores_allowed
     if cpu is None or allowed is None or cpu < BUSY_LEAST * allowed:
         return None
@@ -63,7 +71,7 @@ def target_cpu(level: MeasuredLevel) -> Found | None:
 
 
 def gil(level: MeasuredLevel) -> Found | None:
-    """A Python process uses one core with many threads, and could have had another, or has all of the one that its lock gives."""
+    """A Python process with many threads uses one core, although it could have used another."""
     cpu, threads = level.read("target.cpu_ratio"), level.read("target.threads")
     busiest, idle = level.read("target.busiest_thread_ratio"), level.cores_idle
     if cpu is None or threads is None or busiest is None or idle is None or not level.is_one_python_process:
@@ -77,7 +85,7 @@ def gil(level: MeasuredLevel) -> Found | None:
 
 
 def single_thread(level: MeasuredLevel) -> Found | None:
-    """One thread never rests: nearly all that runs, or another core had time for the rest."""
+    """One thread is always busy: it does nearly all the work, or an idle core had time for the rest."""
     busiest, cpu, allowed = level.read("target.busiest_thread_ratio"), level.read("target.cpu_ratio"), level.cores_allowed
     if busiest is None or busiest < BUSY_LEAST or cpu is None or allowed is None or cpu >= BUSY_LEAST * allowed:
         return None
@@ -90,7 +98,7 @@ def single_thread(level: MeasuredLevel) -> Found | None:
 
 
 def host_cpu(level: MeasuredLevel) -> Found | None:
-    """The machine has no core left, and the service, under its own limit, waits for one."""
+    """The machine has no idle core, and the service, not at its own limit, waits for one."""
     busy, cores, target = level.read("host.cpu_ratio"), level.host.cpus, level.read("target.cpu_ratio")
     delay = level.read("target.run_delay_ratio")
     if busy is None or not cores or target is None or delay is None or busy < (1 - HOST_IDLE_MOST) * cores:
@@ -105,11 +113,11 @@ def host_cpu(level: MeasuredLevel) -> Found | None:
 
 
 def _wants_more(level: MeasuredLevel, cpu: float, delay: float, cores: int) -> bool:
-    """Whether cores are what requests wait for: its threads want more of them than there are, or most requests run or want to,
-    or what runs them one by one always wants to. Four processes of eight threads behind a queue of their own asked for 7.7 of 2
-    cores, which was 6% of the requests inside (measured).
+    """Whether requests wait for cores.
 
-    Something serial that has nearly all of its one core is full by itself, however many wait behind it.
+    So if the service's threads want more cores than exist, or most requests inside run or wait for a core, or the service is
+    serial and its thread always does. (Four processes of eight threads wanted 7.7 of 2 cores: 6% of the requests inside,
+    measured.) Not if the service is serial and has nearly a whole core: it is saturated by itself.
     """
     inside, busiest = level.requests_inside, level.read("target.busiest_thread_ratio")
     serial = level.is_one_python_process or (busiest is not None and busiest >= SERIAL_LEAST * cpu)
@@ -122,7 +130,7 @@ def _wants_more(level: MeasuredLevel, cpu: float, delay: float, cores: int) -> b
 
 
 def cpu_throttled(level: MeasuredLevel) -> Found | None:
-    """Its cgroup's quota held it back."""
+    """The quota of its cgroup throttled it."""
     share = level.read("target.throttled_ratio")
     if share is None or share <= THROTTLED_LEAST:
         return None
@@ -130,7 +138,7 @@ def cpu_throttled(level: MeasuredLevel) -> Found | None:
 
 
 def cpu_steal(level: MeasuredLevel) -> Found | None:
-    """The hypervisor gave the machine's time to others."""
+    """The hypervisor gave CPU time of this machine to others."""
     stolen, cores = level.read("host.steal_ratio"), level.host.cpus
     if stolen is None or not cores or not level.target_is_here or stolen / cores <= STEAL_LEAST:
         return None
@@ -138,7 +146,7 @@ def cpu_steal(level: MeasuredLevel) -> Found | None:
 
 
 def memory(level: MeasuredLevel) -> Found | None:
-    """Everything waits for memory, and pages of the service come back from disk."""
+    """All tasks wait for memory, and the service reads pages back from disk."""
     pressure, faults = level.read("host.memory_pressure_ratio"), level.read("target.major_faults_per_s")
     if pressure is None or faults is None or pressure <= MEMORY_PRESSURE_LEAST or faults < MAJOR_FAULTS_LEAST:
         return None
@@ -147,7 +155,7 @@ def memory(level: MeasuredLevel) -> Found | None:
 
 
 def swapping(level: MeasuredLevel) -> Found | None:
-    """Pages come back from swap, the service's among them."""
+    """Pages are read back from swap, those of the service among them."""
     pages, faults = level.read("host.swapped_in_per_s"), level.read("target.major_faults_per_s")
     if pages is None or faults is None or pages < SWAPPED_IN_LEAST or faults < MAJOR_FAULTS_LEAST:
         return None
@@ -155,7 +163,7 @@ def swapping(level: MeasuredLevel) -> Found | None:
 
 
 def disk(level: MeasuredLevel) -> Found | None:
-    """A disk is always busy, tasks wait for it, and the service is one that uses it."""
+    """A disk is always busy, tasks wait for I/O, and the service uses disks."""
     busy, pressure = level.read("host.disk_busy_ratio"), level.read("host.io_pressure_ratio")
     if busy is None or pressure is None or busy < BUSY_LEAST or pressure < IO_PRESSURE_LEAST:
         return None
@@ -172,7 +180,7 @@ def disk(level: MeasuredLevel) -> Found | None:
 
 
 def network(level: MeasuredLevel) -> Found | None:
-    """A link is full in one direction. Bytes are those of all links, so it is compared with the fastest."""
+    """A link is full in one direction. Bytes are summed over all links, so they are compared with the fastest."""
     rates, speed = [level.read("host.received_bytes_per_s"), level.read("host.sent_bytes_per_s")], level.host.link_bytes_per_s
     busier = max((rate for rate in rates if rate is not None), default=None)
     if busier is None or speed is None or level.is_loopback or busier < BUSY_LEAST * speed:
@@ -181,7 +189,7 @@ def network(level: MeasuredLevel) -> Found | None:
 
 
 def disk_full(level: MeasuredLevel) -> Found | None:
-    """Nothing is left where the service writes, by the reading or by what it says."""
+    """No space is left where the service writes, by the reading or by its own error messages."""
     left = level.read("target.disk_free_bytes")
     if not level.reported_no_space and (left is None or left >= DISK_LEFT_BYTES):
         return None
@@ -189,6 +197,6 @@ def disk_full(level: MeasuredLevel) -> Found | None:
 
 
 def _read(level: MeasuredLevel, **names: str) -> Readings:
-    """Readings that only come along, by their name in the readings; left out where they were not taken."""
+    """Additional readings, by the name that they get; without those that were not taken."""
     known = {name: level.read(reading) for name, reading in names.items()}
     return {name: value for name, value in known.items() if value is not None}

@@ -1,6 +1,6 @@
-"""What the generator takes of a machine that it shares with the service: no limit of its own, but a bound on what a run says.
+"""How much of the machine the generator takes from the service: not a bottleneck of the service, but a limit of the run.
 
-On a machine of its own the service might get further; by how much, nobody can say from here. Must not name a bottleneck.
+On a machine of its own the service might get further; how much further is not known.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from .found import Found
 from .measured_level import MeasuredLevel
 
 FULL_LEAST = 0.85
-"""Of the cores: under it the service finds another one, whoever else runs."""
+"""Share of the cores in use, under which the service could still get another core."""
 
 SHARE_LEAST = 0.10
-"""Of the busy cores, had by the generator."""
+"""Least share of the busy cores that the generator uses."""
 
 OURS_LEAST = 0.70
-"""Of the busy cores, had by generator and service together: else it is the neighbours that fill the machine."""
+"""Least share of the busy cores that generator and service use together; else other programs fill the machine."""
 
 
 def generator_shares_host(level: MeasuredLevel) -> Found | None:
-    """The machine is nearly full, and a part of it is the generator's."""
+    """The machine is nearly full, and the generator uses a relevant part of it."""
     busy, cores, target = level.read("host.cpu_ratio"), level.host.cpus, level.read("target.cpu_ratio")
     generator = level.read("generator.process_cpu_ratio")
     if busy is None or not cores or target is None or generator is None or busy < FULL_LEAST * cores:

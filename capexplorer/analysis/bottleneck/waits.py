@@ -1,6 +1,7 @@
-"""Whether the users' own waits limit the throughput: experiment 3's trap, where two clients looked equal for both only waited.
+"""Whether the users' own waits limit the throughput: then two different services look equally fast.
 
-By Little's law X = N / (R + Z). Where Z is most of it and R does not grow, more users bring more: the service was never asked.
+By Little's law X = N / (R + Z). If Z is most of the cycle and R does not grow, more users bring more throughput: the service's
+own limit was never reached.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ from .gate import Gate
 from .measured_level import FAILURES_MOST, MeasuredLevel
 
 WAIT_LEAST = 3.0
-"""Times the response."""
+"""Least ratio of the mean wait to the mean response time."""
 
 LITTLE_WITHIN = 0.05
-"""X against N / (R + Z)."""
+"""Relative distance within which X agrees with N / (R + Z)."""
 
 REQUESTS_LEAST = 100
-"""Under which X and Z are too noisy for 5%: at waits of 0.5 to 1.5 s both err by 3% then, and largely together."""
+"""Requests under which X and Z are too noisy for 5%; with 100 requests at waits of 0.5 to 1.5 s both have an error of 3%."""
 
 FLAT_GROWTH = 0.25
-"""Of R, against the level with the fewest users."""
+"""Most growth of R against the level with the fewest users, with which it is flat."""
 
 FLAT_OF_CYCLE = 0.05
-"""Or R grew by this share of the whole cycle at most: 1 ms that became 2 took no throughput from users who wait for a second."""
+"""R is flat as well if it grew by at most this share of the cycle: 1 ms more does not matter to users that wait for a second."""
 
 
 def think_time(level: MeasuredLevel, gate: Gate, before: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> Found | None:
@@ -50,7 +51,7 @@ def _bent(level: MeasuredLevel, knee: KneeVerdict | None) -> bool:
 
 
 def _is_flat(level: MeasuredLevel, others: Sequence[MeasuredLevel]) -> bool:
-    """Whether R is still what it is with the fewest users."""
+    """Whether R is the same as at the level with the fewest users."""
     quiet = min(others, key=lambda other: other.users, default=level)
     now_ms, then_ms = level.figures.response_ms, quiet.figures.response_ms
     if now_ms is None or then_ms is None:

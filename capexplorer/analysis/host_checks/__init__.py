@@ -1,4 +1,4 @@
-"""What on a machine will bound an exploration, and how to lift it: `doctor`'s judgement. Pure: facts and asks in, checks out."""
+"""Checks of the machine for `doctor`: which of its limits an exploration will reach, and how to raise them. Pure."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ _ALL = (
 
 
 def checks(machine: Machine, asks: Asks) -> tuple[Check, ...]:
-    """Every check, in the order in which they are shown."""
+    """Every check, in the order of display. `asks`: what the exploration needs."""
     return tuple(check(machine, asks) for check in _ALL)

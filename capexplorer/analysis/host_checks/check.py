@@ -1,4 +1,4 @@
-"""The values of a check: what is asked of the machine, and what is said about it."""
+"""The values of a host check: what an exploration needs of the machine, and what a check found."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Literal
 from ...model.limits import Limits
 
 State = Literal["ok", "bounds", "missing", "unavailable"]
-"""`bounds`: what is asked for exceeds it. `missing`: something that the app or the profile would use is not here, or not allowed.
-`unavailable`: could not be read, so nothing is known."""
+"""`bounds`: the exploration needs more than this limit. `missing`: something that the app or the profile uses is absent or not
+allowed. `unavailable`: could not be read."""
 
 Scalar = int | float | str | bool | None
 
@@ -19,10 +19,10 @@ UNAVAILABLE = "unavailable"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asks:
-    """What an exploration asks for; the defaults are those of a profile that says nothing."""
+    """What an exploration needs; the defaults are those of an empty profile."""
 
     users: int = 2_000
-    """The most that it may come to (`guards.max_users`). With keep-alive a user holds a connection."""
+    """The most users allowed (`guards.max_users`). With keep-alive each user holds one connection."""
     keep_alive: bool = True
     wait_s: float | None = None
     """Mean think time; None: not known (a locustfile)."""
@@ -31,37 +31,37 @@ class Asks:
 
     @property
     def connections_per_s(self) -> float | None:
-        """At most this many new connections a second: responses that take no time at all. None: no bound is known."""
+        """Upper bound of new connections a second, if responses take no time; None: not known."""
         return self.users / self.wait_s if self.wait_s else None
 
     @property
     def spawn(self) -> int:
-        """Users of one second, who may connect all at once: a step spawns at most 100 a second."""
+        """Users started in one second, who may connect at once: a step starts at most 100 a second."""
         return min(self.users, 100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One row."""
+    """The result of one check."""
 
     id: str
     title: str
     state: State
     readings: Mapping[str, Scalar]
-    """What was read, by name with its unit; None: could not be read."""
+    """Readings by name; None: could not be read."""
     here: str
     """The readings in words."""
     bounds_at: str = ""
-    """Where it ends."""
+    """The limit, in words."""
     lift: str = ""
-    """The command or setting that moves that."""
+    """The command or setting that raises the limit."""
 
 
 def unavailable(check_id: str, title: str, readings: Mapping[str, Scalar]) -> Check:
-    """Nothing is known of it: not the same as no bound."""
+    """A check whose reading could not be taken; not the same as no limit."""
     return Check(id=check_id, title=title, state="unavailable", readings=readings, here=UNAVAILABLE)
 
 
 def limit_option(key: str, value: object) -> str:
-    """How to lift what the profile itself limits."""
+    """The option that raises a limit set by the profile itself."""
     return f"--limit {key}={value}"

@@ -6,14 +6,14 @@ from ...model.machine import Machine
 from .check import Asks, Check, unavailable
 
 _GENERATOR_CORES = 1
-"""Load is made by one thread; the screen and the probes take a few percent of another core."""
+"""The load runs in one thread; screen and probes use a few percent of another core."""
 
 _LEAST_MEMORY_BYTES = 512 << 20
 """The app takes some 150 MB with 100 users (measured), the target its own."""
 
 
 def cores(machine: Machine, asks: Asks) -> Check:
-    """Generator and target share them unless each is held to its own."""
+    """Generator and target share the cores unless each is limited to its own."""
     usable = machine.cpus_usable or machine.host.cpus
     if usable is None:
         return unavailable("cores", "cores", {"cpus_usable": None, "cpus": None})
@@ -44,7 +44,7 @@ def _apart(usable: int) -> str:
 
 
 def cgroup_cpus(machine: Machine, asks: Asks) -> Check:
-    """A quota throttles, which looks like a slow service."""
+    """A CPU quota throttles generator and target, which looks like a slow service."""
     quota, usable = machine.host.cgroup_cpus, machine.cpus_usable or machine.host.cpus
     bounds = quota is not None and usable is not None and quota < usable
     return Check(

@@ -1,4 +1,4 @@
-"""Open files: a connection is one, on either side, and when they run out that side fails, not the service."""
+"""Open files: each connection takes a descriptor at both ends; the end without a free one fails."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from ...model.machine import Machine
 from .check import Asks, Check, limit_option, unavailable
 
 _OWN = 50
-"""Of the app itself without load: log, pipes, hubs, kept files of /proc (measured: 48)."""
+"""Descriptors of the app itself without load: log, pipes, event loops, open files of /proc (measured: 48)."""
 
 _THREADS_KEPT, _SHARE_FOR_THREADS = 512, 8
 """The probes keep a file for each thread of the target: at most 512, and an eighth of the limit."""
 
 _TARGETS_OWN = 20
-"""Of a service without load: streams, listeners, log, poller (measured: 7 for `mixed`); a guess for others."""
+"""Descriptors of a service without load: streams, listeners, log (measured: 7 for `mixed`; assumed for others)."""
 
 _ENOUGH = 65_536
 
@@ -40,7 +40,7 @@ def fds_of_generator(machine: Machine, asks: Asks) -> Check:
 
 
 def fds_of_target(machine: Machine, asks: Asks) -> Check:
-    """A target that we start has the soft limit of the shell, or the profile's; of another nothing is known here."""
+    """A target that we start has the soft limit of the shell, or the profile's; that of another one is not known."""
     limited = asks.limits.target.open_files
     limit = (machine.host.fds_limit if limited is None else limited) if asks.starts_target else None
     readings = {"fds_soft_limit": machine.host.fds_limit, "limit_of_profile": limited}

@@ -1,4 +1,4 @@
-"""What is not there or not allowed: then evidence is missing, or a profile cannot run."""
+"""Programs and rights that are missing: without them evidence is incomplete or a profile cannot run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .check import Asks, Check, unavailable
 
 
 def pressure(machine: Machine, asks: Asks) -> Check:
-    """PSI confirms saturation of CPU, memory and disk."""
+    """Pressure readings (PSI) confirm saturation of CPU, memory and disk."""
     found = machine.pressure_readable
     if found is None:
         return unavailable("pressure", "pressure readings (PSI)", {"pressure_readable": None})
@@ -24,7 +24,7 @@ def pressure(machine: Machine, asks: Asks) -> Check:
 
 
 def other_users(machine: Machine, asks: Asks) -> Check:
-    """Only for a service that runs already, as another user."""
+    """Needed only to read a service that runs already, as another user."""
     allowed = machine.reads_other_users
     if allowed is None:
         return unavailable("other_users", "other users' processes", {"reads_other_users": None})
@@ -40,7 +40,7 @@ def other_users(machine: Machine, asks: Asks) -> Check:
 
 
 def namespaces(machine: Machine, asks: Asks) -> Check:
-    """What `limits.network` needs."""
+    """Needed for `limits.network`."""
     refused, wanted = machine.namespace_refused, asks.limits.network != NetworkLimits()
     return Check(
         id="namespaces",
@@ -54,7 +54,7 @@ def namespaces(machine: Machine, asks: Asks) -> Check:
 
 
 def programs(machine: Machine, asks: Asks) -> Check:
-    """What targets need beside Python."""
+    """Programs that targets need besides Python."""
     missing = [name for name, path in machine.programs.items() if path is None]
     return Check(
         id="programs",

@@ -1,4 +1,4 @@
-"""What connections run into: ephemeral ports, how soon they come back, the queues of a listener, conntrack."""
+"""Limits of connections: ephemeral ports and how soon they are free again, the queues of a listener, connection tracking."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from ...model.machine import Machine
 from .check import Asks, Check, limit_option, unavailable
 
 _TIME_WAIT_S = 60.0
-"""TCP_TIMEWAIT_LEN, fixed in Linux; conntrack holds it for 120 s by default."""
+"""TCP_TIMEWAIT_LEN, fixed in Linux."""
 
 _CONNTRACK_TIME_WAIT_S = 120.0
+"""How long connection tracking keeps a closed connection, by default."""
+
 _REUSE_DELAY_MS = 1000
-"""What the kernel waits before it uses TIME_WAIT again, where it does not tell (before Linux 6.14)."""
+"""How long the kernel waits before it reuses a port in TIME_WAIT, if it does not report it (before Linux 6.14)."""
 
 _WIDEST = '"1024 65535"'
 
 
 def ports(machine: Machine, asks: Asks) -> Check:
-    """One (source, destination) may hold as many connections as there are ports."""
+    """Between one source and one destination there are at most as many connections as ports."""
     host, limited = machine.host, asks.limits.network.ip_local_port_range
     capacity, span = _ports(machine, asks), limited or host.port_range
     readings = {
@@ -48,7 +50,7 @@ def _port_lift(first: int, last: int, *, limited: bool) -> str:
 
 
 def new_connections(machine: Machine, asks: Asks) -> Check:
-    """P/60 a second without reuse of TIME_WAIT, P a second with it: on loopback 2 is as good as 1 (CAUSES.md, measured)."""
+    """P/60 a second without reuse of TIME_WAIT, P a second with it: on loopback 2 is as good as 1 (measured)."""
     limited, capacity = asks.limits.network.tcp_tw_reuse, _ports(machine, asks)
     reuse = machine.host.tcp_tw_reuse if limited is None else limited
     readings = {"tcp_tw_reuse": reuse, "ports_capacity": capacity, "tcp_tw_reuse_delay_ms": machine.tcp_tw_reuse_delay_ms}
@@ -78,7 +80,7 @@ def _reuse_lift(reuse: int, limited: bool) -> str:
 
 
 def _ports(machine: Machine, asks: Asks) -> int | None:
-    """A namespace of its own begins without reserved ports."""
+    """Number of ephemeral ports; a network namespace of the session's own has no reserved ones."""
     limited = asks.limits.network.ip_local_port_range
     return limited[1] - limited[0] + 1 if limited else machine.host.ports_capacity
 
@@ -103,7 +105,7 @@ def accept_queue(machine: Machine, asks: Asks) -> Check:
 
 
 def syn_backlog(machine: Machine, asks: Asks) -> Check:
-    """Connections that are half open."""
+    """Connections in the handshake (half open)."""
     most = machine.host.tcp_max_syn_backlog
     if most is None:
         return unavailable("syn_backlog", "half-open connections", {"tcp_max_syn_backlog": None})

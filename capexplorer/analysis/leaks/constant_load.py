@@ -1,6 +1,6 @@
-"""Loads that were held: seconds at one user count on one run of the target, where nothing but time goes on.
+"""Stretches of constant load: settled seconds at one user count in one target process.
 
-Judges nothing: what may be looked at as one is decided here, what grew there in `leaks`.
+Judges nothing: selects the seconds that may be examined together; `leaks` examines them.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from ...model.timeline import Timeline
 from .trend import Floats
 
 NEAR_LIMIT = 0.95
-"""Of a limit: from there on it cannot grow as it did, and what stops is no sign of health."""
+"""Share of a limit from which growth is cut off: a value that stops growing there does not show that the leak has stopped."""
 
 DROP = 0.5
-"""A fall under this share of what it was is another process, not the same one that shrank."""
+"""A fall under this share of the peak means another process."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantLoad:
-    """Seconds at one user count: a level and those beside it with as many users."""
+    """Consecutive levels with the same user count."""
 
     levels: tuple[Level, ...]
 
     @property
     def users(self) -> float:
-        """Wanted all the while."""
+        """Wanted users."""
         return float(self.levels[0].users)
 
     @property
     def seconds(self) -> float:
-        """Settled ones so far."""
+        """Settled seconds so far."""
         return math.fsum(level.figures.settled_seconds for level in self.levels)
 
     @property
     def throughput_rps(self) -> float | None:
-        """Of settled seconds."""
+        """Requests a second over settled seconds; None without one."""
         requests = sum(level.figures.requests for level in self.levels)
         return requests / self.seconds if self.seconds else None
 
@@ -50,17 +50,17 @@ class ConstantLoad:
 
 
 def constant_loads(timeline: Timeline, epoch: int) -> Iterator[ConstantLoad]:
-    """In the order they ran; a restart of the target ends one."""
+    """Of one epoch, in the order they ran. A restart of the target ends a stretch."""
     starts = restarts_s(timeline)
     own = [level for level in timeline.levels if level.opened.epoch == epoch and not level.opened.ramp]
     for (users, _), group in groupby(own, key=lambda level: (level.users, sum(t <= level.started_s for t in starts))):
-        held = ConstantLoad(tuple(group))
-        if users and held.seconds:
-            yield held
+        load = ConstantLoad(tuple(group))
+        if users and load.seconds:
+            yield load
 
 
 def pieces(values: Floats, limit: float | None) -> Iterator[tuple[int, int]]:
-    """[start, end) of what may be looked at as one: it ends where the limit is near, or where the process was another."""
+    """Index ranges [start, end) that may be examined as one: cut where the limit is near or the process changed."""
     start, peak = 0, -math.inf
     for index, value in enumerate(values.tolist()):
         if math.isnan(value):
@@ -76,18 +76,18 @@ def pieces(values: Floats, limit: float | None) -> Iterator[tuple[int, int]]:
 
 
 def loaded_s(timeline: Timeline, level: Level) -> float:
-    """When the target that ran in this level first had users."""
+    """When the target process of this level first had users; seconds of the session."""
     since_s = max((t for t in restarts_s(timeline) if t <= level.started_s), default=0.0)
     loaded = (each.started_s for each in timeline.levels if each.users and each.started_s >= since_s)
     return min(loaded, default=level.started_s)
 
 
 def restarts_s(timeline: Timeline) -> list[float]:
-    """When the target was started, the first time too."""
+    """Each start of the target, the first one included; seconds of the session."""
     return [entry.t_s for entry in timeline.journal if isinstance(entry, Target) and entry.state == "starting"]
 
 
 def pid_of(timeline: Timeline, epoch: int) -> int | None:
-    """Of the process that last ran as the epoch's target."""
+    """Process id of the epoch's latest target process; None if it is not known."""
     known = (entry.pid for entry in reversed(timeline.journal) if isinstance(entry, Target) and entry.epoch == epoch)
     return next((pid for pid in known if pid is not None), None)

@@ -1,8 +1,8 @@
-"""How fast something grows while the load stays the same: a robust slope with an honest interval, and whether the growth lasts.
+"""How fast a value grows while the load stays the same: a robust slope with its interval, and whether the growth lasts.
 
-Theil-Sen (Sen 1968) over medians of short stretches: single spikes and stragglers do not move it. Its interval is that of a line
-whose errors are correlated, since memory and queues wander. A warm-up grows too, but less and less: growth counts
-as lasting only where each quarter brought its share and the second half as much as the first. No clock, no I/O.
+Theil-Sen (Sen 1968) over medians of short stretches: single spikes do not move it. The interval is that of a line with correlated
+errors, since memory and queues drift. A warm-up grows too, but more and more slowly, so growth counts as lasting only if every
+quarter has its share of it and the second half grows as much as the first. No clock, no I/O.
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 STRETCHES = 48
-"""Stretches whose medians are compared: 1,128 pairs, 0.1 ms. They must come in quarters."""
+"""Number of stretches whose medians are compared (1,128 pairs, 0.1 ms); divisible by four."""
 
 STRETCHES_LEAST = 12
 
 ERRORS = 3.0
-"""Standard errors to either side: a growing window is looked at many times."""
+"""Standard errors of the interval on either side: a growing window is tested many times."""
 
 CORRELATION_MOST = 0.9
 
 QUARTER_LEAST = 0.5
-"""Of an even share: what each quarter must bring. A single step brings all of it in one."""
+"""Least growth of each quarter, as a share of even growth. A single step is in one quarter only."""
 
 SECOND_HALF_LEAST = 0.80
-"""Of what the first half brought. An exponential approach passes only if its time constant is over 2.2 windows."""
+"""Least growth of the second half, as a share of the first. An exponential approach passes only with a time constant over 2.2
+windows."""
 
 SCATTER_MOST = 0.67
-"""Of the growth: what single values scatter around the line, the outer tenth left out. Stretches can fall in step with a
-collector's period and show its beat as a slope; its garbage scatters all the same."""
+"""Most scatter of single values around the line (without the outer tenth), as a share of the growth. Stretches can have the
+period of a garbage collector and show it as a slope; the scatter reveals it."""
 
 Floats = NDArray[np.float64]
 
@@ -43,14 +44,14 @@ class Trend:
     per_s: float
     low_per_s: float
     high_per_s: float
-    """Three standard errors away."""
+    """Bounds of the slope, ERRORS standard errors away."""
     seconds: float
     start: float
-    """Level of the line at the window's begin."""
+    """Value of the line at the start of the window."""
     lasting: bool
-    """Neither a step nor an approach to a level."""
+    """Neither a single step nor an approach to a limit."""
     scatter: float
-    """Of single values around the line, from the 5th to the 95th percentile."""
+    """Spread of single values around the line, from the 5th to the 95th percentile."""
 
     @property
     def growth(self) -> float:
@@ -59,12 +60,12 @@ class Trend:
 
     @property
     def sure(self) -> bool:
-        """Whether it surely grows, and goes on."""
+        """Whether it surely grows, lastingly."""
         return self.low_per_s > 0 and self.lasting and self.scatter <= SCATTER_MOST * self.growth
 
 
 def trend(times_s: Floats, values: Floats) -> Trend | None:
-    """Of one value a second or so, in ascending order of time, NaN where it was not measured; None when too few were."""
+    """The trend of values in ascending order of time, NaN: not measured. None if too few were measured."""
     known = ~np.isnan(values)
     times, levels = times_s[known], values[known]
     count = min(STRETCHES, len(times)) // 4 * 4
@@ -89,7 +90,7 @@ def _pair_slopes(at: Floats, middle: Floats) -> Floats:
 
 
 def _slope_error(at: Floats, residual: Floats) -> float:
-    """Standard error of a slope whose residuals are an AR(1) (with Kendall's bias put right)."""
+    """Standard error of a slope whose residuals are an AR(1) (with Kendall's correction of the bias)."""
     squares = float(residual @ residual)
     if squares <= 0:
         return 0.0
@@ -100,7 +101,7 @@ def _slope_error(at: Floats, residual: Floats) -> float:
 
 
 def _lasts(at: Floats, middle: Floats, per_s: float) -> bool:
-    """Whether growth is spread over the window: by a line through each quarter, and through each half."""
+    """Whether growth is spread over the window, by the slope of each quarter and of each half."""
     if per_s <= 0:
         return False
     quarters = [float(np.median(_pair_slopes(*part))) for part in _parts(at, middle, 4)]
