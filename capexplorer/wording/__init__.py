@@ -1,6 +1,6 @@
-"""All sentences about events and verdicts, in one place: plain text, no colours, no layout, no escaping.
+"""All sentences about events, marks and verdicts, in one place: plain text, no colours, no layout, no escaping.
 
-What comes from a target or a user stays in them as it was written; whoever displays them escapes it.
+Text from a target or a user stays in them as it was written; whoever displays a sentence escapes it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One line of advice an id, with the command where there is one. Commands are for the generator's system unless they say more.
+"""One line of advice for each id of the catalogue, with the command if there is one, for the generator's system unless it says
+more.
 
-A line is for an engineer who is tired: what to do first, then what else. Readings go in where they decide
-something. What an id means, `names` says.
+A line says what to do first, then what else. Readings go in where they decide something. `cause_names` has the names.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _REUSE = {
     "Windows": "free them sooner (registry: Tcpip\\Parameters\\TcpTimedWaitDelay=30)",
 }
 _OWN_WIDER = "`--limit network.ip_local_port_range=[10000,65535]`"
-"""Below 8000 or so there must be a port left for the target."""
+"""The range leaves ports below 10000 to the target."""
 _OWN_REUSE = "use ports again (`--limit network.tcp_tw_reuse=1`)"
 _WORKERS = "`--set workers=N` or `--set threads=N` where the target has it"
 
@@ -94,7 +94,7 @@ ADVICE = {
 
 
 def advice(finding: Finding, header: Header | None = None) -> str:
-    """What to do about a finding, one line; empty where there is nothing to advise.
+    """What to do about a finding, in one line; empty if there is nothing to advise.
 
     `header`: of the session; the generator's system and the limits that the session set itself decide which commands fit.
     """
@@ -108,7 +108,7 @@ def advice(finding: Finding, header: Header | None = None) -> str:
 
 
 def _named(finding: Blame) -> str:
-    """Of what stayed unknown: its most frequent symptom."""
+    """The id to advise on: of an unknown cause, its most frequent symptom."""
     symptoms = finding.symptoms if isinstance(finding, Cause) and finding.name == "unknown" else {}
     return max(symptoms, key=lambda each: symptoms[each]) if symptoms else finding.name
 
@@ -116,15 +116,15 @@ def _named(finding: Blame) -> str:
 def advice_for(name: str, readings: Readings, system: str | None = None, limits: Collection[str] = ()) -> str:
     """The line of one id of the catalogue; empty for an id that this version does not know.
 
-    `system`: Linux (unless given), Darwin, Windows. `limits`: keys of the session's own (`model.limits.set_limits`): what the
-    session limited itself, no sysctl of the machine raises.
+    `system`: Linux (unless given), Darwin, Windows. `limits`: keys that the session's profile sets
+    (`model.limits.set_limits`); a sysctl of the machine does not raise those.
     """
     limited, built = _LIMITED.get(name), _BUILT.get(name)
     own = limited(readings, limits) if limited is not None else ""
     return own or (built(readings, system or "Linux") if built is not None else ADVICE.get(name, ""))
 
 
-# -- what the session limited itself
+# -- limits set by the session's own profile
 
 
 def _own_ports(readings: Readings, limits: Collection[str]) -> str:
@@ -173,7 +173,7 @@ _LIMITED: dict[str, Callable[[Readings, Collection[str]], str]] = {
 }
 
 
-# -- what the machine limits
+# -- limits of the machine
 
 
 def _ports(readings: Readings, system: str) -> str:
@@ -264,7 +264,7 @@ def _pid(readings: Readings) -> str:
 
 
 def _power_of_two(readings: Readings, name: str, least: int) -> int:
-    """At least twice what there is, and `least`."""
+    """The power of two that is at least twice the reading, and at least `least`."""
     now = readings.get(name)
     if not isinstance(now, int | float) or not 0 < now < 2**40:
         return least

@@ -26,7 +26,7 @@ PLAN_ENDS = {
     "no_knee": "it needs a knee, and none was found",
     "restart": "the target restarts",
 }
-"""Beside one that did all of its steps, and one that someone took over from."""
+"""Reasons of an end, besides `finished` and `taken_over`."""
 
 
 def autopilot_step(args: Mapping[str, Any]) -> str:
@@ -73,7 +73,7 @@ def autopilot(args: Mapping[str, Any]) -> str:
 
 
 def plan(args: Mapping[str, Any]) -> str:
-    """`plan: 10:30s, 50:30s` where one began, `plan ended: 50 users stay` where one ended."""
+    """`plan: 10:30s, 50:30s` for a start, `plan ended: 50 users stay` for an end."""
     if args.get("on", True):
         return f"plan: {args.get('plan', '?')}"
     return f"{args.get('what', 'plan')} ended: {PLAN_ENDS.get(str(args.get('why'))) or _went_on(args)}"
@@ -87,9 +87,9 @@ def _went_on(args: Mapping[str, Any]) -> str:
 
 
 def _found(args: Mapping[str, Any]) -> str:
-    """The knee that a reason of the autopilot tells."""
-    told = {key: args.get(key) for key in ("users_low", "users_high", "capacity_rps")}
+    """The knee in a reason of the autopilot."""
+    figures = {key: args.get(key) for key in ("users_low", "users_high", "capacity_rps")}
     try:
-        return short_knee(msgspec.convert({"kind": args.get("kind"), "users": args.get("knee_users"), **told}, KneeVerdict))
-    except msgspec.ValidationError:  # a log of another hand
+        return short_knee(msgspec.convert({"kind": args.get("kind"), "users": args.get("knee_users"), **figures}, KneeVerdict))
+    except msgspec.ValidationError:  # a log that this app did not write
         return "knee"

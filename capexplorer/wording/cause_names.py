@@ -1,4 +1,5 @@
-"""What each id of CAUSES.md is called: alone, and inside the verdict's sentence. What to do about it, `advising` says."""
+"""Names of the ids of docs/causes.md: alone, and inside the verdict line ("limited by ..."). `advice` says what to do about
+them."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Collection
 from ..analysis.causes.catalogue import ENTRIES
 
 GROUPS = {"generator": "Generator", "host": "Host", "network": "Network", "target": "Target", "check": "Checks"}
-"""Where a cause lies, in the order in which it is ruled out."""
+"""Headings of the places of causes, in the order in which they are ruled out."""
 
 NAMES = {
     # the generator and its host
@@ -102,25 +103,25 @@ LIMITERS = {
     "load_thread_ended": "the end of the load thread",
     "log_write_failed": "a session log that cannot be written",
 }
-"""As in "limited by ...": what spoils a run, so that nothing is said about the service."""
+"""After "limited by": causes with which a run says nothing about the service."""
 
 
 CLIENTS = {"FastHttpUser": "fast (FastHttpUser)", "HttpUser": "requests (HttpUser)"}
-"""Locust's client classes by the words of a profile's `client`."""
+"""Locust's client classes -> the value of `client` in a profile."""
 
 
 def clients(names: Collection[str]) -> str:
-    """`fast (FastHttpUser) + other (User)`; empty where no name is known."""
+    """`fast (FastHttpUser) + other (User)`; empty if no name is known."""
     return " + ".join(CLIENTS.get(each, f"other ({each})") for each in names)
 
 
 def name(id: str) -> str:  # noqa: A002 - the vocabulary's word
-    """`ephemeral ports exhausted (TIME_WAIT)`; of an id that this version does not know, its words."""
+    """`ephemeral ports exhausted (TIME_WAIT)`; an unknown id with spaces for underscores."""
     return NAMES.get(id, id.replace("_", " "))
 
 
 def where(id: str) -> str:  # noqa: A002
-    """`generator`, `host`, `network`, `target` or `check`; of an id that this version does not know, `target`."""
+    """`generator`, `host`, `network`, `target` or `check`; `target` for an unknown id."""
     entry = ENTRIES.get(id)
     return entry.where if entry is not None else "target"
 

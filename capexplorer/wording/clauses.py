@@ -1,6 +1,6 @@
-"""Clauses of the verdict's sentence: what fails, limits, leaks, what the curve says, each with when and at how many users.
+"""Clauses of the verdict line: what fails, what limits, what leaks, what the curve shows, each with time and users.
 
-Lower case and without a full stop: which of them make the sentence, and in which order, `sentence` says.
+Lower case and without a full stop. `verdict` selects them and puts them in order.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from .marks import title
 from .times import session_time
 
 REFUSALS = ("load_shedding", "rate_limited")
-"""Warnings that are the service's capacity."""
+"""Warnings by which a service shows that it is at its capacity."""
 
 SHARE_LEAST = 0.01
-"""Of requests, from which on what failed belongs into the verdict, whatever its severity."""
+"""Share of failed requests from which a cause is in the verdict line, whatever its severity."""
 
 NO_REQUESTS = ("user_code_error", "load_thread_blocked", "load_thread_ended", "log_write_failed")
-"""What was counted is no failed request."""
+"""Causes whose count is not one of failed requests."""
 
 EVEN_MOST = 2.0
-"""Ratio of the greatest to the least share of failures by level, up to which load has no part in them."""
+"""Ratio of the greatest to the least failure ratio of levels, up to which failures do not depend on load."""
 
 
 # -- failures
@@ -49,7 +49,7 @@ def failing(view: EpochView) -> Iterator[tuple[Mark, str]]:
 
 def _matters(view: EpochView, mark: Mark) -> bool:
     if where(mark.id) in ("generator", "host", "network") and mark.severity == "critical":
-        return False  # outgrown, else it were the verdict
+        return False  # superseded: otherwise the verdict line already names it
     return mark.severity in ("critical", "error") or mark.id in REFUSALS or (_share(view, mark) or 0.0) >= SHARE_LEAST
 
 
@@ -64,13 +64,13 @@ def _failed(view: EpochView, mark: Mark) -> str:
 
 
 def _has_a_top(view: EpochView) -> bool:
-    """More users brought no more: what refuses is the capacity only then."""
+    """Whether more users brought no more goodput: only then is a refusal the service's capacity."""
     found = view.knee
     return found is not None and (found.kind in ("knee", "at_or_below") or found.peak is not None)
 
 
 def _share(view: EpochView, mark: Mark) -> float | None:
-    """Of all requests since they began; None where no failed requests were counted."""
+    """Share of all requests since the cause began; None if it counts no failed requests."""
     cause = mark.finding
     if not isinstance(cause, Cause) or mark.id in NO_REQUESTS or not {"seconds", "deaths"}.isdisjoint(cause.counted):
         return None
@@ -80,7 +80,7 @@ def _share(view: EpochView, mark: Mark) -> float | None:
 
 
 def _at_every_load(view: EpochView) -> bool:
-    """One cause alone, and the same share at levels of different users."""
+    """Whether there is one cause only, with nearly the same failure ratio at levels of different users."""
     levels = view.settled()
     ratios = [level.figures.failure_ratio for level in levels]
     known = [ratio for ratio in ratios if ratio]
@@ -101,7 +101,7 @@ def bottleneck(view: EpochView) -> str:
 
 
 def waits(view: EpochView, *, briefly: bool = False) -> str:
-    """`50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service`; empty where they do not."""
+    """`50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service`; empty if they do not."""
     mark = _waiting(view)
     if mark is None:
         return ""
@@ -117,7 +117,7 @@ def waits(view: EpochView, *, briefly: bool = False) -> str:
 
 
 def _waiting(view: EpochView) -> Mark | None:
-    """The mark, while it stands or where no level had more users: steps down take nothing from it."""
+    """The mark, if it is open or no level had more users: steps down do not end it."""
     most = max((level.users for level in view.settled()), default=0)
     found = (mark for mark in view.marks if mark.id == "think_time_limited" and mark.users)
     return next((mark for mark in found if mark.state != "closed" or (mark.users or 0) >= most), None)
@@ -142,7 +142,7 @@ def _growth(leak: Leak) -> Iterator[str]:
 
 
 def sharing(view: EpochView) -> str:
-    """`from 120 users on the generator had 36% of the machine's busy CPU`; empty where it mattered not."""
+    """`from 120 users on the generator had 36% of the machine's busy CPU`; empty if it was not found."""
     for mark in view.marks:
         share = mark.finding.reading("generator_share_ratio") if isinstance(mark.finding, Bottleneck) else None
         if share is not None:
@@ -160,21 +160,23 @@ def knee_alone(found: KneeVerdict) -> str:
 
 
 def curve(view: EpochView) -> str:
-    """`no knee up to 74 users`, `bend from 60 users`; empty before the curve says so much."""
+    """`no knee up to 74 users`, `bend from 60 users`; empty until the curve allows a verdict."""
     found = view.knee
     return knee(found) if found is not None and found.kind in ("no_knee", "bend") else ""
 
 
 def curve_alone(view: EpochView) -> str:
-    """What the detector says; where none has looked, what was measured."""
+    """The detector's verdict; what was measured, if no detector ran."""
     if view.capacity is not None:
         return capacity(view.capacity)
     settled = [level for level in view.settled() if level.figures.goodput_rps is not None]
     if not settled:
         return "No level settled: nothing can be said about capacity."
     best = max(settled, key=lambda level: level.figures.goodput_rps or 0.0)
-    told = f"{len(settled)} level{'s' * (len(settled) != 1)} settled; the greatest goodput was {best.figures.goodput_rps:.4g}/s"
-    return f"{told} at {best.users} users{_p95(best.figures)}. No detector has looked for a knee or a bottleneck."
+    measured = (
+        f"{len(settled)} level{'s' * (len(settled) != 1)} settled; the greatest goodput was {best.figures.goodput_rps:.4g}/s"
+    )
+    return f"{measured} at {best.users} users{_p95(best.figures)}. No detector has looked for a knee or a bottleneck."
 
 
 def _p95(figures: LevelFigures) -> str:
@@ -191,10 +193,10 @@ def since(mark: Mark) -> str:
 
 
 def at_users(mark: Mark, between: str) -> str:
-    """` at 82 users`; empty where the mark tells none."""
+    """` at 82 users`; empty if the mark has none."""
     return "" if mark.users is None else f"{between}{numbers.counted(mark.users)}"
 
 
 def capital(said: str) -> str:
-    """As a sentence begins."""
+    """With a capital first letter."""
     return said[:1].upper() + said[1:]

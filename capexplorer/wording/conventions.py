@@ -1,4 +1,4 @@
-"""What the signs in figures and moments mean: said once in each export, on the screen's help and by `export --help`."""
+"""The meaning of signs in figures and times; printed once in each export, in the screen's help and by `export --help`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is reported of an epoch: its marks and its verdict as they hold now, and levels that nothing spoiled.
+"""What is reported of an epoch: the marks and the verdict that hold now, and the levels in which generator and network worked.
 
-Whoever lists marks or draws a verdict takes them from here (`standing`, `reported`), so that no two places contradict each other.
-Must not word anything.
+Every list of marks and every verdict line uses these (`standing`, `reported`), so that no two outputs contradict each other.
+Makes no sentences.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RANKS = {"critical": 0, "error": 1, "warning": 2, "info": 3}
 
 
 class EpochView:
-    """Of an epoch; of all of them together where `epoch` is None: no detector has looked."""
+    """One epoch of a timeline. `epoch` is None if no detector ran; then all levels together are viewed."""
 
     def __init__(self, timeline: Timeline, epoch: int | None) -> None:
         self.timeline, self.epoch = timeline, epoch
@@ -34,43 +34,44 @@ class EpochView:
         self.marks = superseding.standing(self.marks, self.verdict, self.spoiled)
 
     def _spoiled(self) -> Spoiled | None:
-        """By the critical causes of the generator, its host and the network, but for those that more users have outgrown."""
+        """Which levels critical causes of generator, host or network invalidate; causes that are over are left out
+        (`is_past`)."""
         spoilers = [mark for mark in self.causes("generator", "host", "network") if mark.severity == "critical"]
         if not spoilers:
             return None
         clean = self.clean(spoilers)
-        lasting = [mark for mark in spoilers if not outgrown(mark, clean)]
+        lasting = [mark for mark in spoilers if not is_past(mark, clean)]
         most = max((level.users for level in clean), default=None)
         return Spoiled(min(lasting, key=since_s), most) if lasting else None
 
     @property
     def capacity(self) -> CapacityVerdict | None:
-        """What the levels say; None where no detector has looked."""
+        """The verdict on capacity; None if no detector ran."""
         return self.verdict.capacity if self.verdict is not None else None
 
     @property
     def knee(self) -> KneeVerdict | None:
-        """What the curve says, a knee or not."""
+        """The verdict on the knee, which may be `no_knee`."""
         return self.capacity.knee if self.capacity is not None else None
 
     def causes(self, *wheres: str) -> list[Mark]:
-        """Causes that lie there, the gravest first: a death before what it leads to, then the earliest."""
+        """Causes in these places, the gravest first: a death before its consequences, then the earliest."""
         found = [mark for mark in self.marks if mark.kind == "cause" and where(mark.id) in wheres]
         return sorted(found, key=lambda mark: (_RANKS[mark.severity], mark.id not in DEATHS, since_s(mark)))
 
     def bottlenecks(self) -> list[Mark]:
-        """Of the service and what it runs on, the surest first."""
+        """Bottlenecks that limit the service, the surest first."""
         found = [mark for mark in self.marks if superseding.is_limit(mark)]
         sure = {"high": 0, "medium": 1, "low": 2, None: 3}
         return sorted(found, key=lambda mark: (sure[mark.confidence], since_s(mark)))
 
     def settled(self) -> list[Level]:
-        """Levels with users whose figures count."""
+        """Settled levels with users."""
         levels = [level for level in self.timeline.levels if self.epoch is None or level.opened.epoch == self.epoch]
         return [level for level in levels if level.users and level.figures.settled]
 
     def requests(self, begin_s: float, end_s: float) -> float:
-        """On the wire in that time, warm-up and failures included."""
+        """Number of requests in that time, warm-up and failures included."""
         columns, timeline = self.timeline.columns, self.timeline
         ticks = slice(max(timeline.index_at(begin_s), 0), timeline.index_at(end_s) + 1)
         counts = (rate * s for rate, s in zip(columns["throughput_rps"][ticks], columns["duration_s"][ticks], strict=True))
@@ -82,10 +83,10 @@ class EpochView:
         return [level for level in self.settled() if not any(self._overlaps(level, span) for span in spans)]
 
     def _spans(self, mark: Mark) -> list[tuple[float, float]]:
-        """When it was seen, by all its revisions: it may have gone and come again."""
+        """Every (first, last) occurrence, by all revisions of the mark: a cause may come back."""
         marks = (each for each in self.timeline.journal if isinstance(each, Mark))
-        told = [each for each in marks if each.key == mark.key and each.state != "retracted"]
-        spans = [(since_s(each), last_s(each)) for each in told]
+        revisions = [each for each in marks if each.key == mark.key and each.state != "retracted"]
+        spans = [(since_s(each), last_s(each)) for each in revisions]
         return spans if mark.state == "closed" else [*spans, (since_s(mark), self.timeline.last_s)]
 
     def _overlaps(self, level: Level, span: tuple[float, float]) -> bool:
@@ -95,42 +96,42 @@ class EpochView:
 
 
 def epochs(timeline: Timeline) -> list[int]:
-    """All that anything is known of, ascending."""
+    """Indices of all epochs with levels, marks or verdicts, ascending."""
     levels = (level.opened.epoch for level in timeline.levels)
     marked = (mark.epoch for mark in timeline.marks.values() if mark.state != "retracted")
     return sorted({*levels, *marked, *timeline.verdicts})
 
 
 def epoch_name(timeline: Timeline, epoch: int) -> str:
-    """`epoch 1`, so that findings of different epochs are told apart; empty where there is only one."""
+    """`epoch 1`, to distinguish findings of different epochs; empty if there is only one."""
     return f"epoch {epoch}" if len(epochs(timeline)) > 1 else ""
 
 
 def standing(timeline: Timeline) -> dict[str, Mark]:
     """Marks by key that are neither retracted nor superseded, with the figures of the latest verdict."""
-    held = {mark.key: mark for epoch in epochs(timeline) for mark in EpochView(timeline, epoch).marks}
-    return {key: held[key] for key in timeline.marks if key in held}
+    current = {mark.key: mark for epoch in epochs(timeline) for mark in EpochView(timeline, epoch).marks}
+    return {key: current[key] for key in timeline.marks if key in current}
 
 
 def reported(timeline: Timeline) -> dict[int, Verdict]:
-    """Verdicts by epoch, without what spoiled levels made."""
-    view = {epoch: EpochView(timeline, epoch).verdict for epoch in sorted(timeline.verdicts)}
-    return {epoch: verdict for epoch, verdict in view.items() if verdict is not None}
+    """Verdicts by epoch, without conclusions from invalid levels."""
+    verdicts = {epoch: EpochView(timeline, epoch).verdict for epoch in sorted(timeline.verdicts)}
+    return {epoch: verdict for epoch, verdict in verdicts.items() if verdict is not None}
 
 
-def outgrown(mark: Mark, clean: Sequence[Level]) -> bool:
-    """It is over, and as many users or more went well afterwards: it limits nothing."""
+def is_past(mark: Mark, clean: Sequence[Level]) -> bool:
+    """Whether the cause is over and a later level with at least as many users was without it."""
     later = (level for level in clean if level.started_s >= last_s(mark))
     return mark.state == "closed" and any(level.users >= (mark.users or 0) for level in later)
 
 
 def since_s(mark: Mark) -> float:
-    """When its evidence began, seconds of the session; of one that came again, when it did so."""
+    """Start of its (latest) episode, seconds of the session."""
     began_s = mark.finding.began_s if isinstance(mark.finding, Cause) else None
     return mark.t_s if began_s is None else began_s
 
 
 def last_s(mark: Mark) -> float:
-    """When it was seen last."""
+    """Its last occurrence, seconds of the session."""
     found_s = mark.finding.last_s if isinstance(mark.finding, Cause) else None
     return mark.t_s if found_s is None else found_s

@@ -1,4 +1,4 @@
-"""What a mark rests on, in words: counts, endpoints, readings, and what could not be read. Holds text of others as it is."""
+"""A mark's evidence in words: counts, endpoints, readings, and readings that could not be taken. Foreign text stays unescaped."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from . import numbers
 from .cause_names import name
 from .times import session_time
 
-TOLD_APART = frozenset(
+WORDED_SEPARATELY = frozenset(
     ("count", "failures", "retried", "seconds", "deaths", "first_s", "last_s", "since_s", "rate_per_s", "endpoints", "example",
      "check", "unit", "unavailable", "competing")
 )  # fmt: skip
-"""Keys that are told by themselves; all others are readings."""
+"""Keys that other functions put into words; all others are listed as readings."""
 
 IN_UNIT = ("growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "growth_per_request", "now", "limit")
-"""Of a leak: bytes or descriptors, as its `unit` says."""
+"""Keys of a leak whose values are bytes or descriptors, by its `unit`."""
 
 NAMED = {
     "little_ratio": "Little's law: response times account for",
@@ -33,22 +33,22 @@ NAMED = {
     "response_ratio": "response time, times that at low load",
     "ratio": "latency, times that at low load",
 }
-"""Readings whose key does not say by itself what was read."""
+"""Words for keys that do not explain themselves."""
 
 SHARES = ("little_ratio", "half_width_ratio", "top_efficiency", "failure_ratio_more")
-"""Per cent, however large."""
+"""Keys shown as per cent, however large."""
 
 MOMENTS = ("at_s",)
-"""Seconds since the session began, not lengths of time."""
+"""Keys that are times of the session, not durations."""
 
 _ENDPOINTS = 4
-"""That a line holds."""
+"""Most endpoints in a line."""
 
 _UNITS = {"_per_s": "/s", "_rps": "/s", "_ms": " ms"}
 
 
 def counted(finding: Finding) -> str:
-    """`412 × at 3.1/s`, `for 12 s` where seconds were counted; empty where nothing was."""
+    """`412 × at 3.1/s`, `for 12 s` where seconds were counted; empty if nothing was counted."""
     if not isinstance(finding, Cause) or not finding.count:
         return ""
     count, rate, retried = finding.count, finding.rate_per_s, finding.counted.get("retried")
@@ -61,7 +61,7 @@ def counted(finding: Finding) -> str:
 
 
 def endpoints(finding: Finding) -> str:
-    """`GET /x 380, POST /y 32, 2 more`; empty where they are not known."""
+    """`GET /x 380, POST /y 32, 2 more`; empty if they are not known."""
     counts = finding.endpoints if isinstance(finding, Cause) else {}
     most = sorted(counts.items(), key=lambda each: -each[1])
     more = [f"{len(most) - _ENDPOINTS} more"] if len(most) > _ENDPOINTS else []
@@ -69,14 +69,14 @@ def endpoints(finding: Finding) -> str:
 
 
 def example(finding: Finding) -> str:
-    """Text of one failure, as it came; empty where there is none."""
+    """Text of one failure, unescaped; empty if there is none."""
     return finding.example if isinstance(finding, Cause) else ""
 
 
 def readings(finding: Finding, without: Collection[str] = ()) -> str:
-    """`ports used 1,998, ports capacity 2,000`: all figures that no other function here words, each with its unit."""
+    """`ports used 1,998, ports capacity 2,000`: all figures that no other function here puts into words, each with its unit."""
     unit = finding.unit if isinstance(finding, Leak) else ""
-    left_out = {*TOLD_APART, *without}
+    left_out = {*WORDED_SEPARATELY, *without}
     listed = ((key, value) for key, value in finding.figures().items() if key not in left_out and value is not False)
     return ", ".join(_reading(key, value, unit) for key, value in listed)
 
@@ -109,7 +109,7 @@ def _reading(key: str, value: Any, unit: str) -> str:
 
 
 def _measured(key: str, value: float, unit: str) -> str:
-    """A number in the unit that its name tells."""
+    """A number in the unit given by the end of its key."""
     if key in SHARES or key.endswith("_growth_ratio"):
         return f"{NAMED.get(key) or _words(key, '_ratio')} {numbers.percent(value)}"
     if key in NAMED:

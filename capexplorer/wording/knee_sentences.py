@@ -20,10 +20,10 @@ OF_GENERATOR = {
     "at_or_below": ", the generator's",
     "no_knee": ", the most users that the generator did not limit",
 }
-"""Of what the curve says where the generator was the limit, or may have been."""
+"""Additions to a verdict on the curve, by its kind, if the generator was or may have been the limit."""
 
 FALLS = {"retrograde": "falls", "collapse": "collapses"}
-"""What finished work does beyond its peak."""
+"""How goodput changes beyond its peak."""
 
 _OBJECTIVES = {"p95_ms": "p95 ≤ {:g} ms", "p99_ms": "p99 ≤ {:g} ms", "failure_ratio": "failures ≤ {:g}%"}
 
@@ -55,7 +55,7 @@ def short_knee(verdict: KneeVerdict) -> str:
 def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
     """One sentence: `Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); provisional: no soak yet.`
 
-    `blamed`: what limits it, where a mark names it: `Knee at 47 users [43–52] and 122/s: the service's CPU is saturated ...`.
+    `blamed`: what limits it, if a mark names it: `Knee at 47 users [43–52] and 122/s: the service's CPU is saturated ...`.
     """
     found = verdict.knee
     if verdict.curve is None:
@@ -125,7 +125,7 @@ def missing(wanted: Missing) -> str:
 
 
 def short_missing(wanted: Missing) -> str:
-    """What to do alone, where there is little room: `2 more levels under 20 users`."""
+    """The advice without its reason, for small spaces: `2 more levels under 20 users`."""
     below, above = numbers.users(wanted.users_below), numbers.users(wanted.users_above)
     match wanted.kind:
         case "soak":

@@ -1,4 +1,4 @@
-"""Sentences about marks: what was found, where, how surely, and what became of it when detectors ran again."""
+"""Sentences about marks: what was found, where, with which confidence, and how reanalysis changed it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ MARK_KINDS = {
 
 
 NO_LIMITS = ("not_saturated", "think_time_limited", "generator_shares_host")
-"""Bottlenecks that are none: the service was not brought to its limit, or what they bound is the run."""
+"""Bottlenecks that do not limit the service: it was not at its limit, or they limit the run."""
 
 BLAMES: tuple[MarkKind, ...] = ("cause", "bottleneck", "leak")
-"""Kinds that say what went wrong or what is the limit, by an id of CAUSES.md."""
+"""Kinds of marks with an id of docs/causes.md."""
 
 
 def title(event: Mark) -> str:
@@ -58,7 +58,7 @@ def mark(event: Mark, header: Header | None = None) -> str:
 
 
 def bare(event: Mark) -> str:
-    """What was found, where and how surely, without lists of readings and without advice."""
+    """What was found, where, with which confidence; without readings and advice."""
     said = _in_words(event) if event.state != "retracted" else None
     if said is not None:
         return said
@@ -81,7 +81,7 @@ def _listed(event: Mark) -> str:
 
 
 def _in_words(event: Mark) -> str | None:
-    """What is known well enough to be told in fewer words than its readings; None: list them."""
+    """A sentence instead of the list of readings; None: list them."""
     match event.finding:
         case Knee(verdict=found) if found.users_low is not None and found.users_high is not None:
             sure = f" ({event.confidence} confidence)" if event.confidence else ""
@@ -120,7 +120,7 @@ def stop_rule(rule: str, measured: object, limit: object, users: float | None) -
 
 
 def journal_mark(event: Mark, header: Header | None = None) -> str:
-    """Without readings where others tell them: `bend from 60 users (medium confidence). 2 more levels ...`, and of a cause,
+    """Shorter, for the journal: `bend from 60 users (medium confidence). 2 more levels ...`, and of a cause,
     a bottleneck or a leak without advice: `cause: connections are reset at 80 users (high confidence), 412 × at 3.1/s`.
     """
     if event.kind in BLAMES:
@@ -133,14 +133,14 @@ def journal_mark(event: Mark, header: Header | None = None) -> str:
 
 
 def _curve(event: Mark) -> str:
-    """Of a mark of the curve, without its readings."""
+    """A mark of the capacity curve, without its readings."""
     assert isinstance(event.finding, CurveFinding)
     sure = f" ({event.confidence} confidence)" if event.confidence else ""
     return knee(event.finding.verdict) + sure
 
 
 def revised(event: Mark) -> str:
-    """Of a knee that was told before and has moved: `knee now 45 [41–49] at 121/s, queueing`."""
+    """A knee that was published before and has moved: `knee now 45 [41–49] at 121/s, queueing`."""
     if not isinstance(event.finding, CurveFinding):
         return mark(event)
     name = MARK_KINDS[event.kind]
@@ -154,7 +154,7 @@ def reanalysed(event: Reanalysed) -> str:
 
 
 def change(event: MarkChange) -> str:
-    """What became of one mark: `new: knee ...`, `gone: ...`, `changed: knee at 28 users: capacity rps 213 → 210`."""
+    """How reanalysis changed one mark: `new: knee ...`, `gone: ...`, `changed: knee at 28 users: capacity rps 213 → 210`."""
     about = event.found or event.recorded
     if about is None:
         return f"{event.kind}: {event.key}"

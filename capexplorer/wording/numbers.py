@@ -1,4 +1,4 @@
-"""Figures inside sentences. Must not know what they are figures of."""
+"""Figures inside sentences: numbers, sizes and durations as text."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def span(seconds: float) -> str:
 
 
 def figure(value: Any) -> str:
-    """Of an evidence whose unit is not known."""
+    """A reading whose unit is not known."""
     return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""Sentences about what happened: commands, the target's life, notes, failures as they came."""
+"""Sentences about events: commands, states of the target, notes, raw failures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .marks import mark
 
 
 def command(event: Command) -> str:
-    """What was asked; who asked is told unless it was the user."""
+    """What was commanded, and by whom unless it was the user."""
     args = event.args
     match event.name:
         case "users":
@@ -76,7 +76,7 @@ def journal(event: Mark | Note | Target | Command) -> str:
 
 
 def failure(signature: FailureSignature) -> str:
-    """`HTTP 503`, `ConnectionError > ConnectionRefusedError, errno 111: refused`. Raw: what it means, `causes` says."""
+    """`HTTP 503`, `ConnectionError > ConnectionRefusedError, errno 111: refused`. Raw: its cause is in a mark."""
     parts = []
     if signature.status is not None:
         parts.append(f"HTTP {signature.status}")

@@ -1,13 +1,12 @@
-"""What a later finding supersedes is not reported. The rules, once, for every sentence, list, picture and export.
+"""Which findings are not reported because a later finding supersedes them. The only place with these rules.
 
-The log keeps each finding as it was made; a report is about what holds at its moment. Live, replayed and reanalysed sessions are
-read through `view.EpochView`, and so through these rules. Must not find anything, and must not word anything.
+The log keeps each finding as it was made; a report shows what holds at its moment. Live, replayed and reanalysed sessions are
+read through `epoch_view.EpochView`, which applies the rules. Makes no findings and no sentences.
 
-1. Where a critical cause of the generator, its host or the network spoiled levels, nothing beyond the clean ones is reported of
-   the service: no knee, no objective, no bottleneck.
-2. A mark of the curve says what the latest verdict says, and nothing where that found nothing.
-3. A bottleneck is superseded where more users went on without a knee.
-4. "Not at its limit yet" (nothing is saturated, the users' waits limit) is superseded once a limit was found.
+1. If a critical cause of the generator, its host or the network invalidated levels, nothing beyond the clean levels is reported
+of the service: no knee, no objective, no bottleneck. 2. A mark of the curve shows the latest verdict, and is not reported if that
+verdict has none. 3. A bottleneck is superseded if more users went on without a knee. 4. "Not at its limit yet" (nothing is
+saturated, the users' waits limit) is superseded once a limit was found.
 """
 
 from __future__ import annotations
@@ -24,25 +23,25 @@ from .cause_names import where
 from .marks import NO_LIMITS
 
 NOT_YET_AT_LIMIT = ("not_saturated", "think_time_limited")
-"""They advise to step up."""
+"""Ids whose advice is to step up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spoiled:
-    """The epoch's levels above `clean_users` tell of the generator, its host or the network, not of the service."""
+    """The epoch's levels above `clean_users` say nothing about the service, because generator, host or network failed."""
 
     first: Mark
-    """The earliest of the causes that did it."""
+    """The earliest of these causes."""
     clean_users: float | None
-    """The most users of a level that was not spoiled; None without one."""
+    """The most users of a level without such a cause; None without one."""
 
     def is_clean(self, users: float | None) -> bool:
-        """Whether a finding that reaches so many users rests on clean levels alone."""
+        """Whether a finding about loads up to `users` rests on clean levels only."""
         return users is not None and self.clean_users is not None and users <= self.clean_users
 
 
 def reported(verdict: Verdict, spoiled: Spoiled | None) -> Verdict:
-    """The verdict without what rests on spoiled levels (rule 1)."""
+    """The verdict without conclusions from spoiled levels (rule 1)."""
     if spoiled is None:
         return verdict
     capacity, latency_knee = verdict.capacity, verdict.capacity.latency_knee
@@ -54,13 +53,13 @@ def reported(verdict: Verdict, spoiled: Spoiled | None) -> Verdict:
 
 
 def _reach(found: KneeVerdict | SloVerdict) -> float | None:
-    """The most users that it speaks of."""
+    """The greatest load that it is about."""
     is_bound = isinstance(found, KneeVerdict) and found.kind == "no_knee"
     return found.users if found.users_high is None or is_bound else found.users_high
 
 
 def _up_to_clean(capacity: CapacityVerdict, knee: KneeVerdict, spoiled: Spoiled) -> CapacityVerdict:
-    """No knee up to the clean levels, where the one that was found lies beyond them; else nothing is known of it."""
+    """ "No knee" up to the clean levels if the knee lies beyond them; else no verdict on a knee."""
     clean, curve = spoiled.clean_users, capacity.curve
     is_beyond = clean is not None and knee.users is not None and knee.users > clean
     none = KneeVerdict(kind="no_knee", epoch=knee.epoch, users=clean, limit="generator") if is_beyond else None
@@ -69,28 +68,28 @@ def _up_to_clean(capacity: CapacityVerdict, knee: KneeVerdict, spoiled: Spoiled)
 
 
 def standing(marks: Sequence[Mark], verdict: Verdict | None, spoiled: Spoiled | None) -> list[Mark]:
-    """Those of an epoch's current marks that hold, beside its verdict as `reported`."""
-    held = [held for mark in marks if (held := _held(mark, verdict, spoiled)) is not None]
-    has_limit = spoiled is not None or any(mark.kind in ("knee", "at_or_below", "bend") or is_limit(mark) for mark in held)
-    return [mark for mark in held if not (has_limit and mark.id in NOT_YET_AT_LIMIT)]
+    """Marks of an epoch that are not superseded. `verdict`: as returned by `reported`."""
+    current = [kept for mark in marks if (kept := _current(mark, verdict, spoiled)) is not None]
+    has_limit = spoiled is not None or any(mark.kind in ("knee", "at_or_below", "bend") or is_limit(mark) for mark in current)
+    return [mark for mark in current if not (has_limit and mark.id in NOT_YET_AT_LIMIT)]
 
 
 def is_limit(mark: Mark) -> bool:
-    """A bottleneck that limits the service."""
+    """Whether it is a bottleneck that limits the service."""
     return mark.kind == "bottleneck" and mark.id not in NO_LIMITS
 
 
-def _held(mark: Mark, verdict: Verdict | None, spoiled: Spoiled | None) -> Mark | None:
+def _current(mark: Mark, verdict: Verdict | None, spoiled: Spoiled | None) -> Mark | None:
     if isinstance(mark.finding, CurveFinding):
         return _of_curve(mark, mark.finding, verdict, spoiled)
     if not is_limit(mark):
         return mark
     is_spoiled = spoiled is not None and where(mark.id) in ("target", "host") and not spoiled.is_clean(mark.users)
-    return None if is_spoiled or _is_outgrown(mark, verdict) else mark
+    return None if is_spoiled or _is_superseded(mark, verdict) else mark
 
 
 def _of_curve(mark: Mark, finding: CurveFinding, verdict: Verdict | None, spoiled: Spoiled | None) -> Mark | None:
-    """Rule 2. A log without verdicts has its marks alone."""
+    """Rule 2. A log without verdicts keeps its marks as they are."""
     if verdict is None:
         return mark if spoiled is None or spoiled.is_clean(_reach(finding.verdict)) else None
     found = verdict.capacity.latency_knee if mark.kind == "latency_knee" else verdict.capacity.knee
@@ -100,7 +99,7 @@ def _of_curve(mark: Mark, finding: CurveFinding, verdict: Verdict | None, spoile
     return replace(mark, finding=now, users=found.users, confidence=found.confidence)
 
 
-def _is_outgrown(mark: Mark, verdict: Verdict | None) -> bool:
+def _is_superseded(mark: Mark, verdict: Verdict | None) -> bool:
     """Rule 3."""
     found = verdict.capacity.knee if verdict is not None else None
     at = mark.finding.users_at if isinstance(mark.finding, Bottleneck) else 0.0

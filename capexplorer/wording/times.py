@@ -1,4 +1,4 @@
-"""The two ways in which a moment is written: time of the session everywhere, wall time where its zone stands beside it."""
+"""The two ways to write a moment: time of the session everywhere, wall time only with its zone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def session_time(t_s: float) -> str:
 
 
 def wall_time(written: str | None) -> str:
-    """`2026-01-01 11:00:00 UTC` of an ISO 8601 moment; one without an offset as it was written, empty where there is none."""
+    """`2026-01-01 11:00:00 UTC` of an ISO 8601 moment. One without an offset stays as written; empty for None."""
     try:
         moment = datetime.fromisoformat(written or "")
     except ValueError:

@@ -1,8 +1,7 @@
-"""The verdict line: one sentence on what this session says about the service, composed from marks and the curve's verdict.
+"""The verdict line: one sentence on what a session says about the service, composed from marks and the curve's verdict.
 
-The generator is ruled out first: while a critical cause of its own stood, nothing is said about the service. Then the knee with
-its bottleneck, the target's death, what it refuses or fails, a bottleneck without a knee, the users' waits, leaks; at last the
-curve alone. Must not judge: what is not marked is not said.
+Order: critical causes of the generator, its host and the network (nothing is said about the service then); the knee with its
+bottleneck; failures; a bottleneck without a knee; the users' waits; leaks; the curve alone. What is not marked is not said.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ Severity = Literal["critical", "error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The sentence, and how much it matters."""
+    """The verdict line and its severity."""
 
     said: str
     severity: Severity = "info"
     marked: bool = False
-    """It rests on a cause, a bottleneck or a leak, not on the curve alone."""
+    """Whether it names a cause, a bottleneck or a leak, not the curve alone."""
     spoiled: bool = False
-    """By the generator, its host or the network between: nothing is said about the service beyond the levels that were clean."""
+    """Whether generator, host or network failed: nothing is said about the service beyond the levels without such failures."""
 
 
 def verdict(timeline: Timeline, epoch: int | None = None) -> str:
@@ -55,7 +54,7 @@ def verdict(timeline: Timeline, epoch: int | None = None) -> str:
 
 
 def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
-    """The same with its weight. Costs a pass over the marks; where the run was spoiled, one over journal and levels too."""
+    """The verdict line with its severity. Costs a pass over the marks, and one over journal and levels if `spoiled`."""
     chosen = _latest(timeline) if epoch is None else epoch
     view = EpochView(timeline, chosen)
     found, shared = next(_said(view), Judgement(curve_alone(view))), sharing(view)
@@ -65,13 +64,13 @@ def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
 
 
 def judgements(timeline: Timeline) -> dict[int, Judgement]:
-    """One an epoch about which anything was found, ascending; of a session without findings one, of epoch 0."""
-    told = [epoch for epoch in epochs(timeline) if _is_found(timeline, epoch)]
-    return {epoch: judgement(timeline, epoch) for epoch in told} or {0: judgement(timeline)}
+    """One for each epoch with findings, ascending; for a session without findings one, of epoch 0."""
+    found = [epoch for epoch in epochs(timeline) if _is_found(timeline, epoch)]
+    return {epoch: judgement(timeline, epoch) for epoch in found} or {0: judgement(timeline)}
 
 
 def _latest(timeline: Timeline) -> int | None:
-    """The latest about which anything was found; None where no detector has looked."""
+    """The latest epoch with findings; None without one."""
     return max((epoch for epoch in epochs(timeline) if _is_found(timeline, epoch)), default=None)
 
 
@@ -81,7 +80,7 @@ def _is_found(timeline: Timeline, epoch: int) -> bool:
 
 
 def _said(view: EpochView) -> Iterator[Judgement]:
-    """In order of precedence; the first one is the verdict."""
+    """Candidates in order of precedence; the first is the verdict."""
     yield from _spoiled(view)
     yield from _knee(view)
     yield from _failing(view)
@@ -100,8 +99,8 @@ def _spoiled(view: EpochView) -> Iterator[Judgement]:
     beyond = "" if spoiled.clean_users is None else f" beyond {numbers.users(spoiled.clean_users)}"
     said = f"Limited by {limiter(spoiled.first.id)} {since(spoiled.first)}: nothing is said about the service{beyond}"
     below = found is not None and found.kind == "knee" and found.limit != "generator"
-    told = f"{said}; up to there {knee_alone(found)}." if found is not None and below else f"{said}."
-    yield Judgement(told, "critical", marked=True, spoiled=True)
+    sentence = f"{said}; up to there {knee_alone(found)}." if found is not None and below else f"{said}."
+    yield Judgement(sentence, "critical", marked=True, spoiled=True)
 
 
 # -- the service
@@ -119,7 +118,7 @@ def _knee(view: EpochView) -> Iterator[Judgement]:
 
 
 def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
-    """What limits at the knee: the bottlenecks, at most two; where failures make it, the gravest cause."""
+    """What limits at the knee: at most two bottlenecks; if errors are the limit, the gravest cause."""
     if found.limit == "generator":
         return []
     bottlenecks = [mark for mark in view.bottlenecks() if (mark.users or 0) >= (found.users_low or 0)]
@@ -129,7 +128,7 @@ def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
 
 
 def _failing(view: EpochView) -> Iterator[Judgement]:
-    """The gravest cause that failed requests; beside it what limits, which failures need not have to do with."""
+    """The gravest cause of failed requests, then what limits the service, which may be unrelated."""
     for mark, said in failing(view):
         beside = bottleneck(view) or waits(view, briefly=True) or curve(view)
         yield Judgement(f"{capital(said)}{f'; {beside}' if beside else ''}{_and_leaks(view)}.", mark.severity, marked=True)
@@ -146,12 +145,12 @@ def _waits(view: EpochView) -> Iterator[Judgement]:
     said = waits(view)
     if said:
         leak = _and_leaks(view)
-        told = f"{said}; {curve(view) or 'no knee yet'}{leak}."
-        yield Judgement(told, "warning" if leak else "info", marked=True)
+        sentence = f"{said}; {curve(view) or 'no knee yet'}{leak}."
+        yield Judgement(sentence, "warning" if leak else "info", marked=True)
 
 
 def _and_leaks(view: EpochView) -> str:
-    """A leak is lost behind nothing: `; the target leaks ...`."""
+    """`; the target leaks ...`, added to every other verdict; empty without a leak."""
     return next((f"; {said}" for said in leaking(view)), "")
 
 
