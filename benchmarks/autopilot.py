@@ -1,4 +1,4 @@
-"""The autopilot against ground truth, beside two plain policies of KNEE.md on the same simulated systems.
+"""The autopilot against ground truth, beside two plain policies on the same simulated systems.
 
 Closed queues of six kinds, explored from one user on, second by second; levels settle by the product's own clock and are judged
 by its own detector. Policies were tuned on seeds 0-399, linear systems on 600,000-600,059 as well; these are 650,000 and up. Time

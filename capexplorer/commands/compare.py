@@ -11,7 +11,7 @@ import click
 from .. import paths
 from ..errors import InputError
 from ..model.timeline import Timeline
-from ..report.compare import Comparison, Session, compare, wording
+from ..report.compare import Comparison, Session, compare, sentences
 from ..report.compare.fail_if import HELP, Condition, judge, parse
 from ..report.writing import write_file
 from ..session import titles
@@ -64,7 +64,7 @@ def command(
         sys.stdout.buffer.flush()
     else:
         write_file(output, content, force=force)
-    for warning in wording.warnings(comparison):
+    for warning in sentences.warnings(comparison):
         tell(warning)
     return _judged(asked, comparison)
 

@@ -1,4 +1,4 @@
-"""The autopilot's decisions: levels in, next step out (KNEE.md, "Autopilot policies"). Pure: no clock, no load, no judging.
+"""The autopilot's decisions: levels in, next step out (docs/knee.md). Pure: no clock, no load, no judging.
 
 It climbs by doubling, slower near the bend; goes once more onto the plateau; steps down to 60% of the knee to see whether the
 service recovers; and rests where it began. No bisection: low levels give the low-load line, plateau levels the capacity.
@@ -27,7 +27,7 @@ from .sight import (
 
 LEAST_S = 6.0
 MOST_S = 18.0
-"""Settled seconds of a level (KNEE.md). Six seconds are six batches."""
+"""Settled seconds of a level (docs/knee.md). Six seconds are six batches."""
 
 RETREAT_S = 3.0
 """Settled seconds without failures after which a level that was backed off to says: it recovers."""
@@ -63,7 +63,7 @@ THIN_REQUESTS = 40
 """Fewer at all levels of the low-load line may be luck: one more level on the plateau must agree."""
 
 RECOVERY_SHARE = 0.6
-"""Of N*: where recovery is tested (KNEE.md)."""
+"""Of N*: where recovery is tested (docs/knee.md)."""
 
 STRAINED_MOST = 1.5
 """Times the crossing: as far as the autopilot goes once failures or the generator's saturation have appeared."""

@@ -73,7 +73,7 @@ class Sight:
 
 
 def precise(figures: LevelFigures) -> bool:
-    """Whether goodput and latency are known well enough for a level to end (KNEE.md)."""
+    """Whether goodput and latency are known well enough for a level to end (docs/knee.md)."""
     goodput, latency = figures.goodput_rps, figures.latency_ms.mean
     if not goodput or figures.goodput_se_rps is None or not latency or figures.latency_se_ms is None:
         return False

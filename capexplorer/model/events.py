@@ -136,7 +136,7 @@ class LevelOpened(Event, frozen=True, kw_only=True, tag="level"):
 
 
 class FailureSignature(Reading, frozen=True, kw_only=True):
-    """An exception reduced to what tells causes apart (CAUSES.md, rule 1). Bounded: never carries addresses or ids."""
+    """An exception reduced to what tells causes apart (docs/causes.md). Bounded: never carries addresses or ids."""
 
     types: tuple[str, ...]
     """Exception type names, outermost first."""

@@ -1,6 +1,6 @@
 """What analysis concludes about capacity: frozen values that cross rooms (marks, screens, reports, the autopilot).
 
-Users are N, rates are finished work a second (DESIGN section 4). `None` means "not known", never zero. Nothing here is a
+Users are N, rates are finished work a second. `None` means "not known", never zero. Nothing here is a
 sentence: verdicts are worded in wording alone.
 """
 

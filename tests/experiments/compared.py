@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from capexplorer.model.timeline import Timeline
-from capexplorer.report.compare import Session, compare, wording
+from capexplorer.report.compare import Session, compare, sentences
 
 FIGURES = ("goodput", "mean", "p95")
 
@@ -47,17 +47,17 @@ def compared(report: str, timelines: Mapping[str, Timeline]) -> Compared:
         a=a,
         b=b,
         at=datetime.now().astimezone().isoformat(timespec="seconds"),
-        verdict=wording.verdict(found),
-        warnings=wording.warnings(found),
-        knees=(wording.knee(pair.before), wording.knee(pair.after)),
+        verdict=sentences.verdict(found),
+        warnings=sentences.warnings(found),
+        knees=(sentences.knee(pair.before), sentences.knee(pair.after)),
         rows=[
             Row(
                 users=level.users,
                 figure=name,
-                a=wording.value(name, level[name].before.value),
-                b=wording.value(name, level[name].after.value),
-                change=wording.ratio(level[name]),
-                judgement=wording.judgement(level[name]),
+                a=sentences.value(name, level[name].before.value),
+                b=sentences.value(name, level[name].after.value),
+                change=sentences.ratio(level[name]),
+                judgement=sentences.judgement(level[name]),
             )
             for level in pair.levels
             for name in FIGURES

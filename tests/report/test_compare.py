@@ -14,7 +14,7 @@ from capexplorer.errors import InputError
 from capexplorer.model.events import HostFacts
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.timeline import Timeline
-from capexplorer.report.compare import Comparison, Session, compare, wording
+from capexplorer.report.compare import Comparison, Session, compare, sentences
 from capexplorer.report.compare.difference import difference, floor_difference
 from capexplorer.report.compare.estimates import Estimate, pooled
 from capexplorer.report.compare.quantile_error import design_effect, quantile_error
@@ -179,7 +179,7 @@ def test_knees_are_compared_where_both_have_one() -> None:
     moved, capacity = pair.knee
     assert (moved.judgement, moved.ratio) == ("beyond", -0.25)
     assert (capacity.judgement, capacity.ratio) == ("unknown", -0.25)
-    assert "the knee is at 45.0 instead of 60.0 users (-25.0%, worse, beyond noise)" in wording.verdict(compared(
+    assert "the knee is at 45.0 instead of 60.0 users (-25.0%, worse, beyond noise)" in sentences.verdict(compared(
         *(timeline([Seen(10)], more=[mark]) for mark in marks)))  # fmt: skip
 
 
@@ -190,7 +190,7 @@ def test_what_is_no_knee_is_not_measured(state: str) -> None:
     changed = msgspec.structs.replace(mark, state="retracted") if state == "retracted" else bend
     (pair,) = compared(timeline([Seen(10)], more=[mark]), timeline([Seen(10)], more=[changed])).pairs
     assert [one.judgement for one in pair.knee] == ["not_measured", "not_measured"]
-    assert "only A has a knee" in wording.verdict(compared(timeline([Seen(1)], more=[mark]), timeline([Seen(1)])))
+    assert "only A has a knee" in sentences.verdict(compared(timeline([Seen(1)], more=[mark]), timeline([Seen(1)])))
 
 
 # -- clients
@@ -221,10 +221,10 @@ def test_a_client_that_costs_less_is_no_faster_server() -> None:
     level = found.pairs[0].levels[0]
     assert {level[name].judgement for name in ("mean", "p50", "p95", "p99")} == {"client"}
     assert not any(one.counts for one in level.differences)
-    assert "the difference in latency is the client's (FastHttpUser instead of HttpUser), not the target's" in wording.verdict(
+    assert "the difference in latency is the client's (FastHttpUser instead of HttpUser), not the target's" in sentences.verdict(
         found
     )
-    assert any("by itself FastHttpUser costs 1.4 ms less at the median" in warning for warning in wording.warnings(found))
+    assert any("by itself FastHttpUser costs 1.4 ms less at the median" in warning for warning in sentences.warnings(found))
 
 
 def test_a_client_that_has_no_floor_is_a_condition_too() -> None:
@@ -245,7 +245,7 @@ def test_what_was_recorded_under_the_same_conditions_has_no_warning() -> None:
     found = compared(
         timeline([Seen(10)]), timeline([Seen(10)], id="b", host=msgspec.structs.replace(HOST, memory_bytes=8_590_000_000))
     )
-    assert (found.conditions, found.subject, wording.warnings(found)) == ((), (), [])
+    assert (found.conditions, found.subject, sentences.warnings(found)) == ((), (), [])
 
 
 def test_conditions_that_differ_are_warned_about_and_named_in_the_verdict() -> None:
@@ -263,8 +263,8 @@ def test_conditions_that_differ_are_warned_about_and_named_in_the_verdict() -> N
         "requests and weights": ("GET / x1", "GET / x2"),
         "version of locust": ("2", "3"),
     }
-    assert wording.warnings(found)[0].startswith("Conditions differ (host, cores, ")
-    assert "so this may not be the target's doing" in wording.verdict(found)
+    assert sentences.warnings(found)[0].startswith("Conditions differ (host, cores, ")
+    assert "so this may not be the target's doing" in sentences.verdict(found)
 
 
 def test_parameters_label_and_profile_are_the_subject_and_no_flaw() -> None:
@@ -297,6 +297,6 @@ def test_parameters_label_and_profile_are_the_subject_and_no_flaw() -> None:
     ],
 )
 def test_the_verdict_is_one_honest_sentence(before: Sequence[Seen], after: Sequence[Seen], said: str) -> None:
-    verdict = wording.verdict(compared(timeline(before), timeline(after)))
+    verdict = sentences.verdict(compared(timeline(before), timeline(after)))
     assert verdict.startswith(said)
     assert verdict.endswith(".")

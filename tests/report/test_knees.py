@@ -13,7 +13,7 @@ from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Peak, SloVerdict, UslFit
 from capexplorer.report import capacity, charts, html, markdown
-from capexplorer.report.compare import wording
+from capexplorer.report.compare import sentences
 from capexplorer.report.compare.comparison import Comparison, Session, compare
 from capexplorer.report.compare.page import render as page
 from capexplorer.report.csv import levels as csv_levels
@@ -203,15 +203,15 @@ def test_knees_are_compared_with_their_intervals() -> None:
     knee, capacity_ = found.pairs[0].knee
     assert knee.before.se == pytest.approx(10 / 2 / 1.645)
     assert (knee.judgement, capacity_.judgement) == ("beyond", "beyond")
-    assert wording.knee(found.curves[0]) == "60 [55–65] users, 120.0 ± 3.9/s"
+    assert sentences.knee(found.curves[0]) == "60 [55–65] users, 120.0 ± 3.9/s"
     assert page(found).decode().count('class="band"') == 2
 
 
 def test_a_side_without_a_knee_says_up_to_where_there_was_none() -> None:
     without = Verdict(t_s=9.0, capacity=CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=80)))
     found = compared(timeline([Seen(10)], more=[knee_mark(45, 90.0)]), timeline([Seen(10)], more=[without]))
-    assert "only A has a knee (B: no knee up to 80 users)" in wording.verdict(found)
-    assert wording.knee(found.curves[1]) == "no knee up to 80 users"
+    assert "only A has a knee (B: no knee up to 80 users)" in sentences.verdict(found)
+    assert sentences.knee(found.curves[1]) == "no knee up to 80 users"
 
 
 def test_recovery_is_no_part_of_what_is_compared() -> None:

@@ -133,8 +133,8 @@ def _think_s(baseline: list[LadderLevel]) -> tuple[float, float] | None:
     """
     users = requests = response = variance = 0.0
     known = [(level, level.response_s, level.throughput_rps) for level in baseline]
-    told = [(level, response_s, rate) for level, response_s, rate in known if response_s is not None and rate]
-    for level, response_s, rate in told:
+    measured = [(level, response_s, rate) for level, response_s, rate in known if response_s is not None and rate]
+    for level, response_s, rate in measured:
         seconds = level.seconds or 1.0
         users += level.users * seconds
         requests += rate * seconds
@@ -143,8 +143,8 @@ def _think_s(baseline: list[LadderLevel]) -> tuple[float, float] | None:
     if not requests:
         return None
     cycle_s, think_s = users / requests, (users - response) / requests
-    if len(told) == 1:  # one level alone proves nothing
-        declared = told[0][0].wait_s
+    if len(measured) == 1:  # one level alone proves nothing
+        declared = measured[0][0].wait_s
         if declared is None or abs(think_s - declared) > WAITS_AGREE * max(declared, think_s):
             return None
         return declared, WAITS_AGREE / 3 * declared

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ...errors import InputError
 from ...toml import nearest
-from . import wording
+from . import sentences
 from .comparison import Comparison, Pair
 from .difference import Difference
 
@@ -116,5 +116,5 @@ def _places(condition: Condition, pair: Pair) -> Sequence[tuple[str, Difference]
 
 
 def _told(one: Difference) -> str:
-    before, after = wording.value(one.figure, one.before.value), wording.value(one.figure, one.after.value)
-    return f"{before} to {after} ({wording.ratio(one)}), {wording.judgement(one)}"
+    before, after = sentences.value(one.figure, one.before.value), sentences.value(one.figure, one.after.value)
+    return f"{before} to {after} ({sentences.ratio(one)}), {sentences.judgement(one)}"

@@ -10,7 +10,7 @@ import msgspec
 from ... import wording as verdicts
 from ...model.events import Mark
 from ...model.findings import Cause
-from . import wording
+from . import sentences
 from .comparison import Comparison, Curve, MatchedLevel, Pair
 from .difference import Difference
 from .environment import Differing
@@ -32,9 +32,9 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "sessions": [_curve(curve) for curve in comparison.curves],
         "conditions": _rows(comparison.conditions, comparison.curves),
         "subject": _rows(comparison.subject, comparison.curves),
-        "warnings": wording.warnings(comparison),
+        "warnings": sentences.warnings(comparison),
         "comparisons": [_pair(pair) for pair in comparison.pairs],
-        "verdict": wording.verdict(comparison),
+        "verdict": sentences.verdict(comparison),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..escaping import markdown as escaped
-from . import wording
+from . import sentences
 from .comparison import Comparison, Curve, MatchedLevel, Pair
 from .difference import Difference
 from .environment import Differing
@@ -14,14 +14,14 @@ from .figures import FIGURES
 
 def render(comparison: Comparison) -> bytes:
     """The whole page."""
-    lines = ["# Comparison", "", f"**{escaped(wording.verdict(comparison))}**", ""]
-    for warning in wording.warnings(comparison):
+    lines = ["# Comparison", "", f"**{escaped(sentences.verdict(comparison))}**", ""]
+    for warning in sentences.warnings(comparison):
         lines += [f"> **Warning:** {escaped(warning)}", ""]
     lines += _conditions(comparison)
     lines += ["## Sessions", "", *_sessions(comparison), ""]
     for pair in comparison.pairs:
         lines += _pair(pair)
-    lines += [escaped(wording.NOISE), ""]
+    lines += [escaped(sentences.NOISE), ""]
     return "\n".join(lines).encode()
 
 
@@ -45,8 +45,8 @@ def _sessions(comparison: Comparison) -> list[str]:
     lines = _header(["", "session", "began", "client by itself", "knee", "settled user counts", "not settled", "marked"], left=8)
     for curve in comparison.curves:
         counts = ", ".join(f"{point.users}" + (f" (x{point.levels})" if point.levels > 1 else "") for point in curve.points)
-        cells = [curve.letter, wording.curve(curve), wording.began(curve), wording.floors(curve), wording.knee(curve)]
-        lines.append(_row([*cells, counts or wording.MISSING, _counts(curve.unsettled), wording.marked(curve)]))
+        cells = [curve.letter, sentences.curve(curve), sentences.began(curve), sentences.floors(curve), sentences.knee(curve)]
+        lines.append(_row([*cells, counts or sentences.MISSING, _counts(curve.unsettled), sentences.marked(curve)]))
     lines += ["", *(f"- {curve.letter}: {escaped(curve.judged.said)}" for curve in comparison.curves)]
     return lines
 
@@ -82,12 +82,12 @@ def _title(one: Difference) -> str:
 
 
 def _cells(one: Difference) -> list[str]:
-    before, after = (wording.value(one.figure, each.value) for each in (one.before, one.after))
-    return [before, after, wording.change(one), wording.ratio(one), wording.noise(one), wording.judgement(one)]
+    before, after = (sentences.value(one.figure, each.value) for each in (one.before, one.after))
+    return [before, after, sentences.change(one), sentences.ratio(one), sentences.noise(one), sentences.judgement(one)]
 
 
 def _counts(counts: Sequence[int]) -> str:
-    return ", ".join(map(str, counts)) or wording.MISSING
+    return ", ".join(map(str, counts)) or sentences.MISSING
 
 
 def _header(titles: Sequence[str], *, left: int, last_left: bool = False) -> list[str]:

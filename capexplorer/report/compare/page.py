@@ -7,7 +7,7 @@ from string import Template
 
 from .. import svg
 from ..escaping import foreign, html
-from . import wording
+from . import sentences
 from .comparison import Comparison, Curve, MatchedLevel, Pair
 from .curves import capacity, latency
 from .difference import Difference
@@ -48,8 +48,8 @@ def render(comparison: Comparison) -> bytes:
     parts = [
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{html(title)}</title><style>{_style()}</style></head><body><h1>Comparison</h1>",
-        f'<p class="verdict">{html(wording.verdict(comparison))}</p>',
-        *(f'<p class="warning" role="alert">{html(warning)}</p>' for warning in wording.warnings(comparison)),
+        f'<p class="verdict">{html(sentences.verdict(comparison))}</p>',
+        *(f'<p class="warning" role="alert">{html(warning)}</p>' for warning in sentences.warnings(comparison)),
         *_differing("Conditions that differ", comparison.conditions, comparison.curves),
         *_differing("What is compared", comparison.subject, comparison.curves),
         *_sessions(comparison.curves),
@@ -59,7 +59,7 @@ def render(comparison: Comparison) -> bytes:
         f'<div class="linear-scale">{latency(comparison.curves)}</div>',
         f'<div class="log">{latency(comparison.curves, log=True)}</div></div>',
         *(line for pair in comparison.pairs for line in _pair(pair)),
-        f'<p class="quiet">{html(wording.NOISE)}</p></body></html>\n',
+        f'<p class="quiet">{html(sentences.NOISE)}</p></body></html>\n',
     ]
     return "\n".join(parts).encode()
 
@@ -85,10 +85,10 @@ def _sessions(curves: Sequence[Curve]) -> Iterable[str]:
     rows = []
     for curve in curves:
         counts = ", ".join(f"{point.users}" + (f" (x{point.levels})" if point.levels > 1 else "") for point in curve.points)
-        cells = [curve.letter, wording.curve(curve), wording.began(curve), wording.floors(curve), wording.knee(curve)]
+        cells = [curve.letter, sentences.curve(curve), sentences.began(curve), sentences.floors(curve), sentences.knee(curve)]
         unsettled = ", ".join(map(str, curve.unsettled))
-        found = [wording.marked(curve), curve.judged.said]
-        rows.append(_row([*cells, counts or wording.MISSING, unsettled or wording.MISSING, *found]))
+        found = [sentences.marked(curve), curve.judged.said]
+        rows.append(_row([*cells, counts or sentences.MISSING, unsettled or sentences.MISSING, *found]))
     yield _table(titles, rows)
 
 
@@ -115,11 +115,11 @@ def _level(level: MatchedLevel) -> Iterable[str]:
 def _figures_row(users: str, one: Difference) -> str:
     """What counts is marked by a word and a sign, and by colour."""
     kind = {True: "better", False: "worse", None: ""}[one.better] if one.counts else "quiet"
-    figures = [wording.value(one.figure, each.value) for each in (one.before, one.after)]
-    figures += [wording.change(one), wording.ratio(one), wording.noise(one)]
+    figures = [sentences.value(one.figure, each.value) for each in (one.before, one.after)]
+    figures += [sentences.change(one), sentences.ratio(one), sentences.noise(one)]
     said = "".join(f'<td class="n">{html(each)}</td>' for each in figures)
     start = f'<td class="n">{users}</td><td>{html(FIGURES[one.figure].told)}</td>'
-    return f'<tr{" class=level" if users else ""}>{start}{said}<td class="{kind}">{html(wording.judgement(one))}</td></tr>'
+    return f'<tr{" class=level" if users else ""}>{start}{said}<td class="{kind}">{html(sentences.judgement(one))}</td></tr>'
 
 
 def _row(cells: Iterable[str]) -> str:

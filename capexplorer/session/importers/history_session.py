@@ -37,7 +37,7 @@ Settling = Callable[[float, float], float]
 WARM_UP_RATIO = 0.25
 WARM_UP_MOST_S = 10.0
 """Of a held count, the first quarter is set aside, at most 10 s. A recorded session leaves out each user's `on_start` and
-first cycle, a history cannot: with the usual 2 s the ten holds of KNEE.md read up to 1.3% low, with 10 s up to 0.5%."""
+first cycle, a history cannot: with the usual 2 s ten published tables read up to 1.3% low, with 10 s up to 0.5%."""
 
 
 @dataclass(frozen=True, slots=True)

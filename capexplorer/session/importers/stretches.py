@@ -17,7 +17,7 @@ RAMP_SURE_S = 30.0
 """A climb this long is a ramp even among levels: settling never takes longer."""
 
 LADDER_LEAST = 3
-"""From so many held counts a knee can be told (KNEE.md, rule 1), so short climbs between them need not be."""
+"""Levels from which a knee can be found (docs/knee.md, section 5), so short climbs between them are not needed."""
 
 BLIP_MOST_S = 3.0
 BLIP_MOST_RATIO = 0.05

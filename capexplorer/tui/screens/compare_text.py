@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.style import Style
 from rich.text import Text
 
-from ...report.compare import wording
+from ...report.compare import sentences
 from ...report.compare.comparison import Comparison, MatchedLevel, Pair
 from ...report.compare.difference import Difference
 from ...report.compare.environment import Differing
@@ -32,9 +32,9 @@ TABLE_CELLS = sum(width + 1 for _, width, _ in _COLUMNS) + _JUDGEMENT
 
 def top(comparison: Comparison, palette: Palette, width: int, most: int) -> Text:
     """Warnings, then what was found, in at most `most` lines; where warnings take too many the last says where the rest is."""
-    found = [(line, Style(bold=True)) for line in wrap(safe(wording.found(comparison)) + ".", width)][: most - 1]
+    found = [(line, Style(bold=True)) for line in wrap(safe(sentences.found(comparison)) + ".", width)][: most - 1]
     warned = Style(color=palette.warning, bold=True)
-    warnings = [line for warning in wording.warnings(comparison) for line in wrap(f"! {safe(warning)}", width)]
+    warnings = [line for warning in sentences.warnings(comparison) for line in wrap(f"! {safe(warning)}", width)]
     room = most - len(found)
     if len(warnings) > room:
         more = "  ... all warnings: key 4"
@@ -45,7 +45,7 @@ def top(comparison: Comparison, palette: Palette, width: int, most: int) -> Text
 def levels(comparison: Comparison, palette: Palette) -> Text:
     """A block a pair: for each user count in common, every figure with its difference."""
     blocks = [_pair(pair, palette) for pair in comparison.pairs]
-    return Text("\n\n").join([*blocks, Text("\n").join(_quiet(line, palette) for line in wrap(wording.NOISE, TABLE_CELLS))])
+    return Text("\n\n").join([*blocks, Text("\n").join(_quiet(line, palette) for line in wrap(sentences.NOISE, TABLE_CELLS))])
 
 
 def _pair(pair: Pair, palette: Palette) -> Text:
@@ -69,9 +69,9 @@ def _level(level: MatchedLevel, palette: Palette) -> list[Text]:
 def _line(users: str, one: Difference, palette: Palette) -> Text:
     """Grey where it does not count; a percentile that rests on too few values is grey too."""
     figure = FIGURES[one.figure]
-    before, after = (wording.value(one.figure, each.value) for each in (one.before, one.after))
+    before, after = (sentences.value(one.figure, each.value) for each in (one.before, one.after))
     said = [users, figure.told if len(figure.told) <= _COLUMNS[1][1] else figure.title, before, after]
-    said += [wording.change(one), wording.ratio(one), wording.noise(one)]
+    said += [sentences.change(one), sentences.ratio(one), sentences.noise(one)]
     muted = Style(color=palette.muted)
     text = Text()
     for index, (cell, (_, width, right)) in enumerate(zip(said, _COLUMNS, strict=True)):
@@ -83,7 +83,7 @@ def _line(users: str, one: Difference, palette: Palette) -> Text:
 def judgement(one: Difference) -> str:
     """A sign and a word: it reads without colour."""
     if not one.counts:
-        return wording.judgement(one)
+        return sentences.judgement(one)
     return {True: "▲ better", False: "▼ worse", None: "≠ differs"}[one.better]
 
 
@@ -98,15 +98,15 @@ def differing(comparison: Comparison, palette: Palette, width: int) -> Text:
     lines: list[Text] = []
     for index, curve in enumerate(comparison.curves):
         color = Style(color=colors(palette)[index % 4], bold=True)
-        told = wrap(safe(wording.curve(curve)), width - 2)
+        told = wrap(safe(sentences.curve(curve)), width - 2)
         lines.append(Text.assemble((f"{curve.letter} ", color), told[0]))
-        rest = wrap(f"client {wording.floors(curve)}; knee {wording.knee(curve)}", width - 2)
+        rest = wrap(f"client {sentences.floors(curve)}; knee {sentences.knee(curve)}", width - 2)
         if curve.judged.marked:
-            found = (curve.judged.said, f"marked: {wording.marked(curve)}")
+            found = (curve.judged.said, f"marked: {sentences.marked(curve)}")
             rest += [line for each in found for line in wrap(safe(each), width - 2)]
         lines += [_quiet(f"  {line}", palette) for line in (*told[1:], *rest)]
     warned = Style(color=palette.warning)
-    for warning in wording.warnings(comparison):
+    for warning in sentences.warnings(comparison):
         lines += [Text(line, warned) for line in wrap(f"! {safe(warning)}", width)]
     lines += _table("Conditions that differ", comparison.conditions, comparison, warned, width)
     lines += _table("What is compared", comparison.subject, comparison, Style(), width)

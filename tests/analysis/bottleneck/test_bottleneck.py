@@ -220,7 +220,7 @@ def test_the_gate_opens_where_more_users_surely_bring_nothing(why: str, loads: t
 
 
 def test_starved_users_hide_from_latency_but_not_from_the_accept_queue() -> None:
-    """Four blocking workers, 32 keep-alive users: Recv-Q 56, CPU 0, the median says 51 ms (CAUSES.md, measured)."""
+    """Four blocking workers, 32 keep-alive users: Recv-Q 56, CPU 0, the median says 51 ms (docs/causes.md, measured)."""
     marks = found(Load(4, 78, 51), Load(8, 78, 51, readings={"target.listen_queue": 4.0}),
                   Load(32, 78, 51, failure_ratio=0.03, readings={"target.listen_queue": 56.0}))  # fmt: skip
     assert ids(marks) == {"worker_pool_exhausted": "open"}
