@@ -1,0 +1,97 @@
+"""A name stands for one thing: no two classes and no two files of capexplorer share one, except those listed with a reason."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "capexplorer"
+NOT_NAMES = ("__init__", "__main__")
+
+SAME_READING = "the probe of a platform without /proc takes the same readings by psutil"
+COMMAND_AND_SCREEN = "the command and the screen of one task"
+REPORT_AND_COMPARISON = "the same part of a report and of a comparison"
+LIVE_AND_REPLAYED = "run makes it and the screen shows it"
+NOT_YET = "different meanings: one of them should get another name"
+
+CLASSES = {
+    "GeneratorProbe": SAME_READING,
+    "HostProbe": SAME_READING,
+    "PortsProbe": SAME_READING,
+    "TargetProbe": SAME_READING,
+    "TcpProbe": SAME_READING,
+    "Chart": "a chart of a page and a chart of the terminal",
+    "Column": "a column of a table: read from a file, or shown by a pane",
+    "Row": "a line of a pane's table",
+    "Key": "a key of the keyboard, and the key by which failures are counted",
+    "Steering": LIVE_AND_REPLAYED,
+    "UserErrors": "load collects them, run marks them",
+    "Ending": NOT_YET,
+    "LevelRow": NOT_YET,
+    "Look": NOT_YET,
+    "Outcome": NOT_YET,
+    "Pair": NOT_YET,
+    "Recording": NOT_YET,
+    "Step": NOT_YET,
+    "Verdict": NOT_YET,
+}
+
+FILES = {
+    "app": "the probe of a target's own metrics, and the application of the screen",
+    "autopilot": "load decides its steps, run drives the load by them",
+    "axis": "ticks of a page and ticks of the terminal",
+    "compare": COMMAND_AND_SCREEN,
+    "profiles": COMMAND_AND_SCREEN,
+    "replay": COMMAND_AND_SCREEN,
+    "sessions": COMMAND_AND_SCREEN,
+    "environment": REPORT_AND_COMPARISON,
+    "figures": REPORT_AND_COMPARISON,
+    "json": REPORT_AND_COMPARISON,
+    "markdown": REPORT_AND_COMPARISON,
+    "endpoints": "load counts them, a pane shows them",
+    "failures": "load counts them, a pane shows them",
+    "live": LIVE_AND_REPLAYED,
+    "steering": LIVE_AND_REPLAYED,
+    "machine": "the facts of a machine, and what reads them",
+    "digest": NOT_YET,
+    "host": NOT_YET,
+    "look": NOT_YET,
+    "ports": NOT_YET,
+    "recording": NOT_YET,
+}
+
+
+def test_no_two_classes_have_one_name() -> None:
+    assert _doubles(_classes(), CLASSES) == {}, "rename one of them, or list the name in CLASSES with the reason"
+
+
+def test_no_two_files_have_one_name() -> None:
+    assert _doubles(_files(), FILES) == {}, "rename one of them, or list the name in FILES with the reason"
+
+
+def test_every_exception_is_still_one() -> None:
+    over = {name for names, listed in ((_classes(), CLASSES), (_files(), FILES)) for name in listed if len(names[name]) < 2}
+    assert over == set(), "these names stand once now: delete them from the lists here"
+
+
+def _doubles(places: dict[str, list[str]], listed: dict[str, str]) -> dict[str, list[str]]:
+    return {name: where for name, where in places.items() if len(where) > 1 and name not in listed}
+
+
+def _classes() -> defaultdict[str, list[str]]:
+    """By name: the files that define such a class; private ones belong to their file alone."""
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(str(path.relative_to(PACKAGE)))
+    return places
+
+
+def _files() -> defaultdict[str, list[str]]:
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.stem not in NOT_NAMES:
+            places[path.stem].append(str(path.relative_to(PACKAGE)))
+    return places
