@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from capexplorer.analysis.causes.generator_saturation import is_saturated
+from capexplorer.analysis.causes.generator_saturation import is_saturated, own_time_ms
 from capexplorer.model.events import LevelFigures
 
 RESOLVERS = {
@@ -32,3 +33,49 @@ FOUND = [
 def test_saturation(cpu_ratio: float | None, readings: dict[str, float], target_ratio: float, saturated: bool | None) -> None:
     figures = LevelFigures(settled=True, generator_cpu_ratio=cpu_ratio, target_cpu_ratio=target_ratio, readings=readings)
     assert is_saturated(figures) is saturated
+
+
+@pytest.mark.parametrize(
+    ("why", "figures", "expected"),
+    [
+        ("nothing measured", {}, None),
+        ("idle", {"generator_cpu_ratio": 0.4, "loop_lag_p99_ms": 3.0}, False),
+        ("busy alone", {"generator_cpu_ratio": 0.97, "loop_lag_p99_ms": 3.0}, False),
+        ("late alone", {"generator_cpu_ratio": 0.4, "loop_lag_p99_ms": 50.0}, False),
+        ("busy and late", {"generator_cpu_ratio": 0.97, "loop_lag_p99_ms": 50.0}, True),
+        ("waits for a core, and late",
+         {"generator_cpu_ratio": 0.64, "generator_run_delay_ratio": 0.36, "loop_lag_p99_ms": 50.0}, True),
+        ("waits for a core, and users missing from Little's law",
+         {"generator_cpu_ratio": 0.64, "generator_run_delay_ratio": 0.36, "users_mean": 100.0, "throughput_rps": 50.0,
+          "response_ms": 500.0, "wait_s": 1.0}, True),
+        ("Little's law alone", {"generator_cpu_ratio": 0.4, "users_mean": 100.0, "throughput_rps": 50.0, "response_ms": 500.0,
+                                "wait_s": 1.0}, False),
+        ("no CPU measured, and late", {"loop_lag_p99_ms": 50.0}, None),
+        ("late, users that sleep in their task, and time to spare",
+         {"generator_cpu_ratio": 0.14, "generator_run_delay_ratio": 0.23, "loop_lag_p99_ms": 28.0, "users_mean": 20.0,
+          "throughput_rps": 227.0, "response_ms": 24.0, "wait_s": 0.0}, False),
+        ("Little's law kept", {"generator_cpu_ratio": 0.97, "users_mean": 75.0, "throughput_rps": 50.0, "response_ms": 500.0,
+                               "wait_s": 1.0}, False),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_the_generator_is_saturated_by_its_cpu_and_another_ground(
+    why: str, figures: dict[str, float], expected: bool | None
+) -> None:
+    assert is_saturated(LevelFigures(settled=True, **figures)) is expected  # type: ignore[arg-type]
+
+
+def test_time_that_users_lose_at_low_load_as_well_is_their_own() -> None:
+    """A task that sleeps for 60 ms, on a load thread that is busy and keeps up."""
+    few = LevelFigures(settled=True, generator_cpu_ratio=0.2, users_mean=5.0, throughput_rps=62.0, response_ms=20.0, wait_s=0.0)
+    many = msgspec.structs.replace(few, generator_cpu_ratio=0.96, users_mean=75.0, throughput_rps=930.0, loop_lag_p99_ms=16.0)
+    assert own_time_ms([many, few]) == pytest.approx(60.6, abs=0.1)
+    assert is_saturated(many) is True
+    assert is_saturated(many, own_time_ms([many, few])) is False
+    slower = msgspec.structs.replace(many, throughput_rps=600.0)
+    assert is_saturated(slower, own_time_ms([slower, few])) is True
+
+
+def test_a_busy_level_tells_nothing_of_the_users_own_time() -> None:
+    busy = LevelFigures(settled=True, generator_cpu_ratio=0.96, users_mean=5.0, throughput_rps=62.0, response_ms=20.0, wait_s=0.0)
+    assert own_time_ms([busy]) == own_time_ms([]) == 0.0

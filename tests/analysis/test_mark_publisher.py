@@ -1,0 +1,105 @@
+"""When a mark or a verdict is published again: it changed materially, closed, came back or no longer holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from marked import marked
+
+from capexplorer.analysis.mark_publisher import MarkPublisher
+from capexplorer.model.events import Mark, Verdict
+from capexplorer.model.findings import Bend, Knee
+from capexplorer.model.verdicts import KneeVerdict
+
+KNEE = marked(
+    t_s=10.0, key="knee:epoch0", state="open", kind="knee", id="knee", users=47.0, confidence="high",
+    evidence={"users_low": 43.0, "users_high": 52.0, "capacity_rps": 122.0, "limit": "queueing", "top_slope": 0.1},
+)  # fmt: skip
+
+
+def moved(**changes: Any) -> Mark:
+    assert isinstance(KNEE.finding, Knee)
+    figures = changes.pop("evidence", {})
+    own = {name: value for name, value in figures.items() if name in KneeVerdict.__struct_fields__}
+    grounds = msgspec.structs.replace(KNEE.finding.verdict.evidence, **{n: v for n, v in figures.items() if n not in own})
+    verdict = msgspec.structs.replace(KNEE.finding.verdict, evidence=grounds, **own)
+    return msgspec.structs.replace(KNEE, finding=Knee(verdict=verdict), **changes)
+
+
+def bent() -> Mark:
+    assert isinstance(KNEE.finding, Knee)
+    return msgspec.structs.replace(KNEE, finding=Bend(verdict=msgspec.structs.replace(KNEE.finding.verdict, kind="bend")))
+
+
+ABOUT = ("knee:epoch0",)
+
+
+@pytest.mark.parametrize(
+    ("why", "now", "told"),
+    [
+        ("the same", KNEE, False),
+        ("a hair's breadth", moved(users=47.4, evidence={"capacity_rps": 122.9}), False),
+        ("an interval that wobbles", moved(evidence={"users_low": 42.0, "users_high": 54.0}), False),
+        ("a reading that only comes along", moved(evidence={"top_slope": 0.2}), False),
+        ("other users", moved(users=49.0), True),
+        ("another capacity", moved(evidence={"capacity_rps": 126.0}), True),
+        ("a narrower interval", moved(evidence={"users_high": 48.0}), True),
+        ("another limit", moved(evidence={"limit": "errors"}), True),
+        ("another confidence", moved(confidence="medium"), True),
+        ("another kind", bent(), True),
+        ("another count of levels", moved(evidence={"levels_below": 3}), False),
+        ("no longer provisional", moved(evidence={"provisional": False}), True),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_mark_is_superseded_when_it_changed_materially(why: str, now: Mark, told: bool) -> None:
+    publisher = MarkPublisher()
+    assert [mark.revision for mark in publisher.update([KNEE], 10.0, about=ABOUT)] == [1]
+    again = publisher.update([now], 20.0, about=ABOUT)
+    assert [(mark.revision, mark.state, mark.t_s) for mark in again] == ([(2, "updated", 20.0)] if told else [])
+
+
+def test_small_moves_add_up() -> None:
+    publisher = MarkPublisher()
+    told = [len(publisher.update([moved(users=47.0 + 0.2 * step)], float(step), about=ABOUT)) for step in range(12)]
+    assert sum(told) == 3 and told[0] == 1
+
+
+def test_the_last_word_is_exact_and_not_told_twice() -> None:
+    publisher = MarkPublisher()
+    publisher.update([KNEE], 10.0, about=ABOUT)
+    last = moved(users=47.1)
+    assert [mark.users for mark in publisher.update([last], 20.0, about=ABOUT, exactly=True)] == [47.1]
+    assert publisher.update([last], 30.0, about=ABOUT, exactly=True) == ()
+
+
+def test_a_mark_that_stands_no_more_is_retracted_and_opens_again() -> None:
+    publisher = MarkPublisher()
+    publisher.update([KNEE], 10.0, about=ABOUT)
+    assert [(mark.state, mark.revision) for mark in publisher.update([], 20.0, about=ABOUT)] == [("retracted", 2)]
+    assert publisher.update([], 21.0, about=ABOUT) == ()
+    assert [(mark.state, mark.revision) for mark in publisher.update([KNEE], 30.0, about=ABOUT)] == [("open", 3)]
+
+
+def test_a_mark_that_closes_is_told_once_and_opens_again() -> None:
+    publisher, over = MarkPublisher(), msgspec.structs.replace(KNEE, state="closed")
+    publisher.update([KNEE], 10.0, about=ABOUT)
+    assert [(mark.state, mark.revision) for mark in publisher.update([over], 20.0, about=ABOUT)] == [("closed", 2)]
+    assert publisher.update([over], 21.0, about=ABOUT, exactly=True) == ()
+    assert [(mark.state, mark.revision) for mark in publisher.update([KNEE], 30.0, about=ABOUT)] == [("open", 3)]
+
+
+def test_marks_of_another_epoch_are_left_alone() -> None:
+    publisher = MarkPublisher()
+    publisher.update([KNEE], 10.0, about=ABOUT)
+    assert publisher.update([], 20.0, about=("knee:epoch1", "knee:epoch00")) == ()
+
+
+def test_a_verdict_is_told_when_it_says_anything_else() -> None:
+    publisher, verdict = MarkPublisher(), Verdict(t_s=1.0)
+    assert publisher.verdict(verdict) == verdict
+    assert publisher.verdict(msgspec.structs.replace(verdict, t_s=2.0)) is None
+    assert publisher.verdict(Verdict(t_s=3.0, recovery_levels=(1,))) is not None
+    assert publisher.verdict(Verdict(t_s=3.0, epoch=1)) is not None

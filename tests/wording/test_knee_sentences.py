@@ -1,0 +1,101 @@
+"""Sentences about capacity, marks of the curve and objectives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from marked import marked
+
+from capexplorer import wording
+from capexplorer.model.events import Mark
+from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Missing, Peak, SloVerdict
+
+KNEE = marked(
+    t_s=10.0, key="knee:epoch0", state="open", kind="knee", id="knee", users=47.0, confidence="high",
+    evidence={"users_low": 43.0, "users_high": 52.0, "capacity_rps": 122.0, "limit": "queueing", "top_slope": 0.1},
+)  # fmt: skip
+
+
+AT_47 = "Knee at 47 users [43–52] and 122/s, limited by queueing"
+
+
+def knee(kind: str = "knee", **more: Any) -> CapacityVerdict:
+    fields: dict[str, Any] = {
+        "users": 47.0, "users_low": 43.0, "users_high": 52.0, "capacity_rps": 122.0, "limit": "queueing", "confidence": "high",
+        **more,
+    }  # fmt: skip
+    curve = CurveFit(low_load_rps_per_user=2.6, low_load_se=0.1, baseline_users=(1.0,))
+    return CapacityVerdict(curve=curve, knee=KneeVerdict(kind=kind, **fields))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (knee(), f"{AT_47} (high confidence); provisional: no soak yet."),
+        (knee(provisional=False), f"{AT_47} (high confidence)."),
+        (knee(evidence=KneeEvidence(soak_agrees=False)),
+         f"{AT_47} (high confidence); provisional: a soak disagreed."),
+        (knee(evidence=KneeEvidence(soak_agrees=True, return_agrees=False)),
+         f"{AT_47} (high confidence); provisional: the return to the first level disagreed."),
+        (knee(evidence=KneeEvidence(soak_agrees=True)),
+         f"{AT_47} (high confidence); provisional: no return to the first level yet."),
+        (knee(limit="generator", confidence="medium", provisional=False, users=4321.0, capacity_rps=12345.0),
+         "Knee at 4,321 users [43–52] and 12,345/s, limited by the generator, so the service's knee lies beyond"
+         " (medium confidence)."),
+        (knee(provisional=False, peak=Peak(users=60, goodput_rps=125, shape="collapse", fall_ratio=0.75)),
+         f"{AT_47} (high confidence); beyond 60 users goodput collapses by 75%."),
+        (knee("no_knee", users=60.0), "No knee up to 60 users (high confidence)."),
+        (knee("at_or_below", users=10.0), "The knee is at or below 10 users, the lowest level: step down to find it."),
+        (knee("at_or_below", users=1.0), "The knee is at or below 1 user, the lowest level: step down to find it."),
+        (knee("at_or_below", users=1.0, limit="generator"),
+         "Limited by the generator at 1 user, the lowest level: nothing is said about the service."),
+        (knee("bend", confidence="low"),
+         "Goodput falls behind from 47 users on (low confidence), but its ceiling was not seen: no knee yet."),
+        (CapacityVerdict(curve=knee().curve, missing=(Missing(kind="levels", count=2),)),
+         "Not enough levels to tell a knee: 2 more levels would."),
+        (CapacityVerdict(missing=(Missing(kind="levels", count=3),)),
+         "Nothing was finished at any level: no capacity was measured."),
+    ],
+)  # fmt: skip
+def test_capacity_is_one_sentence(verdict: CapacityVerdict, said: str) -> None:
+    assert wording.capacity(verdict) == said
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        (KNEE, "knee at 47 users [43–52] and 122/s, limited by queueing (high confidence)"),
+        (marked(t_s=1.0, key="knee:epoch0", state="open", kind="at_or_below", id="at_or_below", users=1.0, confidence="low",
+                evidence={"limit": "generator", "users_high": 1.25}),
+         "knee at or below 1 user, the generator's (low confidence)"),
+        (msgspec.structs.replace(KNEE, state="retracted"), "knee at 47 users (high confidence): retracted"),
+        (marked(t_s=1.0, key="s", state="open", kind="shift", id="goodput_fell", users=100.0,
+              evidence={"at_s": 34.6, "level": 2, "column": "goodput", "before": 170.2, "after": 119.7}),
+         "shift: goodput fell for good from 170 to 120/s at 00:34 and 100 users"),
+        (marked(t_s=1.0, key="r", state="open", kind="recovery", id="recovered", users=60.0,
+              evidence={"from_users": 200.0, "to_users": 60.0, "recovered": True, "after_s": 12.0}),
+         "recovery: recovered 12 s after stepping down from 200 to 60 users"),
+        (marked(t_s=1.0, key="r", state="open", kind="recovery", id="not_recovered", users=60.0,
+              evidence={"from_users": 200.0, "to_users": 60.0, "recovered": False, "goodput_ratio": 0.4, "latency_ratio": 3.0}),
+         "recovery: not recovered after stepping down from 200 to 60 users: goodput 40% and latency 300% of what it was"),
+    ],
+)  # fmt: skip
+def test_a_mark_is_one_line(mark: Mark, said: str) -> None:
+    assert wording.mark(mark) == said
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (SloVerdict(name="p95_ms", limit=300.0, state="crossed", users=41.2, users_low=40.0, users_high=45.0, goodput_rps=118.0),
+         "p95 ≤ 300 ms up to 41 users [40–45] at 118/s"),
+        (SloVerdict(name="failure_ratio", limit=0.01, state="kept", users=60.0, users_low=50.0, goodput_rps=118.0),
+         "failures ≤ 1% up to at least 60 users at 118/s"),
+        (SloVerdict(name="p99_ms", limit=300.0, state="broken", users_high=5.0),
+         "p99 ≤ 300 ms is kept at no level, not even at 5 users"),
+    ],
+)  # fmt: skip
+def test_an_objective_is_one_line(verdict: SloVerdict, said: str) -> None:
+    assert wording.objective(verdict) == said
