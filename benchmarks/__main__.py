@@ -15,7 +15,7 @@ ALL = {
     "day": "a day's session: disk, opening, seeking, memory",
     "views": "(g) latency as told by the app, by the target itself and by wrk",
     "look": "what a look at 24 levels costs beside the load",
-    "beneath": "what looking beneath the clients costs a request",
+    "client_hook_cost": "what our hooks in the HTTP clients cost a request",
     "autopilot": "(autopilot) the autopilot against plain policies on simulated systems",
     "knees": "(knees) detector against kneed and a broken stick on simulated ladders",
     "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are told",

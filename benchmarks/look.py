@@ -14,7 +14,7 @@ from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.model.events import LevelClosed
 from capexplorer.model.timeline import Timeline
-from capexplorer.run.marking import LiveMarks
+from capexplorer.run.live_marks import LiveMarks
 
 from . import day_log
 

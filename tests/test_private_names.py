@@ -35,7 +35,7 @@ DRIVER = "textual.drivers.linux_driver:LinuxDriver"
 COMPAT = "geventhttpclient.useragent:CompatResponse"
 CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/bodies.py",), ("tui/terminal.py",)
 APPS = ("tui/app.py", "tui/screens/compare.py", "tui/screens/picker.py")
-QUEUES = ("commands/headless.py", "load/host.py", "run/inbox.py", "run/pump.py", "run/steering.py")
+QUEUES = ("commands/headless.py", "load/host.py", "run/inbox.py", "run/pump.py", "run/drivers/load_target.py")
 NATIVE = "is never patched by gevent: native threads wait on it without a hub"
 
 RELIED_ON = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..model.verdicts import KneeVerdict
-from .sight import (
+from .autopilot_input import (
     Sight,
     baseline_requests,
     collapsed_above,

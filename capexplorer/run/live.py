@@ -18,12 +18,12 @@ from ..load.users import Workload
 from ..model.events import Event
 from ..model.stream import Param
 from ..target.reports import Report as TargetReport
+from .drivers.load_target import Steering
 from .options import RunOptions
-from .outcome import Outcome
-from .recording import STOP_USERS_S, Recording
+from .run_outcome import Outcome
 from .service import Service
-from .steering import Steering
-from .target_life import STOP_S as STOP_TARGET_S
+from .session_run import STOP_USERS_S, Recording
+from .target_lifecycle import STOP_S as STOP_TARGET_S
 
 
 class LiveRun:

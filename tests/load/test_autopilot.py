@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from capexplorer.load.autopilot import Autopilot, Decision, Done, GiveUp, Hold, Step
-from capexplorer.load.sight import Rung, Sight
+from capexplorer.load.autopilot_input import Rung, Sight
 from capexplorer.model.events import Latency, LevelFigures
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict
 

@@ -14,11 +14,11 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.readings import GeneratorReading, HostReading, TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.profile import StopRules
-from capexplorer.run.course import Course
-from capexplorer.run.look import Look
-from capexplorer.run.marking import LiveMarks
-from capexplorer.run.outlet import Outlet
-from capexplorer.run.stopping import StopWatch
+from capexplorer.run.current_epoch import Look
+from capexplorer.run.drivers.stop_watch import StopWatch
+from capexplorer.run.event_sink import Outlet
+from capexplorer.run.level_tracker import Course
+from capexplorer.run.live_marks import LiveMarks
 from capexplorer.session.writer import SessionWriter
 
 

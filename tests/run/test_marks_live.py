@@ -15,7 +15,7 @@ from capexplorer.model.digest import digest
 from capexplorer.model.events import Event, Mark, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.summary import summarise
-from capexplorer.run.marking import LOOKS_AT, is_due
+from capexplorer.run.live_marks import LOOKS_AT, is_due
 from capexplorer.session.reader import read
 
 from .driven import Driven

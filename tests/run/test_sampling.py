@@ -13,7 +13,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.probe.panel import Readings
 from capexplorer.profile import Work
 from capexplorer.run import sampling
-from capexplorer.run.course import Course
+from capexplorer.run.level_tracker import Course
 from capexplorer.run.sampling import WorkMeter
 
 FINISHED = Tick(finished=7, finished_warmup=2)

@@ -17,7 +17,7 @@ from capexplorer.model.events import Ended, LevelOpened, Mark
 from capexplorer.model.timeline import Timeline
 from capexplorer.profile import MetricLimit, StopRules
 from capexplorer.report.summary import summarise
-from capexplorer.run.stopping import limits_of
+from capexplorer.run.drivers.stop_watch import limits_of
 from capexplorer.session.reader import read
 
 from .driven import Driven

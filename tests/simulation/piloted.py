@@ -15,7 +15,7 @@ from capexplorer.analysis.epoch.levels import LevelClock, TickCounts
 from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.analysis.knee.detector import AUTOPILOT_ERROR
 from capexplorer.load.autopilot import LEAST_S, Autopilot, Done, GiveUp, Step
-from capexplorer.load.sight import Rung, Sight
+from capexplorer.load.autopilot_input import Rung, Sight
 from capexplorer.model.events import Latency, LevelClosed, LevelFigures, LevelOpened
 from capexplorer.model.level import Level
 from capexplorer.model.level_fold import batch_error

@@ -14,7 +14,7 @@ from locust.exception import StopUser
 from capexplorer.load import native
 from capexplorer.load.host import LoadHost, Report, ShapeEnded, ShapeStep, Spawned
 from capexplorer.load.users import Workload
-from capexplorer.run.steering import Steering
+from capexplorer.run.drivers.load_target import Steering
 
 PATIENCE_S = 60.0
 

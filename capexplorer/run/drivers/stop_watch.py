@@ -7,15 +7,15 @@ from typing import Literal
 
 import msgspec
 
-from ..analysis.epoch.epoch import Epoch
-from ..analysis.epoch.ladder import LadderLevel
-from ..analysis.stop_rules import METRIC, Struck, struck
-from ..model.events import Mark
-from ..model.findings import StopRule
-from ..model.level import Level
-from ..model.timeline import Timeline
-from ..profile import StopRules
-from .look import Look
+from ...analysis.epoch.epoch import Epoch
+from ...analysis.epoch.ladder import LadderLevel
+from ...analysis.stop_rules import METRIC, Struck, struck
+from ...model.events import Mark
+from ...model.findings import StopRule
+from ...model.level import Level
+from ...model.timeline import Timeline
+from ...profile import StopRules
+from ..current_epoch import Look
 
 RECENT_S = 5
 """Seconds over which readings that are no level's figures are averaged."""

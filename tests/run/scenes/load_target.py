@@ -9,9 +9,9 @@ import msgspec
 
 from capexplorer.load.host import LoadHost
 from capexplorer.load.user_code import UserError
+from capexplorer.run.drivers.load_target import Steering
 from capexplorer.run.header import VERSIONED, versions
-from capexplorer.run.steering import Steering
-from capexplorer.run.user_errors import UserErrors
+from capexplorer.run.user_error_marks import UserErrors
 
 
 def rates() -> dict[str, list[float]]:

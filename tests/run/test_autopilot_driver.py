@@ -12,8 +12,8 @@ from capexplorer import wording
 from capexplorer.errors import InputError
 from capexplorer.model.events import Command, LevelOpened
 from capexplorer.model.stream import Param
-from capexplorer.run.autopilot import Pilot
-from capexplorer.run.look import Look
+from capexplorer.run.current_epoch import Look
+from capexplorer.run.drivers.autopilot import Pilot
 
 from .driven import Driven
 
@@ -193,7 +193,7 @@ def test_nothing_happens_while_there_is_no_service(flown: Flown) -> None:
 
 @pytest.fixture(scope="module")
 def seen() -> Played:
-    return play("run.scenes.piloted")
+    return play("run.scenes.taken_over")
 
 
 def test_any_other_step_ends_the_autopilot_and_its_next_one_is_refused(seen: Played) -> None:

@@ -23,20 +23,20 @@ from ..target.reports import Output
 from ..target.reports import Report as TargetReport
 from . import sampling
 from .capture import LogGate
-from .driving import Driving
+from .drivers.load_target import Steering
+from .event_sink import Outlet
 from .header import build_header
+from .load_control import Driving
 from .load_health import LoadHealth
 from .log_failures import LogFailures
 from .options import RunOptions
-from .outcome import Outcome
-from .outlet import Outlet
 from .pump import Pump
+from .run_outcome import Outcome
 from .service import Service
 from .shortfall import shortfall
 from .standstill import Standstill
-from .steering import Steering
-from .target_life import TargetLife
-from .user_errors import UserErrors
+from .target_lifecycle import TargetLife
+from .user_error_marks import UserErrors
 
 STOP_USERS_S = 10.0
 

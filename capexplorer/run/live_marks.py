@@ -18,7 +18,7 @@ from ..model.events import Event
 from ..model.level import Level
 from ..model.timeline import Timeline
 from ..model.verdicts import ChangePoint
-from .look import Look
+from .current_epoch import Look
 
 LOOKS_AT = (6, 10, 15, 20, 30, 45, 60)
 """Settled seconds of a level at which it is judged again; from then on at each doubling, and when it closes."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..load.plan import PlanCursor, Step
-from ..model.timeline import Timeline
+from ...load.plan import PlanCursor, Step
+from ...model.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)

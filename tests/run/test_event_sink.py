@@ -13,7 +13,7 @@ from session.samples import HEADER
 
 from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Note
-from capexplorer.run.outlet import Outlet
+from capexplorer.run.event_sink import Outlet
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
 

@@ -7,7 +7,7 @@ from _queue import SimpleQueue
 from typing import Any
 
 from capexplorer.load import native
-from capexplorer.run.steering import Steering
+from capexplorer.run.drivers.load_target import Steering
 
 STEPS = 2_000
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, Protocol
 
-from .. import wording
-from ..analysis.causes.generator_saturation import is_saturated
-from ..load.autopilot import LEAST_S, Autopilot, Done, GiveUp, Step
-from ..load.sight import Rung, Sight
-from ..model.events import By
-from ..model.level import Level
-from ..model.stream import Param
-from ..model.timeline import Timeline
-from ..model.verdicts import CapacityVerdict
-from .look import Look
+from ... import wording
+from ...analysis.causes.generator_saturation import is_saturated
+from ...load.autopilot import LEAST_S, Autopilot, Done, GiveUp, Step
+from ...load.autopilot_input import Rung, Sight
+from ...model.events import By
+from ...model.level import Level
+from ...model.stream import Param
+from ...model.timeline import Timeline
+from ...model.verdicts import CapacityVerdict
+from ..current_epoch import Look
 
 LATEST_S = 3.0
 """Over which failures that cannot wait are looked for."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from ..load.host import LoadHost
+from ...load.host import LoadHost
 
 SPAWN_RATE_MOST = 100.0
 """Users a second, unless told otherwise; beyond it Locust itself warns."""

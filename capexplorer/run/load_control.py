@@ -15,17 +15,17 @@ from ..load.host import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
 from ..model.events import By, Command
 from ..model.stream import Param
-from .autopilot import Pilot
-from .course import RAMP_OVER_S, Course
-from .look import Look
-from .marking import LiveMarks
+from .current_epoch import Look
+from .drivers.autopilot import Pilot
+from .drivers.load_target import Steering
+from .drivers.plan import FindKnee, Go, Lost, Planned
+from .drivers.stop_watch import Driver, StopWatch
+from .event_sink import Outlet
+from .level_tracker import RAMP_OVER_S, Course
+from .live_marks import LiveMarks
 from .options import RunOptions
-from .outcome import Outcome
-from .outlet import Outlet
-from .planned import FindKnee, Go, Lost, Planned
 from .pump import Pump
-from .steering import Steering
-from .stopping import Driver, StopWatch
+from .run_outcome import Outcome
 
 EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart"]
 """Why a plan or a shape steps no more."""

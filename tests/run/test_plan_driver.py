@@ -6,7 +6,7 @@ from capexplorer.load.plan import parse
 from capexplorer.model.events import Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
-from capexplorer.run.planned import FindKnee, Go, Lost, Planned
+from capexplorer.run.drivers.plan import FindKnee, Go, Lost, Planned
 
 
 def planned(text: str, knee: KneeVerdict | None = None) -> Planned:

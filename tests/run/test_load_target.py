@@ -8,7 +8,7 @@ from load.patched import Played, play
 
 @pytest.fixture(scope="module")
 def seen() -> Played:
-    return play("run.scenes.steered")
+    return play("run.scenes.load_target")
 
 
 def test_without_a_rate_a_step_takes_a_second_at_most_100_users_a_second_and_zero_is_at_once(seen: Played) -> None:
@@ -29,16 +29,13 @@ def test_user_errors_are_one_mark_with_revisions(seen: Played) -> None:
         None, None, (1, "open"), (2, "updated"), None, (3, "closed"), (4, "open"), (5, "updated"),
     ]  # fmt: skip
     first = marks[2]
-    assert (first["key"], first["id"], first["kind"], first["severity"], first["epoch"]) == (
-        "cause:user_code_error", "user_code_error", "cause", "error", 1,
-    )  # fmt: skip
-    assert first["evidence"] == {
-        "count": 2, "first_s": 20.0, "last_s": 20.0, "rate_per_s": 2.0, "endpoints": {}, "users_replaced": 3,
-        "example": "KeyError: 'x' (users.py:7 in buy)", "unavailable": [], "competing": [],
+    assert (first["key"], first["severity"], first["epoch"]) == ("cause:user_code_error", "error", 1)
+    assert first["finding"] == {
+        "kind": "cause", "name": "user_code_error", "count": 2, "first_s": 20.0, "last_s": 20.0, "rate_per_s": 2.0,
+        "readings": {"users_replaced": 3}, "example": "KeyError: 'x' (users.py:7 in buy)",
     }  # fmt: skip
-    last = marks[-1]["evidence"]
-    assert (last["count"], last["first_s"], last["last_s"], last["users_replaced"]) == (8, 20.0, 70.0, 4)
-    assert first["advice"]
+    last = marks[-1]["finding"]
+    assert (last["count"], last["first_s"], last["last_s"], last["readings"]) == (8, 20.0, 70.0, {"users_replaced": 4})
 
 
 def test_the_header_names_the_versions_that_shape_the_figures(seen: Played) -> None:

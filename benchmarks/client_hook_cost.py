@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _cpu_us(client: str, requests: int, port: int, beneath: str) -> float:
-    command = [sys.executable, "-m", "benchmarks.beneath", client, str(requests), str(port), beneath]
+    command = [sys.executable, "-m", "benchmarks.client_hook_cost", client, str(requests), str(port), beneath]
     return float(subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout)
 
 

@@ -10,7 +10,7 @@ from ..model.events import Event, Target, TargetState
 from ..model.stream import Param
 from ..probe.program import program_of
 from ..target.reports import Exited, Report
-from .outcome import Outcome
+from .run_outcome import Outcome
 from .service import Service
 
 STOP_S = 8.0
