@@ -49,8 +49,8 @@ class _Host:
     def __init__(self, thread: Calls) -> None:
         self.recorder, self.lag, self.thread_id = Recorder(), LagMeter(), None
         self.errors = UserErrors()
-        self.beats, self.has_ended, self.process_exit_code = 0, False, None
-        self.replaced = self.users = self._target = 0
+        self.replaced = self.users = self.beats = self._target = 0
+        self.has_ended, self.process_exit_code = False, None
         self._rate, self._there = 1.0, True
         self._shape: deque[int] | None = deque(SHAPE)
         self._thread = thread
