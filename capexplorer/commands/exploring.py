@@ -53,9 +53,9 @@ def _headless(options: RunOptions) -> int:
         from .headless import conclude, watch
 
         driven = options.steps or options.autopilot
-        if not driven and run.recording.workload.shape is None:
+        if not driven and run.session_run.workload.shape is None:
             raise InputError(f"--headless: needs --plan or --autopilot: {options.locustfile} has no shape that would end the run")
-        run.recording.on_path = lambda path: click.echo(path, file=capture.stdout)
+        run.session_run.on_path = lambda path: click.echo(path, file=capture.stdout)
         with signals_to(run.outcome.interrupt):
             timeline = watch(run, run.outcome, capture.stderr)
             run.close()
@@ -79,7 +79,7 @@ def _on_screen(options: RunOptions) -> int:
         app.timeline.apply(event)
     from .afterwards import say_session  # imports numpy, which has threads
 
-    say_session(app.timeline, run.recording.path)
+    say_session(app.timeline, run.session_run.path)
     return _told(run)
 
 
@@ -108,21 +108,21 @@ def live_run(options: RunOptions) -> Iterator[tuple[LiveRun, Capture]]:
         from ..run.service import Service
 
         run, capture = LiveRun(options, Service(options, supervisor)), Capture()
-        capture.begin(run.told_by_log, native.start_thread)
+        capture.begin(run.on_log_line, native.start_thread)
         try:
-            LogHandler(run.told_by_log).install()
-            guard = HostGuard(options.allow_hosts, run.told_by_guard)
+            LogHandler(run.on_log_line).install()
+            guard = HostGuard(options.allow_hosts, run.on_host_refused)
             guard.install()
             proxies.install(guard.check)
             for name in proxies.forget_environment():
-                run.told_by_log("capexplorer", "warning", f"{name} is ignored: load goes to the service itself, not to a proxy")
-            host = LoadHost(run.told_by_load, options.profile.work.endpoints)
+                run.on_log_line("capexplorer", "warning", f"{name} is ignored: load goes to the service itself, not to a proxy")
+            host = LoadHost(run.on_load_report, options.profile.work.endpoints)
             host.recorder.connects_so_far = lambda: guard.connects
             host.start()
             own_events = options.locustfile is None
             users_url = options.users_url(run.service.url)
             run.drive(host, host.load(lambda: _workload(options, run.service.url), users_url, own_events=own_events))
-            supervisor.listen(native.start_thread, run.told_by_target)
+            supervisor.listen(native.start_thread, run.on_target_report)
             try:
                 yield run, capture
             finally:

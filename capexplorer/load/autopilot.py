@@ -14,7 +14,7 @@ from typing import Literal
 
 from ..model.verdicts import KneeVerdict
 from .autopilot_input import (
-    Sight,
+    AutopilotInput,
     baseline_requests,
     collapsed_above,
     fails,
@@ -114,7 +114,7 @@ Figures = dict[str, float | int | str | bool | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class GoTo:
     """Go to `users`."""
 
     users: int
@@ -146,10 +146,10 @@ class GiveUp:
     figures: Figures = field(default_factory=dict)
 
 
-Decision = Step | Hold | Done | GiveUp
+Decision = GoTo | Hold | Done | GiveUp
 
 
-class Autopilot:
+class AutopilotPolicy:
     """Where the autopilot stands. `due` says what to do at a moment; the caller does it."""
 
     def __init__(self, first_users: int = 1) -> None:
@@ -163,31 +163,31 @@ class Autopilot:
         """The fewest users that had to be left at once."""
         self._ceiling_why: Why = "failures"
 
-    def due(self, sight: Sight) -> Decision:
+    def due(self, known: AutopilotInput) -> Decision:
         """The next step; Hold while the level must go on."""
-        if not sight.levels or sight.levels[-1].users == 0:
+        if not known.levels or known.levels[-1].users == 0:
             return self._step(self._first_users, "first")
         if self._stage == "rest":
-            return self._done(sight)
-        trouble = _trouble(sight)
+            return self._done(known)
+        trouble = _trouble(known)
         if trouble is not None and not (trouble == "failures" and (self._descending or self._careful)):
-            return self._leave(sight, trouble)  # on the way down a backlog may fail for a while yet; later it is known to recover
-        if not self._enough(sight):
-            return Hold("measuring" if sight.open.figures.settled else "settling")
+            return self._leave(known, trouble)  # on the way down a backlog may fail for a while yet; later it is known to recover
+        if not self._enough(known):
+            return Hold("measuring" if known.open.figures.settled else "settling")
         if self._stage == "recovery":
-            return self._rest(sight)
-        return self._climb(sight)
+            return self._rest(known)
+        return self._climb(known)
 
     @property
     def _descending(self) -> bool:
         return self._stage in ("retreat", "recovery")
 
-    def _enough(self, sight: Sight) -> bool:
+    def _enough(self, known: AutopilotInput) -> bool:
         """Whether the open level may end."""
-        figures = sight.open.figures
+        figures = known.open.figures
         if not figures.settled:
-            return sight.open_s >= PATIENCE_S
-        if self._descending and fails(sight):
+            return known.open_s >= PATIENCE_S
+        if self._descending and fails(known):
             return figures.settled_seconds >= MOST_S
         if self._stage == "retreat":
             return figures.settled_seconds >= RETREAT_S
@@ -195,39 +195,39 @@ class Autopilot:
             return False
         if figures.settled_seconds >= MOST_S or precise(figures):
             return True
-        return not self._descending and (strain(sight) is not None or self._straight(sight))
+        return not self._descending and (strain(known) is not None or self._straight(known))
 
-    def _straight(self, sight: Sight) -> bool:
+    def _straight(self, known: AutopilotInput) -> bool:
         """A level on the way up that lies on the line, and has seen enough for that."""
-        figures = sight.open.figures
-        if figures.goodput_rps is None or line(sight)[1] < STRAIGHT or sight.open.users < self._top(sight):
+        figures = known.open.figures
+        if figures.goodput_rps is None or line(known)[1] < STRAIGHT or known.open.users < self._top(known):
             return False
         return figures.requests >= STRAIGHT_REQUESTS or figures.settled_seconds >= STRAIGHT_S
 
     # -- the way up
 
-    def _climb(self, sight: Sight) -> Decision:
-        knee, strained = sight.verdict.knee, strain(sight)
-        if not sight.open.figures.settled:
-            return self._give_up(sight, "not_settling")
-        if not any(level.figures.goodput_rps for level in sight.measured):
-            return self._give_up(sight, "nothing_done")
-        if self._stage == "retreat" and fails(sight):
-            return self._give_up(sight, "not_recovered")
+    def _climb(self, known: AutopilotInput) -> Decision:
+        knee, strained = known.verdict.knee, strain(known)
+        if not known.open.figures.settled:
+            return self._give_up(known, "not_settling")
+        if not any(level.figures.goodput_rps for level in known.measured):
+            return self._give_up(known, "nothing_done")
+        if self._stage == "retreat" and fails(known):
+            return self._give_up(known, "not_recovered")
         if knee is not None and knee.kind == "knee":
-            return self._verify(sight, knee)
+            return self._verify(known, knee)
         if strained is not None and not self._careful:
-            return self._back_off(sight, strained)
-        if knee is None and sight.lowest > LOW_USERS or knee is not None and knee.kind == "at_or_below":
-            return self._lower(sight)
-        return self._higher(sight)
+            return self._back_off(known, strained)
+        if knee is None and known.lowest > LOW_USERS or knee is not None and knee.kind == "at_or_below":
+            return self._lower(known)
+        return self._higher(known)
 
-    def _higher(self, sight: Sight) -> Decision:
+    def _higher(self, known: AutopilotInput) -> Decision:
         """Twice as many while the curve is straight, else as far as the bend leads."""
-        top = self._top(sight)
-        crossing, efficiency = line(sight)
+        top = self._top(known)
+        crossing, efficiency = line(known)
         why: Why
-        if efficiency + line_error(sight) >= STRAIGHT:
+        if efficiency + line_error(known) >= STRAIGHT:
             growth = FIRST_GROWTH if top == 1 else DAMPED_GROWTH if self._damped else GROWTH
             wanted, why = growth * top, "double"
         else:
@@ -235,101 +235,101 @@ class Autopilot:
             self._damped = True
         if self._careful:
             wanted, why = min(wanted, max(STRAINED_MOST * crossing, BEND_STEP * top)), "careful"
-        return self._up(sight, math.ceil(wanted), why, {"efficiency": efficiency, "crossing": crossing})
+        return self._up(known, math.ceil(wanted), why, {"efficiency": efficiency, "crossing": crossing})
 
-    def _top(self, sight: Sight) -> int:
+    def _top(self, known: AutopilotInput) -> int:
         """Users of the highest level that did not have to be left."""
-        return max((level.users for level in sight.measured if self._ceiling is None or level.users < self._ceiling), default=1)
+        return max((level.users for level in known.measured if self._ceiling is None or level.users < self._ceiling), default=1)
 
-    def _up(self, sight: Sight, users: int, why: Why, figures: Figures) -> Decision:
+    def _up(self, known: AutopilotInput, users: int, why: Why, figures: Figures) -> Decision:
         """A step up, as far as guard, ports and what had to be left allow."""
-        top, now = self._top(sight), sight.open.users
+        top, now = self._top(known), known.open.users
         if self._ceiling is not None:
             users, why = round(math.sqrt(top * self._ceiling)), "between"
             if self._ceiling < ROOM * top or users <= top:
-                return self._give_up(sight, self._ceiling_why)
-        if ports_last_s(sight) * now / users < PORTS_LEAST_S:
-            return self._give_up(sight, "ports")
-        users = min(users, sight.max_users)
+                return self._give_up(known, self._ceiling_why)
+        if ports_last_s(known) * now / users < PORTS_LEAST_S:
+            return self._give_up(known, "ports")
+        users = min(users, known.max_users)
         if users <= top:
-            return self._give_up(sight, "max_users")
+            return self._give_up(known, "max_users")
         return self._step(users, why, figures)
 
-    def _verify(self, sight: Sight, knee: KneeVerdict) -> Decision:
+    def _verify(self, known: AutopilotInput, knee: KneeVerdict) -> Decision:
         """A second level on the plateau, or one on a plateau that was jumped over; unless trouble forbids it."""
         assert knee.users is not None
         recover = self._step_to_recovery(knee)
-        above = collapsed_above(sight)
+        above = collapsed_above(known)
         if above is not None:
             self._ceiling, self._ceiling_why = min(above, self._ceiling or above), "collapse"
-            if self._ceiling < PLATEAU_ROOM * self._top(sight):
+            if self._ceiling < PLATEAU_ROOM * self._top(known):
                 return recover()
-            if sight.open.users >= self._ceiling:
-                return self._back_off(sight, "collapse")
-        elif self._enough_plateau(sight, knee.users):
+            if known.open.users >= self._ceiling:
+                return self._back_off(known, "collapse")
+        elif self._enough_plateau(known, knee.users):
             return recover()
-        top = self._top(sight)
-        decision = self._up(sight, math.ceil(max(STEP_LEAST * top, PLATEAU_STEP * knee.users)), "plateau", _told(knee))
+        top = self._top(known)
+        decision = self._up(known, math.ceil(max(STEP_LEAST * top, PLATEAU_STEP * knee.users)), "plateau", _told(knee))
         return recover() if isinstance(decision, GiveUp) else decision
 
-    def _enough_plateau(self, sight: Sight, knee_users: float) -> bool:
-        beyond = {level.users for level in sight.measured if level.users >= PLATEAU_SHARE * knee_users}
-        thin = baseline_requests(sight) < THIN_REQUESTS
-        return len(beyond) >= PLATEAU_LEVELS + thin or (strain(sight) is not None and not self._descending)
+    def _enough_plateau(self, known: AutopilotInput, knee_users: float) -> bool:
+        beyond = {level.users for level in known.measured if level.users >= PLATEAU_SHARE * knee_users}
+        thin = baseline_requests(known) < THIN_REQUESTS
+        return len(beyond) >= PLATEAU_LEVELS + thin or (strain(known) is not None and not self._descending)
 
     def _step_to_recovery(self, knee: KneeVerdict) -> Callable[[], Decision]:
         assert knee.users is not None
         users = max(1, round(RECOVERY_SHARE * knee.users))
         return lambda: self._step(users, "recovery", _told(knee))
 
-    def _lower(self, sight: Sight) -> Decision:
+    def _lower(self, known: AutopilotInput) -> Decision:
         """No level is known to lie on the line: begin again from below."""
-        lowest = sight.lowest
-        return self._step(max(1, lowest // 4), "lower") if lowest > 1 else self._rest(sight)
+        lowest = known.lowest
+        return self._step(max(1, lowest // 4), "lower") if lowest > 1 else self._rest(known)
 
     # -- the way down
 
-    def _leave(self, sight: Sight, why: Why) -> Decision:
+    def _leave(self, known: AutopilotInput, why: Why) -> Decision:
         """At once: to recovery where the knee is known, else far enough down to go on carefully."""
-        knee, now = sight.verdict.knee, sight.open.users
+        knee, now = known.verdict.knee, known.open.users
         if self._descending:
-            return self._give_up(sight, why)
+            return self._give_up(known, why)
         if knee is not None and knee.kind == "knee" and knee.users is not None:
             return self._step_to_recovery(knee)()
         if why == "ports":
-            return self._give_up(sight, why)
+            return self._give_up(known, why)
         self._ceiling, self._ceiling_why = min(now, self._ceiling or now), why
-        return self._back_off(sight, why)
+        return self._back_off(known, why)
 
-    def _back_off(self, sight: Sight, why: Why) -> Decision:
+    def _back_off(self, known: AutopilotInput, why: Why) -> Decision:
         """Down to where all was well: further up only if the service recovers there."""
-        clean = [level.users for level in sight.measured if level.users < sight.open.users]
+        clean = [level.users for level in known.measured if level.users < known.open.users]
         if not clean:
-            return self._give_up(sight, why)
+            return self._give_up(known, why)
         self._careful = True
         return self._step(max(1, round(RECOVERY_SHARE * max(clean))), "retreat", {"because": why})
 
-    def _rest(self, sight: Sight) -> Decision:
-        lowest = sight.lowest
-        return self._step(lowest, "rest") if lowest < sight.open.users else self._done(sight)
+    def _rest(self, known: AutopilotInput) -> Decision:
+        lowest = known.lowest
+        return self._step(lowest, "rest") if lowest < known.open.users else self._done(known)
 
-    def _done(self, sight: Sight) -> Done:
-        knee = sight.verdict.knee
+    def _done(self, known: AutopilotInput) -> Done:
+        knee = known.verdict.knee
         return Done("at_or_below" if knee is not None and knee.kind == "at_or_below" else "knee", _told(knee))
 
-    def _give_up(self, sight: Sight, why: Why) -> GiveUp:
-        return GiveUp(sight.lowest, why, _told(sight.verdict.knee))
+    def _give_up(self, known: AutopilotInput, why: Why) -> GiveUp:
+        return GiveUp(known.lowest, why, _told(known.verdict.knee))
 
-    def _step(self, users: int, why: Why, figures: Figures | None = None) -> Step:
+    def _step(self, users: int, why: Why, figures: Figures | None = None) -> GoTo:
         self._stage = why
-        return Step(users, why, figures or {})
+        return GoTo(users, why, figures or {})
 
 
-def _trouble(sight: Sight) -> Why | None:
+def _trouble(known: AutopilotInput) -> Why | None:
     """What calls for leaving the open level at once."""
-    if ports_last_s(sight) < PORTS_LEAST_S / 2:
+    if ports_last_s(known) < PORTS_LEAST_S / 2:
         return "ports"
-    return "failures" if fails(sight, FAILURES_MOST) else None
+    return "failures" if fails(known, FAILURES_MOST) else None
 
 
 def _told(knee: KneeVerdict | None) -> Figures:

@@ -29,7 +29,7 @@ PORTS_USED_LEAST = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class InputLevel:
     """A level as the autopilot needs it."""
 
     users: int
@@ -37,10 +37,10 @@ class Rung:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class AutopilotInput:
     """All that is known at a moment."""
 
-    levels: Sequence[Rung]
+    levels: Sequence[InputLevel]
     """Of this epoch in the order they ran; the last one is open."""
     open_s: float
     """Seconds since all users of the last one were there."""
@@ -57,12 +57,12 @@ class Sight:
     generator_saturated: bool = False
 
     @property
-    def open(self) -> Rung:
+    def open(self) -> InputLevel:
         """The level that is open."""
         return self.levels[-1]
 
     @property
-    def measured(self) -> list[Rung]:
+    def measured(self) -> list[InputLevel]:
         """Levels with users that tell their finished work."""
         return [level for level in self.levels if level.users and level.figures.goodput_rps is not None]
 
@@ -80,11 +80,11 @@ def precise(figures: LevelFigures) -> bool:
     return figures.goodput_se_rps <= GOODPUT_ERROR * goodput and figures.latency_se_ms <= LATENCY_ERROR * latency
 
 
-def line(sight: Sight) -> tuple[float, float]:
+def line(known: AutopilotInput) -> tuple[float, float]:
     """(users at which the low-load line reaches the greatest goodput so far, efficiency of the top level)."""
-    levels = sorted(sight.measured, key=lambda level: level.users)
+    levels = sorted(known.measured, key=lambda level: level.users)
     rates = [(level.figures.goodput_rps or 0.0) / level.users for level in levels]
-    curve = sight.verdict.curve
+    curve = known.verdict.curve
     if curve is None or (len(curve.baseline_users) < 2 and len(levels) > 2):  # a line of one level is a line of few requests
         rate = rates[max(len(rates) - 2, 0)]
     else:
@@ -93,25 +93,25 @@ def line(sight: Sight) -> tuple[float, float]:
     return greatest / max(rate, 1e-12), rates[-1] / max(rate, 1e-12)
 
 
-def line_error(sight: Sight) -> float:
+def line_error(known: AutopilotInput) -> float:
     """Relative standard error of the open level's goodput, or of the low-load line where that is known better."""
-    curve, figures = sight.verdict.curve, sight.open.figures
+    curve, figures = known.verdict.curve, known.open.figures
     own = figures.goodput_se_rps / figures.goodput_rps if figures.goodput_se_rps is not None and figures.goodput_rps else 1.0
     return min(own, curve.low_load_se / curve.low_load_rps_per_user) if curve is not None else own
 
 
-def baseline_requests(sight: Sight) -> int:
+def baseline_requests(known: AutopilotInput) -> int:
     """How many requests the low-load line rests on."""
-    users = {round(each) for each in sight.verdict.curve.baseline_users} if sight.verdict.curve is not None else set()
-    return sum(level.figures.requests for level in sight.measured if level.users in users)
+    users = {round(each) for each in known.verdict.curve.baseline_users} if known.verdict.curve is not None else set()
+    return sum(level.figures.requests for level in known.measured if level.users in users)
 
 
-def collapsed_above(sight: Sight) -> int | None:
+def collapsed_above(known: AutopilotInput) -> int | None:
     """Users of the level next above the greatest goodput, where that still lay on the line and nothing above it is a plateau."""
-    levels = sorted(sight.measured, key=lambda level: level.users)
+    levels = sorted(known.measured, key=lambda level: level.users)
     best = max(levels, key=lambda level: level.figures.goodput_rps or 0.0)
     above = [level for level in levels if level.users > best.users]
-    crossing, _ = line(sight)
+    crossing, _ = line(known)
     if not above or crossing < ON_LINE * best.users:
         return None
     fallen = all(_surely_less(level.figures, best.figures) for level in above)
@@ -124,29 +124,29 @@ def _surely_less(figures: LevelFigures, than: LevelFigures) -> bool:
     return goodput < PLATEAU_LEAST * most and goodput + 2 * error < most
 
 
-def fails(sight: Sight, more: float = FAILURES_MORE) -> bool:
+def fails(known: AutopilotInput, more: float = FAILURES_MORE) -> bool:
     """Whether the latest seconds fail so much more than the lowest level did."""
-    return _more_failures(sight, sight.latest_failures, sight.latest_requests) >= more
+    return _more_failures(known, known.latest_failures, known.latest_requests) >= more
 
 
-def _more_failures(sight: Sight, failures: int, requests: int) -> float:
+def _more_failures(known: AutopilotInput, failures: int, requests: int) -> float:
     """Their share above that of the lowest level; 0 where they are too few to mean anything."""
-    if failures < FAILURES_LEAST or len(sight.levels) < 2:
+    if failures < FAILURES_LEAST or len(known.levels) < 2:
         return 0.0
-    lowest = min(sight.measured, key=lambda level: level.users, default=sight.levels[0])
+    lowest = min(known.measured, key=lambda level: level.users, default=known.levels[0])
     return failures / requests - (lowest.figures.failure_ratio or 0.0)
 
 
-def strain(sight: Sight) -> Literal["generator", "failures"] | None:
+def strain(known: AutopilotInput) -> Literal["generator", "failures"] | None:
     """What calls for care on the open level."""
-    if sight.generator_saturated:
+    if known.generator_saturated:
         return "generator"
-    figures = sight.open.figures
-    return "failures" if _more_failures(sight, figures.failures, figures.requests) >= FAILURES_MORE else None
+    figures = known.open.figures
+    return "failures" if _more_failures(known, figures.failures, figures.requests) >= FAILURES_MORE else None
 
 
-def ports_last_s(sight: Sight) -> float:
+def ports_last_s(known: AutopilotInput) -> float:
     """Seconds to the last port; infinite while most are free: what is in TIME_WAIT comes back within a minute."""
-    if sight.exhausted_in_s is None or sight.ports_used_ratio < PORTS_USED_LEAST:
+    if known.exhausted_in_s is None or known.ports_used_ratio < PORTS_USED_LEAST:
         return math.inf
-    return sight.exhausted_in_s
+    return known.exhausted_in_s

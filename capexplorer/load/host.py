@@ -58,11 +58,15 @@ class ShapeStep:
 
     users: int
     spawn_rate: float
+    generation: int
+    """As handed to `start_shape`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeEnded:
     """A Locust shape returned None."""
+
+    generation: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +152,9 @@ class LoadHost:
         """Step to `users`; takes over at once from a step that is still spawning, and from a shape."""
         self._post(lambda: self._step(users, spawn_rate))
 
-    def start_shape(self) -> None:
-        """Let the locustfile's shape drive, until someone steps."""
-        self._post(self._start_shape)
+    def start_shape(self, generation: int) -> None:
+        """Let the locustfile's shape set the users until `set_users` is called. Its reports carry `generation`."""
+        self._post(lambda: self._start_shape(generation))
 
     def stop(self, timeout_s: float = 10.0) -> bool:
         """Stop all users, fire the locustfile's ending events, end the thread; once. False when that took, or takes, too long."""
@@ -311,25 +315,25 @@ class LoadHost:
 
         self._patience.stop(as_stopper, within_s)
 
-    def _start_shape(self) -> None:
+    def _start_shape(self, generation: int) -> None:
         if self._shape is not None:  # else someone has stepped already
             self._shape.reset_time()  # as Locust does: what came before users is none of the shape's time
-            gevent.spawn(self._follow_shape, self._shape)
+            gevent.spawn(self._follow_shape, self._shape, generation)
 
-    def _follow_shape(self, shape: Any) -> None:
+    def _follow_shape(self, shape: Any, generation: int) -> None:
         with self.errors.counted():
-            while self._shape is shape and self._shape_ticked(shape):
+            while self._shape is shape and self._shape_ticked(shape, generation):
                 gevent.sleep(1.0)
         if self._shape is shape:
-            self._tell(ShapeEnded())
+            self._tell(ShapeEnded(generation))
 
-    def _shape_ticked(self, shape: Any) -> bool:
+    def _shape_ticked(self, shape: Any, generation: int) -> bool:
         """One tick of a shape; False when it is over."""
         tick = shape.tick()
         if tick is not None and tick != self._shape_tick:
             users, spawn_rate, *classes = self._shape_tick = tick
             if self._start_users(shape, users, spawn_rate, classes[0] if classes else None):
-                self._tell(ShapeStep(users, spawn_rate))
+                self._tell(ShapeStep(users, spawn_rate, generation))
         return tick is not None
 
     def _on_spawned(self, **_: Any) -> None:

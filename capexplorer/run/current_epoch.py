@@ -8,7 +8,7 @@ from ..analysis.epoch.epoch import Epoch, epoch_of
 from ..model.timeline import Timeline
 
 
-class Look:
+class CurrentEpoch:
     """Valid until the next sample or level."""
 
     def __init__(self, timeline: Timeline) -> None:

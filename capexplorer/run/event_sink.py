@@ -13,7 +13,7 @@ from ..session.canonical import canonical
 from ..session.writer import SessionWriter
 
 
-class Outlet:
+class EventSink:
     """`emit` from the pump's thread only; `take` from whoever draws."""
 
     def __init__(self, on_failure: Callable[[LogWriteError], None], on_recovery: Callable[[], None] = lambda: None) -> None:

@@ -1,4 +1,4 @@
-"""The course of levels: what is open, in which phase. Owned by the pump's thread; figures are the timeline's."""
+"""Which level is open, and in which phase. Used in the pump's thread only; the timeline keeps the figures of levels."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from ..load.recorder import Tick
 from ..model.events import By, LevelClosed, LevelOpened, Phase
 from ..model.timeline import Timeline
 
-RAMP_OVER_S = 10.0
-"""A shape that holds its users this long is on a step again."""
 
-
-class Course:
+class LevelTracker:
     """Opens and closes levels, as events; whoever emits them folds them into `timeline`. Times are seconds of the session."""
 
     def __init__(self, timeline: Timeline) -> None:

@@ -18,11 +18,12 @@ from ..load.users import Workload
 from ..model.events import Event
 from ..model.stream import Param
 from ..target.reports import Report as TargetReport
-from .drivers.load_target import Steering
+from .drivers.driver import Autopilot, Manual, Plan
+from .drivers.load_target import LoadTarget
 from .options import RunOptions
-from .run_outcome import Outcome
+from .run_outcome import RunOutcome
 from .service import Service
-from .session_run import STOP_USERS_S, Recording
+from .session_run import STOP_USERS_S, SessionRun
 from .target_lifecycle import STOP_S as STOP_TARGET_S
 
 
@@ -31,19 +32,18 @@ class LiveRun:
 
     def __init__(self, options: RunOptions, service: Service) -> None:
         self.service = service
-        self.outcome = Outcome()
+        self.outcome = RunOutcome()
         self._profile = options.profile
         first = 0 if options.steps or options.autopilot else options.start_users  # a plan steps up from nobody
-        self._steering = Steering(first, options.spawn_rate)
-        self._steering.planned = bool(options.steps)
-        self.recording = Recording(options, service, self._steering, self.outcome)
-        self._post = self.recording.pump.post
+        self._load_target = LoadTarget(first, options.spawn_rate, Plan() if options.steps else Manual())
+        self.session_run = SessionRun(options, service, self._load_target, self.outcome)
+        self._post = self.session_run.pump.post
         self._closed = False
 
     def drive(self, host: LoadHost, workload: Workload) -> None:
         """The load to control; before `start`."""
-        self.recording.host = self._steering.host = host
-        self.recording.workload = workload
+        self.session_run.host = self._load_target.host = host
+        self.session_run.workload = workload
         url, http = self.service.url, bool(workload.http_clients)
         self.service.reach = lambda: host.call(lambda: why_unreachable(url, http=http))
 
@@ -51,22 +51,22 @@ class LiveRun:
 
     def start(self, wake: Callable[[], None]) -> None:
         """Begin, in the pump's thread. Returns at once."""
-        self.recording.outlet.wake = self.outcome.wake = wake
-        self._post(self.recording.open)
-        native.start_thread(self.recording.pump.run)
+        self.session_run.sink.wake = self.outcome.wake = wake
+        self._post(self.session_run.open)
+        native.start_thread(self.session_run.pump.run)
 
     def take(self) -> Sequence[Event]:
         """All events since the last call."""
-        return self.recording.outlet.take()
+        return self.session_run.sink.take()
 
     def close(self) -> None:
         """Stop users and target, write the end, close the log."""
         if self._closed:
             return
         self._closed = True
-        self.recording.pump.end(self.recording.close)
+        self.session_run.pump.end(self.session_run.close)
         try:
-            self.recording.pump.finished.get(timeout=STOP_USERS_S + STOP_TARGET_S + 10.0)
+            self.session_run.pump.finished.get(timeout=STOP_USERS_S + STOP_TARGET_S + 10.0)
         except Empty:
             self.outcome.fail("defect", "the run did not end in time: the session may lack its end", 1)
         self.service.supervisor.close()
@@ -77,7 +77,7 @@ class LiveRun:
     @property
     def wanted(self) -> int:
         """Users wanted now."""
-        return self._steering.wanted
+        return self._load_target.wanted
 
     @property
     def max_users(self) -> int:
@@ -87,7 +87,7 @@ class LiveRun:
     @property
     def spawn_rate(self) -> float | None:
         """Users a second; None: automatic."""
-        return self._steering.spawn_rate
+        return self._load_target.spawn_rate
 
     @property
     def target_params(self) -> Mapping[str, Param]:
@@ -102,14 +102,14 @@ class LiveRun:
     @property
     def autopilot(self) -> bool:
         """Whether the autopilot steps."""
-        return self._steering.piloted
+        return self._load_target.seat.autopilot_steps
 
     def set_autopilot(self, on: bool) -> None:
         """From what is known now on, or off at once."""
-        self._steering.hand_to("autopilot" if on else None)
+        generation = self._load_target.hand_to(Autopilot() if on else Manual())
         self._go_on()
         self._command("autopilot", on=on)
-        self._post(lambda: self.recording.driving.switch_autopilot(on))
+        self._post(lambda: self.session_run.load_control.switch_autopilot(generation, on=on))
 
     @property
     def plans(self) -> Mapping[str, str]:
@@ -128,9 +128,9 @@ class LiveRun:
         """From its first step."""
         steps = self._steps(plan)
         self._go_on()
-        self._steering.hand_to("plan")
+        generation = self._load_target.hand_to(Plan())
         self._command("plan", plan=plan)
-        self._post(lambda: self.recording.driving.begin_plan(steps))
+        self._post(lambda: self.session_run.load_control.begin_plan(steps, generation))
 
     def _steps(self, plan: str) -> tuple[Step, ...]:
         return parse(self.plans.get(plan, plan), "plan", self.max_users)
@@ -148,7 +148,7 @@ class LiveRun:
 
     def set_spawn_rate(self, rate: float | None) -> None:
         """From the next step on."""
-        self._steering.spawn_rate = rate
+        self._load_target.spawn_rate = rate
         self._command("spawn_rate", rate=rate)
 
     def new_level(self) -> None:
@@ -165,16 +165,17 @@ class LiveRun:
     def note(self, text: str) -> None:
         """A note at this moment."""
         self._command("note", text=text)
-        self._post(lambda: self.recording.note(text))
+        self._post(lambda: self.session_run.note(text))
 
     def restart_target(self, params: Mapping[str, str]) -> None:
         """Users go to zero, the target restarts, users come back in a new level."""
         if self.service.spec is None:
             raise InputError("the target was not started by capexplorer, so it cannot be restarted here")
         resolved = self.service.spec.resolve({**self.service.params, **params}, "restart")
-        self._steering.piloted = False
+        if isinstance(self._load_target.seat.driver, Autopilot):
+            self._load_target.hand_to(Manual())
         self._command("restart", **resolved)
-        self._post(lambda: self.recording.restart(resolved))
+        self._post(lambda: self.session_run.restart(resolved))
 
     def quit(self) -> None:
         """For the record; `close` ends."""
@@ -182,7 +183,7 @@ class LiveRun:
         self.outcome.quit()
 
     def _command(self, name: str, **args: Param | None) -> None:
-        self._post(lambda: self.recording.command(name, "user", args))
+        self._post(lambda: self.session_run.command(name, "user", args))
 
     def _go_on(self) -> None:
         """Someone asks for load again, after the locustfile ended it or held it up."""
@@ -191,25 +192,25 @@ class LiveRun:
 
     def _step(self, users: int) -> None:
         self._go_on()
-        rate = self._steering.step(users)
-        self._post(lambda: self.recording.driving.step(users, "user", rate))
+        rate = self._load_target.step(users)
+        self._post(lambda: self.session_run.load_control.step(users, "user", rate))
 
     # -- told by other threads
 
-    def told_by_load(self, report: LoadReport) -> None:
+    def on_load_report(self, report: LoadReport) -> None:
         """A report of the load thread."""
-        self._post(lambda: self.recording.driving.load_report(report))
+        self._post(lambda: self.session_run.load_control.load_report(report))
 
-    def told_by_target(self, report: TargetReport) -> None:
+    def on_target_report(self, report: TargetReport) -> None:
         """A report of the supervisor."""
-        self._post(lambda: self.recording.target_report(report))
+        self._post(lambda: self.session_run.target_report(report))
 
-    def told_by_guard(self, host: str) -> None:
+    def on_host_refused(self, host: str) -> None:
         """A connection to a host that is not allowed was refused."""
         address = host.partition(" ")[0]  # of `10.1.2.3 (localhost)`
         text = f"load to {host} is not allowed and was refused (only loopback, or --allow-host {address})"
-        self.told_by_log("capexplorer", "error", text)
+        self.on_log_line("capexplorer", "error", text)
 
-    def told_by_log(self, source: str, level: str, text: str) -> None:
+    def on_log_line(self, source: str, level: str, text: str) -> None:
         """A line that was logged or printed."""
-        self._post(lambda: self.recording.gate.add(source, level, text))
+        self._post(lambda: self.session_run.gate.add(source, level, text))

@@ -18,7 +18,7 @@ from ..model.events import Event
 from ..model.level import Level
 from ..model.timeline import Timeline
 from ..model.verdicts import ChangePoint
-from .current_epoch import Look
+from .current_epoch import CurrentEpoch
 
 LOOKS_AT = (6, 10, 15, 20, 30, 45, 60)
 """Settled seconds of a level at which it is judged again; from then on at each doubling, and when it closes."""
@@ -45,7 +45,7 @@ class LiveMarks:
         if self._measures():
             self._look_for_shifts(self._timeline.levels[-1])
 
-    def ticked(self, look: Look) -> None:
+    def ticked(self, look: CurrentEpoch) -> None:
         """A tick was emitted."""
         if not self._measures():
             return
@@ -58,7 +58,7 @@ class LiveMarks:
     def judge(self) -> None:
         """What the levels of the latest epoch say now."""
         if self._timeline.levels:
-            self._judge(Look(self._timeline).epoch, exactly=False)
+            self._judge(CurrentEpoch(self._timeline).epoch, exactly=False)
 
     def end(self) -> None:
         """The last word on every epoch, exactly as a reader of the log would find it."""

@@ -1,6 +1,6 @@
-"""Who steps the users (a person, a plan, a shape, the autopilot), what ends that, and the levels that come of it.
+"""The driver as the pump knows it: when it begins and ends, its moves, and the levels that its moves open.
 
-Every method is called in the pump's thread. It tells levels and marks as events; must not know probes, log or target.
+Every method is called in the pump's thread. Levels and marks leave as events; probes, log and target are not known here.
 """
 
 from __future__ import annotations
@@ -15,175 +15,201 @@ from ..load.host import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
 from ..model.events import By, Command
 from ..model.stream import Param
-from .current_epoch import Look
-from .drivers.autopilot import Pilot
-from .drivers.load_target import Steering
-from .drivers.plan import FindKnee, Go, Lost, Planned
-from .drivers.stop_watch import Driver, StopWatch
-from .event_sink import Outlet
-from .level_tracker import RAMP_OVER_S, Course
+from .current_epoch import CurrentEpoch
+from .drivers.autopilot import AutopilotDriver
+from .drivers.driver import Autopilot, Driver, Manual, Plan, Shape
+from .drivers.load_target import LoadTarget
+from .drivers.plan import CannotGoOn, FindKnee, PlanDriver, SetUsers
+from .drivers.shape import RAMP_OVER_S, level_for
+from .drivers.stop_watch import Stopped, StopWatch
+from .event_sink import EventSink
+from .level_tracker import LevelTracker
 from .live_marks import LiveMarks
 from .options import RunOptions
 from .pump import Pump
-from .run_outcome import Outcome
+from .run_outcome import RunOutcome
 
 EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart"]
 """Why a plan or a shape steps no more."""
 
 
-class Driving:
-    """`begin` when the service is ready, `ramp` before each tick is read, `ticked` after it was told; `stop`, then `end`."""
+class LoadControl:
+    """`begin` when the service is ready, `ramp` before each tick, `ticked` after its sample was emitted; `stop`, then `end`.
+
+    `LoadTarget` knows the driver at once, in any thread. `_driver` and `_generation` follow when the pump gets to that change
+    of driver; until then moves and reports of the former driver are refused.
+    """
 
     def __init__(
-        self, options: RunOptions, steering: Steering, outcome: Outcome, outlet: Outlet, pump: Pump, epoch: Callable[[], int]
+        self,
+        options: RunOptions,
+        load_target: LoadTarget,
+        outcome: RunOutcome,
+        sink: EventSink,
+        pump: Pump,
+        epoch: Callable[[], int],
     ) -> None:
-        self._options, self._steering, self._outcome = options, steering, outcome
-        self._emit, self._pump, self._epoch = outlet.emit, pump, epoch
-        timeline, max_users = outlet.timeline, options.profile.guards.max_users
+        self._options, self._load_target, self._outcome = options, load_target, outcome
+        self._emit, self._pump, self._epoch = sink.emit, pump, epoch
+        timeline, self._max_users = sink.timeline, options.profile.guards.max_users
         self._timeline = timeline
-        self.course = Course(timeline)
-        self._marks = LiveMarks(timeline, outlet.emit, pump.now_s, self._split_level)
+        self.tracker = LevelTracker(timeline)
+        self._marks = LiveMarks(timeline, sink.emit, pump.now_s, self._split_level)
         self._stop_watch = StopWatch(options.profile.stop, timeline)
-        self._plan = Planned(options.steps, timeline, max_users)
-        self._pilot = Pilot(
+        self._driver, self._generation = load_target.seat.driver, load_target.seat.generation
+        self._plan = PlanDriver(options.steps, timeline, self._max_users)
+        self._autopilot = AutopilotDriver(
             timeline,
-            steering,
-            max_users=max_users,
-            tell=lambda name, args: self._emit(Command(t_s=pump.now_s(), name=name, by="autopilot", args=dict(args))),
+            load_target,
+            max_users=self._max_users,
+            emit=lambda name, args: self._emit(Command(t_s=pump.now_s(), name=name, by="autopilot", args=dict(args))),
             open_level=lambda users, rate: self.step(users, "autopilot", rate),
             finish=self._autopilot_finished,
         )
-        self._shaped = False
-        self._shape_changed_s = 0.0
+        self._ramp_moved_s = 0.0
+        """When a shape last moved the users, or a plan ended."""
 
     # -- who drives
 
     @property
-    def driver(self) -> Driver | None:
-        """What steps the users now, if it is not a person."""
-        if self._pilot.is_on:
-            return "autopilot"
-        return "plan" if self._shaped or self._plan.is_on else None
+    def _is_current(self) -> bool:
+        """Whether no driver has begun that the pump does not know of yet."""
+        return self._load_target.is_current(self._generation)
+
+    def _begin_driver(self, driver: Driver, generation: int) -> None:
+        """`driver` steps from `generation` on."""
+        self._driver, self._generation = driver, generation
+
+    def _end_driver(self, why: EndedBy, who: By) -> None:
+        """The driver steps no more, and commands say so. Users stay."""
+        if isinstance(self._driver, Plan | Shape):
+            self._emit_end(why, who)
+        self._driver = Manual(who)
+        self._autopilot.taken_over(who)
+
+    def _emit_end(self, why: EndedBy, who: By) -> None:
+        what = "shape" if isinstance(self._driver, Shape) else "plan"
+        args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": self._load_target.wanted}
+        self._emit(Command(t_s=self._pump.now_s(), name="plan", by=who, args=args))
+
+    def _end_if_stopped_by_guard(self) -> None:
+        """The load was stopped after this driver was asked for. (A person's later step is still queued and ends it by itself.)"""
+        if not self._is_current and self._load_target.seat.driver == Manual("guard"):
+            self._end_driver("taken_over", "guard")
 
     def begin(self, *, has_shape: bool) -> None:
-        """Users may run, first or again: whoever drives goes on; where nobody does, users wanted meanwhile come."""
-        first = self.course.index < 0
-        self._steering.is_open = True  # before the rest: a step by hand reaches the load itself from now on
-        if self._plan.is_on and not self._plan.has_begun and self._steering.planned:
-            self._advance_plan()
-        elif first and self._options.autopilot:
-            self._pilot.begin(self._options.start_users)
-            self._pilot.ticked(Look(self._timeline))
-        elif first and has_shape and self._options.follow_shape:
-            self._shaped = True
-            self._steering.follow_shape()
-        elif self.course.opened is None or self.course.opened.users != self._steering.wanted:
-            self.step(self._steering.wanted, "autopilot" if self._pilot.is_on else "user", self._steering.open())
+        """Users may run, first or again: the driver goes on; without one, the users wanted meanwhile come."""
+        is_free = self.tracker.index < 0 and isinstance(self._load_target.seat.driver, Manual)
+        self._load_target.is_open = True  # before the rest: a step by hand reaches the load itself from now on
+        match self._driver:
+            case Plan() if not self._plan.has_begun and self._is_current:
+                self._advance_plan()
+            case Manual() if is_free and self._options.autopilot:
+                self._begin_driver(Autopilot(), self._load_target.hand_to(Autopilot()))
+                self._autopilot.begin(self._generation, self._options.start_users)
+                self._autopilot.ticked(CurrentEpoch(self._timeline))
+            case Manual() if is_free and has_shape and self._options.follow_shape:
+                self._begin_driver(Shape(), self._load_target.open_with_shape())
+            case _ if self.tracker.opened is None or self.tracker.opened.users != self._load_target.wanted:
+                by: By = "autopilot" if self._autopilot.is_on else "user"
+                self.step(self._load_target.wanted, by, self._load_target.open())
 
     def pause(self) -> None:
         """The target restarts: no users and no level until `begin`. A plan that has not begun waits for that."""
-        if self._shaped or self._plan.has_begun:
-            self._undrive("restart", "user")
+        if not isinstance(self._driver, Plan) or self._plan.has_begun:
+            self._end_driver("restart", "user")
+            self._load_target.release(self._generation, "user")
         self.close_level()
-        self._steering.shut()
+        self._load_target.shut()
 
-    def begin_plan(self, steps: tuple[Step, ...]) -> None:
-        """From its first step, in place of whatever drove."""
-        self._undrive("taken_over", "plan")
-        self._pilot.taken_over("plan")
-        self._plan.begin(steps)
-        if self._steering.is_open:
+    def begin_plan(self, steps: tuple[Step, ...], generation: int) -> None:
+        """A plan drives from its first step on, in place of the driver before."""
+        self._end_driver("taken_over", "plan")
+        self._begin_driver(Plan(), generation)
+        self._plan = PlanDriver(steps, self._timeline, self._max_users)
+        self._end_if_stopped_by_guard()
+        if self._load_target.is_open:
             self._advance_plan()
 
-    def switch_autopilot(self, on: bool) -> None:
-        """From what is known now on; it ends a plan or a shape."""
-        self._undrive("taken_over", "autopilot" if on else "user")
+    def switch_autopilot(self, generation: int, *, on: bool) -> None:
+        """The autopilot drives from what is known now on, in place of the driver before; or nobody does."""
+        self._autopilot.end()  # the person's command says so
+        self._end_driver("taken_over", "autopilot" if on else "user")
+        self._begin_driver(Autopilot() if on else Manual(), generation)
         if on:
             self._begin_autopilot(self._options.start_users)
-        else:
-            self._pilot.end()
+            self._end_if_stopped_by_guard()
 
     def _begin_autopilot(self, first_users: int) -> None:
-        """In a level that it can judge: a ramp has no figures of its own."""
-        self._pilot.begin(first_users)
-        opened = self.course.opened
-        if self._steering.is_open and (opened.ramp if opened is not None else self.course.index >= 0):
-            users = self._steering.wanted
-            rate = self._steering.pilot(users)
+        """By itself or for a plan. A ramp has no figures of its own to judge, so a level at its users begins."""
+        self._autopilot.begin(self._generation, first_users)
+        opened = self.tracker.opened
+        if self._load_target.is_open and (opened.ramp if opened is not None else self.tracker.index >= 0):
+            users = self._load_target.wanted
+            rate = self._load_target.move(users, self._generation)
             if rate is not None:
                 self.step(users, "autopilot", rate)
 
     def _autopilot_finished(self, reason: str) -> None:
-        self._plan.found(self._pump.now_s())
+        if isinstance(self._driver, Plan):
+            self._plan.found(self._pump.now_s())
+        else:
+            self._driver = Manual("autopilot")
         if self._options.autopilot:
             self._outcome.finish(reason)
-
-    def _undrive(self, why: EndedBy, who: By) -> None:
-        """A plan or a shape steps no more, and the session says so; the autopilot ends by itself."""
-        if self._plan.is_on or self._shaped:
-            self._tell_end(why, who)
-        self._plan.end()
-        self._shaped = False
-
-    def _tell_end(self, why: EndedBy, who: By) -> None:
-        what = "shape" if self._shaped else "plan"
-        args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": self._steering.wanted}
-        self._emit(Command(t_s=self._pump.now_s(), name="plan", by=who, args=args))
 
     # -- steps and levels
 
     def step(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
-        """The load was told to go to `users`: a new level. A step by hand or by a guard ends a plan."""
+        """`by` has moved the load to `users`: a new level. A person or a guard ends the driver."""
         if by == "user":
             self._outcome.recover("stop_rule")
         if by in ("user", "guard"):
-            self._undrive("taken_over", by)
-        if by != "autopilot":
-            self._pilot.taken_over(by)
-        if users != self._steering.wanted and not ramp:
+            self._end_driver("taken_over", by)
+        if users != self._load_target.wanted and not ramp:
             return  # a later step overtook this one in another thread: the level is that one's
-        if self._steering.is_open:  # else kept as wanted until the service is ready
+        if self._load_target.is_open:  # else kept as wanted until the service is ready
             self.close_level()
-        if not self._steering.is_open:
+        if not self._load_target.is_open:
             return  # the log failed as the level closed, and users went to zero in a level of their own
-        self.course.epoch = self._epoch()
-        self._emit(self.course.open(self._pump.now_s(), users, spawn_rate, by, ramp=ramp))
+        self.tracker.epoch = self._epoch()
+        self._emit(self.tracker.open(self._pump.now_s(), users, spawn_rate, by, ramp=ramp))
 
     def to_zero(self, by: By) -> None:
         """No users, in a level of its own."""
-        self.step(0, by, self._steering.step(0))
+        self.step(0, by, self._load_target.step(0, "guard"))
 
     def close_level(self) -> None:
         """The open level's end, if one is open, and what it says."""
-        closed = self.course.close(self._pump.now_s())
+        closed = self.tracker.close(self._pump.now_s())
         if closed is not None:
             self._emit(closed)
             self._marks.judge()
 
     def reopen_level(self) -> None:
         """The same users, measured anew; whoever drives goes on."""
-        opened = self.course.opened
+        opened = self.tracker.opened
         if opened is not None:
             self.close_level()
-            self._emit(self.course.open(self._pump.now_s(), opened.users, opened.spawn_rate, opened.by, ramp=opened.ramp))
+            self._emit(self.tracker.open(self._pump.now_s(), opened.users, opened.spawn_rate, opened.by, ramp=opened.ramp))
 
     def _split_level(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
-        parts = self.course.split(self._pump.now_s(), since_s, shifted)
+        parts = self.tracker.split(self._pump.now_s(), since_s, shifted)
         for event in parts or ():
             self._emit(event)
         return parts is not None
 
     def load_report(self, report: LoadReport) -> None:
-        """Of the load thread."""
+        """Of the load thread. Reports on a shape that has been taken over from are dropped."""
         match report:
-            case Spawned(users, at_s):
-                if users == self._steering.wanted:
-                    self.course.spawned(self._pump.at_s(at_s))
-                    self._plan.spawned(self._pump.at_s(at_s))
-            case ShapeStep(users, spawn_rate):
-                self._follow_shape(users, spawn_rate)
-            case ShapeEnded() if self._steering.shaped:
-                self._undrive("finished", "plan")
+            case Spawned(users, at_s) if users == self._load_target.wanted:
+                self.tracker.spawned(self._pump.at_s(at_s))
+                self._plan.spawned(self._pump.at_s(at_s))
+            case ShapeStep(users, spawn_rate, generation):
+                if self._load_target.shape_moved(users, generation):
+                    self._follow_shape(users, spawn_rate)
+            case ShapeEnded(generation) if self._load_target.is_current(generation):
+                self._end_driver("finished", "plan")
                 self.to_zero("plan")
                 self._outcome.finish("shape finished")
             case RunnerEnded(call):
@@ -192,85 +218,98 @@ class Driving:
                 self._outcome.fail("locustfile", f"the locustfile ended the load: runner.{call}()", 0)
 
     def _follow_shape(self, users: int, spawn_rate: float) -> None:
-        """A shape that changes before its level settled is a ramp: one level, binned by user count."""
-        if not self._steering.shape(users):
-            return
-        opened, self._shape_changed_s = self.course.opened, self._pump.now_s()
-        if opened is None or not opened.ramp:
-            moving = opened is not None and opened.by == "plan" and self.course.phase != "settled"
-            self.step(users, "plan", spawn_rate, ramp=moving)
+        self._ramp_moved_s = self._pump.now_s()
+        level = level_for(self.tracker.opened, self.tracker.phase)
+        if level is not None:
+            self.step(users, "plan", spawn_rate, ramp=level == "ramp")
 
     # -- as time goes on
 
     def start_alarm(self) -> None:
         """From now on the pump wakes for a plan's moves."""
-        self._pump.alarm, self._pump.on_alarm = lambda: self._plan.next_s, self._advance_plan
+        self._pump.alarm, self._pump.on_alarm = self._next_move_s, self._advance_plan
+
+    def _next_move_s(self) -> float | None:
+        return self._plan.next_s if isinstance(self._driver, Plan) and self._is_current else None
 
     def _advance_plan(self) -> None:
+        """Make the plan's move that is due, if one is."""
+        if not isinstance(self._driver, Plan) or not self._is_current:
+            return
         now_s = self._pump.now_s()
-        ramping = self._plan.ramping(now_s)
-        if ramping is not None:
-            self._steering.ramp(ramping)  # its last users, before the next move
-        match self._plan.due(now_s, self._steering.wanted):
-            case Go(users, None, at_once):
-                rate = self._steering.plan(users, at_once=at_once)
+        self._move_ramp(now_s)  # to its last users, before the next move
+        match self._plan.due(now_s, self._load_target.wanted):
+            case SetUsers(users, None, at_once):
+                rate = self._load_target.move(users, self._generation, at_once=at_once)
                 if rate is not None:
                     self.step(users, "plan", rate)
-            case Go(users, over_s):
-                change = abs(users - self._steering.wanted)
-                if self._steering.begin_ramp():
-                    self.step(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
-            case FindKnee() if self._steering.planned:
-                self._begin_autopilot(max(1, self._steering.wanted))
-                self._pilot.ticked(Look(self._timeline))
-            case Lost(why):
-                self._tell_end("no_knee", "plan")
+            case SetUsers(users, over_s):
+                change = abs(users - self._load_target.wanted)
+                self.step(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
+            case FindKnee():
+                self._load_target.find_knee(self._generation)
+                self._begin_autopilot(max(1, self._load_target.wanted))
+                self._autopilot.ticked(CurrentEpoch(self._timeline))
+            case CannotGoOn(why):
+                self._end_driver("no_knee", "plan")
                 self.to_zero("guard")
                 self._outcome.fail("plan", why, 3)
             case None if self._plan.is_over:
                 self._finish_plan()
 
     def _finish_plan(self) -> None:
-        """Users stay, and so does their level: whoever watches goes on by hand. A ramp's level ends as that of a shape does."""
-        self._tell_end("finished", "plan")
-        self._plan.end()
-        self._shape_changed_s = self._pump.now_s()
+        """Users stay, and so does their level: a person goes on by hand. A ramp's level ends as that of a shape does."""
+        self._end_driver("finished", "plan")
+        self._load_target.release(self._generation, "plan")
+        self._ramp_moved_s = self._pump.now_s()
         self._outcome.finish("plan finished")
 
+    def _move_ramp(self, now_s: float) -> bool:
+        """Whether a plan ramps the users; where it does, they are moved."""
+        users = self._plan.ramping(now_s) if isinstance(self._driver, Plan) else None
+        if users is not None and users != self._load_target.wanted:
+            self._load_target.move(users, self._generation)
+        return users is not None
+
     def ramp(self, now_s: float) -> None:
-        """A ramp's next users; the end of that of a shape that stands still. A plan knows when its ramps end."""
-        ramping = self._plan.ramping(now_s)
-        if ramping is not None:
-            self._steering.ramp(ramping)
+        """Move a plan's ramp on; end the ramp of a shape that stands still. A plan knows when its ramps end."""
+        if self._move_ramp(now_s):
             return
-        opened = self.course.opened
-        if opened is not None and opened.ramp and now_s - self._shape_changed_s >= RAMP_OVER_S:
-            self.step(self._steering.wanted, "plan", opened.spawn_rate)
+        opened = self.tracker.opened
+        if opened is not None and opened.ramp and now_s - self._ramp_moved_s >= RAMP_OVER_S:
+            self.step(self._load_target.wanted, "plan", opened.spawn_rate)
 
     def ticked(self) -> None:
-        """A second was folded into the timeline: what it shows is marked, and whoever drives looks at it."""
+        """A sample was emitted: marks and stop rules look at it, and the autopilot decides on it."""
         self._marks.look_for_shifts()
-        look = Look(self._timeline)
-        self._marks.ticked(look)
-        self._strike(self._stop_watch.look(look))
-        self._pilot.ticked(look)
+        current = CurrentEpoch(self._timeline)
+        self._marks.ticked(current)
+        self._strike(self._stop_watch.look(current))
+        self._autopilot.ticked(current)
 
     def _strike(self, found: Sequence[Struck]) -> None:
-        """Stop rules: told, and the end of whatever drives. By hand they only mark."""
-        driver = self.driver
+        """Mark the stop rules that struck, and end the driver. By hand they only mark."""
+        ended = self._stoppable
         for each in found:
-            self._emit(self._stop_watch.mark(each, self._pump.now_s(), driver))
-        if found and driver is not None:
-            said = wording.stop_rule(found[0].rule, found[0].measured, found[0].limit, float(self._steering.wanted))
-            self._undrive("stop_rule", "guard")
+            self._emit(self._stop_watch.mark(each, self._pump.now_s(), ended))
+        if found and ended is not None:
+            said = wording.stop_rule(found[0].rule, found[0].measured, found[0].limit, float(self._load_target.wanted))
+            self._end_driver("stop_rule", "guard")
             self.to_zero("guard")
             self._outcome.fail("stop_rule", said, 3)
 
+    @property
+    def _stoppable(self) -> Stopped | None:
+        """What a stop rule would end now: a shape counts as a plan."""
+        if not self._is_current or isinstance(self._driver, Manual):
+            return None
+        return "autopilot" if self._autopilot.is_on else "plan"
+
     def stop(self) -> None:
         """The last level ends, and nobody steps. The last tick is a part of a second, which makes no level's figures."""
-        self._steering.hand_to(None)
+        self._load_target.hand_to(Manual())
         self.close_level()
 
     def end(self) -> None:
-        """The last word on what was marked; after the last tick."""
+        """The final marks; after the last tick."""
         self._marks.end()

@@ -18,7 +18,7 @@ GIVEN_UP_S = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LoadFailure:
     """Why the run cannot go on, and whose fault it is, as an exit code: 4 the locustfile's, 1 ours."""
 
     error: str
@@ -26,10 +26,10 @@ class Verdict:
 
 
 class LoadHealth:
-    """`look` once a tick; then `mark` and `verdict` tell."""
+    """`look` once a tick; then `failure` says whether the load thread has failed."""
 
     def __init__(self) -> None:
-        self.verdict: Verdict | None = None
+        self.failure: LoadFailure | None = None
         self._blocked = Episode("cause:load_thread_blocked", "load_thread_blocked", 0, "critical")
         self._ended = Episode("cause:load_thread_ended", "load_thread_ended", 0, "critical")
         self._beats = -1
@@ -39,7 +39,7 @@ class LoadHealth:
         """What to tell now. A tick counts as a second: a process that was stopped and goes on has lost no heartbeat."""
         self._silent_s = 0 if host.beats != self._beats else self._silent_s + 1
         self._beats = host.beats
-        self.verdict = None
+        self.failure = None
         if host.has_ended:
             self._see_end(host, t_s, users)
         elif self._silent_s >= BLOCKED_S:
@@ -51,7 +51,7 @@ class LoadHealth:
         if not self._ended.is_open:
             self._ended.occurred(Occurrence(t_s=t_s, users=users, counted="deaths", example=why))
         destroyed = type(host.ended_by).__name__ in ("HubDestroyed", "LoopExit")
-        self.verdict = Verdict(f"the load thread has ended, and with it all users: {why}", 4 if destroyed else 1)
+        self.failure = LoadFailure(f"the load thread has ended, and with it all users: {why}", 4 if destroyed else 1)
 
     def _see_block(self, host: LoadHost, t_s: float, users: int) -> None:
         where = host.where()
@@ -59,7 +59,7 @@ class LoadHealth:
         self._blocked.occurred(Occurrence(t_s=t_s, users=users, count=count, counted="seconds", example=where))
         if self._silent_s >= GIVEN_UP_S:
             error = f"the load thread has not run for {GIVEN_UP_S} s: user code computes or blocks without gevent in {where}"
-            self.verdict = Verdict(error, 4)
+            self.failure = LoadFailure(error, 4)
 
 
 def _news(episode: Episode, t_s: float, epoch: int, users: int) -> Mark | None:

@@ -19,7 +19,7 @@ class Failure:
     output: tuple[str, ...] = ()
 
 
-class Outcome:
+class RunOutcome:
     """Set from any thread. A headless run ends as soon as there is a `reason`; a screen stays until someone quits it."""
 
     def __init__(self) -> None:

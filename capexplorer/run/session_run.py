@@ -1,6 +1,6 @@
 """The pump's side of a run: ticks, the log, and what is told by load, target and screen, made events in one order.
 
-Every method is called in the pump's thread. Who steps the users, and when, `driving` decides.
+Every method is called in the pump's thread. Who steps the users, and when, `load_control` decides.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from ..target.reports import Output
 from ..target.reports import Report as TargetReport
 from . import sampling
 from .capture import LogGate
-from .drivers.load_target import Steering
-from .event_sink import Outlet
+from .drivers.load_target import LoadTarget
+from .event_sink import EventSink
 from .header import build_header
-from .load_control import Driving
+from .load_control import LoadControl
 from .load_health import LoadHealth
 from .log_failures import LogFailures
 from .options import RunOptions
 from .pump import Pump
-from .run_outcome import Outcome
+from .run_outcome import RunOutcome
 from .service import Service
 from .shortfall import shortfall
 from .standstill import Standstill
-from .target_lifecycle import TargetLife
-from .user_error_marks import UserErrors
+from .target_lifecycle import TargetLifecycle
+from .user_error_marks import UserErrorMarks
 
 STOP_USERS_S = 10.0
 
@@ -44,31 +44,31 @@ LAST_OUTPUT_S = 0.2
 """What users print as they stop is still on its way through the pipes."""
 
 
-class Recording:
+class SessionRun:
     """What happens becomes events here, in the order in which it is told."""
 
     host: LoadHost
     workload: Workload
 
-    def __init__(self, options: RunOptions, service: Service, steering: Steering, outcome: Outcome) -> None:
-        self.options, self.service, self.steering, self.outcome = options, service, steering, outcome
+    def __init__(self, options: RunOptions, service: Service, load_target: LoadTarget, outcome: RunOutcome) -> None:
+        self.options, self.service, self.load_target, self.outcome = options, service, load_target, outcome
         self.pump = Pump(self.tick, self._on_defect)
-        self.outlet = Outlet(self._on_log_failure, self._on_log_recovery)
+        self.sink = EventSink(self._on_log_failure, self._on_log_recovery)
         self.path: Path | None = None
         self.on_path: Callable[[Path], None] = lambda path: None
         self.gate = LogGate()
-        self.target = TargetLife(
+        self.target = TargetLifecycle(
             service,
             outcome,
             post=self.pump.post,
-            emit=self.outlet.emit,
+            emit=self.sink.emit,
             now_s=self.pump.now_s,
             on_ready=self._on_ready,
         )
-        self.outlet.watch = CauseWatch().apply
-        self.driving = Driving(options, steering, outcome, self.outlet, self.pump, lambda: self.target.epoch)
+        self.sink.watch = CauseWatch().apply
+        self.load_control = LoadControl(options, load_target, outcome, self.sink, self.pump, lambda: self.target.epoch)
         self._work = sampling.WorkMeter(options.profile.work)
-        self._user_errors = UserErrors()
+        self._user_errors = UserErrorMarks()
         self._load_health = LoadHealth()
         self._probes: Probes | None = None
         self._requests = self._failures = 0
@@ -82,16 +82,16 @@ class Recording:
     def open(self) -> None:
         """Floors, header, log, probes, target."""
         try:
-            header, self.outlet.writer = build_header(self.options, self.host, self.workload, self.service, self.pump.now_s())
+            header, self.sink.writer = build_header(self.options, self.host, self.workload, self.service, self.pump.now_s())
         except LogWriteError as error:
             self.outcome.fail("log", str(error), 4)
             self._critical(str(error))
             return
-        self.path = self.outlet.writer.path
-        self.outlet.emit(header)
+        self.path = self.sink.writer.path
+        self.sink.emit(header)
         self.on_path(self.path)
         self._probes = Probes(self.host.thread_id, os.getpid(), self.pump.thread_id)  # the main thread's id is the process's
-        self.driving.start_alarm()
+        self.load_control.start_alarm()
         self.target.begin()
         self.pump.start_ticks()
 
@@ -100,10 +100,10 @@ class Recording:
         if self._probes is None:
             self.host.stop(STOP_USERS_S)
             return
-        self.driving.stop()
+        self.load_control.stop()
         self.host.recorder.tell_all()
         self.pump.tick()
-        self.driving.end()
+        self.load_control.end()
         self.host.stop(STOP_USERS_S)
         self.outcome.wanted_exit_code = self.host.process_exit_code
         self._tell_user_errors(self.pump.now_s(), exactly=True)
@@ -111,7 +111,7 @@ class Recording:
         self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
         self._emit_log(self.pump.now_s())
         self._judge()
-        self.outlet.emit(
+        self.sink.emit(
             Ended(
                 t_s=self.pump.now_s(),
                 reason=self.outcome.reason or "ended by the user",
@@ -119,16 +119,16 @@ class Recording:
                 signal=self.outcome.signal,
                 requests=self._requests,
                 failures=self._failures,
-                levels=self.driving.course.index + 1,
+                levels=self.load_control.tracker.index + 1,
             )
         )
-        self.outlet.close()
+        self.sink.close()
         self._probes.close()
 
     def _judge(self) -> None:
         """A run that measured nothing has failed, unless its locustfile says by its exit code what it was."""
         finished, judged = self.outcome.is_finished, self.outcome.failure is not None or self.outcome.wanted_exit_code is not None
-        why = shortfall(self.outlet.timeline, self._requests, self._failures, finished=finished)
+        why = shortfall(self.sink.timeline, self._requests, self._failures, finished=finished)
         if why is not None and not judged:
             self.outcome.fail("load", why, 4)
 
@@ -136,31 +136,31 @@ class Recording:
 
     def command(self, name: str, by: By, args: Mapping[str, Param | None]) -> None:
         """What was asked, and by whom."""
-        self.outlet.emit(Command(t_s=self.pump.now_s(), name=name, by=by, args=dict(args)))  # type: ignore[arg-type]
+        self.sink.emit(Command(t_s=self.pump.now_s(), name=name, by=by, args=dict(args)))  # type: ignore[arg-type]
 
     def note(self, text: str) -> None:
         """What the user wrote."""
-        self.outlet.emit(Note(t_s=self.pump.now_s(), text=text))
+        self.sink.emit(Note(t_s=self.pump.now_s(), text=text))
 
     def restart(self, params: Mapping[str, Param]) -> None:
         """Users go to zero, the target restarts; then users come back in a new level."""
-        self.driving.pause()
+        self.load_control.pause()
         self.target.restart(params)
 
     def _on_ready(self) -> None:
         assert self._probes is not None
         port = self.service.port if self.service.url else None  # users may have hosts of their own
         self._probes.watch(self.service.pid, port, self.service.metrics_url)
-        if self.driving.course.index < 0:
+        if self.load_control.tracker.index < 0:
             gc.collect()
             gc.freeze()  # what start-up made stays: no collection under load walks it again
         self._let_users_run()
 
     def _let_users_run(self) -> None:
         """Where a service is ready and the log can be written."""
-        failing = self.outlet.writer is not None and self.outlet.writer.failure is not None
-        if self.target.state == "ready" and not failing and not self.steering.is_open:
-            self.driving.begin(has_shape=self.workload.shape is not None)
+        failing = self.sink.writer is not None and self.sink.writer.failure is not None
+        if self.target.state == "ready" and not failing and not self.load_target.is_open:
+            self.load_control.begin(has_shape=self.workload.shape is not None)
 
     # -- what the target tells -------------------------------------------------------------------------------------------------
 
@@ -180,18 +180,20 @@ class Recording:
     def tick(self, started_s: float, ended_s: float) -> None:
         """What users did and probes read since the last tick, as a sample."""
         assert self._probes is not None
-        self.driving.ramp(ended_s)
+        self.load_control.ramp(ended_s)
         tick, lag, users = self.host.recorder.drain(), self.host.lag.drain(), self.host.users
         exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
         readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted)
-        stood_still_s, wanted = self._standstill.look(lag), self.steering.wanted
-        phase, settled = self.driving.course.tick(started_s, ended_s, users, tick, wanted, is_void=stood_still_s is not None)
+        stood_still_s, wanted = self._standstill.look(lag), self.load_target.wanted
+        phase, settled = self.load_control.tracker.tick(
+            started_s, ended_s, users, tick, wanted, is_void=stood_still_s is not None
+        )
         sample = sampling.build(
             started_s=started_s,
             ended_s=ended_s,
-            level=max(0, self.driving.course.index),
+            level=max(0, self.load_control.tracker.index),
             users=users,
-            wanted=self.steering.wanted,
+            wanted=self.load_target.wanted,
             phase=phase,
             settled=settled,
             stood_still_s=stood_still_s,
@@ -206,32 +208,32 @@ class Recording:
         self._emit_log(ended_s)
         self._tell_user_errors(ended_s)
         self._look_at_load(ended_s)
-        self.outlet.emit(sample)
+        self.sink.emit(sample)
         if stood_still_s:
             self._tell_standstill(stood_still_s)
-        self.driving.ticked()
-        self.outlet.flush()
+        self.load_control.ticked()
+        self.sink.flush()
 
     def _tell_standstill(self, seconds: float) -> None:
         """What was measured before and what comes now are two levels."""
         text = (
             f"the process stood still for {seconds:.1f} s (stopped, or the machine slept): users are measured anew from here on"
         )
-        self.outlet.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="warning", text=text))
-        self.driving.reopen_level()
+        self.sink.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="warning", text=text))
+        self.load_control.reopen_level()
 
     def _tell_user_errors(self, t_s: float, *, exactly: bool = False) -> None:
-        mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.steering.wanted, exactly=exactly)
+        mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.load_target.wanted, exactly=exactly)
         if mark is not None:
-            self.outlet.emit(mark)
+            self.sink.emit(mark)
 
     def _look_at_load(self, t_s: float) -> None:
         """Without its thread there is no load: the run is over, on a screen until someone steps again."""
-        for mark in self._load_health.look(self.host, t_s, self.target.epoch, self.steering.wanted):
-            self.outlet.emit(mark)
-        verdict = self._load_health.verdict
-        if verdict is not None:
-            self.outcome.fail("load_thread", verdict.error, verdict.exit_code)
+        for mark in self._load_health.look(self.host, t_s, self.target.epoch, self.load_target.wanted):
+            self.sink.emit(mark)
+        failure = self._load_health.failure
+        if failure is not None:
+            self.outcome.fail("load_thread", failure.error, failure.exit_code)
 
     def _tell_grouping(self) -> None:
         if self.host.recorder.names.grouping and not self._grouping_told:
@@ -241,31 +243,31 @@ class Recording:
 
     def _emit_log(self, t_s: float) -> None:
         for log in self.gate.drain(t_s):
-            self.outlet.emit(log)
+            self.sink.emit(log)
 
     # -- failing -----------------------------------------------------------------------------------------------------------------
 
     def _on_log_failure(self, error: LogWriteError) -> None:
         """Users go to zero. What happens from now on is kept in memory, and written if space comes back."""
-        if self.steering.is_open:
-            self.driving.to_zero("guard")
-        self.steering.shut()
+        if self.load_target.is_open:
+            self.load_control.to_zero("guard")
+        self.load_target.shut()
         self._critical(str(error))
-        self.outlet.emit(self._log_failures.began(self.pump.now_s(), self.target.epoch, str(error)))
+        self.sink.emit(self._log_failures.began(self.pump.now_s(), self.target.epoch, str(error)))
         self.outcome.fail("log", str(error), 4)
 
     def _on_log_recovery(self) -> None:
         """All that was kept is written; users may run again: those that someone has asked for meanwhile, else none."""
-        self.outlet.emit(self._log_failures.ended(self.pump.now_s(), self.target.epoch))
+        self.sink.emit(self._log_failures.ended(self.pump.now_s(), self.target.epoch))
         self.outcome.recover("log")
         self._let_users_run()
 
     def _on_defect(self, text: str) -> None:
         """The load ends and whoever waits is told before anything else that the defect may reach, too."""
-        self.steering.shut()
+        self.load_target.shut()
         self.outcome.fail("defect", f"a defect in capexplorer: {text.strip().splitlines()[-1]}", 1, tuple(text.splitlines()))
-        self.outlet.watch = lambda event: ()
+        self.sink.watch = lambda event: ()
         self._critical(text)
 
     def _critical(self, text: str) -> None:
-        self.outlet.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="critical", text=text))
+        self.sink.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="critical", text=text))

@@ -10,7 +10,7 @@ from ..model.events import Event, Target, TargetState
 from ..model.stream import Param
 from ..probe.program import program_of
 from ..target.reports import Exited, Report
-from .run_outcome import Outcome
+from .run_outcome import RunOutcome
 from .service import Service
 
 STOP_S = 8.0
@@ -19,13 +19,13 @@ ASK_EVERY_S = 1.0
 """How often a service that runs already is asked again while it cannot be reached."""
 
 
-class TargetLife:
+class TargetLifecycle:
     """Brings the service up, and tells what becomes of it. `on_ready` is called when users may run."""
 
     def __init__(
         self,
         service: Service,
-        outcome: Outcome,
+        outcome: RunOutcome,
         *,
         post: Callable[[Callable[[], None]], None],
         emit: Callable[[Event], None],

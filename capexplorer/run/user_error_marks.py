@@ -10,7 +10,7 @@ from ..load.host import LoadHost
 from ..model.events import Mark
 
 
-class UserErrors:
+class UserErrorMarks:
     """`mark` once a tick."""
 
     def __init__(self) -> None:

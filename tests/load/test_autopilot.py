@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from capexplorer.load.autopilot import Autopilot, Decision, Done, GiveUp, Hold, Step
-from capexplorer.load.autopilot_input import Rung, Sight
+from capexplorer.load.autopilot import AutopilotPolicy, Decision, Done, GiveUp, GoTo, Hold
+from capexplorer.load.autopilot_input import AutopilotInput, InputLevel
 from capexplorer.model.events import Latency, LevelFigures
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict
 
@@ -15,13 +15,15 @@ CAPACITY_RPS, RATE = 100.0, 2.0
 """The service of these tests: N* = 50."""
 
 
-def level(users: int, *, seconds: float = 8.0, error: float = 0.01, failures: int = 0, goodput: float | None = None) -> Rung:
+def level(
+    users: int, *, seconds: float = 8.0, error: float = 0.01, failures: int = 0, goodput: float | None = None
+) -> InputLevel:
     """A level of that service, settled for `seconds`, with that relative standard error."""
     rate = min(RATE * users, CAPACITY_RPS) if goodput is None else goodput
     requests = int(rate * seconds) + failures
     if not seconds:
-        return Rung(users, LevelFigures(settled=False))
-    return Rung(
+        return InputLevel(users, LevelFigures(settled=False))
+    return InputLevel(
         users,
         LevelFigures(
             settled=True, settled_seconds=seconds, requests=requests, failures=failures,
@@ -44,23 +46,23 @@ def verdict(kind: str | None = None, users: float = 50.0, baseline: Sequence[flo
     )
 
 
-def sight(
-    *levels: Rung,
+def known(
+    *levels: InputLevel,
     says: CapacityVerdict | None = None,
     open_s: float = 10.0,
     max_users: int = 1_000,
     latest: tuple[int, int] = (100, 0),
     ports: tuple[float, float | None] = (0.0, None),
     generator: bool = False,
-) -> Sight:
-    return Sight(
+) -> AutopilotInput:
+    return AutopilotInput(
         levels=levels, open_s=open_s, verdict=says or verdict(), max_users=max_users, latest_requests=latest[0],
         latest_failures=latest[1], ports_used_ratio=ports[0], exhausted_in_s=ports[1], generator_saturated=generator,
     )  # fmt: skip
 
 
 def step(decision: Decision) -> tuple[int, str]:
-    assert isinstance(decision, Step), decision
+    assert isinstance(decision, GoTo), decision
     return decision.users, decision.why
 
 
@@ -71,21 +73,21 @@ LOW = (level(1), level(3), level(6), level(12))
 
 
 def test_it_begins_with_one_user_or_as_many_as_it_is_told() -> None:
-    assert step(Autopilot().due(sight())) == (1, "first")
-    assert step(Autopilot(5).due(sight())) == (5, "first")
-    assert step(Autopilot().due(sight(level(10), level(0)))) == (1, "first")
+    assert step(AutopilotPolicy().due(known())) == (1, "first")
+    assert step(AutopilotPolicy(5).due(known())) == (5, "first")
+    assert step(AutopilotPolicy().due(known(level(10), level(0)))) == (1, "first")
 
 
 def test_it_doubles_while_the_curve_is_straight() -> None:
-    assert step(Autopilot().due(sight(level(1)))) == (3, "double")
-    assert step(Autopilot().due(sight(*LOW))) == (24, "double")
+    assert step(AutopilotPolicy().due(known(level(1)))) == (3, "double")
+    assert step(AutopilotPolicy().due(known(*LOW))) == (24, "double")
 
 
 def test_it_goes_slower_near_the_bend_and_stays_slower() -> None:
-    pilot = Autopilot()
+    pilot = AutopilotPolicy()
     bent = level(24, goodput=40.0)
-    assert step(pilot.due(sight(*LOW, bent))) == (34, "bend_near")  # 1.7 times the crossing of both lines
-    assert step(pilot.due(sight(*LOW, bent, level(34, goodput=66.0)))) == (51, "double")
+    assert step(pilot.due(known(*LOW, bent))) == (34, "bend_near")  # 1.7 times the crossing of both lines
+    assert step(pilot.due(known(*LOW, bent, level(34, goodput=66.0)))) == (51, "double")
 
 
 @pytest.mark.parametrize(
@@ -96,44 +98,44 @@ def test_it_goes_slower_near_the_bend_and_stays_slower() -> None:
         (level(24, seconds=12.0, goodput=40.0, error=0.05), "measuring"),
     ],
 )
-def test_a_level_lasts_until_it_is_known_well_enough(opened: Rung, says: str) -> None:
-    assert Autopilot().due(sight(*LOW, opened)) == Hold(says)  # type: ignore[arg-type]
+def test_a_level_lasts_until_it_is_known_well_enough(opened: InputLevel, says: str) -> None:
+    assert AutopilotPolicy().due(known(*LOW, opened)) == Hold(says)  # type: ignore[arg-type]
 
 
 def test_a_level_lasts_no_longer_than_its_time_however_unsure() -> None:
-    assert isinstance(Autopilot().due(sight(*LOW, level(24, seconds=18.0, goodput=40.0, error=0.2))), Step)
+    assert isinstance(AutopilotPolicy().due(known(*LOW, level(24, seconds=18.0, goodput=40.0, error=0.2))), GoTo)
 
 
 def test_a_straight_level_ends_as_soon_as_it_has_seen_enough() -> None:
-    assert step(Autopilot().due(sight(*LOW, level(24, seconds=6.0, error=0.1)))) == (48, "double")
+    assert step(AutopilotPolicy().due(known(*LOW, level(24, seconds=6.0, error=0.1)))) == (48, "double")
 
 
 def test_it_never_steps_beyond_max_users() -> None:
-    pilot = Autopilot()
-    assert step(pilot.due(sight(*LOW, max_users=20))) == (20, "double")
-    ended = pilot.due(sight(*LOW, level(20), says=verdict("no_knee", 20.0), max_users=20))
+    pilot = AutopilotPolicy()
+    assert step(pilot.due(known(*LOW, max_users=20))) == (20, "double")
+    ended = pilot.due(known(*LOW, level(20), says=verdict("no_knee", 20.0), max_users=20))
     assert isinstance(ended, GiveUp)
     assert (ended.users, ended.why, ended.figures["kind"]) == (1, "max_users", "no_knee")
 
 
 def test_begun_high_it_goes_lower_first() -> None:
-    assert step(Autopilot(100).due(sight(level(100)))) == (25, "lower")
-    assert step(Autopilot().due(sight(level(100), level(25), level(6), says=verdict("at_or_below", 6.0)))) == (1, "lower")
+    assert step(AutopilotPolicy(100).due(known(level(100)))) == (25, "lower")
+    assert step(AutopilotPolicy().due(known(level(100), level(25), level(6), says=verdict("at_or_below", 6.0)))) == (1, "lower")
 
 
 # -- the knee
 
 
 def test_it_verifies_on_the_plateau_then_tests_recovery_then_rests_and_is_done() -> None:
-    pilot, found = Autopilot(), verdict("knee")
+    pilot, found = AutopilotPolicy(), verdict("knee")
     levels = [*LOW, level(24), level(48), level(96)]
-    assert step(pilot.due(sight(*levels, says=found))) == (116, "plateau")
+    assert step(pilot.due(known(*levels, says=found))) == (116, "plateau")
     levels.append(level(116))
-    assert step(pilot.due(sight(*levels, says=found))) == (30, "recovery")
+    assert step(pilot.due(known(*levels, says=found))) == (30, "recovery")
     levels.append(level(30))
-    assert step(pilot.due(sight(*levels, says=found))) == (1, "rest")
+    assert step(pilot.due(known(*levels, says=found))) == (1, "rest")
     levels.append(level(1, seconds=0.0))
-    ended = pilot.due(sight(*levels, says=found))
+    ended = pilot.due(known(*levels, says=found))
     assert isinstance(ended, Done)
     assert (ended.why, ended.figures["knee_users"]) == ("knee", 50.0)
 
@@ -141,79 +143,82 @@ def test_it_verifies_on_the_plateau_then_tests_recovery_then_rests_and_is_done()
 def test_a_low_load_line_of_few_requests_wants_one_more_level_on_the_plateau() -> None:
     thin = verdict("knee", baseline=(1.0,))
     levels = (*LOW, level(24), level(48), level(96), level(116))
-    assert step(Autopilot().due(sight(*levels, says=thin))) == (140, "plateau")
+    assert step(AutopilotPolicy().due(known(*levels, says=thin))) == (140, "plateau")
 
 
 def test_a_plateau_that_was_jumped_over_is_looked_for_between() -> None:
-    pilot, collapsed = Autopilot(), level(96, goodput=30.0)
+    pilot, collapsed = AutopilotPolicy(), level(96, goodput=30.0)
     levels = [*LOW, level(24), level(48), collapsed]
     found = verdict("knee", 48.0)
-    assert step(pilot.due(sight(*levels, says=found))) == (29, "retreat")
+    assert step(pilot.due(known(*levels, says=found))) == (29, "retreat")
     levels.append(level(29))
-    assert step(pilot.due(sight(*levels, says=found))) == (68, "between")
+    assert step(pilot.due(known(*levels, says=found))) == (68, "between")
 
 
 # -- trouble
 
 
 def test_failures_are_backed_off_from_as_soon_as_they_are_measured_and_approached_with_care() -> None:
-    pilot = Autopilot()
+    pilot = AutopilotPolicy()
     levels = [*LOW, level(24, seconds=6.0, error=0.2, failures=20)]
-    assert step(pilot.due(sight(*levels))) == (7, "retreat")
+    assert step(pilot.due(known(*levels))) == (7, "retreat")
     levels.append(level(7, seconds=4.0))
-    users, why = step(pilot.due(sight(*levels)))
+    users, why = step(pilot.due(known(*levels)))
     assert (why, 24 < users <= 36) == ("careful", True)
 
 
 def test_a_level_that_all_but_fails_is_left_at_once_before_it_settles() -> None:
-    pilot = Autopilot()
-    assert step(pilot.due(sight(*LOW, level(24, seconds=0.0), latest=(100, 95)))) == (7, "retreat")
-    users, why = step(pilot.due(sight(*LOW, level(24, seconds=0.0), level(7, seconds=4.0))))
+    pilot = AutopilotPolicy()
+    assert step(pilot.due(known(*LOW, level(24, seconds=0.0), latest=(100, 95)))) == (7, "retreat")
+    users, why = step(pilot.due(known(*LOW, level(24, seconds=0.0), level(7, seconds=4.0))))
     assert (why, 12 < users < 24) == ("between", True)
 
 
 def test_where_the_knee_is_known_already_failures_lead_straight_down() -> None:
     failing = level(96, seconds=6.0, failures=80)
-    assert step(Autopilot().due(sight(*LOW, level(48), failing, says=verdict("knee")))) == (30, "recovery")
+    assert step(AutopilotPolicy().due(known(*LOW, level(48), failing, says=verdict("knee")))) == (30, "recovery")
 
 
 def test_it_gives_up_where_the_service_does_not_recover() -> None:
-    pilot = Autopilot()
+    pilot = AutopilotPolicy()
     levels = [*LOW, level(24, seconds=6.0, failures=20)]
-    pilot.due(sight(*levels))
+    pilot.due(known(*levels))
     levels.append(level(7, seconds=10.0, failures=50))
-    assert pilot.due(sight(*levels, latest=(40, 20))) == Hold("measuring")
+    assert pilot.due(known(*levels, latest=(40, 20))) == Hold("measuring")
     levels[-1] = level(7, seconds=18.0, failures=90)
-    ended = pilot.due(sight(*levels, latest=(40, 20)))
+    ended = pilot.due(known(*levels, latest=(40, 20)))
     assert isinstance(ended, GiveUp)
     assert (ended.users, ended.why) == (1, "not_recovered")
 
 
 def test_failures_that_are_there_at_every_load_are_not_loads_doing() -> None:
     levels = [level(users, failures=int(users * RATE * 8 * 0.07)) for users in (3, 6, 12)]
-    assert step(Autopilot().due(sight(*levels))) == (24, "double")
+    assert step(AutopilotPolicy().due(known(*levels))) == (24, "double")
 
 
 def test_the_generators_own_saturation_is_backed_off_from() -> None:
-    decision = Autopilot().due(sight(*LOW, level(24, seconds=6.0, error=0.2), generator=True))
+    decision = AutopilotPolicy().due(known(*LOW, level(24, seconds=6.0, error=0.2), generator=True))
     assert step(decision) == (7, "retreat")
-    assert isinstance(decision, Step)
+    assert isinstance(decision, GoTo)
     assert decision.figures == {"because": "generator"}
 
 
 def test_it_does_not_step_into_the_last_ports_and_leaves_at_once_where_they_run_out() -> None:
-    ended = Autopilot().due(sight(*LOW, ports=(0.6, 100.0)))  # 100 s at 12 users are 50 s at 24
+    ended = AutopilotPolicy().due(known(*LOW, ports=(0.6, 100.0)))  # 100 s at 12 users are 50 s at 24
     assert isinstance(ended, GiveUp)
     assert (ended.why, ended.users) == ("ports", 1)
-    at_once = Autopilot().due(sight(*LOW, level(24, seconds=0.0), ports=(0.8, 20.0)))
+    at_once = AutopilotPolicy().due(known(*LOW, level(24, seconds=0.0), ports=(0.8, 20.0)))
     assert isinstance(at_once, GiveUp)
-    assert step(Autopilot().due(sight(*LOW, ports=(0.1, 20.0)))) == (24, "double")  # most ports are free: sockets just opened
+    assert step(AutopilotPolicy().due(known(*LOW, ports=(0.1, 20.0)))) == (
+        24,
+        "double",
+    )  # most ports are free: sockets just opened
 
 
 def test_a_level_that_never_settles_and_a_service_that_finishes_nothing_are_given_up() -> None:
-    assert Autopilot().due(sight(*LOW, level(24, seconds=0.0), open_s=60.0)) == Hold("settling")
-    ended = Autopilot().due(sight(*LOW, level(24, seconds=0.0), open_s=95.0))
+    assert AutopilotPolicy().due(known(*LOW, level(24, seconds=0.0), open_s=60.0)) == Hold("settling")
+    ended = AutopilotPolicy().due(known(*LOW, level(24, seconds=0.0), open_s=95.0))
     assert isinstance(ended, GiveUp) and ended.why == "not_settling"
     nothing = level(1, seconds=18.0, goodput=0.0)
-    ended = Autopilot().due(sight(nothing, says=CapacityVerdict()))
+    ended = AutopilotPolicy().due(known(nothing, says=CapacityVerdict()))
     assert isinstance(ended, GiveUp) and ended.why == "nothing_done"

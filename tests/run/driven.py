@@ -14,10 +14,10 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.readings import GeneratorReading, HostReading, TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.profile import StopRules
-from capexplorer.run.current_epoch import Look
+from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.stop_watch import StopWatch
-from capexplorer.run.event_sink import Outlet
-from capexplorer.run.level_tracker import Course
+from capexplorer.run.event_sink import EventSink
+from capexplorer.run.level_tracker import LevelTracker
 from capexplorer.run.live_marks import LiveMarks
 from capexplorer.session.writer import SessionWriter
 
@@ -27,30 +27,30 @@ class Driven:
 
     def __init__(self, path: Path, header: Event = HEADER, rules: StopRules | None = None) -> None:
         self.path, self.now_s = path, 0.0
-        self.outlet = Outlet(self._fail)
-        self.outlet.writer = SessionWriter(path)
-        self.course = Course(self.timeline)
-        self.marks = LiveMarks(self.timeline, self.outlet.emit, lambda: self.now_s + 0.004, self._split)
+        self.sink = EventSink(self._fail)
+        self.sink.writer = SessionWriter(path)
+        self.tracker = LevelTracker(self.timeline)
+        self.marks = LiveMarks(self.timeline, self.sink.emit, lambda: self.now_s + 0.004, self._split)
         self.rules = StopWatch(rules or StopRules(), self.timeline)
         self.shown: list[Event] = []
         self.watched = Timeline()
         """What a screen folds."""
-        self.outlet.emit(header)
+        self.sink.emit(header)
 
     @property
     def timeline(self) -> Timeline:
-        return self.outlet.timeline
+        return self.sink.timeline
 
     def step(self, users: int, by: By = "user") -> None:
         """A new level, all its users there at once."""
         self.close_level()
-        self.outlet.emit(self.course.open(self.now_s, users, 10.0, by))
-        self.course.spawned(self.now_s)
+        self.sink.emit(self.tracker.open(self.now_s, users, 10.0, by))
+        self.tracker.spawned(self.now_s)
 
     def close_level(self) -> None:
-        closed = self.course.close(self.now_s)
+        closed = self.tracker.close(self.now_s)
         if closed is not None:
-            self.outlet.emit(closed)
+            self.sink.emit(closed)
             self.marks.judge()
 
     def second(
@@ -65,7 +65,7 @@ class Driven:
     ) -> None:
         """One second of users: so many successes at this latency, so many failures at 1 ms."""
         began_s, self.now_s = self.now_s, self.now_s + 1.0
-        opened = self.course.opened
+        opened = self.tracker.opened
         assert opened is not None
         there = opened.users
         histogram = LatencyHistogram()
@@ -75,19 +75,19 @@ class Driven:
             failure_latency_sum_ms=1.0 * failures, latency=histogram.encode() if goodput else None,
         )  # fmt: skip
         counts = Tick(all_requests=goodput + failures, all_latency_sum_ms=goodput * latency_ms + failures)
-        phase, settled = self.course.tick(began_s, self.now_s, there, counts)
-        self.outlet.emit(
+        phase, settled = self.tracker.tick(began_s, self.now_s, there, counts)
+        self.sink.emit(
             Sample(
-                t_s=self.now_s, duration_s=1.0, level=self.course.index, users=there, wanted=opened.users, phase=phase,
+                t_s=self.now_s, duration_s=1.0, level=self.tracker.index, users=there, wanted=opened.users, phase=phase,
                 settled=settled, endpoints=(tick,), work=float(goodput), host=HostReading(load_average_1m=load, cpu_ratio=0.5),
                 app=app or {}, targets=() if target is None else (target,), generator=GeneratorReading(cpu_ratio=0.1),
             )
         )  # fmt: skip
         self.marks.look_for_shifts()
-        look = Look(self.timeline)
+        look = CurrentEpoch(self.timeline)
         self.marks.ticked(look)
         for found in self.rules.look(look):
-            self.outlet.emit(self.rules.mark(found, self.now_s, None))
+            self.sink.emit(self.rules.mark(found, self.now_s, None))
 
     def seconds(self, goodputs: Iterable[int], latency_ms: float = 20.0) -> None:
         for goodput in goodputs:
@@ -95,7 +95,7 @@ class Driven:
 
     def take(self) -> list[Event]:
         """What a screen would get since the last call."""
-        events = self.outlet.take()
+        events = self.sink.take()
         for event in events:
             self.watched.apply(event)
         self.shown += events
@@ -106,7 +106,7 @@ class Driven:
         self.close_level()
         self.marks.end()
         self.take()
-        self.outlet.close()
+        self.sink.close()
 
     def marked(self, *kinds: str) -> list[Mark]:
         """Revisions so far, in order."""
@@ -114,9 +114,9 @@ class Driven:
         return [event for event in self.shown if isinstance(event, Mark) and event.kind in kinds]
 
     def _split(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
-        parts = self.course.split(self.now_s, since_s, shifted)
+        parts = self.tracker.split(self.now_s, since_s, shifted)
         for event in parts or ():
-            self.outlet.emit(event)
+            self.sink.emit(event)
         return parts is not None
 
     def _fail(self, error: Exception) -> None:

@@ -11,7 +11,7 @@ from capexplorer.analysis.causes.watch import CauseWatch
 from capexplorer.analysis.reanalysis import reanalyse_events
 from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Ended, Event, LevelOpened, Mark, Sample, Target
-from capexplorer.run.event_sink import Outlet
+from capexplorer.run.event_sink import EventSink
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
 
@@ -32,13 +32,13 @@ RUN: tuple[Event, ...] = (
 
 def recorded(path: Path) -> list[Event]:
     """The run, live: what is shown."""
-    outlet = Outlet(_fail)
-    outlet.writer, outlet.watch = SessionWriter(path), CauseWatch().apply
+    sink = EventSink(_fail)
+    sink.writer, sink.watch = SessionWriter(path), CauseWatch().apply
     for event in RUN:
         uneven_s = event.t_s + 0.000456 if isinstance(event, Sample) else event.t_s
-        outlet.emit(msgspec.structs.replace(event, t_s=uneven_s))
-    shown = outlet.take()
-    outlet.close()
+        sink.emit(msgspec.structs.replace(event, t_s=uneven_s))
+    shown = sink.take()
+    sink.close()
     return shown
 
 

@@ -13,7 +13,7 @@ from session.samples import HEADER
 
 from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Note
-from capexplorer.run.event_sink import Outlet
+from capexplorer.run.event_sink import EventSink
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
 
@@ -32,9 +32,9 @@ def full_disk(at_bytes: int) -> Iterator[None]:
 
 
 @pytest.fixture
-def outlet(tmp_path: Path) -> Iterator[tuple[Outlet, list[LogWriteError], Path]]:
+def sink(tmp_path: Path) -> Iterator[tuple[EventSink, list[LogWriteError], Path]]:
     failures: list[LogWriteError] = []
-    made = Outlet(failures.append)
+    made = EventSink(failures.append)
     made.writer = SessionWriter(tmp_path / "s.jsonl")
     made.emit(HEADER)
     made.take()
@@ -42,8 +42,8 @@ def outlet(tmp_path: Path) -> Iterator[tuple[Outlet, list[LogWriteError], Path]]
     made.close()
 
 
-def test_what_is_seen_live_is_what_is_read_back(outlet: tuple[Outlet, list[LogWriteError], Path]) -> None:
-    made, failures, path = outlet
+def test_what_is_seen_live_is_what_is_read_back(sink: tuple[EventSink, list[LogWriteError], Path]) -> None:
+    made, failures, path = sink
     woken: list[int] = []
     made.wake = lambda: woken.append(1)
     made.emit(Note(t_s=1.23456789, text="Authorization: Bearer abc123"))
@@ -54,8 +54,8 @@ def test_what_is_seen_live_is_what_is_read_back(outlet: tuple[Outlet, list[LogWr
     assert (len(woken), made.take(), failures) == (1, [], [])
 
 
-def test_a_disk_that_fails_is_told_once_and_events_are_still_shown(outlet: tuple[Outlet, list[LogWriteError], Path]) -> None:
-    made, failures, path = outlet
+def test_a_disk_that_fails_is_told_once_and_events_are_still_shown(sink: tuple[EventSink, list[LogWriteError], Path]) -> None:
+    made, failures, path = sink
     with full_disk(path.stat().st_size):
         for number in range(3):
             made.emit(Note(t_s=float(number), text=f"note {number}"))
@@ -65,8 +65,8 @@ def test_a_disk_that_fails_is_told_once_and_events_are_still_shown(outlet: tuple
     assert [event.text for event in made.take() if isinstance(event, Note)] == ["note 0", "note 1", "note 2"]
 
 
-def test_when_space_comes_back_nothing_was_lost(outlet: tuple[Outlet, list[LogWriteError], Path]) -> None:
-    made, _, path = outlet
+def test_when_space_comes_back_nothing_was_lost(sink: tuple[EventSink, list[LogWriteError], Path]) -> None:
+    made, _, path = sink
     with full_disk(path.stat().st_size):
         made.emit(Note(t_s=1.0, text="while full"))
         made.flush()
@@ -76,7 +76,7 @@ def test_when_space_comes_back_nothing_was_lost(outlet: tuple[Outlet, list[LogWr
 
 
 def test_without_a_log_events_are_shown_all_the_same() -> None:
-    made = Outlet(lambda error: None)
+    made = EventSink(lambda error: None)
     made.emit(Note(t_s=1.0, text="early"))
     made.flush()
     made.close()

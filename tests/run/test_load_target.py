@@ -1,4 +1,4 @@
-"""Steering, user errors and the header's versions."""
+"""LoadTarget, user errors and the header's versions."""
 
 from __future__ import annotations
 

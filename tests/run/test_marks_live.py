@@ -160,7 +160,7 @@ def test_a_step_down_from_what_had_recovered_is_no_way_down_from_overload(tmp_pa
 def test_epochs_are_judged_apart(tmp_path: Path) -> None:
     run = ladder(tmp_path / "a.jsonl", *UP)
     run.close_level()
-    run.course.epoch = 1
+    run.tracker.epoch = 1
     for users in UP:
         hold(run, users, capacity=20)
     run.end()

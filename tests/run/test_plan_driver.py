@@ -1,4 +1,4 @@
-"""A plan at the wheel: what is due when, with the knee's shares and the users before a spike filled in. Time is handed in."""
+"""A plan as a driver: what is due when, with the knee's shares and the users before a spike filled in. Time is handed in."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from capexplorer.load.plan import parse
 from capexplorer.model.events import Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
-from capexplorer.run.drivers.plan import FindKnee, Go, Lost, Planned
+from capexplorer.run.drivers.plan import CannotGoOn, FindKnee, PlanDriver, SetUsers
 
 
-def planned(text: str, knee: KneeVerdict | None = None) -> Planned:
+def planned(text: str, knee: KneeVerdict | None = None) -> PlanDriver:
     timeline = Timeline()
     if knee is not None:
         timeline.apply(Verdict(t_s=1.0, capacity=CapacityVerdict(knee=knee)))
-    return Planned(parse(text, "--plan", 500), timeline, 500)
+    return PlanDriver(parse(text, "--plan", 500), timeline, 500)
 
 
-def held(plan: Planned, now_s: float, wanted: int) -> Go | FindKnee | Lost | None:
+def held(plan: PlanDriver, now_s: float, wanted: int) -> SetUsers | FindKnee | CannotGoOn | None:
     """What is due, taken and there at once."""
     move = plan.due(now_s, wanted)
     plan.spawned(now_s)
@@ -27,36 +27,35 @@ KNEE = KneeVerdict(kind="knee", users=47.0)
 
 
 def test_shares_are_of_the_knee_known_when_their_turn_comes() -> None:
-    assert held(planned("60% knee:10s", KNEE), 0.0, 0) == Go(28)
-    assert held(planned("5000:1s, 1% knee:1s".replace("5000", "50"), KNEE), 0.0, 0) == Go(50)
-    assert held(planned("1% knee:1s", KNEE), 0.0, 0) == Go(1)
-    assert held(planned("1000% knee:1s", KneeVerdict(kind="knee", users=90.0)), 0.0, 0) == Go(500)  # the guard
+    assert held(planned("60% knee:10s", KNEE), 0.0, 0) == SetUsers(28)
+    assert held(planned("5000:1s, 1% knee:1s".replace("5000", "50"), KNEE), 0.0, 0) == SetUsers(50)
+    assert held(planned("1% knee:1s", KNEE), 0.0, 0) == SetUsers(1)
+    assert held(planned("1000% knee:1s", KneeVerdict(kind="knee", users=90.0)), 0.0, 0) == SetUsers(500)  # the guard
 
 
 def test_a_share_of_a_knee_that_was_not_found_ends_the_plan() -> None:
     for knee in (None, KneeVerdict(kind="no_knee", users=60.0), KneeVerdict(kind="bend", users=60.0)):
         plan = planned("60% knee:10s, 5:1s", knee)
         move = held(plan, 0.0, 0)
-        assert isinstance(move, Lost) and "60% of the knee" in move.why
-        assert not plan.is_on
+        assert isinstance(move, CannotGoOn) and "60% of the knee" in move.why
 
 
 def test_a_spike_goes_up_at_once_and_back_to_where_it_came_from() -> None:
     plan = planned("20:10s, spike 200 5s, 30:1s")
-    assert held(plan, 0.0, 0) == Go(20)
-    assert held(plan, 10.0, 20) == Go(200, at_once=True)
-    assert held(plan, 15.0, 200) == Go(20, at_once=True)
-    assert held(plan, 20.0, 20) == Go(30)
+    assert held(plan, 0.0, 0) == SetUsers(20)
+    assert held(plan, 10.0, 20) == SetUsers(200, at_once=True)
+    assert held(plan, 15.0, 200) == SetUsers(20, at_once=True)
+    assert held(plan, 20.0, 20) == SetUsers(30)
     assert held(plan, 21.0, 30) is None and plan.is_over
 
 
 def test_a_ramp_moves_evenly_and_ends_where_it_should() -> None:
     plan = planned("10:1s, ramp to 50 40s, 50:1s")
     held(plan, 0.0, 0)
-    assert held(plan, 1.0, 10) == Go(50, over_s=40.0)
+    assert held(plan, 1.0, 10) == SetUsers(50, over_s=40.0)
     assert [plan.ramping(now_s) for now_s in (1.0, 11.0, 21.0, 41.0, 99.0)] == [10, 20, 30, 50, 50]
     assert plan.due(40.9, 49) is None
-    assert held(plan, 41.0, 50) == Go(50)
+    assert held(plan, 41.0, 50) == SetUsers(50)
     assert plan.ramping(41.0) is None
 
 
@@ -66,13 +65,4 @@ def test_the_plan_waits_while_the_autopilot_looks_for_the_knee() -> None:
     assert plan.is_finding and plan.next_s is None and held(plan, 500.0, 30) is None
     plan.found(510.0)
     assert not plan.is_finding
-    assert held(plan, 510.0, 30) == Go(5)
-
-
-def test_a_step_by_hand_ends_it() -> None:
-    plan = planned("10:10s, ramp to 50 40s")
-    held(plan, 0.0, 0)
-    held(plan, 10.0, 10)
-    plan.end()
-    assert not plan.is_on and not plan.is_over
-    assert plan.ramping(20.0) is None and plan.due(60.0, 12) is None
+    assert held(plan, 510.0, 30) == SetUsers(5)

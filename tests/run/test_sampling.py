@@ -1,4 +1,4 @@
-"""What counts as work in a tick, and the course of levels."""
+"""What counts as work in a tick, and the tracker of levels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.probe.panel import Readings
 from capexplorer.profile import Work
 from capexplorer.run import sampling
-from capexplorer.run.level_tracker import Course
+from capexplorer.run.level_tracker import LevelTracker
 from capexplorer.run.sampling import WorkMeter
 
 FINISHED = Tick(finished=7, finished_warmup=2)
@@ -69,31 +69,31 @@ def test_a_second_without_successes_has_no_percentiles() -> None:
     assert (sample.p50_ms, sample.p95_ms, sample.p99_ms, sample.max_ms) == (None, None, None, None)
 
 
-# -- the course
+# -- the tracker
 
 
-def opened(course: Course, timeline: Timeline, t_s: float, users: int, by: By, *, ramp: bool = False) -> LevelOpened:
+def opened(tracker: LevelTracker, timeline: Timeline, t_s: float, users: int, by: By, *, ramp: bool = False) -> LevelOpened:
     """A level, folded as whoever emits events does."""
-    event = course.open(t_s, users, 10.0, by, ramp=ramp)
+    event = tracker.open(t_s, users, 10.0, by, ramp=ramp)
     timeline.apply(event)
     return event
 
 
-def closed(course: Course, timeline: Timeline, t_s: float) -> LevelClosed | None:
-    event = course.close(t_s)
+def closed(tracker: LevelTracker, timeline: Timeline, t_s: float) -> LevelClosed | None:
+    event = tracker.close(t_s)
     if event is not None:
         timeline.apply(event)
     return event
 
 
-def tick_of(course: Course, timeline: Timeline, t_s: float, users: int, requests: int = 10) -> tuple[Phase, bool]:
+def tick_of(tracker: LevelTracker, timeline: Timeline, t_s: float, users: int, requests: int = 10) -> tuple[Phase, bool]:
     """One second that ends at `t_s`."""
     tick = Tick(all_requests=requests, all_latency_sum_ms=10.0 * requests, waits=requests, wait_sum_s=0.1 * requests)
-    phase, settled = course.tick(t_s - 1, t_s, users, tick)
+    phase, settled = tracker.tick(t_s - 1, t_s, users, tick)
     endpoints = (EndpointTick(name="/a", method="GET", requests=requests, latency_sum_ms=10.0 * requests),)
     timeline.apply(
         Sample(
-            t_s=t_s, duration_s=1.0, level=course.index, users=users, wanted=users, phase=phase, settled=settled,
+            t_s=t_s, duration_s=1.0, level=tracker.index, users=users, wanted=users, phase=phase, settled=settled,
             endpoints=endpoints, work=float(requests),
         )
     )  # fmt: skip
@@ -102,31 +102,31 @@ def tick_of(course: Course, timeline: Timeline, t_s: float, users: int, requests
 
 def test_levels_are_numbered_and_closed_with_their_own_seconds_only() -> None:
     timeline = Timeline()
-    course = Course(timeline)
-    assert course.close(0.0) is None
-    first = opened(course, timeline, 0.0, 10, "user")
-    course.spawned(0.5)
-    assert [tick_of(course, timeline, t, 10)[1] for t in (1.0, 2.0, 3.0, 4.0)] == [False, False, False, True]
-    ended = closed(course, timeline, 4.2)
+    tracker = LevelTracker(timeline)
+    assert tracker.close(0.0) is None
+    first = opened(tracker, timeline, 0.0, 10, "user")
+    tracker.spawned(0.5)
+    assert [tick_of(tracker, timeline, t, 10)[1] for t in (1.0, 2.0, 3.0, 4.0)] == [False, False, False, True]
+    ended = closed(tracker, timeline, 4.2)
     assert ended is not None
     assert (first.index, ended.index, ended.started_s, ended.settled_s) == (0, 0, 0.0, 3.0)
     assert (ended.figures.requests, ended.figures.settled_seconds) == (10, 1.0)
-    assert opened(course, timeline, 4.2, 20, "plan").index == 1
-    assert course.phase == "spawning"
-    assert tick_of(course, timeline, 5.0, 10) == ("spawning", False)
-    ended = closed(course, timeline, 6.0)
+    assert opened(tracker, timeline, 4.2, 20, "plan").index == 1
+    assert tracker.phase == "spawning"
+    assert tick_of(tracker, timeline, 5.0, 10) == ("spawning", False)
+    ended = closed(tracker, timeline, 6.0)
     assert ended is not None
     assert (ended.figures.settled, ended.settled_s, ended.figures.throughput_rps) == (False, None, None)
-    assert course.close(7.0) is None
+    assert tracker.close(7.0) is None
 
 
 def test_a_ramp_never_settles_and_has_bins() -> None:
     timeline = Timeline()
-    course = Course(timeline)
-    opened(course, timeline, 0.0, 1, "plan", ramp=True)
-    course.spawned(0.1)
-    assert {tick_of(course, timeline, float(t), t)[1] for t in range(1, 9)} == {False}
-    ended = closed(course, timeline, 9.0)
+    tracker = LevelTracker(timeline)
+    opened(tracker, timeline, 0.0, 1, "plan", ramp=True)
+    tracker.spawned(0.1)
+    assert {tick_of(tracker, timeline, float(t), t)[1] for t in range(1, 9)} == {False}
+    ended = closed(tracker, timeline, 9.0)
     assert ended is not None
     assert ended.figures.goodput_rps is None
     assert [each.users for each in ended.bins] == [float(n) for n in range(1, 9)]
@@ -135,8 +135,8 @@ def test_a_ramp_never_settles_and_has_bins() -> None:
 
 def test_an_epoch_is_told_by_the_levels_that_open_in_it() -> None:
     timeline = Timeline()
-    course = Course(timeline)
-    epochs = [course.open(0.0, 1, 1.0, "user").epoch]
-    course.epoch = 1
-    epochs.append(course.open(1.0, 1, 1.0, "user").epoch)
+    tracker = LevelTracker(timeline)
+    epochs = [tracker.open(0.0, 1, 1.0, "user").epoch]
+    tracker.epoch = 1
+    epochs.append(tracker.open(1.0, 1, 1.0, "user").epoch)
     assert epochs == [0, 1]

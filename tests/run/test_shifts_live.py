@@ -159,6 +159,6 @@ def test_a_shift_whose_seconds_are_gone_does_not_split(tmp_path: Path) -> None:
     run = Driven(tmp_path / "a.jsonl")
     run.step(10)
     run.seconds(counts([(100, 400)]))
-    assert run.course.split(run.now_s, 50.0, "goodput") is None and run.course.split(run.now_s, 200.0, "goodput") is not None
+    assert run.tracker.split(run.now_s, 50.0, "goodput") is None and run.tracker.split(run.now_s, 200.0, "goodput") is not None
     run.take()
-    run.outlet.close()
+    run.sink.close()

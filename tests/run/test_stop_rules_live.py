@@ -125,7 +125,7 @@ def test_a_rule_ends_a_run_also_in_a_level_that_the_generator_spoiled(tmp_path: 
     spoiling = marked(
         t_s=run.now_s, key=key, state="open", kind="cause", id=key.partition(":")[2], severity="critical", evidence=evidence
     )
-    run.outlet.emit(spoiling)
+    run.sink.emit(spoiling)
     for _ in range(10):
         run.second(4, failures=36)
     assert [level.users for level in epoch_of(run.timeline, 0).judgeable] == [10.0]

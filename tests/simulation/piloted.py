@@ -14,8 +14,8 @@ from capexplorer.analysis.epoch.ladder import ladder_of
 from capexplorer.analysis.epoch.levels import LevelClock, TickCounts
 from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.analysis.knee.detector import AUTOPILOT_ERROR
-from capexplorer.load.autopilot import LEAST_S, Autopilot, Done, GiveUp, Step
-from capexplorer.load.autopilot_input import Rung, Sight
+from capexplorer.load.autopilot import LEAST_S, AutopilotPolicy, Done, GiveUp, GoTo
+from capexplorer.load.autopilot_input import AutopilotInput, InputLevel
 from capexplorer.model.events import Latency, LevelClosed, LevelFigures, LevelOpened
 from capexplorer.model.level import Level
 from capexplorer.model.level_fold import batch_error
@@ -43,7 +43,7 @@ class Flight:
     """When the way up was over: a knee confirmed, or given up."""
     ended_s: float
     most_users: int
-    steps: tuple[Step, ...]
+    steps: tuple[GoTo, ...]
     ending: Done | GiveUp | None
     """None: it never came to an end."""
 
@@ -168,13 +168,13 @@ def verdict_of(levels: Sequence[Level]) -> CapacityVerdict:
 
 def fly(system: System, truth: Truth, rng: np.random.Generator, *, max_users: int = 2_000, limit_s: int = 900) -> Flight:
     """The autopilot on a system, to its end."""
-    seen, pilot, steps, most = Observer(system, rng), Autopilot(), list[Step](), 0
+    seen, pilot, steps, most = Observer(system, rng), AutopilotPolicy(), list[GoTo](), 0
     verdict, ending, found_s = NO_VERDICT, None, None
     while seen.now_s < limit_s and ending is None:
         if seen.settled_s >= LEAST_S:
             verdict = verdict_of(seen.so_far())
-        rungs = [Rung(level.users, level.figures) for level in seen.so_far()] if seen.levels else []
-        sight = Sight(
+        rungs = [InputLevel(level.users, level.figures) for level in seen.so_far()] if seen.levels else []
+        known = AutopilotInput(
             levels=rungs,
             open_s=seen.now_s - seen.opened_s,
             verdict=verdict,
@@ -182,8 +182,8 @@ def fly(system: System, truth: Truth, rng: np.random.Generator, *, max_users: in
             latest_requests=seen.latest[0],
             latest_failures=seen.latest[1],
         )
-        decision = pilot.due(sight)
-        if isinstance(decision, Step):
+        decision = pilot.due(known)
+        if isinstance(decision, GoTo):
             if decision.why == "recovery" and found_s is None:
                 found_s = seen.now_s
             steps.append(decision)
@@ -200,9 +200,9 @@ def fixed(add: int, times: float, level_s: int) -> Policy:
     """A plain policy: `users * times + add` after `level_s` seconds of each level, until the detector says knee."""
 
     def climb(system: System, truth: Truth, rng: np.random.Generator) -> Flight:
-        seen, users, verdict, steps = Observer(system, rng), 1, NO_VERDICT, list[Step]()
+        seen, users, verdict, steps = Observer(system, rng), 1, NO_VERDICT, list[GoTo]()
         while seen.now_s < 1_800 and users <= 2_000:
-            steps.append(Step(users, "double"))
+            steps.append(GoTo(users, "double"))
             seen.to(users)
             for _ in range(level_s):
                 seen.tick()

@@ -1,83 +1,102 @@
-"""How many users are wanted, and the one way by which that reaches the load. Called from the screen's and the pump's thread."""
+"""How many users are wanted, and the one door through which that changes. Called in the screen's and the pump's thread."""
 
 from __future__ import annotations
 
-from _queue import SimpleQueue
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Literal
+from typing import Protocol
 
-from ...load.host import LoadHost
+from ...model.events import By
+from .driver import Driver, DriverSeat, Manual, Plan, Shape
 
 SPAWN_RATE_MOST = 100.0
-"""Users a second, unless told otherwise; beyond it Locust itself warns."""
+"""Users a second where no spawn rate was given; Locust warns of higher rates."""
 
 
-class Steering:
-    """`wanted` is kept while the gate is shut (no service yet, or none any more), and takes effect when it opens.
+class UsersHost(Protocol):
+    """What is needed of `load.host.LoadHost`."""
 
-    A plan, a shape or the autopilot may drive. A step by anyone else takes over at once, in the thread of whoever steps: what
-    drove before has its next moves refused, even one that was decided already.
+    @property
+    def users(self) -> int:
+        """Users running now."""
+
+    def set_users(self, users: int, spawn_rate: float) -> None:
+        """Step to `users`; returns at once."""
+
+    def start_shape(self, generation: int) -> None:
+        """Let the locustfile's shape step; returns at once."""
+
+
+class LoadTarget:
+    """The wanted user count and the gate to the load.
+
+    While the gate is shut (the service is not ready, or the log cannot be written), `wanted` changes without effect; it takes
+    effect when the gate opens. A step by hand takes effect at once, in the thread of whoever steps, and begins a new generation:
+    moves of the driver before are refused from then on, also those that were decided already.
     """
 
-    def __init__(self, wanted: int, spawn_rate: float | None) -> None:
+    def __init__(self, wanted: int, spawn_rate: float | None, driver: Driver = Manual()) -> None:  # noqa: B008 - frozen
         self.wanted = wanted
         self.spawn_rate = spawn_rate
+        """Users a second for all steps; None: see `rate`."""
         self.is_open = False
-        self.planned = self.shaped = self.piloted = False
-        """Whether a plan, a shape, the autopilot may step. A plan that looks for the knee shares with the autopilot."""
-        self._ramping = False
-        """A plan moves the users evenly."""
-        self.host: LoadHost | None = None
-        self._turn: SimpleQueue[None] = SimpleQueue()  # a lock that gevent does not patch
-        self._turn.put(None)
+        self.host: UsersHost | None = None
+        self.seat = DriverSeat(driver)
 
-    def step(self, users: int) -> float:
-        """To `users`, by a person or a guard; returns the spawn rate in users a second. Whatever drove is over."""
-        with self._alone():
-            self.planned = self.shaped = self.piloted = self._ramping = False
+    # -- who may move the users
+
+    def is_current(self, generation: int) -> bool:
+        """Whether no other driver has begun since this generation."""
+        return generation == self.seat.generation
+
+    def hand_to(self, driver: Driver) -> int:
+        """Only `driver` may move the users from now on. Returns its generation. The user count stays as it is."""
+        with self.seat.locked():
+            if isinstance(self.seat.driver, Shape):
+                self._step(self.wanted)  # the load follows a shape until it gets a step
+            return self.seat.change(driver)
+
+    def release(self, generation: int, by: By) -> None:
+        """The driver of this generation has ended; `by` ended it. Without effect if another driver has begun."""
+        with self.seat.locked():
+            if self.is_current(generation):
+                self.seat.change(Manual(by))
+
+    def find_knee(self, generation: int) -> None:
+        """The autopilot steps for the plan of this generation. Without effect if another driver has begun."""
+        with self.seat.locked():
+            if self.is_current(generation):
+                self.seat.driver = Plan(finds_knee=True)
+
+    def end_autopilot(self, generation: int) -> None:
+        """The autopilot has come to its end; a plan for which it stepped goes on. Without effect if another driver has begun."""
+        with self.seat.locked():
+            if self.is_current(generation) and isinstance(self.seat.driver, Plan):
+                self.seat.driver = Plan()
+            elif self.is_current(generation):
+                self.seat.change(Manual("autopilot"))
+
+    # -- how the user count changes
+
+    def step(self, users: int, by: By = "user") -> float:
+        """Go to `users` in place of whoever drives, by a person or a guard. Returns the spawn rate in users a second."""
+        with self.seat.locked():
+            self.seat.change(Manual(by))
             return self._step(users)
 
-    def hand_to(self, driver: Literal["plan", "autopilot"] | None) -> None:
-        """Only this one may step from now on; None: nobody but by `step`. Users stay as they are."""
-        with self._alone():
-            if self.shaped:
-                self._step(self.wanted)  # the load follows a shape until it gets a step
-            self.planned, self.piloted = driver == "plan", driver == "autopilot"
-            self.shaped = self._ramping = False
+    def move(self, users: int, generation: int, *, at_once: bool = False) -> float | None:
+        """Go to `users`, by the driver of this generation. Returns the spawn rate, which is unlimited with `at_once`.
 
-    def plan(self, users: int, *, at_once: bool = False) -> float | None:
-        """A plan's step; the spawn rate, however high with `at_once`. None, and nothing happens, where someone took over."""
-        with self._alone():
-            if not self.planned:
-                return None
-            self.piloted = self._ramping = False
-            return self._step(users, at_once)
+        None, and nothing happens, if another driver has begun.
+        """
+        with self.seat.locked():
+            return self._step(users, at_once) if self.is_current(generation) else None
 
-    def begin_ramp(self) -> bool:
-        """A plan moves the users from now on, with `ramp`. False where someone has taken over."""
-        with self._alone():
-            if self.planned:
-                self.piloted, self._ramping = False, True
-            return self.planned
-
-    def ramp(self, users: int) -> None:
-        """A little further; nothing happens where someone has taken over meanwhile."""
-        with self._alone():
-            if self._ramping and users != self.wanted:
-                self._step(users)
-
-    def pilot(self, users: int) -> float | None:
-        """The same by the autopilot; None, and nothing happens, where someone has taken over meanwhile."""
-        with self._alone():
-            self._ramping = self._ramping and not self.piloted
-            return self._step(users) if self.piloted else None
-
-    def shape(self, users: int) -> bool:
-        """The load follows a shape to so many users. False where someone has taken over: their step follows."""
-        with self._alone():
-            self.wanted = users if self.shaped else self.wanted
-            return self.shaped
+    def shape_moved(self, users: int, generation: int) -> bool:
+        """The load has followed the shape to `users`. False, and nothing happens, if another driver has begun."""
+        with self.seat.locked():
+            if not self.is_current(generation):
+                return False
+            self.wanted = users
+            return True
 
     def _step(self, users: int, at_once: bool = False) -> float:
         rate = float(max(1, abs(users - self.wanted))) if at_once else self.rate(self.wanted, users)
@@ -86,38 +105,35 @@ class Steering:
             self.host.set_users(users, rate)
         return rate
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        self._turn.get()
-        try:
-            yield
-        finally:
-            self._turn.put(None)
+    # -- the gate
 
     def open(self) -> float:
-        """Let users run: as many as are wanted."""
+        """Let users run: as many as are wanted. Returns the spawn rate."""
         self.is_open = True
         rate = self.rate(0, self.wanted)
         if self.host is not None:
             self.host.set_users(self.wanted, rate)
         return rate
 
-    def follow_shape(self) -> None:
-        """Let users run as the locustfile's shape says."""
-        self.is_open = self.shaped = True
+    def open_with_shape(self) -> int:
+        """Let users run as the locustfile's shape says. Returns the shape's generation."""
+        self.is_open = True
+        generation = self.hand_to(Shape())
         if self.host is not None:
-            self.host.start_shape()
+            self.host.start_shape(generation)
+        return generation
 
     def shut(self) -> None:
-        """No users, at once; what is wanted is kept. A shape is over."""
-        self.is_open = self.shaped = False
+        """No users, at once; `wanted` stays."""
+        self.is_open = False
         if self.host is not None:
             self.host.set_users(0, max(1.0, float(self.host.users)))
 
     def rate(self, before: int, users: int) -> float:
-        """The spawn rate of a step: as told, else the difference in one second, at most 100 a second; to zero always at once.
+        """The spawn rate of a step in users a second: the given one, else the difference in one second, at most 100 a second.
 
-        The difference is the greater of that to the users wanted before and to those who are there: a step may be under way.
+        A step to zero is always at once. The difference is the greater of that to the users wanted before and that to the
+        users running: a step may be under way.
         """
         there = self.host.users if self.host is not None else before
         difference = float(max(1, abs(users - before), abs(users - there)))

@@ -1,6 +1,6 @@
-"""A plan at the wheel: which move is due, with shares of the knee and users before a spike filled in. In the pump's thread.
+"""A plan as a driver: which move is due, with shares of the knee and the users before a spike filled in. In the pump's thread.
 
-It decides and holds no load: whoever asked does the move. A person's step ends it.
+It decides only: `load_control` carries its moves out.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from ...model.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
-    """To so many users: a new level. `over_s`: evenly over so long. `at_once`: as fast as users can be had."""
+class SetUsers:
+    """Go to `users` in a new level. `over_s`: evenly over so many seconds. `at_once`: with an unlimited spawn rate."""
 
     users: int
     over_s: float | None = None
@@ -22,12 +22,12 @@ class Go:
 
 @dataclass(frozen=True, slots=True)
 class FindKnee:
-    """The autopilot's turn."""
+    """Let the autopilot look for the knee."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """The plan cannot go on."""
+class CannotGoOn:
+    """The plan ends early."""
 
     why: str
 
@@ -44,8 +44,8 @@ class _Ramp:
         return round(self.first + share * (self.last - self.first))
 
 
-class Planned:
-    """`begin` a plan; ask `due` whenever `next_s` has come, and `ramping` each second."""
+class PlanDriver:
+    """One plan from its first step. Ask `due` whenever `next_s` has come, and `ramping` each second."""
 
     def __init__(self, steps: tuple[Step, ...], timeline: Timeline, max_users: int) -> None:
         self._cursor = PlanCursor(steps)
@@ -53,50 +53,37 @@ class Planned:
         self._ramp: _Ramp | None = None
         self._before_spike = 0
 
-    def begin(self, steps: tuple[Step, ...]) -> None:
-        """Another plan, from its first step; an empty one is the end of the plan."""
-        self._cursor, self._ramp = PlanCursor(steps), None
-
-    def end(self) -> None:
-        """Someone else steps from now on."""
-        self.begin(())
-
-    @property
-    def is_on(self) -> bool:
-        """Whether it steps the users, now or at its next turn."""
-        return bool(self._cursor.steps) and not self._cursor.finished
-
     @property
     def has_begun(self) -> bool:
-        """Whether its first step was taken."""
+        """Whether its first step has been taken."""
         return self._cursor.index >= 0
 
     @property
     def is_over(self) -> bool:
-        """Whether there was a plan, and all of it was done."""
-        return bool(self._cursor.steps) and self._cursor.finished
+        """Whether all steps have been held."""
+        return self._cursor.finished
 
     @property
     def is_finding(self) -> bool:
-        """Whether the autopilot looks for the knee on its behalf."""
+        """Whether the autopilot is to look for the knee now."""
         return self._cursor.is_finding
 
     @property
     def next_s(self) -> float | None:
-        """When `due` will have something."""
+        """When `due` will return a move, in seconds of the session; None while users spawn or the knee is looked for."""
         return self._cursor.next_s
 
     def spawned(self, at_s: float) -> None:
-        """All users asked for are there."""
+        """All users of the latest step run since `at_s`."""
         if self._ramp is None:
             self._cursor.spawned(at_s)
 
     def found(self, at_s: float) -> None:
-        """The autopilot has ended."""
+        """The autopilot has ended its search at `at_s`."""
         self._cursor.found(at_s)
 
-    def due(self, now_s: float, wanted: int) -> Go | FindKnee | Lost | None:
-        """What to do now, if anything; `wanted` users are wanted before it."""
+    def due(self, now_s: float, wanted: int) -> SetUsers | FindKnee | CannotGoOn | None:
+        """The move that is due at `now_s`; None if it is not time yet. `wanted`: users wanted before it."""
         step = self._cursor.due(now_s)
         if step is None:
             return None
@@ -105,18 +92,17 @@ class Planned:
             return FindKnee()
         users = self._users(step)
         if users is None:
-            self.end()
-            return Lost(f"the plan asks for {step.share:.0%} of the knee, and no knee has been found")
+            return CannotGoOn(f"the plan asks for {step.share:.0%} of the knee, and no knee has been found")
         if step.kind == "ramp":
             self._ramp = _Ramp(wanted, users, now_s, step.hold_s)
             self._cursor.spawned(now_s)
-            return Go(users, over_s=step.hold_s)
+            return SetUsers(users, over_s=step.hold_s)
         if step.kind == "spike":
             self._before_spike = wanted
-        return Go(users, at_once=step.kind in ("spike", "back"))
+        return SetUsers(users, at_once=step.kind in ("spike", "back"))
 
     def ramping(self, now_s: float) -> int | None:
-        """Users wanted now on the way up or down a ramp; None where there is none."""
+        """Users that a ramp wants at `now_s`; None outside a ramp."""
         return self._ramp.at(now_s) if self._ramp is not None else None
 
     def _users(self, step: Step) -> int | None:

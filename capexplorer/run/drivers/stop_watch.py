@@ -1,4 +1,4 @@
-"""A profile's stop rules over a run: told once a level as marks of their own, each with what it ended. In the pump's thread."""
+"""A profile's stop rules during a run: each strikes at most once a level, as a mark. In the pump's thread."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from ...model.findings import StopRule
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...profile import StopRules
-from ..current_epoch import Look
+from ..current_epoch import CurrentEpoch
 
 RECENT_S = 5
 """Seconds over which readings that are no level's figures are averaged."""
 
-Driver = Literal["plan", "autopilot"]
+Stopped = Literal["plan", "autopilot"]
+"""What a stop rule can end."""
 
 
 def limits_of(rules: StopRules) -> dict[str, float]:
-    """By the rules' names in `analysis.stop_rules`."""
-    told = {name: value for name, value in msgspec.structs.asdict(rules).items() if isinstance(value, int | float)}
-    return {**told, METRIC + rules.metric.name: rules.metric.over} if rules.metric is not None else told
+    """The limits of a profile by the names that `analysis.stop_rules` gives to its rules."""
+    limits = {name: value for name, value in msgspec.structs.asdict(rules).items() if isinstance(value, int | float)}
+    return {**limits, METRIC + rules.metric.name: rules.metric.over} if rules.metric is not None else limits
 
 
 class StopWatch:
@@ -34,20 +35,20 @@ class StopWatch:
 
     def __init__(self, rules: StopRules, timeline: Timeline) -> None:
         self._limits, self._timeline = limits_of(rules), timeline
-        self._told: set[tuple[str, int]] = set()
+        self._struck: set[tuple[str, int]] = set()
 
-    def look(self, look: Look) -> tuple[Struck, ...]:
-        """Rules that strike now and were not told of this level; empty until it has settled for six seconds."""
+    def look(self, current: CurrentEpoch) -> tuple[Struck, ...]:
+        """Rules that strike now for the first time in this level; empty until it has settled for six seconds."""
         level = self._timeline.level
         if not self._limits or level is None or level.closed is not None or level.users == 0:
             return ()
-        measured, epoch = self._measured(level, look.epoch), look.epoch
+        measured, epoch = self._measured(level, current.epoch), current.epoch
         if measured is None or measured in epoch.split.recovery:
             return ()
         earlier = [each for each in epoch.split.fit if each is not measured]
         found = struck(self._limits, [*earlier, measured], self._readings())
-        new = [each for each in found if (each.rule, level.opened.index) not in self._told]
-        self._told.update((each.rule, level.opened.index) for each in new)
+        new = [each for each in found if (each.rule, level.opened.index) not in self._struck]
+        self._struck.update((each.rule, level.opened.index) for each in new)
         return tuple(new)
 
     @staticmethod
@@ -55,7 +56,7 @@ class StopWatch:
         """The open level's rates, also where the generator failed in it: a rule ends a run whoever is to blame."""
         return next((each.rates for each in reversed(epoch.measured) if each.level is level), None)
 
-    def mark(self, found: Struck, t_s: float, ended: Driver | None) -> Mark:
+    def mark(self, found: Struck, t_s: float, ended: Stopped | None) -> Mark:
         """What struck, and what it ended if anything."""
         level = self._timeline.levels[-1]
         index = level.opened.index

@@ -14,7 +14,7 @@ from locust.exception import StopUser
 from capexplorer.load import native
 from capexplorer.load.host import LoadHost, Report, ShapeEnded, ShapeStep, Spawned
 from capexplorer.load.users import Workload
-from capexplorer.run.drivers.load_target import Steering
+from capexplorer.run.drivers.load_target import LoadTarget
 
 PATIENCE_S = 60.0
 
@@ -107,14 +107,14 @@ def to_zero_and_back() -> list[Any]:
 def zero_is_at_once_even_while_users_go_down_slowly() -> list[Any]:
     """The step before asked for 3 of 30 at one a second; what counts is who is there, not who was wanted."""
     rig = _Rig(_kind("U"))
-    steering = Steering(0, None)
-    steering.host, steering.is_open = rig.host, True
-    steering.step(30)
+    load_target = LoadTarget(0, None)
+    load_target.host, load_target.is_open = rig.host, True
+    load_target.step(30)
     up = rig.reaches(30)
-    steering.spawn_rate = 1.0
-    steering.step(3)
+    load_target.spawn_rate = 1.0
+    load_target.step(3)
     native.sleep(0.3)
-    rate = steering.step(0)
+    rate = load_target.step(0)
     down = rig.reaches(0)
     rig.host.stop()
     return [up, rate >= 25, down]
@@ -247,8 +247,8 @@ class _Shape(LoadTestShape):
 
 def a_shape_steps_and_ends() -> list[Any]:
     rig = _Rig(_kind("U"), shape=_Shape([(2, 100), (2, 100), (4, 100), None]))
-    rig.host.start_shape()
-    ended = rig.until(lambda: ShapeEnded() in rig.told)
+    rig.host.start_shape(7)
+    ended = rig.until(lambda: ShapeEnded(7) in rig.told)
     steps = [[each.users, each.spawn_rate] for each in rig.told if isinstance(each, ShapeStep)]
     found = [ended, steps, rig.spawned(2), rig.spawned(4)]
     rig.host.stop()
@@ -266,7 +266,7 @@ def a_shape_picks_user_classes() -> list[Any]:
 
     first, second = (_kind(name, on_start=counting(name)) for name in ("A", "B"))
     rig = _Rig(first, second, shape=_Shape([(3, 100, [first]), (6, 100, [second])]))
-    rig.host.start_shape()
+    rig.host.start_shape(7)
     rig.until(lambda: rig.spawned(6) == 1 and counts["B"] > 0)
     rig.host.stop()
     return [counts["A"], counts["B"]]
@@ -274,12 +274,12 @@ def a_shape_picks_user_classes() -> list[Any]:
 
 def a_step_by_hand_ends_the_shape() -> list[Any]:
     rig = _Rig(_kind("U"), shape=_Shape([(2, 100), (3, 100), (4, 100), (5, 100), (6, 100), None]))
-    rig.host.start_shape()
+    rig.host.start_shape(7)
     rig.until(lambda: rig.host.users >= 2)
     rig.host.set_users(1, 100.0)
     reached = rig.reaches(1)
     native.sleep(2.2)
-    found = [reached, rig.host.users, ShapeEnded() in rig.told]
+    found = [reached, rig.host.users, ShapeEnded(7) in rig.told]
     rig.host.stop()
     return found
 
@@ -295,7 +295,7 @@ def a_shape_step_that_is_refused_is_not_told() -> list[Any]:
             return 9, 100
 
     rig = _Rig(_kind("U"), shape=Slow())  # type: ignore[no-untyped-call]
-    rig.host.start_shape()
+    rig.host.start_shape(7)
     found = [rig.reaches(3), rig.until(lambda: rig.spawned(3) == 1)]
     rig.host.stop()
     return [*found, any(isinstance(report, ShapeStep) for report in rig.told)]
@@ -312,7 +312,7 @@ def a_shapes_time_begins_with_its_users() -> list[Any]:
     shape = Late()  # type: ignore[no-untyped-call]
     shape.start_time -= 1_000.0  # made so long ago
     rig = _Rig(_kind("U"), shape=shape)
-    rig.host.start_shape()
+    rig.host.start_shape(7)
     found = [rig.reaches(1), asked_s[0] < 100.0]
     rig.host.stop()
     return found
@@ -329,8 +329,8 @@ def a_shape_knows_its_runner() -> list[int]:
             return (3, 100) if self.get_run_time() < 2.5 else None  # type: ignore[no-untyped-call]
 
     rig = _Rig(_kind("U"), shape=Asking())  # type: ignore[no-untyped-call]
-    rig.host.start_shape()
-    rig.until(lambda: ShapeEnded() in rig.told)
+    rig.host.start_shape(7)
+    rig.until(lambda: ShapeEnded(7) in rig.told)
     rig.host.stop()
     return [seen[0], seen[-1]]
 
@@ -343,8 +343,8 @@ def a_shape_that_raises_is_a_user_error_and_over() -> list[Any]:
             raise ZeroDivisionError("in the shape")
 
     rig = _Rig(_kind("U"), shape=Broken())  # type: ignore[no-untyped-call]
-    rig.host.start_shape()
-    ended = rig.until(lambda: ShapeEnded() in rig.told)
+    rig.host.start_shape(7)
+    ended = rig.until(lambda: ShapeEnded(7) in rig.told)
     found = [ended, [f"{each.type}: {each.text}" for each in rig.host.errors.waiting]]
     rig.host.stop()
     return found

@@ -55,6 +55,7 @@ class _Host:
         self._shape: deque[int] | None = deque(SHAPE)
         self._thread = thread
         self._followed: deque[int] | None = None
+        self._generation = 0
         self.tell: Callable[[Report], None] = lambda report: None
 
     def set_users(self, users: int, spawn_rate: float) -> None:
@@ -64,9 +65,9 @@ class _Host:
 
         self._thread.append(step)
 
-    def start_shape(self) -> None:
+    def start_shape(self, generation: int) -> None:
         def follow() -> None:
-            self._followed = self._shape
+            self._followed, self._generation = self._shape, generation
 
         self._thread.append(follow)
 
@@ -95,10 +96,10 @@ class _Host:
             return
         if not shape:
             self._shape = None
-            self.tell(ShapeEnded())
+            self.tell(ShapeEnded(self._generation))
         elif (users := shape.popleft()) != self._target:
             self._aim(users, 100.0)
-            self.tell(ShapeStep(users, 100.0))
+            self.tell(ShapeStep(users, 100.0, self._generation))
 
 
 class _Service:
@@ -141,17 +142,17 @@ class _Commanded:
         native.start_thread = self.started.append  # type: ignore[assignment]
         self.host = _Host(self.loaded)
         self.live = LiveRun(self._options(seed, path), _Service())  # type: ignore[arg-type]
-        self.host.tell = self.live.told_by_load
+        self.host.tell = self.live.on_load_report
         shape = object() if seed % 4 == 3 else None
         self.live.drive(self.host, Workload((), shape))  # type: ignore[arg-type]
-        recording = self.live.recording
-        recording.outlet.writer = self.writer = SessionWriter(path)
-        recording.outlet.emit(
+        session_run = self.live.session_run
+        session_run.sink.writer = self.writer = SessionWriter(path)
+        session_run.sink.emit(
             Header(t_s=0.0, schema=1, id="commanded", started_at="", target=TargetFacts(name="a", url=""), host=HostFacts())
         )
-        recording._probes = _Probes()  # type: ignore[assignment]
-        recording.driving.start_alarm()
-        recording.target.begin()
+        session_run._probes = _Probes()  # type: ignore[assignment]
+        session_run.load_control.start_alarm()
+        session_run.target.begin()
 
     @staticmethod
     def _options(seed: int, path: Path) -> RunOptions:
@@ -206,7 +207,7 @@ class _Commanded:
         """A third of a second; the pump ticks and wakes as it does."""
         self.now_s += 1 / 3
         self.host.second(self.now_s, 1 / 3)
-        pump = self.live.recording.pump
+        pump = self.live.session_run.pump
         alarm_s = pump.alarm()
         if alarm_s is not None and self.now_s >= alarm_s:
             pump.on_alarm()
@@ -216,7 +217,7 @@ class _Commanded:
 
     def tick(self) -> None:
         started_s, self.ticked_s = self.ticked_s, self.now_s
-        self.live.recording.tick(started_s, self.now_s)
+        self.live.session_run.tick(started_s, self.now_s)
 
     def settle(self) -> None:
         """All threads get to the end of their queues."""
@@ -241,11 +242,11 @@ class _Commanded:
             self.settle()
         self.live.quit()
         self.settle()
-        self.live.recording.driving.stop()
-        self.live.recording.host.recorder.tell_all()
+        self.live.session_run.load_control.stop()
+        self.live.session_run.host.recorder.tell_all()
         self.tick()
-        self.live.recording.driving.end()
-        self.live.recording.outlet.close()
+        self.live.session_run.load_control.end()
+        self.live.session_run.sink.close()
 
 
 def logs(folder: str, seeds: int) -> list[str]:

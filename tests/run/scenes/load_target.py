@@ -9,26 +9,26 @@ import msgspec
 
 from capexplorer.load.host import LoadHost
 from capexplorer.load.user_code import UserError
-from capexplorer.run.drivers.load_target import Steering
+from capexplorer.run.drivers.load_target import LoadTarget
 from capexplorer.run.header import VERSIONED, versions
-from capexplorer.run.user_error_marks import UserErrors
+from capexplorer.run.user_error_marks import UserErrorMarks
 
 
 def rates() -> dict[str, list[float]]:
     """(before, users) to a rate, by the spawn rate given; nobody runs."""
     steps = [(0, 10), (10, 11), (0, 500), (500, 400), (10, 10), (50, 0), (700, 0), (0, 0)]
-    return {str(given): [Steering(0, given).rate(before, users) for before, users in steps] for given in (None, 5.0)}
+    return {str(given): [LoadTarget(0, given).rate(before, users) for before, users in steps] for given in (None, 5.0)}
 
 
 def shut_and_open() -> list[Any]:
-    steering = Steering(5, None)
-    rates = [steering.step(8), steering.open(), steering.is_open]
-    steering.shut()
-    return [*rates, steering.wanted, steering.is_open]
+    load_target = LoadTarget(5, None)
+    rates = [load_target.step(8), load_target.open(), load_target.is_open]
+    load_target.shut()
+    return [*rates, load_target.wanted, load_target.is_open]
 
 
 def user_errors() -> list[Any]:
-    host, errors = LoadHost(lambda report: None), UserErrors()
+    host, errors = LoadHost(lambda report: None), UserErrorMarks()
     error = UserError("KeyError", "'x'", "users.py:7 in buy")
     seen: list[Any] = []
     for happened, replaced in ((0, 0), (0, 3), (2, 3), (1, 3), (1, 3), (0, 4), (3, 4), (1, 4)):
