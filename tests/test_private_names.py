@@ -35,18 +35,18 @@ DRIVER = "textual.drivers.linux_driver:LinuxDriver"
 COMPAT = "geventhttpclient.useragent:CompatResponse"
 CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/bodies.py",), ("tui/terminal.py",)
 APPS = ("tui/app.py", "tui/screens/compare.py", "tui/screens/picker.py")
-QUEUES = ("commands/headless.py", "load/host.py", "run/inbox.py", "run/pump.py", "run/drivers/load_target.py")
+QUEUES = ("commands/headless.py", "load/hub_thread.py", "run/inbox.py", "run/pump.py", "run/drivers/driver.py")
 NATIVE = "is never patched by gevent: native threads wait on it without a hub"
 
 RELIED_ON = (
     Private("_queue", "SimpleQueue", QUEUES, NATIVE),
-    Private("_queue", "Empty", ("commands/headless.py", "run/live.py", "run/inbox.py"), "is what _queue.SimpleQueue raises"),
+    Private("_queue", "Empty", (*QUEUES, "run/live.py"), "is what _queue.SimpleQueue raises"),
     Private("_thread", "allocate_lock", ("load/native.py",), NATIVE),
-    Private("_thread", "get_native_id", ("load/host.py", "run/pump.py"), NATIVE),
+    Private("_thread", "get_native_id", ("load/hub_thread.py", "run/pump.py"), NATIVE),
     Private("_socket", "socket", ("probe/app.py", "probe/sockdiag.py", "target/ports.py", "target/ready.py"), NATIVE),
     Private("http.client", "_read_headers", ("load/truncated.py",), "is wrapped: a reply cut off in its headers is a failure"),
     Private("locust.user.task:TaskSet", "_sleep", ("load/host.py",), "is replaced: every wait of every user passes it"),
-    Private("locust.runners:LocalRunner", "_local_worker_node", ("load/host.py",), "has the users as dispatched, by class"),
+    Private("locust.runners:LocalRunner", "_local_worker_node", ("load/replacement.py",), "has the dispatched users, by class"),
     Private("geventhttpclient.client", "_may_retry_after_send_error", ("load/attempts.py",), "is wrapped: it allows a resend"),
     Private("geventhttpclient.useragent:UserAgent", "_handle_error", ("load/attempts.py",), "is wrapped: it allows a retry"),
     Private(POOL, "_create_socket", CONNECTIONS, "is wrapped: marks fresh sockets"),

@@ -37,24 +37,24 @@ class LoadHealth:
 
     def look(self, host: LoadHost, t_s: float, epoch: int, users: int) -> list[Mark]:
         """What to tell now. A tick counts as a second: a process that was stopped and goes on has lost no heartbeat."""
-        self._silent_s = 0 if host.beats != self._beats else self._silent_s + 1
-        self._beats = host.beats
+        self._silent_s = 0 if host.thread.beats != self._beats else self._silent_s + 1
+        self._beats = host.thread.beats
         self.failure = None
-        if host.has_ended:
+        if host.thread.has_ended:
             self._see_end(host, t_s, users)
         elif self._silent_s >= BLOCKED_S:
             self._see_block(host, t_s, users)
         return [mark for episode in (self._blocked, self._ended) if (mark := _news(episode, t_s, epoch, users)) is not None]
 
     def _see_end(self, host: LoadHost, t_s: float, users: int) -> None:
-        why = f"{type(host.ended_by).__name__}: {host.ended_by}".splitlines()[0][:200]
+        why = f"{type(host.thread.ended_by).__name__}: {host.thread.ended_by}".splitlines()[0][:200]
         if not self._ended.is_open:
             self._ended.occurred(Occurrence(t_s=t_s, users=users, counted="deaths", example=why))
-        destroyed = type(host.ended_by).__name__ in ("HubDestroyed", "LoopExit")
+        destroyed = type(host.thread.ended_by).__name__ in ("HubDestroyed", "LoopExit")
         self.failure = LoadFailure(f"the load thread has ended, and with it all users: {why}", 4 if destroyed else 1)
 
     def _see_block(self, host: LoadHost, t_s: float, users: int) -> None:
-        where = host.where()
+        where = host.thread.where()
         count = self._silent_s if self._silent_s == BLOCKED_S else 1
         self._blocked.occurred(Occurrence(t_s=t_s, users=users, count=count, counted="seconds", example=where))
         if self._silent_s >= GIVEN_UP_S:

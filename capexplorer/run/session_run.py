@@ -90,7 +90,9 @@ class SessionRun:
         self.path = self.sink.writer.path
         self.sink.emit(header)
         self.on_path(self.path)
-        self._probes = Probes(self.host.thread_id, os.getpid(), self.pump.thread_id)  # the main thread's id is the process's
+        self._probes = Probes(
+            self.host.thread.native_id, os.getpid(), self.pump.thread_id
+        )  # the main thread's id is the process's
         self.load_control.start_alarm()
         self.target.begin()
         self.pump.start_ticks()
@@ -181,7 +183,7 @@ class SessionRun:
         """What users did and probes read since the last tick, as a sample."""
         assert self._probes is not None
         self.load_control.ramp(ended_s)
-        tick, lag, users = self.host.recorder.drain(), self.host.lag.drain(), self.host.users
+        tick, lag, users = self.host.recorder.drain(), self.host.thread.lag.drain(), self.host.users
         exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
         readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted)
         stood_still_s, wanted = self._standstill.look(lag), self.load_target.wanted

@@ -32,7 +32,7 @@ def _played(kind: type[User], errors: int = 3) -> list[Any]:
     counted = rig.until(lambda: len(rig.host.errors.waiting) >= errors)
     there = rig.reaches(2)
     types = sorted({each.type for each in rig.host.errors.waiting})
-    return [told, counted, there, types, rig.host.stop(), rig.host.ended_by is None]
+    return [told, counted, there, types, rig.host.stop(), rig.host.thread.ended_by is None]
 
 
 def raising() -> dict[str, Any]:
@@ -230,4 +230,4 @@ def a_hub_that_is_destroyed() -> list[Any]:
 
     rig = _Rig(_task(destroy))
     rig.host.set_users(1, 100.0)
-    return [rig.until(lambda: rig.host.has_ended), rig.host.users, rig.host.ended_by is not None, rig.host.stop()]
+    return [rig.until(lambda: rig.host.thread.has_ended), rig.host.users, rig.host.thread.ended_by is not None, rig.host.stop()]

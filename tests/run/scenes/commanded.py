@@ -43,14 +43,21 @@ PLANS = (
 SHAPE = [2, 2, 5, 8, 9, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 4, 4, 4]
 
 
+class _Thread:
+    """A load thread that runs."""
+
+    def __init__(self) -> None:
+        self.lag, self.native_id, self.beats, self.has_ended = LagMeter(), None, 0, False
+
+
 class _Host:
     """Users that come and go as asked, and a shape; what a load thread does is done in `thread`, what it tells goes to `tell`."""
 
     def __init__(self, thread: Calls) -> None:
-        self.recorder, self.lag, self.thread_id = Recorder(), LagMeter(), None
+        self.recorder, self.thread = Recorder(), _Thread()
         self.errors = UserErrors()
-        self.replaced = self.users = self.beats = self._target = 0
-        self.has_ended, self.process_exit_code = False, None
+        self.process_exit_code = None
+        self.replaced = self.users = self._target = 0
         self._rate, self._there = 1.0, True
         self._shape: deque[int] | None = deque(SHAPE)
         self._thread = thread
@@ -80,7 +87,7 @@ class _Host:
 
     def second(self, at_s: float, share: float) -> None:
         """A part of a second passes: users come and go, and work."""
-        self.beats += 1
+        self.thread.beats += 1
         change = max(1, round(self._rate * share))
         self.users += max(-change, min(change, self._target - self.users))
         if self.users == self._target and not self._there:

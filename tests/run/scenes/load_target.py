@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 
-from capexplorer.load.host import LoadHost
-from capexplorer.load.user_code import UserError
+from capexplorer.load.user_code import UserError, UserErrors
 from capexplorer.run.drivers.load_target import LoadTarget
 from capexplorer.run.header import VERSIONED, versions
 from capexplorer.run.user_error_marks import UserErrorMarks
@@ -28,7 +28,8 @@ def shut_and_open() -> list[Any]:
 
 
 def user_errors() -> list[Any]:
-    host, errors = LoadHost(lambda report: None), UserErrorMarks()
+    host: Any = SimpleNamespace(errors=UserErrors(), replaced=0)
+    errors = UserErrorMarks()
     error = UserError("KeyError", "'x'", "users.py:7 in buy")
     seen: list[Any] = []
     for happened, replaced in ((0, 0), (0, 3), (2, 3), (1, 3), (1, 3), (0, 4), (3, 4), (1, 4)):

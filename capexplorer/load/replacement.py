@@ -1,0 +1,47 @@
+"""Replaces users that died: Locust lets a user whose `on_start` raises die for good (wanted 10, had 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gevent
+from locust.runners import STATE_RUNNING
+
+from .user_code import UserErrors
+
+EVERY_S = 0.05
+EVERY_AT_MOST_S = 1.0
+"""A user that dies at once is replaced at once, then ever more slowly, so that a broken `on_start` cannot spin."""
+
+
+class Replacement:
+    """`run` in a greenlet of the load thread."""
+
+    def __init__(self, runner: Any, errors: UserErrors) -> None:
+        self._runner, self._errors = runner, errors
+        self.replaced = 0
+        """Users replaced so far."""
+
+    def run(self) -> None:
+        """Without end."""
+        pause_s = EVERY_S
+        while True:
+            gevent.sleep(pause_s)
+            missing = self._missing()
+            pause_s = min(EVERY_AT_MOST_S, pause_s * 2) if missing else EVERY_S
+            if missing:
+                self._replace(missing)
+
+    def _replace(self, missing: dict[str, int]) -> None:
+        with self._errors.counted():
+            self._runner.spawn_users(missing)
+            self.replaced += sum(missing.values())
+
+    def _missing(self) -> dict[str, int]:
+        """Users to spawn, by class."""
+        runner = self._runner
+        if runner.state != STATE_RUNNING or runner.user_count >= runner.target_user_count:
+            return {}
+        running = runner.user_classes_count
+        wanted = runner._local_worker_node.user_classes_count  # as dispatched; the runner's own count lacks who died meanwhile
+        return {name: count - running.get(name, 0) for name, count in wanted.items() if count > running.get(name, 0)}
