@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from capexplorer.load.autopilot import AutopilotPolicy, Decision, Done, GiveUp, GoTo, Hold
+from capexplorer.load.autopilot_decisions import Decision, Done, GiveUp, GoTo, Hold
 from capexplorer.load.autopilot_input import AutopilotInput, InputLevel
+from capexplorer.load.autopilot_policy import AutopilotPolicy
 from capexplorer.model.events import Latency, LevelFigures
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict
 

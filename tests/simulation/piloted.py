@@ -14,8 +14,10 @@ from capexplorer.analysis.epoch.ladder import ladder_of
 from capexplorer.analysis.epoch.levels import LevelClock, TickCounts
 from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.analysis.knee.detector import AUTOPILOT_ERROR
-from capexplorer.load.autopilot import LEAST_S, AutopilotPolicy, Done, GiveUp, GoTo
+from capexplorer.load.autopilot_decisions import Done, GiveUp, GoTo
 from capexplorer.load.autopilot_input import AutopilotInput, InputLevel
+from capexplorer.load.autopilot_policy import AutopilotPolicy
+from capexplorer.load.level_end import LEAST_S
 from capexplorer.model.events import Latency, LevelClosed, LevelFigures, LevelOpened
 from capexplorer.model.level import Level
 from capexplorer.model.level_fold import batch_error

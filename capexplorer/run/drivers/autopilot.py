@@ -1,6 +1,6 @@
 """The autopilot as a driver: each second it gets what the timeline shows, and its decision becomes a step. In the pump's thread.
 
-`load.autopilot` decides what to do; `analysis` judges the levels.
+`load.autopilot_policy` decides what to do; `analysis` judges the levels.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from typing import Literal
 
 from ... import wording
 from ...analysis.causes.generator_saturation import is_saturated
-from ...load.autopilot import LEAST_S, AutopilotPolicy, Done, GiveUp, GoTo
+from ...load.autopilot_decisions import Done, GiveUp, GoTo
 from ...load.autopilot_input import AutopilotInput, InputLevel
+from ...load.autopilot_policy import AutopilotPolicy
+from ...load.level_end import LEAST_S
 from ...model.events import By
 from ...model.level import Level
 from ...model.stream import Param

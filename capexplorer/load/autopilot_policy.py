@@ -1,48 +1,24 @@
-"""The autopilot's decisions: levels in, next step out (docs/knee.md). Pure: no clock, no load, no judging.
+"""The autopilot's decisions: levels in, next step out (KNEE.md, "Autopilot policies"). Pure: no clock, no load.
 
-It climbs by doubling, slower near the bend; goes once more onto the plateau; steps down to 60% of the knee to see whether the
-service recovers; and rests where it began. No bisection: low levels give the low-load line, plateau levels the capacity.
-What the levels mean is handed in as a verdict; how many users run, and when this is asked, is the driver's business.
+It climbs by doubling, in smaller steps near the bend; measures one more level on the plateau; steps down to 60% of the knee to
+see whether the service recovers; and rests at the lowest level. It does not bisect: low levels give the low-load line, plateau
+levels the capacity. The caller judges the levels and hands the verdict in.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal
 
 from ..model.verdicts import KneeVerdict
-from .autopilot_input import (
-    AutopilotInput,
-    baseline_requests,
-    collapsed_above,
-    fails,
-    line,
-    line_error,
-    ports_last_s,
-    precise,
-    strain,
-)
-
-LEAST_S = 6.0
-MOST_S = 18.0
-"""Settled seconds of a level (docs/knee.md). Six seconds are six batches."""
-
-RETREAT_S = 3.0
-"""Settled seconds without failures after which a level that was backed off to says: it recovers."""
-
-STRAIGHT_S = 7.0
-STRAIGHT_REQUESTS = 60
-"""A level on the way up that lies on the line ends with so many requests, or then: the levels after it will say more, sooner."""
+from .autopilot_decisions import Decision, Done, Figures, GiveUp, GoTo, Hold, Why
+from .autopilot_input import AutopilotInput, baseline_requests, collapsed_above, fails, line, line_error, ports_last_s, strain
+from .level_end import PORTS_LEAST_S, STRAIGHT, is_descending, may_end, trouble
 
 GROWTH = 2.0
 FIRST_GROWTH = 3.0
 DAMPED_GROWTH = 1.5
 """Between levels while the curve is straight; from one user; and once the bend was near."""
-
-STRAIGHT = 0.93
-"""Efficiency at the top level from which the next one is twice as high; under it the bend is near."""
 
 BEYOND_BEND = 1.7
 """Times the crossing of both lines as known so far: where a bend is followed to its plateau."""
@@ -68,85 +44,11 @@ RECOVERY_SHARE = 0.6
 STRAINED_MOST = 1.5
 """Times the crossing: as far as the autopilot goes once failures or the generator's saturation have appeared."""
 
-FAILURES_MOST = 0.9
-"""Share of requests in the latest seconds that fail more than at the lowest level: the level is left at once. With 0.5 the knee
-came out within 15% on 86.3% of 600 tuning systems, with 0.9 on 87.8%: a collapse that was not measured is no evidence."""
-
-PORTS_LEAST_S = 60.0
-"""To exhaustion, at the rate that the next level would burn: no step beyond. Half of it: the level is left at once."""
-
 ROOM = 1.25
 """Ratio of a level that was left at once to the highest clean one, under which nothing between them is worth a level."""
 
 PLATEAU_ROOM = 1.5
 """The same for a plateau that was jumped over."""
-
-PATIENCE_S = 90.0
-"""A level that has no settled second by then never will: spawning and settling take 31 s at most."""
-
-Why = Literal[
-    "first",
-    "double",
-    "bend_near",
-    "plateau",
-    "lower",
-    "careful",
-    "between",
-    "retreat",
-    "recovery",
-    "rest",
-    "settling",
-    "measuring",
-    "knee",
-    "at_or_below",
-    "failures",
-    "generator",
-    "ports",
-    "max_users",
-    "collapse",
-    "not_recovered",
-    "not_settling",
-    "nothing_done",
-]
-"""Reasons; `wording/autopilot_and_plan.py` has the words."""
-
-Figures = dict[str, float | int | str | bool | None]
-
-
-@dataclass(frozen=True, slots=True)
-class GoTo:
-    """Go to `users`."""
-
-    users: int
-    why: Why
-    figures: Figures = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """Stay on this level for now."""
-
-    why: Why
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The knee is found, recovery tested, the users at rest."""
-
-    why: Why
-    figures: Figures = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class GiveUp:
-    """No knee, and why; `users` are to stay."""
-
-    users: int
-    why: Why
-    figures: Figures = field(default_factory=dict)
-
-
-Decision = GoTo | Hold | Done | GiveUp
 
 
 class AutopilotPolicy:
@@ -169,10 +71,10 @@ class AutopilotPolicy:
             return self._step(self._first_users, "first")
         if self._stage == "rest":
             return self._done(known)
-        trouble = _trouble(known)
-        if trouble is not None and not (trouble == "failures" and (self._descending or self._careful)):
-            return self._leave(known, trouble)  # on the way down a backlog may fail for a while yet; later it is known to recover
-        if not self._enough(known):
+        why = trouble(known)
+        if why is not None and not (why == "failures" and (self._descending or self._careful)):
+            return self._leave(known, why)  # on the way down a backlog may fail for a while yet; later it is known to recover
+        if not may_end(known, self._stage, self._top(known)):
             return Hold("measuring" if known.open.figures.settled else "settling")
         if self._stage == "recovery":
             return self._rest(known)
@@ -180,29 +82,7 @@ class AutopilotPolicy:
 
     @property
     def _descending(self) -> bool:
-        return self._stage in ("retreat", "recovery")
-
-    def _enough(self, known: AutopilotInput) -> bool:
-        """Whether the open level may end."""
-        figures = known.open.figures
-        if not figures.settled:
-            return known.open_s >= PATIENCE_S
-        if self._descending and fails(known):
-            return figures.settled_seconds >= MOST_S
-        if self._stage == "retreat":
-            return figures.settled_seconds >= RETREAT_S
-        if figures.settled_seconds < LEAST_S:
-            return False
-        if figures.settled_seconds >= MOST_S or precise(figures):
-            return True
-        return not self._descending and (strain(known) is not None or self._straight(known))
-
-    def _straight(self, known: AutopilotInput) -> bool:
-        """A level on the way up that lies on the line, and has seen enough for that."""
-        figures = known.open.figures
-        if figures.goodput_rps is None or line(known)[1] < STRAIGHT or known.open.users < self._top(known):
-            return False
-        return figures.requests >= STRAIGHT_REQUESTS or figures.settled_seconds >= STRAIGHT_S
+        return is_descending(self._stage)
 
     # -- the way up
 
@@ -269,7 +149,7 @@ class AutopilotPolicy:
         elif self._enough_plateau(known, knee.users):
             return recover()
         top = self._top(known)
-        decision = self._up(known, math.ceil(max(STEP_LEAST * top, PLATEAU_STEP * knee.users)), "plateau", _told(knee))
+        decision = self._up(known, math.ceil(max(STEP_LEAST * top, PLATEAU_STEP * knee.users)), "plateau", _knee_figures(knee))
         return recover() if isinstance(decision, GiveUp) else decision
 
     def _enough_plateau(self, known: AutopilotInput, knee_users: float) -> bool:
@@ -280,7 +160,7 @@ class AutopilotPolicy:
     def _step_to_recovery(self, knee: KneeVerdict) -> Callable[[], Decision]:
         assert knee.users is not None
         users = max(1, round(RECOVERY_SHARE * knee.users))
-        return lambda: self._step(users, "recovery", _told(knee))
+        return lambda: self._step(users, "recovery", _knee_figures(knee))
 
     def _lower(self, known: AutopilotInput) -> Decision:
         """No level is known to lie on the line: begin again from below."""
@@ -315,32 +195,25 @@ class AutopilotPolicy:
 
     def _done(self, known: AutopilotInput) -> Done:
         knee = known.verdict.knee
-        return Done("at_or_below" if knee is not None and knee.kind == "at_or_below" else "knee", _told(knee))
+        return Done("at_or_below" if knee is not None and knee.kind == "at_or_below" else "knee", _knee_figures(knee))
 
     def _give_up(self, known: AutopilotInput, why: Why) -> GiveUp:
-        return GiveUp(known.lowest, why, _told(known.verdict.knee))
+        return GiveUp(known.lowest, why, _knee_figures(known.verdict.knee))
 
     def _step(self, users: int, why: Why, figures: Figures | None = None) -> GoTo:
         self._stage = why
         return GoTo(users, why, figures or {})
 
 
-def _trouble(known: AutopilotInput) -> Why | None:
-    """What calls for leaving the open level at once."""
-    if ports_last_s(known) < PORTS_LEAST_S / 2:
-        return "ports"
-    return "failures" if fails(known, FAILURES_MOST) else None
-
-
-def _told(knee: KneeVerdict | None) -> Figures:
-    """The knee's figures for a reason's wording."""
+def _knee_figures(knee: KneeVerdict | None) -> Figures:
+    """Figures of the knee that a reason's sentence names."""
     if knee is None:
         return {}
-    told = {
+    figures = {
         "kind": knee.kind,
         "knee_users": knee.users,
         "users_low": knee.users_low,
         "users_high": knee.users_high,
         "capacity_rps": knee.capacity_rps,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in figures.items() if value is not None}
