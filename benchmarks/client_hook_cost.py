@@ -1,4 +1,4 @@
-"""What it costs to look beneath the clients (hidden retries, reused connections, truncated headers) while nothing fails.
+"""What our hooks in the HTTP clients cost (hidden retries, reused connections, truncated headers) while nothing fails.
 
 CPU time of one user's requests to the null responder, with and without, taken in turn in processes of their own; the
 least of each, since neighbours only add.
@@ -23,17 +23,17 @@ def main() -> None:
     with rig.running([sys.executable, "-m", "capexplorer.load.null_responder", str(port)], port):
         for client, requests in REQUESTS.items():
             pairs = [(_cpu_us(client, requests, port, "off"), _cpu_us(client, requests, port, "on")) for _ in range(PAIRS)]
-            without, beneath = (min(pair[side] for pair in pairs) for side in (0, 1))
-            ratio = beneath / without
-            print(f"{client:>12}: {without:6.1f} us a request without, {beneath:6.1f} with: {ratio:.3f} (at most {MOST})")
+            without, hooked = (min(pair[side] for pair in pairs) for side in (0, 1))
+            ratio = hooked / without
+            print(f"{client:>12}: {without:6.1f} us a request without, {hooked:6.1f} with: {ratio:.3f} (at most {MOST})")
 
 
-def _cpu_us(client: str, requests: int, port: int, beneath: str) -> float:
-    command = [sys.executable, "-m", "benchmarks.client_hook_cost", client, str(requests), str(port), beneath]
+def _cpu_us(client: str, requests: int, port: int, hooks: str) -> float:
+    command = [sys.executable, "-m", "benchmarks.client_hook_cost", client, str(requests), str(port), hooks]
     return float(subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout)
 
 
-def measure(client: str, requests: int, port: int, beneath: str) -> float:
+def measure(client: str, requests: int, port: int, hooks: str) -> float:
     """CPU time of a request in microseconds, the recorder's part included."""
     import locust
     from locust.env import Environment
@@ -41,7 +41,7 @@ def measure(client: str, requests: int, port: int, beneath: str) -> float:
     from capexplorer.load import attempts, connections, truncated
     from capexplorer.load.recorder import Recorder
 
-    for each in (connections, attempts, truncated) if beneath == "on" else ():
+    for each in (connections, attempts, truncated) if hooks == "on" else ():
         each.install()
     environment, recorder = Environment(user_classes=[]), Recorder()
     environment.events.request.add_listener(recorder.on_request)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Attempts that a client repeats by itself, seen beneath its retries and left as they are.
+"""Attempts that a client repeats by itself: counted below its retry logic, which stays unchanged.
 
 FastHttpUser tries an idempotent request on a closed connection up to 12 times: a server that resets every fourth connection gave
 193 requests and no failure. HttpUser repeats nothing unless a locustfile mounts an adapter that does. Both ask a function of
@@ -78,7 +78,7 @@ def _observe_retries() -> None:
 
 
 def _observe_urllib3() -> None:
-    """`Retry` of an adapter that a locustfile mounts: this raises where no retry is left, and is asked about redirects, too."""
+    """`Retry` of an adapter that a locustfile mounts: this raises where no retry is left, and is called for redirects, too."""
     retry: Any = urllib3.util.retry.Retry
     increment = retry.increment
 

@@ -1,4 +1,4 @@
-"""What the autopilot sees at a moment, and what it reads in it: how straight, how sure, how strained. Decides nothing."""
+"""The autopilot's input at a moment, and what follows from it: linearity, precision, failures, ports. Pure; decides nothing."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ LATENCY_ERROR = 0.08
 
 ON_LINE = 0.9
 PLATEAU_LEAST = 0.92
-"""Where the greatest goodput has this efficiency and all levels above make less than this of it, a plateau was jumped over."""
+"""A plateau was jumped over if the level of the greatest goodput has an efficiency of at least ON_LINE and all levels above it
+make less than PLATEAU_LEAST of its goodput."""
 
 FAILURES_MORE = 0.02
-"""Points of failures above those of the lowest level: they have appeared."""
+"""Failure ratio above that of the lowest level from which on failures have appeared."""
 
 FAILURES_LEAST = 4
-"""Fewer are luck."""
+"""Fewer failures in a level or in the latest seconds may be chance."""
 
 PORTS_USED_LEAST = 0.5
-"""Share of all ports under which their budget is nobody's concern."""
+"""Share of all ephemeral ports in use below which they limit no step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +39,22 @@ class InputLevel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutopilotInput:
-    """All that is known at a moment."""
+    """What is known at a moment."""
 
     levels: Sequence[InputLevel]
     """Of this epoch in the order they ran; the last one is open."""
     open_s: float
-    """Seconds since all users of the last one were there."""
+    """Seconds since all users of the open level run."""
     verdict: CapacityVerdict
-    """What those levels say, the open one included."""
+    """The verdict on those levels, the open one included."""
     max_users: int
     latest_requests: int = 0
     latest_failures: int = 0
     """Of the latest seconds of the open level, settled or not."""
     ports_used_ratio: float = 0.0
-    """Of all ephemeral ports."""
+    """Share of all ephemeral ports in use."""
     exhausted_in_s: float | None = None
-    """To the last of them, at the present rate."""
+    """Seconds until all ports are used at the present rate."""
     generator_saturated: bool = False
 
     @property
@@ -63,7 +64,7 @@ class AutopilotInput:
 
     @property
     def measured(self) -> list[InputLevel]:
-        """Levels with users that tell their finished work."""
+        """Levels with users whose goodput is known."""
         return [level for level in self.levels if level.users and level.figures.goodput_rps is not None]
 
     @property
@@ -94,20 +95,20 @@ def line(known: AutopilotInput) -> tuple[float, float]:
 
 
 def line_error(known: AutopilotInput) -> float:
-    """Relative standard error of the open level's goodput, or of the low-load line where that is known better."""
+    """Relative standard error of the open level's goodput, or of the low-load line if that is smaller."""
     curve, figures = known.verdict.curve, known.open.figures
     own = figures.goodput_se_rps / figures.goodput_rps if figures.goodput_se_rps is not None and figures.goodput_rps else 1.0
     return min(own, curve.low_load_se / curve.low_load_rps_per_user) if curve is not None else own
 
 
 def baseline_requests(known: AutopilotInput) -> int:
-    """How many requests the low-load line rests on."""
+    """Requests of the levels from which the low-load line was fitted."""
     users = {round(each) for each in known.verdict.curve.baseline_users} if known.verdict.curve is not None else set()
     return sum(level.figures.requests for level in known.measured if level.users in users)
 
 
 def collapsed_above(known: AutopilotInput) -> int | None:
-    """Users of the level next above the greatest goodput, where that still lay on the line and nothing above it is a plateau."""
+    """Users of the level next above the greatest goodput if goodput collapsed there without a plateau; None otherwise."""
     levels = sorted(known.measured, key=lambda level: level.users)
     best = max(levels, key=lambda level: level.figures.goodput_rps or 0.0)
     above = [level for level in levels if level.users > best.users]
@@ -125,12 +126,12 @@ def _surely_less(figures: LevelFigures, than: LevelFigures) -> bool:
 
 
 def fails(known: AutopilotInput, more: float = FAILURES_MORE) -> bool:
-    """Whether the latest seconds fail so much more than the lowest level did."""
+    """Whether the failure ratio of the latest seconds is `more` above that of the lowest level."""
     return _more_failures(known, known.latest_failures, known.latest_requests) >= more
 
 
 def _more_failures(known: AutopilotInput, failures: int, requests: int) -> float:
-    """Their share above that of the lowest level; 0 where they are too few to mean anything."""
+    """Failure ratio above that of the lowest level; 0 with fewer than FAILURES_LEAST failures."""
     if failures < FAILURES_LEAST or len(known.levels) < 2:
         return 0.0
     lowest = min(known.measured, key=lambda level: level.users, default=known.levels[0])
@@ -138,7 +139,7 @@ def _more_failures(known: AutopilotInput, failures: int, requests: int) -> float
 
 
 def strain(known: AutopilotInput) -> Literal["generator", "failures"] | None:
-    """What calls for care on the open level."""
+    """Why smaller steps are needed from the open level on; None if they are not."""
     if known.generator_saturated:
         return "generator"
     figures = known.open.figures
@@ -146,7 +147,7 @@ def strain(known: AutopilotInput) -> Literal["generator", "failures"] | None:
 
 
 def ports_last_s(known: AutopilotInput) -> float:
-    """Seconds to the last port; infinite while most are free: what is in TIME_WAIT comes back within a minute."""
+    """Seconds until all ports are used; infinite while most are free, since ports in TIME_WAIT return within a minute."""
     if known.exhausted_in_s is None or known.ports_used_ratio < PORTS_USED_LEAST:
         return math.inf
     return known.exhausted_in_s

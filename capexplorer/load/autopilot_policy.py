@@ -36,7 +36,7 @@ PLATEAU_STEP = 1.35
 
 PLATEAU_LEVELS = 2
 THIN_REQUESTS = 40
-"""Fewer at all levels of the low-load line may be luck: one more level on the plateau must agree."""
+"""With fewer requests in all levels of the low-load line, the knee must be confirmed by one more level on the plateau."""
 
 RECOVERY_SHARE = 0.6
 """Of N*: where recovery is tested (docs/knee.md)."""
@@ -45,14 +45,14 @@ STRAINED_MOST = 1.5
 """Times the crossing: as far as the autopilot goes once failures or the generator's saturation have appeared."""
 
 ROOM = 1.25
-"""Ratio of a level that was left at once to the highest clean one, under which nothing between them is worth a level."""
+"""If a level that was left at once has less than this times the users of the highest clean level, none between is measured."""
 
 PLATEAU_ROOM = 1.5
-"""The same for a plateau that was jumped over."""
+"""The same for a level whose goodput collapsed."""
 
 
 class AutopilotPolicy:
-    """Where the autopilot stands. `due` says what to do at a moment; the caller does it."""
+    """One search for the knee. `due` returns the decision at a moment; the caller carries it out."""
 
     def __init__(self, first_users: int = 1) -> None:
         self._first_users = first_users
@@ -60,20 +60,20 @@ class AutopilotPolicy:
         self._damped = False
         """The bend was near once."""
         self._careful = False
-        """Failures or the generator's saturation have appeared, and were backed off from once."""
+        """Failures or a saturated generator have appeared, and users were taken down once because of that."""
         self._ceiling: int | None = None
         """The fewest users that had to be left at once."""
         self._ceiling_why: Why = "failures"
 
     def due(self, known: AutopilotInput) -> Decision:
-        """The next step; Hold while the level must go on."""
+        """The decision now; Hold while the open level must go on."""
         if not known.levels or known.levels[-1].users == 0:
             return self._step(self._first_users, "first")
         if self._stage == "rest":
             return self._done(known)
         why = trouble(known)
         if why is not None and not (why == "failures" and (self._descending or self._careful)):
-            return self._leave(known, why)  # on the way down a backlog may fail for a while yet; later it is known to recover
+            return self._leave(known, why)  # on the way down a backlog may still fail; with `_careful` it is known to recover
         if not may_end(known, self._stage, self._top(known)):
             return Hold("measuring" if known.open.figures.settled else "settling")
         if self._stage == "recovery":
@@ -103,7 +103,7 @@ class AutopilotPolicy:
         return self._higher(known)
 
     def _higher(self, known: AutopilotInput) -> Decision:
-        """Twice as many while the curve is straight, else as far as the bend leads."""
+        """Double the users while the curve is straight; beyond, go to where the plateau should begin."""
         top = self._top(known)
         crossing, efficiency = line(known)
         why: Why
@@ -118,11 +118,11 @@ class AutopilotPolicy:
         return self._up(known, math.ceil(wanted), why, {"efficiency": efficiency, "crossing": crossing})
 
     def _top(self, known: AutopilotInput) -> int:
-        """Users of the highest level that did not have to be left."""
+        """Users of the highest level that was not left at once; 1 before there is any."""
         return max((level.users for level in known.measured if self._ceiling is None or level.users < self._ceiling), default=1)
 
     def _up(self, known: AutopilotInput, users: int, why: Why, figures: Figures) -> Decision:
-        """A step up, as far as guard, ports and what had to be left allow."""
+        """A step up, limited by the guard, the free ports and levels that were left at once."""
         top, now = self._top(known), known.open.users
         if self._ceiling is not None:
             users, why = round(math.sqrt(top * self._ceiling)), "between"
@@ -136,7 +136,7 @@ class AutopilotPolicy:
         return self._step(users, why, figures)
 
     def _verify(self, known: AutopilotInput, knee: KneeVerdict) -> Decision:
-        """A second level on the plateau, or one on a plateau that was jumped over; unless trouble forbids it."""
+        """The knee is known: measure another level on its plateau if needed and possible, else test recovery."""
         assert knee.users is not None
         recover = self._step_to_recovery(knee)
         above = collapsed_above(known)
@@ -170,7 +170,7 @@ class AutopilotPolicy:
     # -- the way down
 
     def _leave(self, known: AutopilotInput, why: Why) -> Decision:
-        """At once: to recovery where the knee is known, else far enough down to go on carefully."""
+        """Leave the open level at once: test recovery if the knee is known, else step down and go on in smaller steps."""
         knee, now = known.verdict.knee, known.open.users
         if self._descending:
             return self._give_up(known, why)
@@ -182,7 +182,7 @@ class AutopilotPolicy:
         return self._back_off(known, why)
 
     def _back_off(self, known: AutopilotInput, why: Why) -> Decision:
-        """Down to where all was well: further up only if the service recovers there."""
+        """Step down below the highest clean level; users go up again only if the service recovers there."""
         clean = [level.users for level in known.measured if level.users < known.open.users]
         if not clean:
             return self._give_up(known, why)

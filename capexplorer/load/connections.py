@@ -1,6 +1,6 @@
 """What the two clients know of a connection and do not tell: whether it had carried a request, and that it never came to be.
 
-Seen beneath them by marks that the healthy path hardly pays for; nothing of what they do or raise changes but a type's name.
+Seen below the clients by marks that the healthy path hardly pays for; nothing of what they do or raise changes but a type's name.
 """
 
 from __future__ import annotations

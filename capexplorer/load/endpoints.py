@@ -6,7 +6,7 @@ import re
 
 NAMES = 200
 NAMES_GROUPED = 500
-"""Past this, even grouped names are told together as `{other}`."""
+"""Past this, even grouped names are counted together as `{other}`."""
 
 _ID = re.compile(
     r"""

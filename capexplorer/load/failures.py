@@ -1,6 +1,6 @@
 """Failures as a stream that stays small however many there are, of however many kinds: bounded in keys and in bytes a second.
 
-Nothing is lost by it: what does not fit into a second is told, with its count, in one of the next, kinds never told before first.
+No count is dropped: what does not fit into one second follows in a later one. New kinds go first.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..model.events import FailureSignature, FailureTick
 BYTES_A_TICK = 1_500
 """Of the log, which failures may grow by 2 KB a second: the rest is for marks."""
 TEXTS = 50
-"""Told apart of one kind (types, errno, status); later ones lose their text."""
+"""Texts kept apart of one kind (types, errno, status); later ones lose their text."""
 KINDS = 100
-"""Told apart in a session; what comes after them is OTHER."""
+"""Kinds kept apart in a session; later ones become OTHER."""
 KEYS = 1_000
-"""Of endpoint and kind, in a session; what comes after them is told of `{other}`, without texts."""
+"""Pairs of endpoint and kind kept apart in a session; later ones count for `{other}`, without texts."""
 
 OTHER = FailureSignature(types=("Other",), text="further kinds of failure")
 
@@ -42,11 +42,11 @@ class FailureStream:
         """By kind: a signature without its text."""
         self._signatures: set[FailureSignature] = set()
         self._keys: set[Key] = set()
-        self._told: set[Key] = set()
+        self._emitted: set[Key] = set()
         self._waiting: Counter[Key] = Counter()
         """In the order in which they came or came back: a dict's own."""
         self._examples: dict[FailureSignature, str | None] = {}
-        """By signature, as admitted; None: told."""
+        """By signature, as admitted; None: emitted."""
 
     def add(self, name: str, method: str, signature: FailureSignature, example: str = "", *, retried: bool = False) -> None:
         """Count one. `example`: its full text, where it is at hand."""
@@ -56,23 +56,23 @@ class FailureStream:
             self._examples.setdefault(key.signature, example)
 
     def drain(self) -> tuple[tuple[FailureTick, ...], tuple[FailureTick, ...]]:
-        """(failures, retried) to be told now; at least one, if there is any."""
-        told: dict[bool, list[FailureTick]] = {False: [], True: []}
+        """(failures, retried) to emit now; at least one, if there is any."""
+        ticks: dict[bool, list[FailureTick]] = {False: [], True: []}
         most_bytes = self.most_bytes
-        for key in sorted(self._waiting, key=self._told.__contains__):
+        for key in sorted(self._waiting, key=self._emitted.__contains__):
             example = self._examples.get(key.signature)
             tick = FailureTick(
                 name=key.name, method=key.method, signature=key.signature, count=self._waiting[key], example=example
             )
             most_bytes -= len(msgspec.json.encode(tick))
-            if most_bytes < 0 and any(told.values()):
+            if most_bytes < 0 and any(ticks.values()):
                 break
             del self._waiting[key]
-            self._told.add(key)
+            self._emitted.add(key)
             if example is not None:
                 self._examples[key.signature] = None
-            told[key.retried].append(tick)
-        failures, retried = (sorted(ticks, key=_order) for ticks in told.values())
+            ticks[key.retried].append(tick)
+        failures, retried = (sorted(each, key=_order) for each in ticks.values())
         return tuple(failures), tuple(retried)
 
     def _signature(self, signature: FailureSignature) -> FailureSignature:

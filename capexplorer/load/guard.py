@@ -99,7 +99,7 @@ class HostGuard:
             sockets.sendmsg = self._guarded_sendmsg(sockets)
 
     def _refuse(self, host: str) -> None:
-        """Each host is told once."""
+        """Each host is reported once."""
         if host not in self._refused:
             self._refused.add(host)
             self._on_refused(host)

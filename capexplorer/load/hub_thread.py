@@ -52,7 +52,7 @@ class HubThread:
         ready.get()
 
     def stop(self, timeout_s: float) -> bool:
-        """End the thread. False if that took longer than `timeout_s`, or was asked for before and has not come to its end."""
+        """End the thread. False if that took longer than `timeout_s`, or `stop` was called before and the thread still runs."""
         if self._asked_to_end is None or self.has_ended:
             return True
         if self._was_stopped:

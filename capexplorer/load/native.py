@@ -32,8 +32,8 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float = MAX_BODY_MB) ->
 
     from . import attempts, bodies, connections, truncated
 
-    for beneath in (connections, attempts, truncated):
-        beneath.install()
+    for hooks in (connections, attempts, truncated):
+        hooks.install()
     bodies.install(int(max_body_mb * 1e6))
     sys.setswitchinterval(1e-4)
     _limit_open_files(limits.open_files)

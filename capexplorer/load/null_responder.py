@@ -13,7 +13,7 @@ REPLY = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r
 
 
 def serve(port: int) -> None:
-    """Answer every request head on 127.0.0.1:port until told to end by a signal."""
+    """Answer every request head on 127.0.0.1:port until a signal ends it."""
     listener = socket.create_server(("127.0.0.1", port), backlog=128)
     listener.setblocking(False)
     selector = selectors.DefaultSelector()

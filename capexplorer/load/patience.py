@@ -56,7 +56,7 @@ class Patience:
             stopping.kill(block=False)
 
     def _give_up(self, waited_s: float) -> None:
-        """Users that do not end are told, and ended once more, which wakes an `on_stop` that sleeps."""
+        """Count users that do not end, and kill them once more, which wakes an `on_stop` that sleeps."""
         stopping = list(self._runner.user_greenlets.dying)
         what = f"{len(stopping)} users did not end: on_stop" if stopping else "no user came: __init__"
         self._errors.add(Stalled(f"{what} did not return within {waited_s:g} s"))

@@ -38,7 +38,7 @@ def install(check: Check) -> None:
 
 
 def _guard_http_client(kind: Any, check: Check) -> None:
-    """What is asked of a proxy is an absolute URL, or a tunnel."""
+    """A request to a proxy names an absolute URL, or opens a tunnel."""
     putrequest, set_tunnel = kind.putrequest, kind.set_tunnel
 
     def guarded_putrequest(connection: HTTPConnection, method: str, url: str, *args: Any, **kwargs: Any) -> None:

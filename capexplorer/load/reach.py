@@ -1,4 +1,4 @@
-"""Whether a service that runs already can be reached. Asked in a greenlet of the load thread, before users are."""
+"""Whether a service that runs already can be reached. Checked in a greenlet of the load thread before users run."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from .signature import example, reduce
 from .user_code import Complaint
 
 EXAMPLES_MOST = 1_000
-"""Failures told in full in a session, one a signature: the hot path of a failure storm pays for none."""
+"""Failures recorded in full in a session, one a signature: a storm of failures pays for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Recorder:
         response: Any = None,
         **_: Any,
     ) -> None:
-        """Listener of Locust's request event, which user code may fire with any value: one that is no measurement is told."""
+        """Listener of Locust's request event, which user code may fire with any value; no measurement: a user error."""
         try:
             response_ms, length = float(response_time or 0.0), int(response_length or 0)
         except (TypeError, ValueError, OverflowError):

@@ -42,8 +42,8 @@ def reduce(exception: BaseException | str, response: object = None) -> FailureSi
     if not isinstance(exception, BaseException):
         return FailureSignature(types=("str",), text=fold(_checked(exception)))
     checked = type(exception).__name__ in ("CatchResponseError", "ResponseError")
-    beneath = getattr(response, "error", None) if checked else None
-    chain = list(links(exception, beneath))
+    response_error = getattr(response, "error", None) if checked else None
+    chain = list(links(exception, response_error))
     status = next((status for link in chain if (status := _status(link)) is not None), None)
     if status is None and checked:
         status = _status_code(response)
@@ -64,13 +64,13 @@ def example(exception: BaseException | str, response: object = None) -> str:
     """
     if not isinstance(exception, BaseException):
         return _one_line(exception)
-    beneath = getattr(response, "error", None)
-    numbered = next((link for link in links(exception, beneath) if _errno(link) is not None), None)
-    told = _unwrapped(exception) if numbered is None else numbered
+    response_error = getattr(response, "error", None)
+    numbered = next((link for link in links(exception, response_error) if _errno(link) is not None), None)
+    named = _unwrapped(exception) if numbered is None else numbered
     try:
-        text = str(told) or repr(told)
+        text = str(named) or repr(named)
     except Exception:  # user code may raise what cannot tell itself
-        return type(told).__name__
+        return type(named).__name__
     return _one_line(text if numbered is None or text.startswith("[") else f"[Errno {_errno(numbered)}] {text}")
 
 

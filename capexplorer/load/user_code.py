@@ -16,7 +16,7 @@ from .children import LoadLoop
 
 KEPT = 10_000
 _COUNTED = "counted_by_capexplorer"
-"""An attribute of exceptions that Locust tells of first, and that end the user's greenlet then."""
+"""An attribute of exceptions that Locust reports first, and that end the user's greenlet then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,10 @@ class UserErrors:
         exception.__dict__[_COUNTED] = True
 
     def on_death(self, error: BaseException, tb: TracebackType | None) -> None:
-        """`error` ended a greenlet of user code. What Locust told of before, or was raised as that was handled, counts once."""
+        """`error` ended a greenlet of user code: count it, unless `on_user_error` did.
+
+        An error that was raised while a counted one was handled does not count again.
+        """
         known = [each for each in (error, error.__context__) if each is not None and each.__dict__.pop(_COUNTED, False)]
         if not known:
             self.add(error, tb)

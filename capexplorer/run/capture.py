@@ -120,7 +120,7 @@ _SOURCES: dict[str, Literal["stdout", "stderr", "locust", "target", "capexplorer
 
 
 class LogGate:
-    """Lines of one tick: equal ones told once with their count, and never more than LINES_A_TICK: users can print without end."""
+    """Lines of one tick: equal lines become one with a count. At most LINES_A_TICK are kept: users can print without end."""
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, str, str], int] = {}

@@ -1,5 +1,7 @@
-"""Where events leave the pump: folded once, for those who judge here; then the log; then those who watch. A failing disk ends the
-load, never the record."""
+"""Where events leave the pump: into its own timeline, then the log, then a queue for the screen.
+
+A failing disk ends the load. Events are kept and shown all the same, and written when there is space again.
+"""
 
 from __future__ import annotations
 
@@ -14,45 +16,45 @@ from ..session.writer import SessionWriter
 
 
 class EventSink:
-    """`emit` from the pump's thread only; `take` from whoever draws."""
+    """Call `emit` in the pump's thread only, `take` in the thread that draws."""
 
     def __init__(self, on_failure: Callable[[LogWriteError], None], on_recovery: Callable[[], None] = lambda: None) -> None:
         self.writer: SessionWriter | None = None
         self.wake: Callable[[], None] = lambda: None
         self.watch: Callable[[Event], Iterable[Event]] = lambda event: ()
-        """What follows from an event by itself: told right behind it; before the end, which stays last."""
+        """Returns events that follow from an event. They are emitted right after it, or before it if it is the end."""
         self.timeline = Timeline()
-        """All that was emitted so far: what the log's readers will see."""
+        """All events so far, as readers of the log will see them."""
         self._taken: deque[Event] = deque()
         self._on_failure, self._on_recovery = on_failure, on_recovery
 
     def emit(self, event: Event) -> None:
-        """To the log and to those who watch: the same value, so that what is seen live is what will be replayed."""
+        """Emit one event. Log and screen get the same rounded, redacted value, so that a replay shows what was seen live."""
         event = canonical(event)
         following = self.watch(event)
         if isinstance(event, Ended):
             self._emit_all(following)
-            self._tell(event)
+            self._emit_one(event)
         else:
-            self._tell(event)
+            self._emit_one(event)
             self._emit_all(following)
 
     def _emit_all(self, events: Iterable[Event]) -> None:
         for event in events:
             self.emit(event)
 
-    def _tell(self, event: Event) -> None:
+    def _emit_one(self, event: Event) -> None:
         self.timeline.apply(event)
         self._guarded(lambda writer: writer.write(event))
         self.show(event)
 
     def show(self, event: Event) -> None:
-        """To those who watch only: what can no longer be written."""
+        """Queue an event for the screen without writing it."""
         self._taken.append(event)
         self.wake()
 
     def flush(self) -> None:
-        """The tick's end. A log that failed is tried again: space may have come back."""
+        """Write the tick's events to disk. A log that failed is retried."""
         if self.writer is not None and self.writer.failure is not None and self.writer.retry():
             self._on_recovery()
         self._guarded(lambda writer: writer.flush())

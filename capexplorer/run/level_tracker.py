@@ -32,7 +32,7 @@ class LevelTracker:
         return self.opened
 
     def spawned(self, at_s: float) -> None:
-        """All users asked for are there."""
+        """All users of the open level run since `at_s`."""
         if self.opened is not None and not self.opened.ramp:
             self._clock.spawned(at_s)
 

@@ -1,6 +1,6 @@
-"""A live run as others see it: an EventSource and Controls.
+"""A live run as the screen and the headless command use it: an EventSource and Controls.
 
-Calls of `Controls` act on the load at once, in the caller's thread, and are told to the pump, which alone orders and records.
+Calls of `Controls` act on the load at once, in the caller's thread. Then they are posted to the pump, which records them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .target_lifecycle import STOP_S as STOP_TARGET_S
 
 
 class LiveRun:
-    """One session: `drive` it with a load, `start`, control, `close`. `outcome` tells when and how it is over."""
+    """One session: `drive` it with a load, `start`, control, `close`. `outcome` says when and how it is over."""
 
     def __init__(self, options: RunOptions, service: Service) -> None:
         self.service = service
@@ -41,7 +41,7 @@ class LiveRun:
         self._closed = False
 
     def drive(self, host: LoadHost, workload: Workload) -> None:
-        """The load to control; before `start`."""
+        """Set the load to control; before `start`."""
         self.session_run.host = self._load_target.host = host
         self.session_run.workload = workload
         url, http = self.service.url, bool(workload.http_clients)
@@ -91,12 +91,12 @@ class LiveRun:
 
     @property
     def target_params(self) -> Mapping[str, Param]:
-        """Of the target that we started."""
+        """Parameters of the target that capexplorer started."""
         return self.service.params
 
     @property
     def can_restart(self) -> bool:
-        """Whether we started the target."""
+        """Whether capexplorer started the target."""
         return self.service.spec is not None
 
     @property
@@ -105,7 +105,7 @@ class LiveRun:
         return self._load_target.seat.autopilot_steps
 
     def set_autopilot(self, on: bool) -> None:
-        """From what is known now on, or off at once."""
+        """Let the autopilot drive from what is known now; or stop it at once."""
         generation = self._load_target.hand_to(Autopilot() if on else Manual())
         self._go_on()
         self._command("autopilot", on=on)
@@ -113,11 +113,11 @@ class LiveRun:
 
     @property
     def plans(self) -> Mapping[str, str]:
-        """Of the profile."""
+        """The profile's plans by name."""
         return self._profile.plans
 
     def plan_wrong(self, plan: str) -> str | None:
-        """As a sentence."""
+        """What is wrong with a plan, as a sentence; None if nothing is."""
         try:
             self._steps(plan)
         except InputError as error:
@@ -125,7 +125,7 @@ class LiveRun:
         return None
 
     def start_plan(self, plan: str) -> None:
-        """From its first step."""
+        """Let a plan drive from its first step, in place of the driver before. Raises InputError."""
         steps = self._steps(plan)
         self._go_on()
         generation = self._load_target.hand_to(Plan())
@@ -143,16 +143,16 @@ class LiveRun:
         return users
 
     def set_step(self, step: int) -> None:
-        """Only for the record."""
+        """Record the screen's step size."""
         self._command("step", step=step)
 
     def set_spawn_rate(self, rate: float | None) -> None:
-        """From the next step on."""
+        """Spawn rate in users a second from the next step on; None: automatic."""
         self._load_target.spawn_rate = rate
         self._command("spawn_rate", rate=rate)
 
     def new_level(self) -> None:
-        """A new level at the same count."""
+        """Begin a new level at the same user count."""
         users = self.wanted
         self._command("new_level", users=users)
         self._step(users)
@@ -163,12 +163,12 @@ class LiveRun:
         self._step(0)
 
     def note(self, text: str) -> None:
-        """A note at this moment."""
+        """Record a note at this moment."""
         self._command("note", text=text)
         self._post(lambda: self.session_run.note(text))
 
     def restart_target(self, params: Mapping[str, str]) -> None:
-        """Users go to zero, the target restarts, users come back in a new level."""
+        """Take users to zero, restart the target, and bring the users back in a new level. Raises InputError."""
         if self.service.spec is None:
             raise InputError("the target was not started by capexplorer, so it cannot be restarted here")
         resolved = self.service.spec.resolve({**self.service.params, **params}, "restart")
@@ -178,7 +178,7 @@ class LiveRun:
         self._post(lambda: self.session_run.restart(resolved))
 
     def quit(self) -> None:
-        """For the record; `close` ends."""
+        """Record that the user quits; `close` ends the run."""
         self._command("quit")
         self.outcome.quit()
 
@@ -186,7 +186,7 @@ class LiveRun:
         self._post(lambda: self.session_run.command(name, "user", args))
 
     def _go_on(self) -> None:
-        """Someone asks for load again, after the locustfile ended it or held it up."""
+        """A person starts load again: failures of the locustfile and the load thread no longer end the run."""
         self.outcome.recover("locustfile")
         self.outcome.recover("load_thread")
 
@@ -195,7 +195,7 @@ class LiveRun:
         rate = self._load_target.step(users)
         self._post(lambda: self.session_run.load_control.step(users, "user", rate))
 
-    # -- told by other threads
+    # -- reports of other threads
 
     def on_load_report(self, report: LoadReport) -> None:
         """A report of the load thread."""

@@ -1,4 +1,4 @@
-"""The detectors, live: verdicts and marks as levels settle and grow, and levels split where they change for good.
+"""The detectors of a live run: they emit verdicts and marks as levels grow, and split levels that shift for good.
 
 In the pump's thread, over the same timeline that the log's readers will have. At 24 levels a look costs 4 ms, a dozen times a
 level (`python -m benchmarks look`).
@@ -25,7 +25,7 @@ LOOKS_AT = (6, 10, 15, 20, 30, 45, 60)
 
 LEAKS_EVERY = ((120, 10), (1_800, 60))
 LEAKS_EVERY_LATER = 600
-"""Settled seconds between looks at leaks, up to so many of them, and from then on: a leak of two descriptors a second is told
+"""Settled seconds between looks at leaks, up to so many of them, and from then on: a leak of two descriptors a second is marked
 before it has taken a hundred. A look costs 3-10 ms (measured)."""
 
 Split = Callable[[float, Literal["goodput", "latency"]], bool]
@@ -45,23 +45,23 @@ class LiveMarks:
         if self._measures():
             self._look_for_shifts(self._timeline.levels[-1])
 
-    def ticked(self, look: CurrentEpoch) -> None:
-        """A tick was emitted."""
+    def ticked(self, current: CurrentEpoch) -> None:
+        """A sample was emitted: judge the open level, and look for leaks, when it is time to."""
         if not self._measures():
             return
         seconds = self._settled_seconds()
         if is_due(seconds):
-            self._judge(look.epoch, exactly=False)
+            self._judge(current.epoch, exactly=False)
         if leaks_are_due(seconds):
-            self.look_for_leaks(look.epoch.index)
+            self.look_for_leaks(current.epoch.index)
 
     def judge(self) -> None:
-        """What the levels of the latest epoch say now."""
+        """Emit the verdict and the marks of the latest epoch."""
         if self._timeline.levels:
             self._judge(CurrentEpoch(self._timeline).epoch, exactly=False)
 
     def end(self) -> None:
-        """The last word on every epoch, exactly as a reader of the log would find it."""
+        """Emit the final verdict and marks of every epoch, as `--reanalyse` would find them."""
         for index in indices(self._timeline):
             self._judge(epoch_of(self._timeline, index), exactly=True)
             self.look_for_leaks(index, exactly=True)
@@ -75,22 +75,22 @@ class LiveMarks:
         changed = self._book.verdict(verdict)
         if changed is not None:
             self._emit(changed)
-        self._tell(self._book.update(marks, self._now_s(), about=about, exactly=exactly))
+        self._emit_all(self._book.update(marks, self._now_s(), about=about, exactly=exactly))
 
     def look_for_leaks(self, epoch: int, *, exactly: bool = False) -> None:
-        """In all loads of an epoch that were held at one user count."""
+        """Emit marks of leaks, found in the seconds that an epoch held at one user count."""
         marks = leaks.marks(self._timeline, epoch, self._looks)
-        self._tell(self._book.update(marks, self._now_s(), about=leaks.keys(epoch), exactly=exactly))
+        self._emit_all(self._book.update(marks, self._now_s(), about=leaks.keys(epoch), exactly=exactly))
 
     def _look_for_shifts(self, level: Level) -> None:
         found: tuple[float, ChangePoint] | None = latest_shift(self._timeline, level)
         while found is not None and self._split(found[0], found[1].column):
-            self._tell(self._book.update(capacity_marks.shifts_split(self._timeline), self._now_s(), about=()))
+            self._emit_all(self._book.update(capacity_marks.shifts_split(self._timeline), self._now_s(), about=()))
             self.judge()
             found = next(missed_shifts(self._timeline, self._timeline.levels[-1]), None)
 
     def _measures(self) -> bool:
-        """Whether the latest tick belongs to the figures of an open level."""
+        """Whether the latest second counts in the figures of an open level."""
         level = self._timeline.level
         return level is not None and level.closed is None and bool(self._timeline.columns["settled"][-1])
 
@@ -98,7 +98,7 @@ class LiveMarks:
         level = self._timeline.levels[-1]
         return len(level.fold.columns["duration_s"]) if level.fold is not None else 0
 
-    def _tell(self, events: Iterable[Event]) -> None:
+    def _emit_all(self, events: Iterable[Event]) -> None:
         for event in events:
             self._emit(event)
 

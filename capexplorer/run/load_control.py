@@ -93,7 +93,7 @@ class LoadControl:
         self._emit(Command(t_s=self._pump.now_s(), name="plan", by=who, args=args))
 
     def _end_if_stopped_by_guard(self) -> None:
-        """The load was stopped after this driver was asked for. (A person's later step is still queued and ends it by itself.)"""
+        """End a driver chosen just before the run stopped the load. (A person's later step is queued and ends it by itself.)"""
         if not self._is_current and self._load_target.seat.driver == Manual("guard"):
             self._end_driver("taken_over", "guard")
 

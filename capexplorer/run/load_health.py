@@ -1,6 +1,6 @@
 """Whether the load thread still runs: user code that computes without end, or blocks without gevent, stops all users at once.
 
-Seen by the heartbeat of its hub, from the pump's thread. No log can show it again: levels just look as if nobody asked.
+Seen by the heartbeat of its hub, from the pump's thread. No log can show it again: there are no requests in such seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..model.events import Mark
 BLOCKED_S = 5
 """Ticks in a row without a heartbeat from which on it is marked."""
 GIVEN_UP_S = 15
-"""The same from which on the run is over, until the heart beats again."""
+"""Ticks in a row without a heartbeat from which on the run is over, until the heart beats again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class LoadHealth:
         self._silent_s = 0
 
     def look(self, host: LoadHost, t_s: float, epoch: int, users: int) -> list[Mark]:
-        """What to tell now. A tick counts as a second: a process that was stopped and goes on has lost no heartbeat."""
+        """Marks to emit now. It counts ticks, not seconds: a process that was stopped and goes on has missed no heartbeat."""
         self._silent_s = 0 if host.thread.beats != self._beats else self._silent_s + 1
         self._beats = host.thread.beats
         self.failure = None

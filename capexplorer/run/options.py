@@ -28,7 +28,7 @@ class RunOptions:
     url: str | None = None
     """The service's URL when there is no `spec`."""
     port: int | None = None
-    """Where the target listens; None: it is told a free one."""
+    """Where the target listens; None: a free port is chosen."""
     watched_pid: int | None = None
     """The process to watch of a service that runs already; None: whoever listens at `url`."""
     locustfile: Path | None = None

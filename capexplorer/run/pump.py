@@ -69,7 +69,7 @@ class Pump:
         try:
             while not self._ending:
                 self._once(self._timeout_s())
-        except BaseException:  # the thread's boundary: a defect of ours, told to whoever watches
+        except BaseException:  # the thread's boundary: a defect of ours, handed to `on_defect`
             self._on_defect(traceback.format_exc())
         finally:
             self.finished.put(None)

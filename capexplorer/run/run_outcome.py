@@ -73,7 +73,7 @@ class RunOutcome:
 
     @property
     def exit_code(self) -> int:
-        """Of DESIGN section 6."""
+        """Of the process: 128 + signal, else the failure's, else what the locustfile set, else 0."""
         if self.signal is not None:
             return 128 + signal.Signals[self.signal]
         own = self.failure.exit_code if self.failure is not None else 0

@@ -1,6 +1,6 @@
-"""The pump's side of a run: ticks, the log, and what is told by load, target and screen, made events in one order.
+"""One session in the pump's thread: each second becomes a sample, and what load, target and screen report becomes events.
 
-Every method is called in the pump's thread. Who steps the users, and when, `load_control` decides.
+Every method is called in the pump's thread. `load_control` decides who steps the users, and when.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from .user_error_marks import UserErrorMarks
 STOP_USERS_S = 10.0
 
 LAST_OUTPUT_S = 0.2
-"""What users print as they stop is still on its way through the pipes."""
+"""Lines that users print as they stop take a while through the pipes."""
 
 
 class SessionRun:
-    """What happens becomes events here, in the order in which it is told."""
+    """`open`, then `tick` each second, then `close`. The order of calls is the order of events in the log."""
 
     host: LoadHost
     workload: Workload
@@ -75,12 +75,12 @@ class SessionRun:
         self._log_failures = LogFailures()
         self._standstill = Standstill()
         self.pump.on_beat = self._standstill.beat
-        self._grouping_told = False
+        self._grouping_logged = False
 
-    # -- beginning and end -----------------------------------------------------------------------------------------------------
+    # -- beginning and end
 
     def open(self) -> None:
-        """Floors, header, log, probes, target."""
+        """Measure client floors, create the log with its header, start probes and target."""
         try:
             header, self.sink.writer = build_header(self.options, self.host, self.workload, self.service, self.pump.now_s())
         except LogWriteError as error:
@@ -98,7 +98,7 @@ class SessionRun:
         self.pump.start_ticks()
 
     def close(self) -> None:
-        """The last tick, then load and target end, then the log."""
+        """Take the last tick, end load and target, then close the log."""
         if self._probes is None:
             self.host.stop(STOP_USERS_S)
             return
@@ -108,7 +108,7 @@ class SessionRun:
         self.load_control.end()
         self.host.stop(STOP_USERS_S)
         self.outcome.wanted_exit_code = self.host.process_exit_code
-        self._tell_user_errors(self.pump.now_s(), exactly=True)
+        self._emit_user_errors(self.pump.now_s(), exactly=True)
         self.target.end(self.pump.drain_until)
         self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
         self._emit_log(self.pump.now_s())
@@ -128,24 +128,24 @@ class SessionRun:
         self._probes.close()
 
     def _judge(self) -> None:
-        """A run that measured nothing has failed, unless its locustfile says by its exit code what it was."""
+        """Fail a run that measured nothing, unless its locustfile set an exit code itself."""
         finished, judged = self.outcome.is_finished, self.outcome.failure is not None or self.outcome.wanted_exit_code is not None
         why = shortfall(self.sink.timeline, self._requests, self._failures, finished=finished)
         if why is not None and not judged:
             self.outcome.fail("load", why, 4)
 
-    # -- what is asked ---------------------------------------------------------------------------------------------------------
+    # -- commands of a person
 
     def command(self, name: str, by: By, args: Mapping[str, Param | None]) -> None:
-        """What was asked, and by whom."""
+        """Record a command and who gave it."""
         self.sink.emit(Command(t_s=self.pump.now_s(), name=name, by=by, args=dict(args)))  # type: ignore[arg-type]
 
     def note(self, text: str) -> None:
-        """What the user wrote."""
+        """Record a note of the user."""
         self.sink.emit(Note(t_s=self.pump.now_s(), text=text))
 
     def restart(self, params: Mapping[str, Param]) -> None:
-        """Users go to zero, the target restarts; then users come back in a new level."""
+        """Take users to zero and restart the target; the users come back in a new level."""
         self.load_control.pause()
         self.target.restart(params)
 
@@ -159,15 +159,15 @@ class SessionRun:
         self._let_users_run()
 
     def _let_users_run(self) -> None:
-        """Where a service is ready and the log can be written."""
+        """Open the gate if the service is ready and the log can be written."""
         failing = self.sink.writer is not None and self.sink.writer.failure is not None
         if self.target.state == "ready" and not failing and not self.load_target.is_open:
             self.load_control.begin(has_shape=self.workload.shape is not None)
 
-    # -- what the target tells -------------------------------------------------------------------------------------------------
+    # -- reports on the target
 
     def target_report(self, report: TargetReport) -> None:
-        """Of the supervisor; those on the null responder are not ours."""
+        """A report of the supervisor. Those on the null responder are dropped."""
         if not self.service.is_ours(report):
             return
         if isinstance(report, Output):
@@ -177,10 +177,10 @@ class SessionRun:
                 self.gate.add("capexplorer", "warning", f"{report.dropped} lines of the target's output were left out")
         self.target.on_report(report)
 
-    # -- every second ------------------------------------------------------------------------------------------------------------
+    # -- every second
 
     def tick(self, started_s: float, ended_s: float) -> None:
-        """What users did and probes read since the last tick, as a sample."""
+        """Emit a sample of what users did and probes read since the last tick, and have it judged."""
         assert self._probes is not None
         self.load_control.ramp(ended_s)
         tick, lag, users = self.host.recorder.drain(), self.host.thread.lag.drain(), self.host.users
@@ -204,42 +204,42 @@ class SessionRun:
             lag=lag,
             readings=readings,
         )
-        self._tell_grouping()
+        self._log_grouping()
         self._requests += tick.all_requests
         self._failures += sum(failure.count for failure in tick.failures)
         self._emit_log(ended_s)
-        self._tell_user_errors(ended_s)
+        self._emit_user_errors(ended_s)
         self._look_at_load(ended_s)
         self.sink.emit(sample)
         if stood_still_s:
-            self._tell_standstill(stood_still_s)
+            self._on_standstill(stood_still_s)
         self.load_control.ticked()
         self.sink.flush()
 
-    def _tell_standstill(self, seconds: float) -> None:
-        """What was measured before and what comes now are two levels."""
+    def _on_standstill(self, seconds: float) -> None:
+        """Log a standstill and begin a new level at the same users."""
         text = (
             f"the process stood still for {seconds:.1f} s (stopped, or the machine slept): users are measured anew from here on"
         )
         self.sink.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="warning", text=text))
         self.load_control.reopen_level()
 
-    def _tell_user_errors(self, t_s: float, *, exactly: bool = False) -> None:
+    def _emit_user_errors(self, t_s: float, *, exactly: bool = False) -> None:
         mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.load_target.wanted, exactly=exactly)
         if mark is not None:
             self.sink.emit(mark)
 
     def _look_at_load(self, t_s: float) -> None:
-        """Without its thread there is no load: the run is over, on a screen until someone steps again."""
+        """Fail the run if the load thread has failed; on a screen it goes on when someone steps again."""
         for mark in self._load_health.look(self.host, t_s, self.target.epoch, self.load_target.wanted):
             self.sink.emit(mark)
         failure = self._load_health.failure
         if failure is not None:
             self.outcome.fail("load_thread", failure.error, failure.exit_code)
 
-    def _tell_grouping(self) -> None:
-        if self.host.recorder.names.grouping and not self._grouping_told:
-            self._grouping_told = True
+    def _log_grouping(self) -> None:
+        if self.host.recorder.names.grouping and not self._grouping_logged:
+            self._grouping_logged = True
             text = f"more than {NAMES} endpoint names: from here on, parts that look like ids are counted together as {{id}}"
             self.gate.add("capexplorer", "warning", text)
 
@@ -247,7 +247,7 @@ class SessionRun:
         for log in self.gate.drain(t_s):
             self.sink.emit(log)
 
-    # -- failing -----------------------------------------------------------------------------------------------------------------
+    # -- failing
 
     def _on_log_failure(self, error: LogWriteError) -> None:
         """Users go to zero. What happens from now on is kept in memory, and written if space comes back."""
@@ -259,13 +259,13 @@ class SessionRun:
         self.outcome.fail("log", str(error), 4)
 
     def _on_log_recovery(self) -> None:
-        """All that was kept is written; users may run again: those that someone has asked for meanwhile, else none."""
+        """All kept events are written. Users run again: as many as a person has asked for meanwhile, else none."""
         self.sink.emit(self._log_failures.ended(self.pump.now_s(), self.target.epoch))
         self.outcome.recover("log")
         self._let_users_run()
 
     def _on_defect(self, text: str) -> None:
-        """The load ends and whoever waits is told before anything else that the defect may reach, too."""
+        """End the load and record the failure first: what comes after may fail from the same defect."""
         self.load_target.shut()
         self.outcome.fail("defect", f"a defect in capexplorer: {text.strip().splitlines()[-1]}", 1, tuple(text.splitlines()))
         self.sink.watch = lambda event: ()

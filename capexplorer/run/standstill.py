@@ -14,7 +14,7 @@ from ..load.lag import Lag
 
 BEAT_S = 0.1
 LEAST_S = 0.5
-"""A shorter stop is not told from a busy machine. Its share of a second is in the loop lag."""
+"""Seconds; a shorter stop cannot be told apart from a busy machine. The loop lag shows it."""
 
 CPU_MOST = 0.5
 """Cores: a process that used more than that was not stopped."""

@@ -16,11 +16,11 @@ from .service import Service
 STOP_S = 8.0
 
 ASK_EVERY_S = 1.0
-"""How often a service that runs already is asked again while it cannot be reached."""
+"""Seconds between attempts to reach a service that runs already."""
 
 
 class TargetLifecycle:
-    """Brings the service up, and tells what becomes of it. `on_ready` is called when users may run."""
+    """Brings the service up and emits its states. `on_ready` is called when users may run."""
 
     def __init__(
         self,
@@ -82,15 +82,15 @@ class TargetLifecycle:
             self._outcome.fail("target", f"{self.service.facts.name}: the target died: {report.how()}", 4, report.output)
 
     def _ask(self) -> None:
-        """In a thread of its own: until the service can be reached or the run ends. That it cannot is told once."""
-        told = False
+        """In a thread of its own: try until the service can be reached or the run ends. The first failure is posted."""
+        is_posted = False
         while not self._ended:
             why = self.service.reach()
             if why is None:
                 return self._post(self._reached)
-            if not told:
+            if not is_posted:
                 self._post(lambda why=why: self._unreachable(why))  # type: ignore[misc]
-            told = True
+            is_posted = True
             native.sleep(ASK_EVERY_S)
 
     def _reached(self) -> None:

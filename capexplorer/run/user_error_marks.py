@@ -1,4 +1,4 @@
-"""Exceptions in user code as a mark: users that die do not make the load that was asked for.
+"""Exceptions in user code as a mark: users that die make less load than wanted.
 
 Paced as all causes are. No log can show it again: what a request raised is in the samples, what the code around it raised is not.
 """
@@ -11,13 +11,16 @@ from ..model.events import Mark
 
 
 class UserErrorMarks:
-    """`mark` once a tick."""
+    """Call `mark` once a tick."""
 
     def __init__(self) -> None:
         self._episode = Episode("cause:user_code_error", "user_code_error", 0, "error")
 
     def mark(self, host: LoadHost, t_s: float, epoch: int, users: int, *, exactly: bool = False) -> Mark | None:
-        """What to tell now. Users that ended by themselves (StopUser) are replaced without a mark. `exactly`: at the end."""
+        """The mark to emit now, if any. `exactly`: at the end, without pacing.
+
+        Users that ended by themselves (StopUser) are replaced without a mark.
+        """
         for error in [host.errors.waiting.popleft() for _ in range(len(host.errors.waiting))]:
             text = f"{error.type}: {error.text}" + (f" ({error.line})" if error.line else "")
             self._episode.occurred(Occurrence(t_s=t_s, users=users, example=text))

@@ -76,5 +76,5 @@ def has_namespaces() -> bool:
 
 
 def rows(seen: Played) -> list[tuple[str, str, dict[str, Any] | None]]:
-    """(client, condition, what `scenes.reported` told of it)."""
-    return [(client, condition, told) for client in CLIENTS for condition, told in seen[client].items()]
+    """(client, condition, what `scenes.reported` reported of it)."""
+    return [(client, condition, reported) for client in CLIENTS for condition, reported in seen[client].items()]

@@ -61,7 +61,7 @@ def _is_scene(name: str, scene: object, module: str) -> bool:
 def _answer(scene: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return {"value": scene(*(arguments[name] for name in inspect.signature(scene).parameters))}
-    except BaseException:  # the process boundary: told to the test that asks for it
+    except BaseException:  # the process boundary: reported to the test that asks for it
         return {"raised": traceback.format_exc()}
 
 

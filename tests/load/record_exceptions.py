@@ -31,10 +31,10 @@ def main() -> None:
 def _cases(seen: Played, ids: dict[str, str | None]) -> list[dict[str, object]]:
     return [
         {"client": client, "condition": condition, "id": ids[condition]}
-        | {name: told["signature"][name] for name in ("status", "reused") if name in told["signature"]}
-        | {"chain": [{key: value for key, value in link.items() if value is not None} for link in told["chain"]]}
-        for client, condition, told in rows(seen)
-        if told is not None
+        | {name: reported["signature"][name] for name in ("status", "reused") if name in reported["signature"]}
+        | {"chain": [{key: value for key, value in link.items() if value is not None} for link in reported["chain"]]}
+        for client, condition, reported in rows(seen)
+        if reported is not None
     ]
 
 

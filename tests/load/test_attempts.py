@@ -1,4 +1,4 @@
-"""What clients repeat by themselves is counted beneath, and stays as it is."""
+"""What clients repeat by themselves is counted below their retry logic, and stays as it is."""
 
 from __future__ import annotations
 

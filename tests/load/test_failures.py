@@ -24,17 +24,17 @@ def size(ticks: list[FailureTick]) -> int:
 
 
 def test_a_hundred_thousand_failures_a_minute_of_many_kinds_add_less_than_2_kb_a_second() -> None:
-    stream, told = FailureStream(), []
+    stream, reported = FailureStream(), []
     for _ in range(60):
         for n in range(1667):
             stream.add(f"/endpoint/{n % 12}", "GET", refused(f"kind {n % 40}"), retried=n % 5 == 0)
         ticks = told_of(stream)
         assert size(ticks) <= BYTES_A_TICK < 2_000
         assert ticks
-        told += ticks
+        reported += ticks
     stream.most_bytes = float("inf")
-    told += told_of(stream)
-    assert sum(tick.count for tick in told) == 60 * 1667
+    reported += told_of(stream)
+    assert sum(tick.count for tick in reported) == 60 * 1667
 
 
 def test_what_did_not_fit_is_told_later_with_its_count_and_kinds_never_told_first() -> None:

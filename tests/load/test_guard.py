@@ -76,7 +76,7 @@ def test_sockets_that_are_no_network_are_left_alone(seen: Played) -> None:
 
 
 def test_each_refused_host_is_told_once(seen: Played) -> None:
-    assert seen["told"] == ["192.0.2.1", "elsewhere.invalid", "2001:db8::1", "192.0.2.7 (elsewhere.invalid)"]
+    assert seen["reported"] == ["192.0.2.1", "elsewhere.invalid", "2001:db8::1", "192.0.2.7 (elsewhere.invalid)"]
 
 
 HOSTS = """
@@ -110,4 +110,4 @@ def test_a_localhost_that_resolves_elsewhere_is_refused_by_its_address(names: Pl
 def test_an_allowed_name_allows_the_addresses_that_it_resolves_to_and_no_others(names: Played) -> None:
     assert names["address_of_an_allowed_name"] == NO_ROUTE
     assert names["address_of_no_allowed_name"] == REFUSED
-    assert names["told"] == ["10.99.0.1 (localhost)", "10.99.0.8"]
+    assert names["reported"] == ["10.99.0.1 (localhost)", "10.99.0.8"]

@@ -38,8 +38,8 @@ def starved() -> Played:
     return play_starved()
 
 
-def told_id(told: dict[str, Any] | None) -> str | None:
-    return None if told is None else classify(msgspec.convert(told["signature"], FailureSignature), "Linux")
+def told_id(reported: dict[str, Any] | None) -> str | None:
+    return None if reported is None else classify(msgspec.convert(reported["signature"], FailureSignature), "Linux")
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -78,8 +78,8 @@ def test_a_check_carries_the_status_of_the_reply(seen: Played, client: str) -> N
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_texts_are_on_one_line_and_bounded_and_do_not_vary(seen: Played, client: str) -> None:
-    for told in seen[client].values():
-        text = "" if told is None else told["signature"].get("text", "")
+    for reported in seen[client].values():
+        text = "" if reported is None else reported["signature"].get("text", "")
         assert len(text) <= TEXT_LENGTH
         assert not re.search(r"\n|0x[0-9a-f]|://|\d{4}", text)
 
@@ -122,7 +122,7 @@ def test_text_is_cut_and_put_on_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("failure", "told"),
+    ("failure", "reported"),
     [
         (CatchResponseError("lost_updates: expected 90,\n read 60"), "lost_updates: expected 90, read 60"),
         (OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address"), "[Errno 99] Cannot assign requested address"),
@@ -135,8 +135,8 @@ def test_text_is_cut_and_put_on_one_line() -> None:
         (ValueError("x" * 10_000), "x" * TEXT_LENGTH),
     ],
 )
-def test_an_example_says_in_full_what_a_signature_folds(failure: BaseException | str, told: str) -> None:
-    assert example(failure) == told
+def test_an_example_says_in_full_what_a_signature_folds(failure: BaseException | str, reported: str) -> None:
+    assert example(failure) == reported
 
 
 def test_the_first_errno_of_the_chain_wins_breadth_first() -> None:

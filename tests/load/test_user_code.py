@@ -71,8 +71,8 @@ def test_a_user_without_tasks_is_an_error(seen: Played) -> None:
 
 
 def test_an_on_stop_that_never_returns_holds_up_no_step_and_is_told(seen: Played) -> None:
-    told, gone, again, stopped, texts = seen["an_on_stop_that_never_returns"]
-    assert [told, gone, again, stopped] == [True] * 4
+    reported, gone, again, stopped, texts = seen["an_on_stop_that_never_returns"]
+    assert [reported, gone, again, stopped] == [True] * 4
     assert texts == [
         "1 users did not end: on_stop did not return within 2 s",
         "3 users did not end: on_stop did not return within 1 s",

@@ -1,4 +1,4 @@
-"""A run without load: seconds are told, and go the way that a real run's go, to the log and to those who watch."""
+"""A run without load: seconds are handed in, and become events as in a real run, for the log and the screen."""
 
 from __future__ import annotations
 

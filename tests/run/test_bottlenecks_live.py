@@ -1,4 +1,4 @@
-"""Bottlenecks and leaks as a run goes on: told once known, closed when they end, the same over the saved log."""
+"""Bottlenecks and leaks as a run goes on: marked once known, closed when they end, the same over the saved log."""
 
 from __future__ import annotations
 

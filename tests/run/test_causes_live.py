@@ -1,4 +1,4 @@
-"""Causes as a run goes on: told right behind what they follow from, and found again in its log."""
+"""Causes as a run goes on: emitted right behind what they follow from, and found again in its log."""
 
 from __future__ import annotations
 

@@ -99,9 +99,9 @@ def test_a_bend_that_becomes_a_knee_is_one_mark(tmp_path: Path) -> None:
         run.step(users)
         run.seconds([rate, rate + 1, rate, rate - 1] * 3, 1000 * (users / rate - 1) + 1)
     run.end()
-    told = [(mark.key, mark.kind) for mark in run.marked("bend", "knee", "at_or_below")]
-    assert {key for key, _ in told} == {"knee:epoch0"}
-    assert [kind for index, (_, kind) in enumerate(told) if not index or told[index - 1][1] != kind] == ["bend", "knee"]
+    reported = [(mark.key, mark.kind) for mark in run.marked("bend", "knee", "at_or_below")]
+    assert {key for key, _ in reported} == {"knee:epoch0"}
+    assert [kind for index, (_, kind) in enumerate(reported) if not index or reported[index - 1][1] != kind] == ["bend", "knee"]
 
 
 def test_a_line_that_never_bends_has_no_mark_but_says_how_far_it_went(tmp_path: Path) -> None:
@@ -139,8 +139,8 @@ def test_recovery_is_told_with_how_long_it_took(tmp_path: Path) -> None:
     run.seconds([20] * 6, 900.0)
     run.seconds([20] * 14, 20.0)
     run.end()
-    told = run.marked("recovery")
-    assert [mark.id for mark in told][0] == "not_recovered" and told[-1].id == "recovered"
+    reported = run.marked("recovery")
+    assert [mark.id for mark in reported][0] == "not_recovered" and reported[-1].id == "recovered"
     (recovery,) = summarise(run.watched)["recoveries"]
     assert recovery == {"epoch": 0, "from_users": 80.0, "to_users": 20.0, "recovered": True, "after_s": pytest.approx(5, abs=2)}
     assert [each["kind"] for each in summarise(run.watched)["levels"]][-1] == "recovery"

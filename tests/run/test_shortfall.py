@@ -27,7 +27,7 @@ def timeline(
     *, users: int = 5, settled: bool = False, requests: int = 0, failures: int = 0, bins: tuple[LevelBin, ...] = ()
 ) -> Timeline:
     """One level, and a second in it in which all failures were refused."""
-    told = (FailureTick(name="/a", method="GET", signature=REFUSED, count=failures),) if failures else ()
+    reported = (FailureTick(name="/a", method="GET", signature=REFUSED, count=failures),) if failures else ()
     tick = EndpointTick(name="/a", requests=requests, failures=failures)
     figures = LevelFigures(
         settled=settled, settled_seconds=9.0 * settled, requests=requests * settled, failures=failures * settled
@@ -37,7 +37,14 @@ def timeline(
             HEADER,
             LevelOpened(t_s=0.0, index=0, users=users, spawn_rate=1.0, by="plan", ramp=bool(bins)),
             Sample(
-                t_s=1.0, duration_s=1.0, level=0, users=users, wanted=users, phase="settling", endpoints=(tick,), failures=told
+                t_s=1.0,
+                duration_s=1.0,
+                level=0,
+                users=users,
+                wanted=users,
+                phase="settling",
+                endpoints=(tick,),
+                failures=reported,
             ),
             LevelClosed(t_s=9.0, index=0, users=users, started_s=0.0, figures=figures, bins=bins),
         ]

@@ -1,4 +1,4 @@
-"""A process that stood still is told from one that a disk, user code or computing held up."""
+"""A process that stood still is distinguished from one that a disk, user code or computing held up."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ def test_a_mark_says_what_was_measured_and_what_it_ended(tmp_path: Path) -> None
     assert (mark.id, mark.users, mark.finding.figures()["limit"]) == ("failure_ratio", 10, 0.02)
     assert mark.finding.figures()["measured"] == pytest.approx(0.1) and "ended" not in mark.finding.figures()
     assert wording.mark(mark) == "stop rule: failure ratio 0.1 is over 0.02 at 10 users"
-    (told,) = summarise(run.watched)["stop_rules"]
-    assert (told["rule"], told["users"], told["level"]) == ("failure_ratio", 10, 0)
+    (reported,) = summarise(run.watched)["stop_rules"]
+    assert (reported["rule"], reported["users"], reported["level"]) == ("failure_ratio", 10, 0)
 
 
 @pytest.mark.parametrize(

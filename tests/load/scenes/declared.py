@@ -104,8 +104,8 @@ def expected_statuses(url: str) -> dict[str, Any]:
     for client in ("fast", "requests"):
         for task in tasks:
             ticks = _run(_profile(task=[task], client=client, wait_s=0.05), url, _requests(3), count=1)
-            told = [each.signature for tick in ticks for each in tick.failures]
-            failures = {" ".join(filter(None, (each.text, str(each.status or "")))) for each in told}
+            reported = [each.signature for tick in ticks for each in tick.failures]
+            failures = {" ".join(filter(None, (each.text, str(each.status or "")))) for each in reported}
             found[f"{client} {task['name']}"] = sorted(failures)
     return found
 
@@ -142,7 +142,7 @@ def timeouts(url: str) -> dict[str, list[str]]:
 
 
 def locustfiles(folder: str) -> dict[str, str]:
-    """What each wrong locustfile is told to be."""
+    """What each wrong locustfile is reported to be."""
     said = {}
     for path in sorted(Path(folder).glob("*.py")) + [Path(folder) / "gone.py"]:
         try:

@@ -168,5 +168,5 @@ def unix_sockets_are_no_network() -> str:
     return _raised(act)
 
 
-def told() -> list[str]:
+def reported() -> list[str]:
     return _told

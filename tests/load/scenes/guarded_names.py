@@ -76,5 +76,5 @@ def address_of_no_allowed_name() -> list[str]:
     return _to("10.99.0.8")
 
 
-def told() -> list[str]:
+def reported() -> list[str]:
     return _told

@@ -35,11 +35,11 @@ def _kind(name: str, **attributes: Any) -> type[User]:
 
 
 class _Rig:
-    """A host that runs these users, and what it told."""
+    """A host that runs these users, and its reports."""
 
     def __init__(self, *classes: type[User], shape: Any = None, own_events: bool = True) -> None:
-        self.told: list[Report] = []
-        self.host = LoadHost(self.told.append)
+        self.reports: list[Report] = []
+        self.host = LoadHost(self.reports.append)
         self.host.start()
         self.host.load(lambda: Workload(classes, shape), None, own_events=own_events)
 
@@ -53,7 +53,7 @@ class _Rig:
         return self.until(lambda: self.host.users == users)
 
     def spawned(self, users: int) -> int:
-        return sum(isinstance(each, Spawned) and each.users == users for each in self.told)
+        return sum(isinstance(each, Spawned) and each.users == users for each in self.reports)
 
 
 def steps_are_told_when_all_users_are_there() -> list[Any]:
@@ -187,9 +187,9 @@ def users_that_die_while_others_are_stopped_do_not_hold_up_the_step() -> list[An
     rig.until(lambda: rig.spawned(20) == 1)
     tired = True
     rig.host.set_users(10, 100.0)
-    told = rig.until(lambda: rig.spawned(10) == 1)
+    reported = rig.until(lambda: rig.spawned(10) == 1)
     tired = False
-    found = [told, rig.reaches(10)]
+    found = [reported, rig.reaches(10)]
     rig.host.stop()
     return found
 
@@ -208,12 +208,12 @@ def a_user_class_that_cannot_be_made_is_a_user_error() -> list[Any]:
 
     rig = _Rig(_kind("U", __init__=broken))
     rig.host.set_users(2, 100.0)
-    told = rig.until(lambda: bool(rig.host.errors.waiting))
+    reported = rig.until(lambda: bool(rig.host.errors.waiting))
     spawned = rig.until(lambda: rig.spawned(2) == 1)
     native.sleep(2.0)
     errors = [f"{each.type}: {each.text}" for each in rig.host.errors.waiting]
     stopped = rig.host.stop()
-    return [told, spawned, errors[0], len(errors) <= 20, stopped]
+    return [reported, spawned, errors[0], len(errors) <= 20, stopped]
 
 
 def errors_in_tasks_tell_their_place() -> list[Any]:
@@ -248,8 +248,8 @@ class _Shape(LoadTestShape):
 def a_shape_steps_and_ends() -> list[Any]:
     rig = _Rig(_kind("U"), shape=_Shape([(2, 100), (2, 100), (4, 100), None]))
     rig.host.start_shape(7)
-    ended = rig.until(lambda: ShapeEnded(7) in rig.told)
-    steps = [[each.users, each.spawn_rate] for each in rig.told if isinstance(each, ShapeStep)]
+    ended = rig.until(lambda: ShapeEnded(7) in rig.reports)
+    steps = [[each.users, each.spawn_rate] for each in rig.reports if isinstance(each, ShapeStep)]
     found = [ended, steps, rig.spawned(2), rig.spawned(4)]
     rig.host.stop()
     return found
@@ -279,7 +279,7 @@ def a_step_by_hand_ends_the_shape() -> list[Any]:
     rig.host.set_users(1, 100.0)
     reached = rig.reaches(1)
     native.sleep(2.2)
-    found = [reached, rig.host.users, ShapeEnded(7) in rig.told]
+    found = [reached, rig.host.users, ShapeEnded(7) in rig.reports]
     rig.host.stop()
     return found
 
@@ -298,7 +298,7 @@ def a_shape_step_that_is_refused_is_not_told() -> list[Any]:
     rig.host.start_shape(7)
     found = [rig.reaches(3), rig.until(lambda: rig.spawned(3) == 1)]
     rig.host.stop()
-    return [*found, any(isinstance(report, ShapeStep) for report in rig.told)]
+    return [*found, any(isinstance(report, ShapeStep) for report in rig.reports)]
 
 
 def a_shapes_time_begins_with_its_users() -> list[Any]:
@@ -330,7 +330,7 @@ def a_shape_knows_its_runner() -> list[int]:
 
     rig = _Rig(_kind("U"), shape=Asking())  # type: ignore[no-untyped-call]
     rig.host.start_shape(7)
-    rig.until(lambda: ShapeEnded(7) in rig.told)
+    rig.until(lambda: ShapeEnded(7) in rig.reports)
     rig.host.stop()
     return [seen[0], seen[-1]]
 
@@ -344,7 +344,7 @@ def a_shape_that_raises_is_a_user_error_and_over() -> list[Any]:
 
     rig = _Rig(_kind("U"), shape=Broken())  # type: ignore[no-untyped-call]
     rig.host.start_shape(7)
-    ended = rig.until(lambda: ShapeEnded(7) in rig.told)
+    ended = rig.until(lambda: ShapeEnded(7) in rig.reports)
     found = [ended, [f"{each.type}: {each.text}" for each in rig.host.errors.waiting]]
     rig.host.stop()
     return found

@@ -25,14 +25,14 @@ def _task(body: Any, **attributes: Any) -> type[User]:
 
 
 def _played(kind: type[User], errors: int = 3) -> list[Any]:
-    """[step told, errors counted, both users there, types of errors, stopped in time, the thread lived until then]."""
+    """[step reported, errors counted, both users there, types of errors, stopped in time, the thread lived until then]."""
     rig = _Rig(kind)
     rig.host.set_users(2, 100.0)
-    told = rig.until(lambda: rig.spawned(2) == 1)
+    reported = rig.until(lambda: rig.spawned(2) == 1)
     counted = rig.until(lambda: len(rig.host.errors.waiting) >= errors)
     there = rig.reaches(2)
     types = sorted({each.type for each in rig.host.errors.waiting})
-    return [told, counted, there, types, rig.host.stop(), rig.host.thread.ended_by is None]
+    return [reported, counted, there, types, rig.host.stop(), rig.host.thread.ended_by is None]
 
 
 def raising() -> dict[str, Any]:
@@ -214,13 +214,13 @@ def ended_by_the_locustfile() -> dict[str, Any]:
         rig = _Rig(kind)
         rig.host._environment.events.test_stop.add_listener(lambda fired=fired, **_: fired.append("test_stop"))
         rig.host.set_users(3, 100.0)
-        told = rig.until(lambda rig=rig: sum(isinstance(each, RunnerEnded) for each in rig.told) == 1)  # type: ignore[misc]
+        reported = rig.until(lambda rig=rig: sum(isinstance(each, RunnerEnded) for each in rig.reports) == 1)  # type: ignore[misc]
         rig.host.set_users(0, 100.0)
         gone = rig.until(lambda rig=rig: rig.spawned(0) == 1) and rig.reaches(0)  # type: ignore[misc]
         kind.tasks = [lambda user: None]
         rig.host.set_users(2, 100.0)
         again = rig.until(lambda rig=rig: rig.spawned(2) == 1) and rig.reaches(2)  # type: ignore[misc]
-        found[how] = [told, gone, fired.count("test_stop"), fired.count("on_stop") >= 1, again, rig.host.stop()]
+        found[how] = [reported, gone, fired.count("test_stop"), fired.count("on_stop") >= 1, again, rig.host.stop()]
     return found
 
 
