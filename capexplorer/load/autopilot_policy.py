@@ -1,4 +1,4 @@
-"""The autopilot's decisions: levels in, next step out (KNEE.md, "Autopilot policies"). Pure: no clock, no load.
+"""The autopilot's decisions: levels in, next step out (docs/knee.md). Pure: no clock, no load.
 
 It climbs by doubling, in smaller steps near the bend; measures one more level on the plateau; steps down to 60% of the knee to
 see whether the service recovers; and rests at the lowest level. It does not bisect: low levels give the low-load line, plateau

@@ -7,7 +7,7 @@ from .autopilot_input import AutopilotInput, fails, line, ports_last_s, precise,
 
 LEAST_S = 6.0
 MOST_S = 18.0
-"""Settled seconds of a level (KNEE.md). Six seconds are six batches."""
+"""Settled seconds of a level (docs/knee.md). Six seconds are six batches."""
 
 RETREAT_S = 3.0
 """Settled seconds without failures after which the service counts as recovered on a level that was retreated to."""
