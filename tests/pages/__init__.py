@@ -1,0 +1,1 @@
+"""The pages of docs/ that state what the code does are compared with the code."""

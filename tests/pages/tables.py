@@ -1,0 +1,15 @@
+"""Reads the pages that the tests compare with the code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def rows(page: str) -> Iterator[tuple[str, ...]]:
+    """The cells of each table row in a page, given by its path from the repository's root."""
+    for line in (ROOT / page).read_text(encoding="utf-8").splitlines():
+        if line.startswith("| "):
+            yield tuple(cell.strip().replace(r"\|", "|") for cell in line.strip("|").split(" | "))
