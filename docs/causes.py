@@ -1,0 +1,114 @@
+"""Makes docs/causes.md: `python docs/causes.py`. Where, severity and advice come from the code, proofs from the rows of the fault
+matrix, what is seen and what confirms it from docs/causes.toml."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from capexplorer.analysis import wording
+from capexplorer.analysis.catalogue import ENTRIES, Entry
+
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS.parent / "tests"))
+
+from faults.rows import ALL, NOT_INJECTED  # noqa: E402 - tests are no package of the project
+
+FIELDS = ("symptom", "confirmed", "ruled_out")
+GROUPS = {
+    "generator": "The generator",
+    "host": "The host",
+    "network": "The network",
+    "target": "The target",
+    "check": "Checks",
+}
+ESCAPED = r"\|"
+"""A bar inside a cell."""
+COLUMNS = ("id", "severity", "what you see", "confirmed by", "ruled out by", "advice", "proved by")
+
+HEAD = """\
+# Causes, bottlenecks and leaks
+
+Made by `python docs/causes.py` from the catalogue (`catalogue.py` in `capexplorer/analysis`), the advice of `wording`, the rows
+of `tests/faults` and `docs/causes.toml`. A test fails where the page differs from them.
+
+1. **A failure is classified by its exception**: the errno first, then the type, then the status, then the text of a check. A
+   check that has a name (`lost_updates: ...`) or speaks of a task goes before the status.
+2. **Failures are counted by cause and endpoint.** A connection error that the client repeats by itself counts towards the
+   cause, although the request may succeed in the end.
+3. **Order of proof**: what the generator and its host ran out of, the target's end, its limits, kernel queues, the network;
+   what is left is the symptom's own row, or `unknown`. Where several hold, the first is named and the others are *competing*.
+4. **The generator is ruled out first.** While a critical cause of its own stands, no timeout is blamed on the target.
+5. **A reading that could not be taken is named as unavailable**, never taken as zero, and confirms nothing.
+
+Severity: *critical* means, unless it lies with the target, that the run says nothing about the service. *Symptom* rows are
+resolved to another row where readings allow it. Readings are at most 3 s old, since ticks are one second apart.
+
+**Gate**: a busy resource is a bottleneck only where more users bring nothing: 20% more users brought less than 5% more goodput
+(the same share for greater steps, with standard errors) or the level is beyond the knee, and latency rose by 10% and by more
+than the loop lag. Below the gate the busiest resource is named as that, not as a limit. Nothing is marked of a level that
+saturated the generator.
+
+Advice is for Linux; on macOS and Windows the commands differ, and readings fill in numbers and process ids. Proofs are names of
+rows of the fault matrix ([faults.md](faults.md)).
+"""
+
+
+def page(said: Mapping[str, Mapping[str, str]]) -> str:
+    """The whole page. Raises ValueError where `said` and the catalogue differ."""
+    check(said)
+    parts = [HEAD]
+    for where, title in GROUPS.items():
+        parts.append(f"## {title}\n")
+        parts.append(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
+        parts.append("\n".join(row(entry, said[entry.id]) for entry in ENTRIES.values() if entry.where == where) + "\n")
+    return "\n".join(parts)
+
+
+def check(said: Mapping[str, Mapping[str, str]]) -> None:
+    """Each entry has all fields, and no entry is there that the catalogue lacks."""
+    for name in sorted(set(ENTRIES) ^ set(said)):
+        where = "has no entry" if name in ENTRIES else "has an entry that the catalogue lacks"
+        raise ValueError(f"docs/causes.toml {where}: {name}")
+    for name, fields in said.items():
+        if tuple(fields) != FIELDS:
+            raise ValueError(f"docs/causes.toml: [{name}] needs {', '.join(FIELDS)}, in this order")
+
+
+def row(entry: Entry, fields: Mapping[str, str]) -> str:
+    """One line of the table."""
+    severity = entry.severity + (", symptom" if entry.symptom else "")
+    cells = (f"`{entry.id}`", severity, *(fields[name] for name in FIELDS), wording.advice_for(entry.id, {}), proof(entry.id))
+    return f"| {' | '.join(cell.replace('|', ESCAPED) for cell in cells)} |"
+
+
+def proof(name: str) -> str:
+    """The rows that inject it, or why none does."""
+    rows = sorted(PROOFS[name])
+    if name in NOT_INJECTED:
+        return f"not injected: {NOT_INJECTED[name]}"
+    return ", ".join(rows) if rows else "a symptom: no row of its own"
+
+
+def proofs() -> Mapping[str, Iterable[str]]:
+    """Id to the names of rows that expect it."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for fault in ALL.values():
+        for name in (*fault.expected, *fault.one_of):
+            found[name].append(fault.name)
+    return found
+
+
+PROOFS = proofs()
+
+
+def said() -> Mapping[str, Mapping[str, str]]:
+    """What is written by hand."""
+    return tomllib.loads((DOCS / "causes.toml").read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    (DOCS / "causes.md").write_text(page(said()), encoding="utf-8")
