@@ -1,0 +1,61 @@
+"""What docs/contributing.md asks to be listed in several places is listed in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import get_args
+
+import msgspec
+import pytest
+
+from capexplorer.analysis.ladder import LadderLevel
+from capexplorer.analysis.stop_rules import struck
+from capexplorer.analysis.wording import MARK_KINDS
+from capexplorer.load import plan
+from capexplorer.model.findings import KINDS, Finding, MarkKind
+from capexplorer.profile import StopRules
+from capexplorer.report.findings import _ORDER
+from capexplorer.tui.render.timepage import MARK_TAGS
+
+from .tables import ROOT
+
+
+def kinds_of(base: type[Finding]) -> Iterator[type[Finding]]:
+    """Structs below one that have a tag of their own."""
+    for kind in base.__subclasses__():
+        below = list(kinds_of(kind))
+        yield from below or [kind]
+
+
+def test_every_kind_of_finding_is_read_from_a_log() -> None:
+    assert set(KINDS.values()) == set(kinds_of(Finding))
+
+
+@pytest.mark.parametrize("where", [KINDS, MARK_KINDS, MARK_TAGS, _ORDER], ids=["log", "name", "sign", "order of a report"])
+def test_every_kind_of_mark_is_listed(where: object) -> None:
+    assert set(where) == set(get_args(MarkKind))  # type: ignore[call-overload]
+
+
+CALM = LadderLevel(
+    users=10, goodput_rps=100.0, latency_ms=10.0, latency_se_ms=0.1, p95_ms=1.0, p99_ms=1.0, requests=10_000, seconds=60
+)
+BAD = LadderLevel(
+    users=20, goodput_rps=50.0, latency_ms=1_000.0, latency_se_ms=1.0, p95_ms=9_000.0, p99_ms=9_000.0, failure_ratio=0.5,
+    requests=10_000, seconds=60,
+)  # fmt: skip
+RULES = [name for name in msgspec.structs.asdict(StopRules()) if name != "metric"]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_stop_rule_of_a_profile_can_strike(rule: str) -> None:
+    assert [each.rule for each in struck({rule: 0.1}, [CALM, BAD], {"load_average": [99.0] * 5})] == [rule]
+
+
+def test_every_word_of_plans_has_a_meaning() -> None:
+    assert set(plan._FORMS) == set(plan._MEANING)
+
+
+@pytest.mark.parametrize("word", plan._FORMS)
+def test_every_word_of_plans_is_in_the_readme(word: str) -> None:
+    rows = [line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    assert any(f"`{word} " in row or f" {word} " in row for row in rows)
