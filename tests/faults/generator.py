@@ -21,7 +21,7 @@ ROWS = (
     Row(
         name="ports-and-errors",
         family="generator",
-        fault="the same, and one reply in five is a 500: both are to be told",
+        fault="the same, and one reply in five is a 500: both must be marked",
         expected=("ephemeral_port_exhaustion_time_wait", "server_error"),
         act="sticky_status",
         params={"amount": 500, "after": 5},

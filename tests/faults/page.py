@@ -13,13 +13,13 @@ PAGE = HERE.parents[1] / "docs" / "faults.md"
 _INTRODUCTION = """\
 # The fault matrix
 
-Written by `make faults` from `tests/faults/results/`; not by hand. Each row injects one fault for real, runs capexplorer headless
-on it, and reads the marks that it made: what was expected must be marked, and no other cause of severity error or above, no other
-bottleneck and no other leak may have been, at any moment of the run. On healthy services no cause may be marked at all, and no
-bottleneck but `think_time_limited` and `not_saturated`.
+Written by `make faults` from `tests/faults/results/`; not by hand. Each row injects one fault for real, runs capexplorer
+headless on it, and reads the marks that it made: the expected ids must be marked, and at no moment of the run may another cause
+of severity error or above, another bottleneck or another leak be marked. On healthy services no cause may be marked at all, and
+no bottleneck but `think_time_limited` and `not_saturated`. [causes.md](causes.md) lists all ids.
 
-A run that was wrong while other processes kept more than half a core busy was disturbed, since what was marked may be true of
-them: it is repeated once, and the last one counts. All are in the results.
+A wrong run is *disturbed* if other processes kept more than half a core busy, since its marks may be true of them. It is repeated
+once, and the last run counts. All runs are in the results.
 
 Rows: `tests/faults/*.py`; some of them alone: `make faults ROWS="gil pool"`."""
 
