@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from capexplorer.analysis import wording
-from capexplorer.analysis.catalogue import ENTRIES, Entry
+from capexplorer import wording
+from capexplorer.analysis.causes.catalogue import ENTRIES, Entry
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent / "tests"))

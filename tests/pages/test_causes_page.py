@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis import wording
-from capexplorer.analysis.catalogue import ENTRIES
+from capexplorer import wording
+from capexplorer.analysis.causes.catalogue import ENTRIES
 from docs import causes
 
 from .tables import ROOT, rows

@@ -8,14 +8,14 @@ from typing import get_args
 import msgspec
 import pytest
 
-from capexplorer.analysis.ladder import LadderLevel
+from capexplorer.analysis.epoch.ladder import LadderLevel
 from capexplorer.analysis.stop_rules import struck
-from capexplorer.analysis.wording import MARK_KINDS
 from capexplorer.load import plan
 from capexplorer.model.findings import KINDS, Finding, MarkKind
 from capexplorer.profile import StopRules
-from capexplorer.report.findings import _ORDER
+from capexplorer.report.listed_findings import _ORDER
 from capexplorer.tui.render.timepage import MARK_TAGS
+from capexplorer.wording import MARK_KINDS
 
 from .tables import ROOT
 
