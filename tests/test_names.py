@@ -24,22 +24,15 @@ CLASSES = {
     "Chart": "a chart of a page and a chart of the terminal",
     "Column": "a column of a table: read from a file, or shown by a pane",
     "Row": "a line of a pane's table",
+    "Shape": "a load shape of Locust, and how the terminal draws a point",
     "Key": "a key of the keyboard, and the key by which failures are counted",
-    "Steering": LIVE_AND_REPLAYED,
-    "UserErrors": "load collects them, run marks them",
     "Ending": NOT_YET,
     "LevelRow": NOT_YET,
-    "Look": NOT_YET,
-    "Outcome": NOT_YET,
     "Pair": NOT_YET,
-    "Recording": NOT_YET,
-    "Step": NOT_YET,
-    "Verdict": NOT_YET,
 }
 
 FILES = {
     "app": "the probe of a target's own metrics, and the application of the screen",
-    "autopilot": "load decides its steps, run drives the load by them",
     "axis": "ticks of a page and ticks of the terminal",
     "compare": COMMAND_AND_SCREEN,
     "profiles": COMMAND_AND_SCREEN,
@@ -52,13 +45,11 @@ FILES = {
     "endpoints": "load counts them, a pane shows them",
     "failures": "load counts them, a pane shows them",
     "live": LIVE_AND_REPLAYED,
-    "steering": LIVE_AND_REPLAYED,
+    "plan": "the language of plans, and the driver that follows one",
     "machine": "the facts of a machine, and what reads them",
     "digest": NOT_YET,
     "host": NOT_YET,
-    "look": NOT_YET,
     "ports": NOT_YET,
-    "recording": NOT_YET,
 }
 
 

@@ -111,14 +111,14 @@ class Shift(Finding, frozen=True, kw_only=True, tag="shift"):
     LISTED: ClassVar = ("at_s", "level", "column", "before", "after")
 
     @property
-    def rose(self) -> bool:
-        """Also where one of the means is not known: nothing is called worse then."""
-        return self.before is not None and self.after is not None and self.after > self.before
+    def rose(self) -> bool | None:
+        """None where one of the means is not known."""
+        return None if self.before is None or self.after is None else self.after > self.before
 
     @property
     def id(self) -> str:
-        """`goodput_fell`, `latency_rose`."""
-        return f"{self.column}_{'rose' if self.rose else 'fell'}"
+        """`goodput_fell`, `latency_rose`; `goodput_changed` where the direction is not known."""
+        return f"{self.column}_{'changed' if self.rose is None else 'rose' if self.rose else 'fell'}"
 
 
 class Recovered(Finding, frozen=True, kw_only=True, tag="recovery"):

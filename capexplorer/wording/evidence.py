@@ -96,7 +96,8 @@ def _reading(key: str, value: Any, unit: str) -> str:
     if value is True:
         return words
     if isinstance(value, str):
-        return f"{words} {value.replace('_', ' ') if value.isidentifier() else value}"
+        is_ours = all(part.isidentifier() for part in value.split(", "))
+        return f"{words} {value.replace('_', ' ') if is_ours else value}"
     if isinstance(value, Mapping):
         return f"{words} " + ", ".join(f"{name}: {numbers.figure(each)}" for name, each in value.items())
     if isinstance(value, list | tuple):

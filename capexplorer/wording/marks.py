@@ -91,7 +91,7 @@ def _in_words(event: Mark) -> str | None:
             return f"knee at {numbers.counted(event.users)} {interval}{rate}, limited by {limit}{sure}"
         case AtOrBelow(verdict=found) | Bend(verdict=found) if found.limit is not None:
             return _curve(event)
-        case Shift() as shift:
+        case Shift() as shift if shift.rose is not None:
             unit = "/s" if shift.column == "goodput" else " ms"
             change = f"from {numbers.number(shift.before)} to {numbers.number(shift.after)}{unit}"
             where = f"at {session_time(shift.at_s)} and {numbers.users(event.users)} users"

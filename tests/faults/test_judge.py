@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
+from marked import marked
 
 from capexplorer.model.events import Mark
 
@@ -16,7 +16,7 @@ WELL = Row(name="well", family="healthy", fault="", expected=())
 
 def mark(name: str, severity: str = "error", state: str = "open", kind: str = "cause") -> Mark:
     said = {"t_s": 1.0, "key": f"{kind}:{name}", "state": state, "kind": kind, "id": name, "severity": severity}
-    return msgspec.convert(said, Mark)
+    return marked(**said)
 
 
 def test_the_cause_that_was_injected_is_right() -> None:
