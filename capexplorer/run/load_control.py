@@ -23,8 +23,7 @@ from .drivers.plan import CannotGoOn, FindKnee, PlanDriver, SetUsers
 from .drivers.shape import RAMP_OVER_S, level_for
 from .drivers.stop_watch import Stopped, StopWatch
 from .event_sink import EventSink
-from .level_tracker import LevelTracker
-from .live_marks import LiveMarks
+from .level_events import LevelEvents
 from .options import RunOptions
 from .pump import Pump
 from .run_outcome import RunOutcome
@@ -49,12 +48,12 @@ class LoadControl:
         pump: Pump,
         epoch: Callable[[], int],
     ) -> None:
+        """`epoch`: returns the target's epoch now."""
         self._options, self._load_target, self._outcome = options, load_target, outcome
-        self._emit, self._pump, self._epoch = sink.emit, pump, epoch
+        self._emit, self._pump = sink.emit, pump
         timeline, self._max_users = sink.timeline, options.profile.guards.max_users
         self._timeline = timeline
-        self.tracker = LevelTracker(timeline)
-        self._marks = LiveMarks(timeline, sink.emit, pump.now_s, self._split_level)
+        self.levels = LevelEvents(sink, pump.now_s, epoch)
         self._stop_watch = StopWatch(options.profile.stop, timeline)
         self._driver, self._generation = load_target.seat.driver, load_target.seat.generation
         self._plan = PlanDriver(options.steps, timeline, self._max_users)
@@ -99,7 +98,7 @@ class LoadControl:
 
     def begin(self, *, has_shape: bool) -> None:
         """Users may run, first or again: the driver goes on; without one, the users wanted meanwhile come."""
-        is_free = self.tracker.index < 0 and isinstance(self._load_target.seat.driver, Manual)
+        is_free = self.levels.tracker.index < 0 and isinstance(self._load_target.seat.driver, Manual)
         self._load_target.is_open = True  # before the rest: a step by hand reaches the load itself from now on
         match self._driver:
             case Plan() if not self._plan.has_begun and self._is_current:
@@ -110,7 +109,7 @@ class LoadControl:
                 self._autopilot.ticked(CurrentEpoch(self._timeline))
             case Manual() if is_free and has_shape and self._options.follow_shape:
                 self._begin_driver(Shape(), self._load_target.open_with_shape())
-            case _ if self.tracker.opened is None or self.tracker.opened.users != self._load_target.wanted:
+            case _ if self.levels.tracker.opened is None or self.levels.tracker.opened.users != self._load_target.wanted:
                 by: By = "autopilot" if self._autopilot.is_on else "user"
                 self.step(self._load_target.wanted, by, self._load_target.open())
 
@@ -119,7 +118,7 @@ class LoadControl:
         if not isinstance(self._driver, Plan) or self._plan.has_begun:
             self._end_driver("restart", "user")
             self._load_target.release(self._generation, "user")
-        self.close_level()
+        self.levels.close()
         self._load_target.shut()
 
     def begin_plan(self, steps: tuple[Step, ...], generation: int) -> None:
@@ -143,8 +142,8 @@ class LoadControl:
     def _begin_autopilot(self, first_users: int) -> None:
         """By itself or for a plan. A ramp has no figures of its own to judge, so a level at its users begins."""
         self._autopilot.begin(self._generation, first_users)
-        opened = self.tracker.opened
-        if self._load_target.is_open and (opened.ramp if opened is not None else self.tracker.index >= 0):
+        opened = self.levels.tracker.opened
+        if self._load_target.is_open and (opened.ramp if opened is not None else self.levels.tracker.index >= 0):
             users = self._load_target.wanted
             rate = self._load_target.move(users, self._generation)
             if rate is not None:
@@ -169,41 +168,20 @@ class LoadControl:
         if users != self._load_target.wanted and not ramp:
             return  # a later step overtook this one in another thread: the level is that one's
         if self._load_target.is_open:  # else kept as wanted until the service is ready
-            self.close_level()
+            self.levels.close()
         if not self._load_target.is_open:
             return  # the log failed as the level closed, and users went to zero in a level of their own
-        self.tracker.epoch = self._epoch()
-        self._emit(self.tracker.open(self._pump.now_s(), users, spawn_rate, by, ramp=ramp))
+        self.levels.open(users, by, spawn_rate, ramp=ramp)
 
     def to_zero(self, by: By) -> None:
         """No users, in a level of its own."""
         self.step(0, by, self._load_target.step(0, "guard"))
 
-    def close_level(self) -> None:
-        """The open level's end, if one is open, and what it says."""
-        closed = self.tracker.close(self._pump.now_s())
-        if closed is not None:
-            self._emit(closed)
-            self._marks.judge()
-
-    def reopen_level(self) -> None:
-        """The same users, measured anew; whoever drives goes on."""
-        opened = self.tracker.opened
-        if opened is not None:
-            self.close_level()
-            self._emit(self.tracker.open(self._pump.now_s(), opened.users, opened.spawn_rate, opened.by, ramp=opened.ramp))
-
-    def _split_level(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
-        parts = self.tracker.split(self._pump.now_s(), since_s, shifted)
-        for event in parts or ():
-            self._emit(event)
-        return parts is not None
-
     def load_report(self, report: LoadReport) -> None:
         """Of the load thread. Reports on a shape that has been taken over from are dropped."""
         match report:
             case Spawned(users, at_s) if users == self._load_target.wanted:
-                self.tracker.spawned(self._pump.at_s(at_s))
+                self.levels.tracker.spawned(self._pump.at_s(at_s))
                 self._plan.spawned(self._pump.at_s(at_s))
             case ShapeStep(users, spawn_rate, generation):
                 if self._load_target.shape_moved(users, generation):
@@ -219,7 +197,7 @@ class LoadControl:
 
     def _follow_shape(self, users: int, spawn_rate: float) -> None:
         self._ramp_moved_s = self._pump.now_s()
-        level = level_for(self.tracker.opened, self.tracker.phase)
+        level = level_for(self.levels.tracker.opened, self.levels.tracker.phase)
         if level is not None:
             self.step(users, "plan", spawn_rate, ramp=level == "ramp")
 
@@ -275,15 +253,15 @@ class LoadControl:
         """Move a plan's ramp on; end the ramp of a shape that stands still. A plan knows when its ramps end."""
         if self._move_ramp(now_s):
             return
-        opened = self.tracker.opened
+        opened = self.levels.tracker.opened
         if opened is not None and opened.ramp and now_s - self._ramp_moved_s >= RAMP_OVER_S:
             self.step(self._load_target.wanted, "plan", opened.spawn_rate)
 
     def ticked(self) -> None:
         """A sample was emitted: marks and stop rules look at it, and the autopilot decides on it."""
-        self._marks.look_for_shifts()
+        self.levels.marks.look_for_shifts()
         current = CurrentEpoch(self._timeline)
-        self._marks.ticked(current)
+        self.levels.marks.ticked(current)
         self._strike(self._stop_watch.look(current))
         self._autopilot.ticked(current)
 
@@ -308,8 +286,8 @@ class LoadControl:
     def stop(self) -> None:
         """The last level ends, and nobody steps. The last tick is a part of a second, which makes no level's figures."""
         self._load_target.hand_to(Manual())
-        self.close_level()
+        self.levels.close()
 
     def end(self) -> None:
         """The final marks; after the last tick."""
-        self._marks.end()
+        self.levels.marks.end()

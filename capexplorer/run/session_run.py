@@ -121,7 +121,7 @@ class SessionRun:
                 signal=self.outcome.signal,
                 requests=self._requests,
                 failures=self._failures,
-                levels=self.load_control.tracker.index + 1,
+                levels=self.load_control.levels.tracker.index + 1,
             )
         )
         self.sink.close()
@@ -153,7 +153,7 @@ class SessionRun:
         assert self._probes is not None
         port = self.service.port if self.service.url else None  # users may have hosts of their own
         self._probes.watch(self.service.pid, port, self.service.metrics_url)
-        if self.load_control.tracker.index < 0:
+        if self.load_control.levels.tracker.index < 0:
             gc.collect()
             gc.freeze()  # what start-up made stays: no collection under load walks it again
         self._let_users_run()
@@ -187,13 +187,13 @@ class SessionRun:
         exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
         readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted)
         stood_still_s, wanted = self._standstill.look(lag), self.load_target.wanted
-        phase, settled = self.load_control.tracker.tick(
+        phase, settled = self.load_control.levels.tracker.tick(
             started_s, ended_s, users, tick, wanted, is_void=stood_still_s is not None
         )
         sample = sampling.build(
             started_s=started_s,
             ended_s=ended_s,
-            level=max(0, self.load_control.tracker.index),
+            level=max(0, self.load_control.levels.tracker.index),
             users=users,
             wanted=self.load_target.wanted,
             phase=phase,
@@ -222,7 +222,7 @@ class SessionRun:
             f"the process stood still for {seconds:.1f} s (stopped, or the machine slept): users are measured anew from here on"
         )
         self.sink.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="warning", text=text))
-        self.load_control.reopen_level()
+        self.load_control.levels.reopen()
 
     def _emit_user_errors(self, t_s: float, *, exactly: bool = False) -> None:
         mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.load_target.wanted, exactly=exactly)

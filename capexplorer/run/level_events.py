@@ -1,0 +1,45 @@
+"""Levels of a live run as events: opened, closed, reopened, split; what they show is marked. In the pump's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from ..model.events import By
+from .event_sink import EventSink
+from .level_tracker import LevelTracker
+from .live_marks import LiveMarks
+
+
+class LevelEvents:
+    """`now_s` returns seconds of the session, `epoch` the target's epoch."""
+
+    def __init__(self, sink: EventSink, now_s: Callable[[], float], epoch: Callable[[], int]) -> None:
+        self._emit, self._now_s, self._epoch = sink.emit, now_s, epoch
+        self.tracker = LevelTracker(sink.timeline)
+        self.marks = LiveMarks(sink.timeline, sink.emit, now_s, self._split)
+
+    def open(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
+        """Open a level; close the one before it first. `spawn_rate`: users a second."""
+        self.tracker.epoch = self._epoch()
+        self._emit(self.tracker.open(self._now_s(), users, spawn_rate, by, ramp=ramp))
+
+    def close(self) -> None:
+        """Close the open level, if one is open, and judge it."""
+        closed = self.tracker.close(self._now_s())
+        if closed is not None:
+            self._emit(closed)
+            self.marks.judge()
+
+    def reopen(self) -> None:
+        """Close the open level, if one is open, and measure the same users in a new one."""
+        opened = self.tracker.opened
+        if opened is not None:
+            self.close()
+            self._emit(self.tracker.open(self._now_s(), opened.users, opened.spawn_rate, opened.by, ramp=opened.ramp))
+
+    def _split(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
+        parts = self.tracker.split(self._now_s(), since_s, shifted)
+        for event in parts or ():
+            self._emit(event)
+        return parts is not None
