@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from load.patched import play
+from load.patched import Played, play
 
 from capexplorer.model.events import Command, Event, LevelClosed, LevelOpened, Sample
 from capexplorer.session.reader import read
@@ -41,10 +41,13 @@ def broken(events: list[Event]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def sessions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Event]]:
-    folder = tmp_path_factory.mktemp("commanded")
-    paths = play("run.scenes.commanded", folder=str(folder), seeds=SESSIONS)["logs"]
-    return {Path(path).stem: list(read(Path(path))) for path in paths}
+def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    return play("run.scenes.commanded", folder=str(tmp_path_factory.mktemp("commanded")), seeds=SESSIONS)
+
+
+@pytest.fixture(scope="module")
+def sessions(played: Played) -> dict[str, list[Event]]:
+    return {Path(path).stem: list(read(Path(path))) for path in played["logs"]}
 
 
 def test_no_order_of_commands_leaves_load_without_a_level(sessions: dict[str, list[Event]]) -> None:
@@ -66,3 +69,10 @@ def test_the_sessions_have_what_the_rule_is_about(sessions: dict[str, list[Event
     }
     assert sum(isinstance(event, Sample) and event.settled for event in events) > 10 * SESSIONS
     assert {event.by for event in events if isinstance(event, LevelOpened)} >= {"user", "plan", "autopilot", "guard"}
+
+
+def test_a_driver_that_was_chosen_before_a_guard_stopped_the_load_does_not_start_it_again(played: Played) -> None:
+    assert played["drivers_chosen_before_a_stop"] == {
+        "autopilot": [["autopilot", "user", True, None], ["autopilot", "autopilot", False, "taken_over"], 0],
+        "plan": [["plan", "user", None, None], ["plan", "guard", False, "taken_over"], 0],
+    }

@@ -20,7 +20,7 @@ from capexplorer.load.lag import LagMeter
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
 from capexplorer.load.users import Workload
-from capexplorer.model.events import Header, HostFacts, TargetFacts
+from capexplorer.model.events import Command, Header, HostFacts, TargetFacts
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TcpReading
 from capexplorer.probe.panel import Readings
 from capexplorer.profile import Guards, Profile, StopRules, Task, Users
@@ -262,3 +262,24 @@ def logs(folder: str, seeds: int) -> list[str]:
     for seed, path in enumerate(paths):
         _Commanded(path, seed).play(quiet_s=40 if seed % 8 == 7 else 0)
     return [str(path) for path in paths]
+
+
+def drivers_chosen_before_a_stop(folder: str) -> dict[str, list[Any]]:
+    """The commands after a guard stopped the load while a choice of driver was still queued, and the users 10 s later."""
+    found = {}
+    for name in ("autopilot", "plan"):
+        session = _Commanded(Path(tempfile.mkdtemp(dir=folder)) / "stopped.jsonl", seed=0)
+        session.settle()
+        live = session.live
+        if name == "autopilot":
+            live.set_autopilot(True)
+        else:
+            live.start_plan("4:3s")
+        live.session_run.load_control.to_zero("guard")
+        for _ in range(30):
+            session.settle()
+            session.pass_time()
+        live.session_run.sink.close()
+        commands = [event for event in live.take() if isinstance(event, Command)]
+        found[name] = [[each.name, each.by, each.args.get("on"), each.args.get("why")] for each in commands[-2:]] + [live.wanted]
+    return found
