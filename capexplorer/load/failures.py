@@ -24,7 +24,7 @@ KEYS = 1_000
 OTHER = FailureSignature(types=("Other",), text="further kinds of failure")
 
 
-class Key(NamedTuple):
+class FailureKey(NamedTuple):
     """What one count is of."""
 
     retried: bool
@@ -41,16 +41,16 @@ class FailureStream:
         self._texts: Counter[FailureSignature] = Counter()
         """By kind: a signature without its text."""
         self._signatures: set[FailureSignature] = set()
-        self._keys: set[Key] = set()
-        self._emitted: set[Key] = set()
-        self._waiting: Counter[Key] = Counter()
+        self._keys: set[FailureKey] = set()
+        self._emitted: set[FailureKey] = set()
+        self._waiting: Counter[FailureKey] = Counter()
         """In the order in which they came or came back: a dict's own."""
         self._examples: dict[FailureSignature, str | None] = {}
         """By signature, as admitted; None: emitted."""
 
     def add(self, name: str, method: str, signature: FailureSignature, example: str = "", *, retried: bool = False) -> None:
         """Count one. `example`: its full text, where it is at hand."""
-        key = self._admitted(Key(retried, name, method, self._signature(signature)))
+        key = self._admitted(FailureKey(retried, name, method, self._signature(signature)))
         self._waiting[key] += 1
         if example and example != key.signature.text:
             self._examples.setdefault(key.signature, example)
@@ -87,10 +87,10 @@ class FailureStream:
         self._signatures.add(signature)
         return signature
 
-    def _admitted(self, key: Key) -> Key:
+    def _admitted(self, key: FailureKey) -> FailureKey:
         if key not in self._keys:
             if len(self._keys) >= KEYS:
-                return Key(key.retried, "{other}", "", msgspec.structs.replace(key.signature, text=""))
+                return FailureKey(key.retried, "{other}", "", msgspec.structs.replace(key.signature, text=""))
             self._keys.add(key)
         return key
 
