@@ -15,8 +15,7 @@ WELL = Row(name="well", family="healthy", fault="", expected=())
 
 
 def mark(name: str, severity: str = "error", state: str = "open", kind: str = "cause") -> Mark:
-    said = {"t_s": 1.0, "key": f"{kind}:{name}", "state": state, "kind": kind, "id": name, "severity": severity}
-    return marked(**said)
+    return marked(t_s=1.0, key=f"{kind}:{name}", state=state, kind=kind, id=name, severity=severity)
 
 
 def test_the_cause_that_was_injected_is_right() -> None:
