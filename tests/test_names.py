@@ -25,7 +25,6 @@ CLASSES = {
     "Column": "a column of a table: read from a file, or shown by a pane",
     "Row": "a line of a pane's table",
     "Shape": "a load shape of Locust, and how the terminal draws a point",
-    "Key": "a key of the keyboard, and the key by which failures are counted",
     "Ending": NOT_YET,
     "LevelRow": NOT_YET,
     "Pair": NOT_YET,

@@ -36,11 +36,12 @@ COMPAT = "geventhttpclient.useragent:CompatResponse"
 CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/bodies.py",), ("tui/terminal.py",)
 APPS = ("tui/app.py", "tui/screens/compare.py", "tui/screens/picker.py")
 QUEUES = ("commands/headless.py", "load/hub_thread.py", "run/inbox.py", "run/pump.py", "run/drivers/driver.py")
+EMPTY = ("commands/headless.py", "load/hub_thread.py", "run/inbox.py", "run/live.py")
 NATIVE = "is never patched by gevent: native threads wait on it without a hub"
 
 RELIED_ON = (
     Private("_queue", "SimpleQueue", QUEUES, NATIVE),
-    Private("_queue", "Empty", (*QUEUES, "run/live.py"), "is what _queue.SimpleQueue raises"),
+    Private("_queue", "Empty", EMPTY, "is what _queue.SimpleQueue raises"),
     Private("_thread", "allocate_lock", ("load/native.py",), NATIVE),
     Private("_thread", "get_native_id", ("load/hub_thread.py", "run/pump.py"), NATIVE),
     Private("_socket", "socket", ("probe/app.py", "probe/sockdiag.py", "target/ports.py", "target/ready.py"), NATIVE),
@@ -64,7 +65,7 @@ RELIED_ON = (
     Private(COMPAT, "_cached_content", BODIES, "is emptied where the body was too large"),
     Private("gevent._socketcommon", "_resolve_addr", ("load/guard.py",), "looks up the address that is checked"),
     Private("gevent.hub:Hub", "_normalize_exception", ("load/user_code.py",), "makes the exception of what a greenlet raised"),
-    Private("sys", "_current_frames", ("load/host.py",), "tells where a load thread that stands still is"),
+    Private("sys", "_current_frames", ("load/hub_thread.py",), "tells where a load thread that stands still is"),
     Private("textual.driver:Driver", "_loop", TERMINAL, "is the event loop that a signal is handed to"),
     Private("textual.message_pump:MessagePump", "_closing", ("tui/typeahead.py",), "tells that a prompt closes"),
     Private("textual.message_pump:MessagePump", "_closed", ("tui/typeahead.py",), "tells that it has"),
