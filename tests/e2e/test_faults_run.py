@@ -225,7 +225,7 @@ def test_load_to_a_host_that_is_not_allowed_is_refused_where_it_connects(tmp_pat
 
 
 DEFECT = """
-from capexplorer.analysis.watch import CauseWatch
+from capexplorer.analysis.causes.watch import CauseWatch
 whole = CauseWatch.apply
 def apply(self, event):
     if event.t_s > 5:
