@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import msgspec
@@ -12,7 +13,8 @@ from capexplorer.model.events import Event, Mark
 from capexplorer.model.findings import Cause
 from capexplorer.session.codec import decode, encode
 from capexplorer.session.validity import LineError, check_histograms
-from trials.fuzz import logs
+from trials.fuzz import damage, logs
+from trials.fuzz.small_logs import small_logs
 
 from .samples import HEADER, busy_sample
 
@@ -21,6 +23,12 @@ def test_hundreds_of_damaged_logs_end_in_figures_notes_or_one_line() -> None:
     result = logs.run(count=300, seed=1)
     assert [(failure.seed, failure.what) for failure in result.failures] == []
     assert {"noted", "refused", "same figures"} <= result.outcomes.keys()
+
+
+def test_a_case_depends_on_its_seed_alone() -> None:
+    lines = small_logs()[0]
+    first, second = ([damage.forge(lines, random.Random(seed)) for seed in range(300)] for _ in range(2))
+    assert first == second
 
 
 def nested(depth: int) -> object:
