@@ -46,13 +46,13 @@ experiments: setup
 faults: setup
 	cd tests && ../$(BIN)/python -m faults $(ROWS)
 
-# COUNT=1000 SEED=7 for a short run; each failure prints the seed that repeats it. 100,000 logs take 21 minutes of CPU.
+# COUNT=1000 SEED=7 for a short run; each failure prints the seed that repeats it. 100,000 logs take about 20 minutes of CPU.
 fuzz: setup
 	$(BIN)/python -m trials.fuzz logs --count $(or $(COUNT),100000) --seed $(or $(SEED),1) --save
 	$(BIN)/python -m trials.fuzz plans --count $(or $(COUNT),50000) --seed $(or $(SEED),1) --save
 	$(BIN)/python -m trials.fuzz profiles --count $(or $(COUNT),20000) --seed $(or $(SEED),1) --save
 
-# 40 minutes. COUNT=60 SEED=7 for a short run; each failure prints the seed that repeats it.
+# 20 minutes on a quiet machine. COUNT=60 SEED=7 for a short run; each failure prints the seed that repeats it.
 kills: setup
 	$(BIN)/python -m trials.kills --count $(or $(COUNT),500) --seed $(or $(SEED),0) --save
 
