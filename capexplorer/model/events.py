@@ -6,7 +6,7 @@ clock; wall time stands once, in the header. Unknown event types survive a read 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -38,7 +38,8 @@ started. `stopped`: we ended it."""
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
     """Base of all events: when it happened."""
 
-    t_s: float
+    t_s: Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]
+    """Within 30 years, so that it can be added to a wall time."""
 
 
 class HostFacts(Reading, frozen=True, kw_only=True):
@@ -261,7 +262,7 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     settled_seconds: float = 0.0
     requests: int = 0
     failures: int = 0
-    failure_ratio: float | None = None
+    failure_ratio: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     failures_while_unsettled: int = 0
     throughput_rps: float | None = None
     goodput_rps: float | None = None

@@ -51,7 +51,9 @@ def _reduced(values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
 
 
 def _plain(values: NDArray[np.float64], digits: int) -> Values:
-    rounded = np.round(values, digits)
+    with np.errstate(over="ignore"):  # a damaged figure near the greatest float has no digits to round
+        rounded = np.round(values, digits)
+    rounded = np.where(np.isinf(rounded), values, rounded)
     listed = (rounded.astype(object) if np.isnan(rounded).any() else rounded).tolist()
     whole = digits <= 0
     return [None if value != value else int(value) if whole or value == int(value) else value for value in listed]

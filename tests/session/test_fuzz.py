@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from marked import marked
 
-from capexplorer.model.events import Event, Mark
+from capexplorer.model.events import Event, LevelClosed, LevelFigures, Mark
 from capexplorer.model.findings import Cause
 from capexplorer.session.codec import decode, encode
 from capexplorer.session.validity import LineError, check_histograms
@@ -23,6 +23,11 @@ def test_hundreds_of_damaged_logs_end_in_figures_notes_or_one_line() -> None:
     result = logs.run(count=300, seed=1)
     assert [(failure.seed, failure.what) for failure in result.failures] == []
     assert {"noted", "refused", "same figures"} <= result.outcomes.keys()
+
+
+@pytest.mark.parametrize("seed", [20632, 26538, 48497, 56308, 65562])
+def test_forged_figures_that_a_run_of_100_000_cases_found(seed: int) -> None:
+    assert logs.run(count=1, seed=seed).failures == ()
 
 
 def test_a_case_depends_on_its_seed_alone() -> None:
@@ -45,6 +50,10 @@ def with_reading(**readings: Any) -> Mark:
     return msgspec.structs.replace(MARK, finding=Cause(name="unknown", readings=readings))
 
 
+def with_failure_ratio(ratio: float) -> Event:
+    return LevelClosed(t_s=9.0, index=0, users=4, started_s=0.0, figures=LevelFigures(settled=True, failure_ratio=ratio))
+
+
 def with_profile(**profile: object) -> Event:
     return msgspec.structs.replace(HEADER, profile=profile)
 
@@ -59,6 +68,8 @@ def with_profile(**profile: object) -> Event:
         (with_reading(response_ms={"a": 1}), r"expected a number, got dict - at `\$\.finding\.readings\.response_ms`"),
         (with_reading(goodput_ratio="x"), r"expected a number, got str - at `\$\.finding\.readings\.goodput_ratio`"),
         (with_profile(limits="none"), r"its profile: expected `object \| null`, got `str` - at `\$\.limits`"),
+        (msgspec.structs.replace(HEADER, t_s=-(2.0**63)), r"Expected `float` >= -1000000000.0 - at `\$\.t_s`"),
+        (with_failure_ratio(1e15), r"Expected `float` <= 1.0 - at `\$\.figures\.failure_ratio`"),
         (with_profile(users=7), r"its profile: expected `object \| null`, got `int` - at `\$\.users`"),
     ],
 )

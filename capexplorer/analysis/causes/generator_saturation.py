@@ -182,7 +182,8 @@ def little_ratio(figures: LevelFigures, own_ms: float = 0.0) -> float | None:
         return None
     if figures.counted and 0 < figures.requests < CYCLES_LEAST * figures.users_mean:
         return None
-    return figures.users_mean / (figures.throughput_rps * ((figures.response_ms + own_ms) / 1000 + figures.wait_s))
+    cycles = figures.throughput_rps * ((figures.response_ms + own_ms) / 1000 + figures.wait_s)
+    return figures.users_mean / cycles if cycles else None
 
 
 def _busy_ratio(figures: LevelFigures) -> float | None:

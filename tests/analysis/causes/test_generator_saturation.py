@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from capexplorer.analysis.causes.generator_saturation import is_saturated, own_time_ms
+from capexplorer.analysis.causes.generator_saturation import is_saturated, little_ratio, own_time_ms
 from capexplorer.model.events import LevelFigures
 
 RESOLVERS = {
@@ -79,3 +79,8 @@ def test_time_that_users_lose_at_low_load_as_well_is_their_own() -> None:
 def test_a_busy_level_tells_nothing_of_the_users_own_time() -> None:
     busy = LevelFigures(settled=True, generator_cpu_ratio=0.96, users_mean=5.0, throughput_rps=62.0, response_ms=20.0, wait_s=0.0)
     assert own_time_ms([busy]) == own_time_ms([]) == 0.0
+
+
+def test_a_cycle_without_duration_has_no_ratio() -> None:
+    figures = LevelFigures(settled=True, users_mean=4.0, throughput_rps=10.0, response_ms=0.0, wait_s=0.0)
+    assert little_ratio(figures) is None
