@@ -39,6 +39,8 @@ class TargetLifecycle:
         self._post, self._emit, self._now_s = post, emit, now_s
         self._on_ready = on_ready
         self._ended = False
+        self._attempt = 0
+        """Counts starts: what became of one that a restart superseded is dropped."""
 
     def begin(self) -> None:
         """Start it, or ask the service that runs already; users of a locustfile may have hosts of their own."""
@@ -104,6 +106,7 @@ class TargetLifecycle:
             self._outcome.fail("target", reason, 4)
 
     def _bring_up(self, params: Mapping[str, Param]) -> None:
+        self._attempt += 1
         if not self.service.has_build:
             return self._start(params)
         self._tell("building", params=dict(params))
@@ -118,16 +121,20 @@ class TargetLifecycle:
         self._in_thread(lambda: self.service.bring_up(params), then=self._ready)
 
     def _in_thread(self, work: Callable[[], None], then: Callable[[], None]) -> None:
-        """Do what blocks in a native thread, and `then` in the pump's."""
+        """Do what blocks in a native thread, and `then` in the pump's, unless another start came meanwhile."""
+        attempt = self._attempt
+
+        def post(outcome: Callable[[], None]) -> None:
+            self._post(lambda: outcome() if attempt == self._attempt else None)
 
         def body() -> None:
             try:
                 work()
             except TargetError as error:
                 failure = error
-                self._post(lambda: self._failed(failure))
+                post(lambda: self._failed(failure))
             else:
-                self._post(then)
+                post(then)
 
         native.start_thread(body)
 
