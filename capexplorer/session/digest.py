@@ -85,20 +85,21 @@ def digest_of(log: Path, judge: Judge) -> Digest:
     kept = kept_digest(log)
     if kept is not None:
         return kept
+    status = log.stat()  # first: a log that grows meanwhile is judged again
     verdict, knee_users = judge(log)
-    found = msgspec.structs.replace(_searched(log, log.stat()), verdict=verdict, knee_users=knee_users)
+    found = msgspec.structs.replace(_searched(log, status), verdict=verdict, knee_users=knee_users)
     _keep(log, found)
     return found
 
 
 def kept_digest(log: Path) -> Digest | None:
     """From the cache alone: None when the log must be searched. Raises OSError for the log."""
-    told = log.stat()
+    status = log.stat()
     try:
         kept = _digest.decode(read_small(path_of(log), _LONGEST_DIGEST_BYTES))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
-    same = (kept.version, kept.size_bytes, kept.changed_ns) == (_VERSION, told.st_size, told.st_mtime_ns)
+    same = (kept.version, kept.size_bytes, kept.changed_ns) == (_VERSION, status.st_size, status.st_mtime_ns)
     return kept if same else None
 
 
@@ -107,7 +108,7 @@ def _keep(log: Path, found: Digest) -> None:
         write_whole(path_of(log), msgspec.json.encode(found))
 
 
-def _searched(log: Path, told: os.stat_result) -> Digest:
+def _searched(log: Path, status: os.stat_result) -> Digest:
     best: float | None = None
     marks: dict[str, str] = {}
     damage = _Damage()
@@ -126,7 +127,7 @@ def _searched(log: Path, told: os.stat_result) -> Digest:
                 best = max(best or 0.0, goodput_rps)
     current = sum(1 for state in marks.values() if state != "retracted")
     return Digest(
-        size_bytes=told.st_size, changed_ns=told.st_mtime_ns, best_goodput_rps=best, marks=current, damaged_lines=damage.lines
+        size_bytes=status.st_size, changed_ns=status.st_mtime_ns, best_goodput_rps=best, marks=current, damaged_lines=damage.lines
     )
 
 

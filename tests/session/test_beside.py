@@ -119,6 +119,18 @@ def test_a_digest_that_is_damaged_is_made_anew(kept: bytes, tmp_path: Path) -> N
     assert digest_of(path, judge).best_goodput_rps == 40.0
 
 
+def test_a_log_that_grew_while_it_was_judged_is_judged_again(tmp_path: Path) -> None:
+    path = save(tmp_path, closed(40.0))
+
+    def judge_a_log_that_grows(log: Path) -> tuple[str | None, float | None]:
+        with log.open("ab") as file:
+            file.write(b"\n")
+        return "Not enough levels to tell a knee.", None
+
+    digest_of(path, judge_a_log_that_grows)
+    assert digest_of(path, judge).verdict == "Knee of a."
+
+
 def test_where_nothing_can_be_kept_nothing_is_said(tmp_path: Path) -> None:
     path = save(tmp_path, closed(40.0))
     digest.path_of(path).mkdir()
