@@ -192,7 +192,7 @@ class LoadControl:
                 self._outcome.finish("shape finished")
             case RunnerEnded(call):
                 self._emit(Command(t_s=self._pump.now_s(), name="runner", by="plan", args={"call": call}))
-                self.to_zero("user")
+                self.to_zero("guard")
                 self._outcome.fail("locustfile", f"the locustfile ended the load: runner.{call}()", 0)
 
     def _follow_shape(self, users: int, spawn_rate: float) -> None:

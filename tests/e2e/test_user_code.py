@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from load.servers import server
 
-from capexplorer.model.events import Command, Ended, Log, Mark, Sample
+from capexplorer.model.events import Command, Ended, LevelOpened, Log, Mark, Sample
 
 from .rig import Run, ended, of, start
 from .tmux_rig import needs_tmux, on_screen
@@ -117,6 +117,7 @@ def test_a_locustfile_may_end_the_run_as_in_locust(tmp_path: Path, call: str, co
     assert printed == ["test_stop heard", "quitting heard", f"quit heard with {code}"]
     (ended,) = [command for command in of(run.events(), Command) if command.name == "runner"]
     assert ended.args == {"call": call}
+    assert of(run.events(), LevelOpened)[-1].by == "guard", "nobody stepped"
 
 
 def test_the_exit_code_that_a_listener_sets_as_the_run_ends_holds(tmp_path: Path) -> None:
