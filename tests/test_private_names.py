@@ -35,8 +35,8 @@ DRIVER = "textual.drivers.linux_driver:LinuxDriver"
 COMPAT = "geventhttpclient.useragent:CompatResponse"
 CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/bodies.py",), ("tui/terminal.py",)
 APPS = ("tui/app.py", "tui/screens/compare.py", "tui/screens/picker.py")
-QUEUES = ("commands/headless.py", "load/hub_thread.py", "run/inbox.py", "run/pump.py", "run/drivers/driver.py")
-EMPTY = ("commands/headless.py", "load/hub_thread.py", "run/inbox.py", "run/live.py")
+QUEUES = ("commands/headless.py", "load/hub_thread.py", "run/inbox.py", "run/drivers/driver.py")
+EMPTY = ("commands/headless.py", "run/inbox.py")
 NATIVE = "is never patched by gevent: native threads wait on it without a hub"
 
 RELIED_ON = (

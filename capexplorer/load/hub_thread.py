@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from _queue import Empty, SimpleQueue
+from _queue import SimpleQueue
 from _thread import get_native_id
 from collections import deque
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from gevent.event import Event as HubEvent
 from gevent.hub import set_hub
 
 from .lag import LagMeter
-from .native import start_thread
+from .native import allocate_lock, start_thread
 from .user_code import LoadHub, UserErrors, place
 
 T = TypeVar("T")
@@ -40,7 +40,9 @@ class HubThread:
         self._wake: Any = None
         self._heartbeat: Any = None
         self._asked_to_end: HubEvent | None = None
-        self._finished: SimpleQueue[None] = SimpleQueue()
+        self._running = allocate_lock()
+        """Held from the start to the end of the thread (why it is no queue: `run/inbox.py`)."""
+        self._running.acquire()
         self._was_stopped = False
 
     # -- from any thread
@@ -59,11 +61,7 @@ class HubThread:
             return False
         self._was_stopped = True
         self.post(self._asked_to_end.set)
-        try:
-            self._finished.get(timeout=timeout_s)
-        except Empty:
-            return False
-        return True
+        return self._running.acquire(timeout=timeout_s)
 
     def post(self, body: Callable[[], None]) -> None:
         """Run `body` in a greenlet of the thread, soon."""
@@ -75,23 +73,22 @@ class HubThread:
 
         Raises RuntimeError if the thread has ended.
         """
-        answer: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+        answers: list[tuple[T | None, BaseException | None]] = []
+        waiting = allocate_lock()
+        waiting.acquire()
 
         def run() -> None:
             try:
-                answer.put((body(), None))
+                answers.append((body(), None))
             except BaseException as error:  # noqa: BLE001 - handed over to the caller
-                answer.put((None, error))
+                answers.append((None, error))
+            waiting.release()
 
         self.post(run)
-        while True:
-            try:
-                value, error = answer.get(timeout=1.0)
-            except Empty:
-                if self.has_ended:
-                    raise RuntimeError("the load thread has ended") from self.ended_by
-            else:
-                break
+        while not waiting.acquire(timeout=1.0):
+            if self.has_ended:
+                raise RuntimeError("the load thread has ended") from self.ended_by
+        value, error = answers[0]
         if error is not None:
             raise error
         return value  # type: ignore[return-value]
@@ -113,7 +110,7 @@ class HubThread:
             self.ended_by = error
         finally:
             self.has_ended = True
-            self._finished.put(None)
+            self._running.release()
 
     def _begin(self) -> None:
         hub = LoadHub(self._errors, self._is_user)

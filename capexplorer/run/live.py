@@ -5,7 +5,6 @@ Calls of `Controls` act on the load at once, in the caller's thread. Then they a
 
 from __future__ import annotations
 
-from _queue import Empty
 from collections.abc import Callable, Mapping, Sequence
 
 from ..errors import InputError
@@ -65,9 +64,7 @@ class LiveRun:
             return
         self._closed = True
         self.session_run.pump.end(self.session_run.close)
-        try:
-            self.session_run.pump.finished.get(timeout=STOP_USERS_S + STOP_TARGET_S + 10.0)
-        except Empty:
+        if not self.session_run.pump.wait_until_left(STOP_USERS_S + STOP_TARGET_S + 10.0):
             self.outcome.fail("defect", "the run did not end in time: the session may lack its end", 1)
         self.service.supervisor.close()
         self.service.tidy()

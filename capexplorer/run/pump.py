@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 import traceback
-from _queue import SimpleQueue
 from _thread import get_native_id
 from collections.abc import Callable
 
+from ..load import native
 from .inbox import Inbox
 from .standstill import BEAT_S
 
@@ -35,7 +35,9 @@ class Pump:
         self.on_alarm: Callable[[], None] = lambda: None
         self.on_beat: Callable[[], None] = lambda: None
         """Called every `standstill.BEAT_S`, and more often while calls come."""
-        self.finished: SimpleQueue[None] = SimpleQueue()
+        self._running = native.allocate_lock()
+        """Held until the loop was left (why it is no queue: `inbox.py`)."""
+        self._running.acquire()
 
     def now_s(self) -> float:
         """Seconds of the session."""
@@ -58,6 +60,13 @@ class Pump:
 
         self._inbox.put(leave)
 
+    def wait_until_left(self, timeout_s: float) -> bool:
+        """From another thread: False where the loop was not left in that time."""
+        has_left = self._running.acquire(timeout=timeout_s)
+        if has_left:
+            self._running.release()
+        return has_left
+
     def start_ticks(self) -> None:
         """Begin to tick, on whole seconds of the session from here on."""
         self._ticked_s = self.now_s()
@@ -72,7 +81,7 @@ class Pump:
         except BaseException:  # the thread's boundary: a defect of ours, handed to `on_defect`
             self._on_defect(traceback.format_exc())
         finally:
-            self.finished.put(None)
+            self._running.release()
 
     def drain_until(self, done: Callable[[], bool], timeout_s: float) -> bool:
         """Inside the thread: go on with posted calls, without ticks, until `done` or the timeout. False at the timeout."""

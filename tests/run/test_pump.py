@@ -46,7 +46,7 @@ def running() -> Iterator[Ran]:
         yield ran
     finally:
         ran.pump.end(lambda: None)
-        ran.pump.finished.get(timeout=PATIENCE_S)
+        assert ran.pump.wait_until_left(PATIENCE_S)
         thread.join(PATIENCE_S)
 
 
@@ -68,8 +68,7 @@ def test_calls_run_in_the_order_in_which_they_were_posted_in_the_pumps_thread() 
         for number in range(500):
             ran.pump.post(partial(note, number))
         ran.pump.end(lambda: seen.append(-1))
-        ran.pump.finished.get(timeout=PATIENCE_S)
-        ran.pump.finished.put(None)
+        assert ran.pump.wait_until_left(PATIENCE_S)
     assert seen == [*range(500), -1]
     assert threads == {ran.pump.thread_id}
 
@@ -79,8 +78,7 @@ def test_nothing_runs_after_the_end() -> None:
     with running() as ran:
         ran.pump.end(lambda: seen.append("last"))
         ran.pump.post(lambda: seen.append("too late"))
-        ran.pump.finished.get(timeout=PATIENCE_S)
-        ran.pump.finished.put(None)
+        assert ran.pump.wait_until_left(PATIENCE_S)
     assert seen == ["last"]
 
 
@@ -156,7 +154,7 @@ def test_a_defect_is_told_and_ends_the_thread() -> None:
         raise ZeroDivisionError("division by zero")
 
     ran.pump.post(fail)
-    ran.pump.finished.get(timeout=PATIENCE_S)
+    assert ran.pump.wait_until_left(PATIENCE_S)
     thread.join(PATIENCE_S)
     assert len(ran.defects) == 1
     assert ran.defects[0].rstrip().endswith("ZeroDivisionError: division by zero")
