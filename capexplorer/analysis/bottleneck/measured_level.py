@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from errno import ENOSPC
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from ...addresses import is_loopback
 from ...model.events import HostFacts, LevelFigures
 from ...model.events import Target as TargetEvent
 from ...model.level import Level
@@ -97,7 +97,7 @@ def measured_levels(epoch: Epoch) -> Iterator[MeasuredLevel]:
     """Settled levels with users of an epoch in the order they ran, ramps as their bins."""
     timeline = epoch.timeline
     host = timeline.header.host if timeline.header is not None else HostFacts()
-    program, is_loopback = program_of(timeline), is_loopback_url(timeline.header.target.url if timeline.header else "")
+    program, local = program_of(timeline), is_loopback_url(timeline.header.target.url if timeline.header else "")
     for each in epoch.measured:
         if each.level.users:
             yield MeasuredLevel(
@@ -106,7 +106,7 @@ def measured_levels(epoch: Epoch) -> Iterator[MeasuredLevel]:
                 rates=each.rates,
                 host=host,
                 program=program,
-                is_loopback=is_loopback,
+                is_loopback=local,
                 reported_no_space=reported_no_space(timeline, each.level),
                 own_ms=epoch.own_ms,
             )
@@ -124,8 +124,7 @@ def program_of(timeline: Timeline) -> str | None:
 def is_loopback_url(url: str) -> bool:
     """Whether the host of `url` is this machine; False if it cannot be parsed."""
     try:
-        host = urlsplit(url).hostname or "localhost"
-        return host == "localhost" or ip_address(host).is_loopback
+        return is_loopback(urlsplit(url).hostname or "")
     except ValueError:
         return False
 
