@@ -11,3 +11,4 @@ Confidence = Literal["high", "medium", "low"]
 """Surest first."""
 
 SEVERITIES: tuple[Severity, ...] = ("critical", "error", "warning", "info")
+CONFIDENCES: tuple[Confidence, ...] = ("high", "medium", "low")

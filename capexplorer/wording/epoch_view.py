@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ..model.events import Mark, Verdict
 from ..model.findings import Cause
+from ..model.grades import CONFIDENCES, SEVERITIES
 from ..model.level import Level
 from ..model.timeline import Timeline
 from ..model.verdicts import CapacityVerdict, KneeVerdict
@@ -18,8 +19,6 @@ from .cause_names import where
 from .superseding import Spoiled
 
 DEATHS = ("target_oom_killed", "target_killed_by_signal", "target_crashed")
-
-_RANKS = {"critical": 0, "error": 1, "warning": 2, "info": 3}
 
 
 class EpochView:
@@ -57,13 +56,13 @@ class EpochView:
     def causes(self, *wheres: str) -> list[Mark]:
         """Causes in these places, the gravest first: a death before its consequences, then the earliest."""
         found = [mark for mark in self.marks if mark.kind == "cause" and where(mark.id) in wheres]
-        return sorted(found, key=lambda mark: (_RANKS[mark.severity], mark.id not in DEATHS, since_s(mark)))
+        return sorted(found, key=lambda mark: (SEVERITIES.index(mark.severity), mark.id not in DEATHS, since_s(mark)))
 
     def bottlenecks(self) -> list[Mark]:
         """Bottlenecks that limit the service, the surest first."""
         found = [mark for mark in self.marks if superseding.is_limit(mark)]
-        sure = {"high": 0, "medium": 1, "low": 2, None: 3}
-        return sorted(found, key=lambda mark: (sure[mark.confidence], since_s(mark)))
+        sure = (*CONFIDENCES, None)
+        return sorted(found, key=lambda mark: (sure.index(mark.confidence), since_s(mark)))
 
     def settled(self) -> list[Level]:
         """Settled levels with users."""

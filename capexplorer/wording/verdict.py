@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from ..model.events import Mark
+from ..model.grades import Severity
 from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict
 from . import numbers
@@ -32,8 +32,6 @@ from .clauses import (
 from .epoch_view import EpochView, epoch_name, epochs
 from .knee_sentences import capacity
 from .marks import title
-
-Severity = Literal["critical", "error", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True)

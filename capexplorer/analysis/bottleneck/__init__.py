@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ...model.events import Mark
 from ...model.findings import Bottleneck
-from ...model.grades import Confidence
+from ...model.grades import CONFIDENCES, Confidence
 from ...model.timeline import Timeline
 from ..causes import catalogue
 from ..epoch.epoch import Epoch
@@ -131,5 +131,4 @@ def _confidence(found: Found, showing: Sequence[LevelJudgement]) -> Confidence:
     many = found.id == "think_time_limited" and last.level.figures.requests >= SURE_REQUESTS
     rank = 2 if repeated or many else 0 if found.id == "not_saturated" else 1
     competing = _rivals(found, last) or last.level.level.opened.ramp
-    names: tuple[Confidence, ...] = ("low", "medium", "high")
-    return names[max(0, rank - bool(competing) - bool(found.unavailable))]
+    return CONFIDENCES[::-1][max(0, rank - bool(competing) - bool(found.unavailable))]

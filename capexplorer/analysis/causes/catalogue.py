@@ -8,11 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ...model.grades import Severity
+
 Where = Literal["generator", "host", "network", "target", "check"]
 """Places, ruled out in this order. `check`: the user's own code rejected a reply."""
-
-Severity = Literal["critical", "error", "warning", "info"]
-"""`critical` outside the target means that the run says nothing about the target."""
 
 
 @dataclass(frozen=True, slots=True)

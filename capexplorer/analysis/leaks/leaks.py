@@ -16,7 +16,7 @@ import numpy as np
 
 from ...model.events import HostFacts, Mark
 from ...model.findings import Leak
-from ...model.grades import Confidence
+from ...model.grades import CONFIDENCES, Confidence
 from ...model.timeline import Timeline
 from ..causes import catalogue
 from .constant_load import ConstantLoad, constant_loads, loaded_s, pid_of, pieces, restarts_s
@@ -220,8 +220,7 @@ def _confidence(kind: LeakKind, found: Sequence[LoadGrowth]) -> Confidence:
     """By the length of the longest stretch; one step more if a second stretch shows it."""
     seconds = max(growth.trend.seconds for growth in found)
     rank = sum(seconds >= least - 1.5 for least in kind.sure_s) + (len(found) > 1)
-    names: tuple[Confidence, ...] = ("low", "medium", "high")
-    return names[min(rank, 2)]
+    return CONFIDENCES[::-1][min(rank, 2)]
 
 
 def _finding(timeline: Timeline, epoch: int, kind: LeakKind, found: Sequence[LoadGrowth]) -> Leak:

@@ -15,12 +15,11 @@ from textual.strip import Strip
 from ... import wording
 from ...model.events import Mark
 from ...model.findings import Cause
+from ...model.grades import SEVERITIES
 from ...model.timeline import FailureCount, Timeline
 from ..look import Look, Palette
 from ..render import text
 from .scrolling import ScrollingPane
-
-SEVERITIES = ("critical", "error", "warning", "info")
 
 ABOVE_LINES = 2
 """Of the verdict, in the status lines."""
