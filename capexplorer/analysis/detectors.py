@@ -28,7 +28,7 @@ def capacity(timeline: Timeline) -> tuple[Detected, ...]:
 
 
 def shifts(timeline: Timeline) -> tuple[Mark, ...]:
-    """Shifts inside levels."""
+    """Shifts inside levels, and those that opened one."""
     return tuple(capacity_marks.shifts(timeline))
 
 
@@ -78,7 +78,8 @@ def _since(epoch: Epoch) -> dict[tuple[str, str], float]:
     """(key, kind) of a mark -> end of the level since which it has held without interruption."""
     since: dict[tuple[str, str], float] = {}
     for count, level in enumerate(epoch.levels, 1):
-        found = epoch_of(epoch.timeline, epoch.index, epoch.levels[:count]).verdict
+        whole = count == len(epoch.levels)
+        found = (epoch if whole else epoch_of(epoch.timeline, epoch.index, epoch.levels[:count])).verdict
         current = {(mark.key, mark.kind) for mark in capacity_marks.knees(found)} if found is not None else set()
         ended_s = level.ended_s or epoch.timeline.last_s
         since = {each: since.get(each, ended_s) for each in current}

@@ -6,7 +6,7 @@ Each condition must last for some seconds: one tick is a single sample, and othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ...model.events import HostFacts, Sample
 from ...model.findings import Readings
@@ -56,8 +56,6 @@ def current_conditions(recent: RecentReadings, host: HostFacts, own_ms: float = 
 
 TIME_WAIT_OURS = 0.5
 """(p) Least connections opened by users for each TIME_WAIT that overflowed: the counter is the whole namespace's."""
-
-Test = Callable[[RecentReadings, HostFacts], Proof | None]
 
 
 def _settled(recent: RecentReadings, ticks: int) -> list[Sample]:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from ...model.events import FailureSignature, HostFacts
 from ...model.findings import Readings
+from ...model.grades import Confidence, Severity
 from . import confirmation, recent_readings
 from .classify import SAYS_NO_FDS
 from .confirmation import Check, Proof
@@ -73,8 +74,8 @@ class Resolved:
     readings: Readings = field(default_factory=dict)
     unavailable: tuple[str, ...] = ()
     competing: tuple[str, ...] = ()
-    severity: Literal["critical", "error", "warning", "info"] | None = None
-    confidence: Literal["high", "medium", "low"] = "high"
+    severity: Severity | None = None
+    confidence: Confidence = "high"
     residual: bool = False
     """Nothing confirms it yet: try again with the readings of the next tick."""
     open: bool = False
@@ -120,23 +121,23 @@ def resolve(symptom: Symptom, recent: RecentReadings, host: HostFacts) -> Resolv
     if symptom.id == FAILED_TASK:
         return _fds_reported_by_target(ticks, host)
     if symptom.id in TIMEOUTS:
-        return _confirmed(CAUSES_OF_TIMEOUTS, ticks, host) or _unknown(CAUSES_OF_TIMEOUTS, ticks, host)
-    return _confirmed(CAUSES_OF_RESETS, ticks, host) or _worker_ended(ticks, recent) or _broken(symptom, ticks, recent)
+        proofs = [check(ticks, host) for check in CAUSES_OF_TIMEOUTS]
+        return _confirmed(proofs) or _unknown(proofs)
+    proofs = [check(ticks, host) for check in CAUSES_OF_RESETS]
+    return _confirmed(proofs) or _worker_ended(ticks, recent) or _broken(symptom, ticks, recent)
 
 
-def _confirmed(checks: Sequence[Check], ticks: Ticks, host: HostFacts) -> Resolved | None:
-    proofs = [check(ticks, host) for check in checks]
+def _confirmed(proofs: Sequence[Proof]) -> Resolved | None:
     holding = [each for each in proofs if each.holds]
     if not holding:
         return None
     unread = tuple(dict.fromkeys(name for each in proofs for name in each.unread))
     competing = tuple(each.id for each in holding[1:])
-    sure: Literal["high", "medium"] = "medium" if holding[0].unread else "high"
+    sure: Confidence = "medium" if holding[0].unread else "high"
     return Resolved(holding[0].id, holding[0].readings, unread, competing, confidence=sure)
 
 
-def _unknown(checks: Sequence[Check], ticks: Ticks, host: HostFacts) -> Resolved:
-    proofs = [check(ticks, host) for check in checks]
+def _unknown(proofs: Sequence[Proof]) -> Resolved:
     readings = {name: value for each in proofs for name, value in each.readings.items()}
     unread = tuple(dict.fromkeys(name for each in proofs for name in each.unread))
     return Resolved("unknown", readings, unread, residual=True, confidence="low")
