@@ -11,7 +11,7 @@ LIMITS = {
     "queueing": "queueing",
     "queue_growth": "a queue that grows",
     "errors": "errors",
-    "generator": "the generator, so the service's knee lies beyond",
+    "generator": "the generator, not the service",
     "unknown": "something that no reading shows",
 }
 

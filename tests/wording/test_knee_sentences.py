@@ -42,7 +42,7 @@ def knee(kind: str = "knee", **more: Any) -> CapacityVerdict:
         (knee(evidence=KneeEvidence(soak_agrees=True)),
          f"{AT_47} (high confidence); provisional: no return to the first level yet."),
         (knee(limit="generator", confidence="medium", provisional=False, users=4321.0, capacity_rps=12345.0),
-         "Knee at 4,321 users [43–52] and 12,345/s, limited by the generator, so the service's knee lies beyond"
+         "Knee at 4,321 users [43–52] and 12,345/s, limited by the generator, not the service"
          " (medium confidence)."),
         (knee(provisional=False, peak=Peak(users=60, goodput_rps=125, shape="collapse", fall_ratio=0.75)),
          f"{AT_47} (high confidence); beyond 60 users goodput collapses by 75%."),

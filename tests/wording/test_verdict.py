@@ -190,7 +190,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "a knee that is the generator's": (
         [*UP, curve("knee", 47, "generator"), mark("target_cpu_saturated")],
-        "Knee at 47 users [43–52] and 122/s, limited by the generator, so the service's knee lies beyond (high confidence).",
+        "Knee at 47 users [43–52] and 122/s, limited by the generator, not the service (high confidence).",
     ),
     "a knee by refusals": (
         [*UP, curve("knee", 47, "errors"), mark("load_shedding", 74, 130.0)],
