@@ -48,8 +48,13 @@ def enter(limits: NetworkLimits, *, sandbox: bool = False) -> bool:
     if not wanted and not sandbox:
         return False
     asked_by = SANDBOX if sandbox else LIMITS
-    _unshare(asked_by)
-    _raise_loopback(asked_by)
+    if sys.platform != "linux":
+        raise InputError(f"{asked_by}: needs Linux: only there a session can have a network namespace of its own")
+    try:
+        _unshare(with_users=sandbox)
+        _raise_loopback()
+    except OSError as error:
+        raise _not_allowed(asked_by, error, as_root=not sandbox) from None
     for name, value in wanted.items():
         _set(name, value)
     return True
@@ -64,23 +69,18 @@ def refusal() -> str | None:
     return done.stderr.strip().rpartition("limits.network: ")[2] or "it could not be tried"
 
 
-def _unshare(asked_by: str) -> None:
-    """For limits, as root, a namespace alone; else with a user namespace around it, in which we stay who we are."""
-    if sys.platform != "linux":
-        raise InputError(f"{asked_by}: needs Linux: only there a session can have a network namespace of its own")
+def _unshare(*, with_users: bool) -> None:
+    """A network namespace alone where that is allowed; else, or `with_users`, in a user namespace that keeps our user."""
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("a process with threads cannot enter a user namespace: something heavy was imported too early")
     user, group = os.geteuid(), os.getegid()
-    if asked_by == LIMITS and _try(_NEW_NETWORK) == 0:
+    if not with_users and _try(_NEW_NETWORK) == 0:
         return
     refused = _try(_NEW_USERS | _NEW_NETWORK)
-    try:
-        if refused:
-            raise OSError(refused, os.strerror(refused))
-        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-            Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
-    except OSError as error:
-        raise _not_allowed(asked_by, error) from None
+    if refused:
+        raise OSError(refused, os.strerror(refused))
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
 
 
 def _try(namespaces: int) -> int:
@@ -89,12 +89,10 @@ def _try(namespaces: int) -> int:
     return 0 if libc.unshare(namespaces) == 0 else ctypes.get_errno() or errno.EPERM
 
 
-def _raise_loopback(asked_by: str) -> None:
-    try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-            _change_flags(any_socket.fileno(), b"lo")
-    except OSError as error:  # a security module may grant the user namespace and deny what it is for
-        raise _not_allowed(asked_by, error) from None
+def _raise_loopback() -> None:
+    """Raises OSError: a security module may grant the user namespace and deny what it is for."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        _change_flags(any_socket.fileno(), b"lo")
 
 
 def _change_flags(descriptor: int, interface: bytes) -> None:
@@ -113,10 +111,10 @@ def _set(name: str, value: int | tuple[int, int]) -> None:
         raise InputError(f"limits.network.{name}: the kernel refuses {text}: {error.strerror}") from None
 
 
-def _not_allowed(asked_by: str, error: OSError) -> InputError:
+def _not_allowed(asked_by: str, error: OSError, *, as_root: bool) -> InputError:
     reason = "none is left" if error.errno == errno.ENOSPC else error.strerror
-    as_root = "run as root, or " if asked_by == LIMITS else ""
+    root = "run as root, or " if as_root else ""
     return InputError(
-        f"{asked_by}: no network namespace is allowed here ({reason}): {as_root}allow user namespaces"
+        f"{asked_by}: no network namespace is allowed here ({reason}): {root}allow user namespaces"
         " (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"
     )

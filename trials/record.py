@@ -38,7 +38,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def save(name: str, result: dict[str, Any], began: Conditions) -> Path:
-    """Write `NAME.json`; returns its path. Load and steal are told from begin to end."""
+    """Write `NAME.json`; returns its path. Load and steal are measured from begin to end."""
     ended = datetime.now(UTC)
     took_s = (ended - datetime.fromisoformat(began.started_at)).total_seconds()
     whole = {

@@ -19,6 +19,7 @@ from ..session.catalog import find
 from ..session.reader import open_session
 from .reanalysing import with_found
 from .telling import say, tell
+from .terminals import require_screen
 
 FORMATS = ("md", "html", "json")
 
@@ -55,8 +56,11 @@ def command(
     several epochs stands for each of them.
     """
     asked = [parse(condition) for condition in conditions]
+    on_screen = form is None and output is None and not asked and sys.stdout.isatty()
+    if on_screen:
+        require_screen("the comparison", "compare --format md")
     comparison = compare([opened(name, sessions_dir or paths.sessions(), reanalyse=reanalyse) for name in sessions])
-    if form is None and output is None and not asked and sys.stdout.isatty():
+    if on_screen:
         return _look(comparison)
     content = rendered(comparison, form or _SUFFIXES.get(output.suffix.lower() if output else "", "md"))
     if output is None:
@@ -124,9 +128,7 @@ def _look(comparison: Comparison) -> int:
     from ..tui.screens.compare import CompareApp
     from ..tui.terminal import own_terminal
     from .signals import signals_to
-    from .terminals import require_screen
 
-    require_screen("the comparison", "compare --format md")
     with own_terminal() as terminal:
         app = CompareApp(comparison, terminal=terminal)
         with signals_to(app.request_exit):

@@ -1,4 +1,4 @@
-"""Whether a screen can be drawn here at all, asked before anything is started."""
+"""Whether a screen can be drawn here at all, asked before one is begun."""
 
 from __future__ import annotations
 

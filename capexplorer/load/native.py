@@ -7,13 +7,12 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from ..errors import InputError
 from ..model.limits import AS_IT_IS, ProcessLimits
 
 _unpatched_sleep = time.sleep
-
 
 MAX_BODY_MB = 64.0
 
@@ -23,11 +22,10 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float = MAX_BODY_MB) ->
 
     Also shortens the interpreter's switch interval, so that a redraw does not hold the load thread for 5 ms at a time, and raises
     the soft limit of open files, which only Locust's own command line does; `limits`, those of the generator, win over that.
-    `max_body_mb`: what users keep of one reply at most.
-    Raises InputError where the kernel refuses them.
+    `max_body_mb`: what users keep of one reply at most. Raises InputError where the kernel refuses `limits`.
     """
     if limits.cpus is not None:
-        os.sched_setaffinity(0, limits.cpus)  # before there are threads: they inherit it
+        _limit_cpus(limits.cpus)  # before there are threads: they inherit it
     import locust  # noqa: F401
 
     from . import attempts, bodies, connections, truncated
@@ -37,6 +35,13 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float = MAX_BODY_MB) ->
     bodies.install(int(max_body_mb * 1e6))
     sys.setswitchinterval(1e-4)
     _limit_open_files(limits.open_files)
+
+
+def _limit_cpus(cpus: Collection[int]) -> None:
+    try:
+        os.sched_setaffinity(0, cpus)
+    except OSError as error:
+        raise InputError(f"limits.generator.cpus: the kernel refuses {sorted(cpus)}: {error}") from None
 
 
 def _limit_open_files(wanted: int | None) -> None:

@@ -1,4 +1,4 @@
-"""An exception reduced to what tells causes apart. Which cause it is, `analysis/causes.py` decides.
+"""An exception reduced to what tells causes apart. Which cause it is, `analysis/causes/classify.py` decides.
 
 Breadth-first over everything an exception was made of: the first errno wins, then the status. Text is bounded and folded, since
 Locust's own failure keys explode (a connect timeout carries a memory address: 85 keys in 3.5 s).

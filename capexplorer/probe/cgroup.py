@@ -24,7 +24,7 @@ class Cgroup:
     def __init__(self, cpu: Sequence[str], memory: Sequence[str]) -> None:
         self._quotas = [quota for folder in cpu if (quota := _Quota(folder)).exists]
         self._limits = _opened(f"{folder}/{name}" for folder in memory for name in ("memory.max", "memory.limit_in_bytes"))
-        self._kills = _telling(f"{folder}/{name}" for folder in memory for name in ("memory.events", "memory.oom_control"))
+        self._kills = _counting_kills(f"{folder}/{name}" for folder in memory for name in ("memory.events", "memory.oom_control"))
         self._growth = Growth()
         self.oom_kills()  # from now on, not from the first tick on: a target may be killed before that
 
@@ -91,7 +91,7 @@ def _opened(paths: Iterable[str]) -> list[KeptFile]:
     return [file for file in files if file.error != errno.ENOENT]
 
 
-def _telling(paths: Iterable[str]) -> KeptFile:
+def _counting_kills(paths: Iterable[str]) -> KeptFile:
     """The first that counts kills; the machine's count where none does."""
     for path in paths:
         file = KeptFile(path)

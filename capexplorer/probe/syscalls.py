@@ -16,12 +16,12 @@ def open_files(pid: int | str) -> int | None:
         return None
 
 
-def soft_limit_of_open_files(pid: int, unless_told: int | None) -> int | None:
-    """Of a process, without a descriptor; `unless_told` where it is not ours to ask. None when there is none."""
+def soft_limit_of_open_files(pid: int, otherwise: int | None) -> int | None:
+    """Of a process, without a descriptor; `otherwise` where it is not ours to ask. None when there is none."""
     try:
         soft = resource.prlimit(pid, resource.RLIMIT_NOFILE)[0]
     except OSError:
-        return unless_told
+        return otherwise
     return None if soft == resource.RLIM_INFINITY else soft
 
 

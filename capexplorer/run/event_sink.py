@@ -46,10 +46,6 @@ class EventSink:
     def _emit_one(self, event: Event) -> None:
         self.timeline.apply(event)
         self._guarded(lambda writer: writer.write(event))
-        self.show(event)
-
-    def show(self, event: Event) -> None:
-        """Queue an event for the screen without writing it."""
         self._taken.append(event)
         self.wake()
 
@@ -64,7 +60,7 @@ class EventSink:
         self._guarded(lambda writer: writer.close())
 
     def take(self) -> list[Event]:
-        """Everything shown since the last call."""
+        """Everything emitted since the last call."""
         return [self._taken.popleft() for _ in range(len(self._taken))]
 
     def _guarded(self, act: Callable[[SessionWriter], None]) -> None:

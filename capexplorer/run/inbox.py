@@ -32,7 +32,7 @@ class Inbox:
             return
 
     def take(self, timeout_s: float) -> Call | None:
-        """The next call, waiting for it as long as `timeout_s`; None where none came."""
+        """The next call. Waits for it as long as `timeout_s`; None where none came, sometimes before that time has passed."""
         call = self._next()
         if call is not None or timeout_s <= 0:
             return call

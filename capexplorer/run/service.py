@@ -29,7 +29,7 @@ NULL_RESPONDER = TargetSpec(
 
 
 class Service:
-    """Starts on `bring_up`; tells `on_change` (any thread) what became of it."""
+    """Starts on `bring_up`, which blocks until it is ready. The supervisor's reports go to `TargetLifecycle`."""
 
     def __init__(self, options: RunOptions, supervisor: Supervisor) -> None:
         self.spec = options.spec
@@ -51,8 +51,7 @@ class Service:
     def facts(self) -> TargetFacts:
         """For the session's header."""
         if self.spec is None:
-            where = urlsplit(self.url).netloc.rpartition("@")[2]  # without the user and password of the URL
-            return TargetFacts(name=where or "locustfile", url=self.url)
+            return TargetFacts(name=self.address or "locustfile", url=self.url)
         command = self.spec.command_line(self.params, self.port)
         return TargetFacts(name=self.spec.name, url=self.url, command=command, params=self.params)
 

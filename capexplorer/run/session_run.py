@@ -195,7 +195,7 @@ class SessionRun:
             ended_s=ended_s,
             level=max(0, self.load_control.levels.tracker.index),
             users=users,
-            wanted=self.load_target.wanted,
+            wanted=wanted,
             phase=phase,
             settled=settled,
             stood_still_s=stood_still_s,

@@ -39,6 +39,6 @@ def _restore_signals() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
-def told(limits: Mapping[str, Any]) -> str:
+def described(limits: Mapping[str, Any]) -> str:
     """The limits in words, for a start that was refused because of them."""
     return ", ".join(f"{name} = {value}" for name, value in limits.items())

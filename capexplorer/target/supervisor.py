@@ -132,13 +132,13 @@ class Supervisor:
             "limits": {name: value for name, value in msgspec.structs.asdict(limits).items() if value is not None},
             "grace_s": grace_s,
         }
-        if not self._tell(command):
+        if not self._send(command):
             raise TargetError(f"the supervisor process is gone{self._complaint}; start capexplorer anew", self._output)
         return self._run
 
     def stop(self, grace_s: float = GRACE_S) -> None:
         """SIGTERM to the target's group, SIGKILL to all of it after the grace. Returns at once; `Exited` tells the end."""
-        self._tell({"do": "stop", "grace_s": grace_s})
+        self._send({"do": "stop", "grace_s": grace_s})
 
     def close(self, grace_s: float = GRACE_S) -> None:
         """Stop the target and end the supervisor. Returns when both are gone and all is reported; may be called twice."""
@@ -154,7 +154,7 @@ class Supervisor:
             close(self._reports)
             self._reports = None
 
-    def _tell(self, command: dict[str, Any]) -> bool:
+    def _send(self, command: dict[str, Any]) -> bool:
         if self._commands is None:
             return False
         unsent = json.dumps(command).encode() + b"\n"

@@ -268,7 +268,7 @@ def _why(error: OSError | subprocess.SubprocessError, limits: dict[str, Any]) ->
     """A SubprocessError says only that `preexec_fn` failed: the kernel refused a limit."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    return f"the kernel refuses its limits ({child.told(limits)})"
+    return f"the kernel refuses its limits ({child.described(limits)})"
 
 
 class _Reports:

@@ -13,7 +13,7 @@ from .cases import Failure
 from .sharing import shared
 
 NAMES = ("logs", "plans", "profiles")
-MOST_TOLD = 20
+MOST_PRINTED = 20
 
 
 def main() -> int:
@@ -21,8 +21,8 @@ def main() -> int:
     asked = _asked()
     conditions = Conditions.now()
     result = shared(asked.name, asked.count, asked.seed)
-    for failure in result.failures[:MOST_TOLD]:
-        _tell(asked.name, failure)
+    for failure in result.failures[:MOST_PRINTED]:
+        _print_failure(asked.name, failure)
     print(f"{asked.name}: {result.count} cases, {len(result.failures)} failed; {_counted(result.outcomes)}")
     if asked.save:
         print(save(f"fuzz-{asked.name}", {"seed": asked.seed, "result": result}, conditions))
@@ -38,7 +38,7 @@ def _asked() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _tell(name: str, failure: Failure) -> None:
+def _print_failure(name: str, failure: Failure) -> None:
     print(f"\n{failure.what}\n  repeat: python -m trials.fuzz {name} --count 1 --seed {failure.seed}\n{failure.detail}")
 
 

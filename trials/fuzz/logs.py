@@ -49,7 +49,7 @@ def _case(path: Path, chance: random.Random) -> str:
     damage = chance.choice(SEEN + UNSEEN)
     seen = sealed and damage in SEEN
     path.write_bytes(damage(lines, chance))
-    outcome = _read(path, lines, told=seen)
+    outcome = _read(path, lines, detectable=seen)
     if outcome == "refused":
         return outcome
     for step in chance.sample(STEPS, 1 if seen else 2):
@@ -57,7 +57,7 @@ def _case(path: Path, chance: random.Random) -> str:
     return outcome
 
 
-def _read(path: Path, lines: Lines, *, told: bool) -> str:
+def _read(path: Path, lines: Lines, *, detectable: bool) -> str:
     """Open and summarise it. AssertionError for a figure that changed without a note, where notes are due."""
     try:
         with open_session(path) as log:
@@ -71,7 +71,7 @@ def _read(path: Path, lines: Lines, *, told: bool) -> str:
         return "same figures"
     if notes:
         return "noted"
-    if not told:
+    if not detectable:
         return "other figures, nothing can tell"
     assert not document["session"]["complete"], "a figure changed without a note"
     return "ended early"

@@ -112,7 +112,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Everything that a form shows; sentences are in `wording`."""
+    """Everything that a form shows; sentences are in `sentences.py`."""
 
     curves: tuple[Curve, ...]
     pairs: tuple[Pair, ...]

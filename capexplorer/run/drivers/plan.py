@@ -64,11 +64,6 @@ class PlanDriver:
         return self._cursor.finished
 
     @property
-    def is_finding(self) -> bool:
-        """Whether the autopilot is to look for the knee now."""
-        return self._cursor.is_finding
-
-    @property
     def next_s(self) -> float | None:
         """When `due` will return a move, in seconds of the session; None while users spawn or the knee is looked for."""
         return self._cursor.next_s
