@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trials.kills.carrying import carry_out
+from trials.kills.carrying import Outcome, carry_out, look_at_logs
 from trials.kills.plan import kill
 
 from .pty_rig import modes_left_on
@@ -27,6 +27,13 @@ def test_the_short_form_has_all_kinds_of_kills() -> None:
     assert {each.victims for each in kills} == {"app", "supervisor", "both"}
     assert {each.stage for each in kills} == {"starting", "spawning", "steady", "quitting"}
     assert {each.service for each in kills} >= {"nginx", "daemon", "gunicorn"}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_run_without_a_log_has_lost_it_unless_it_was_starting(tmp_path: Path, seed: int) -> None:
+    outcome = Outcome(kill=kill(seed))
+    look_at_logs(tmp_path, 0.0, outcome)
+    assert outcome.problems == ([] if outcome.kill.stage == "starting" else ["no log"])
 
 
 def test_modes_that_a_screen_left_behind_are_seen() -> None:

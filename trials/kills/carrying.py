@@ -68,7 +68,7 @@ def carry_out(kill: Kill, folder: Path) -> Outcome:
             killed_at = _strike(run, kill, outcome)
             _end_survivor(run, kill, outcome)
             _look_at_processes(run, ports, outcome)
-            _look_at_logs(run, killed_at, outcome)
+            look_at_logs(run.sessions, killed_at, outcome)
             if isinstance(run, OnTerminal):
                 _look_at_terminal(run, before, outcome)
         except AssertionError as error:  # waited in vain
@@ -168,8 +168,12 @@ def _look_at_processes(run: Run, ports: set[int], outcome: Outcome) -> None:
         outcome.problems.append(f"still listened on: {left}")
 
 
-def _look_at_logs(run: Run, killed_at: float, outcome: Outcome) -> None:
-    for path in run.sessions.glob("*.jsonl"):
+def look_at_logs(sessions: Path, killed_at: float, outcome: Outcome) -> None:
+    """Only a run that was killed while it started may have none: the other stages begin with an event that was read from one."""
+    logs = list(sessions.glob("*.jsonl"))
+    if not logs and outcome.kill.stage != "starting":
+        outcome.problems.append("no log")
+    for path in logs:
         try:
             with open_session(path) as log:
                 events = list(log)
