@@ -1,4 +1,7 @@
-"""However a run is ended: a complete session (killed: less at most a second), no process left, the terminal as it was."""
+"""However a run is ended: a complete session (killed: all but about a second), no process left, the terminal as it was.
+
+How much a killed run loses: trials/results/kills.json (median 0.5 s, at most 1.01 s).
+"""
 
 from __future__ import annotations
 
