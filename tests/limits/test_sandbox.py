@@ -19,7 +19,7 @@ from e2e.rig import Run, ended, of
 from capexplorer import cli
 from capexplorer.model.events import Sample
 
-from .test_namespace import NEITHER, needs
+from .test_namespace import NEITHER, needs, python, skip_where_none_is_allowed
 
 LEAVING = Path(__file__).parent / "locustfiles" / "leaving.py"
 PLAN = ("--headless", "--plan", "1:6s")
@@ -72,8 +72,7 @@ def test_without_it_ctypes_and_children_reach_what_they_want(tmp_path: Path, mon
 
 @pytest.mark.slow
 def test_nothing_leaves_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if (done := subprocess.run([sys.executable, "-c", ENTERED], capture_output=True, text=True)).returncode:
-        pytest.skip(done.stderr.splitlines()[-1])
+    skip_where_none_is_allowed(python(ENTERED))
     with outside(tmp_path, monkeypatch) as service:
         run, outcomes = explored(tmp_path, "--sandbox")
     refused = "Connection refused"
@@ -102,7 +101,7 @@ def test_what_it_cannot_reach_is_refused(args: tuple[str, ...], said: str, capsy
 def test_where_no_namespace_is_allowed_run_says_so_in_one_line() -> None:
     needs(NEITHER)
     command = [*NEITHER, sys.executable, "-m", "capexplorer", "run", "mixed", "--sandbox", "--headless", "--plan", "1:1s"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith(
         "capexplorer: --sandbox: no network namespace is allowed here (Operation not permitted): allow user"
