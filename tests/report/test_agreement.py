@@ -42,7 +42,8 @@ SAMPLES = sorted((ROOT / "sessions").glob("*.jsonl"))
 
 NUMBER = r"([\d,.]+)"
 KNEE = rf"(?<!no )(?<!latency )(?<!the )\bknee at (?:or below )?{NUMBER} users?"
-NO_KNEE = rf"no knee up to {NUMBER} users?|\| knee[^|]*\| none up to {NUMBER}"
+NO_KNEE_IN_WORDS, NO_KNEE_IN_THE_TABLE = rf"no knee up to {NUMBER} users?", rf"\| knee[^|]*\| none up to {NUMBER}"
+NO_KNEE = f"{NO_KNEE_IN_WORDS}|{NO_KNEE_IN_THE_TABLE}"
 IDLE = rf"nothing is saturated at {NUMBER} users?"
 WAITING = rf"users' waits limit the throughput at {NUMBER} users?"
 LIMITED = rf"bottleneck: [^:]*? at {NUMBER} users?"
@@ -154,6 +155,50 @@ def assert_agrees(timeline: Timeline) -> None:
         assert not timeline.verdicts or any(row[1].endswith(printed) for row in listed), (knee, listed)
     bounds = {each["no_knee_up_to_users"] for each in summary["verdicts"]} - {None}
     assert len(bounds) <= len([row for row in knees(told.markdown) if row[1].startswith("none up to")])
+
+
+# -- the contradictions themselves
+
+CONTRADICTORY = {
+    "no knee, and a knee": "No knee up to 82 users. Knee at 40 users.",
+    "two knees": "Knee at 40 users [36–44]. knee at or below 10 users",
+    "nothing is saturated, and a knee": "nothing is saturated at 40 users; knee at 20 users",
+    "nothing is saturated, and a bottleneck": "nothing is saturated at 40 users\nbottleneck: CPU of the target at 82 users",
+    "the waits limit, and a knee": "users' waits limit the throughput at 1,200 users. Knee at 40 users.",
+    "the waits limit, and a bottleneck": "users' waits limit the throughput at 40 users\nbottleneck: a queue at 82 users",
+    "nothing is said, and a knee beyond": "nothing is said about the service beyond 10. Knee at 40 users.",
+    "nothing is said, and a bottleneck of the service beyond": (
+        "nothing is said about the service beyond 10\ntarget: bottleneck: CPU of the target at 40 users"
+    ),
+    "nothing is said, and nothing is saturated": "nothing is said about the service beyond 10; nothing is saturated at 40 users",
+    "nothing is said at all, and a knee": "nothing is said about the service.\nKnee at 40 users",
+}
+"""A text for each that has it and no other."""
+
+HARMLESS = (
+    "No knee up to 82 users. Latency knee at 40 users.",
+    "Knee at 40 users. It is repeated: knee at 40 users.",
+    "nothing is said about the service beyond 40. Knee at 10 users.",
+)
+
+
+@pytest.mark.parametrize("name", [name for name, *_ in CONTRADICTIONS])
+def test_a_contradictory_text_is_found(name: str) -> None:
+    assert [wrong.partition(":")[0] for wrong in contradictions(CONTRADICTORY[name])] == [name]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_a_text_that_agrees_with_itself_is_not(text: str) -> None:
+    assert contradictions(text) == []
+
+
+def test_each_pattern_is_in_a_report_of_the_samples_and_cases() -> None:
+    """A sentence whose words had changed would contradict no other any more."""
+    sessions = [recorded(path) for path in SAMPLES] + [[HEADER, *events] for events, _ in CASES.values()]
+    written = "\n".join(texts(Timeline(events)).markdown for events in sessions)
+    patterns = {pattern for _, first, second, _ in CONTRADICTIONS for pattern in (first, second)}
+    patterns |= {NO_KNEE_IN_WORDS, NO_KNEE_IN_THE_TABLE}
+    assert [pattern for pattern in patterns if not found(pattern, written)] == []
 
 
 # -- sessions
