@@ -3,48 +3,21 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import is_stopped
 from programs import needs
 
 from capexplorer.model.events import Ended, LevelOpened, Sample
 
 from .rig import HERE, PROGRAM, Marked, of, until
-from .test_stopped import assert_no_settled_second_has_the_stop
-from .tmux_rig import Screen, needs_tmux
+from .test_stopped import STOPPED_S, assert_no_settled_second_has_the_stop
+from .tmux_rig import Screen, app_of, needs_tmux, run_from_a_shell
 
 pytestmark = [pytest.mark.slow, needs_tmux, needs("bash")]
-
-
-@contextmanager
-def run_from_a_shell(folder: Path, before: str = "") -> Iterator[Screen]:
-    """A run on the live screen, with settled seconds, started by a person in bash."""
-    marked, sessions = Marked(), folder / "sessions"
-    screen = Screen(f"capexplorer-{marked.mark[:8]}", sessions, marked)
-    try:
-        screen.open_shell(["env", "PS1=prompt> ", "bash", "--norc"], 100, 30, HERE)
-        screen.shows("prompt>")
-        screen.type(before + shlex.join([PROGRAM, "run", "actor", "--sessions-dir", str(sessions)]) + "\n")
-        until(lambda: [sample for sample in of(screen.events(), Sample) if sample.settled], "a settled second")
-        screen.shows("req/s", "ready")
-        yield screen
-    finally:
-        screen.close()
-
-
-def app_of(screen: Screen) -> int:
-    pids = [pid for pid in screen.marked.pids(f"{PROGRAM} run") if not screen.marked.processes()[pid].startswith("sh ")]
-    assert len(pids) == 1
-    return pids[0]
-
-
-def is_stopped(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "T"
 
 
 def by_key(screen: Screen) -> None:
@@ -69,9 +42,8 @@ def test_a_stopped_screen_comes_back_by_fg(tmp_path: Path, before: str, stop: Ca
         began = os.times().elapsed
         if stop is by_key:
             screen.shows("Stopped", "prompt>")
-            screen.type("stty -a\n")
-            assert not {"-icanon", "-echo", "-isig", "-icrnl"} & set(screen.shows("icanon", "isig").split())
-        until(lambda: os.times().elapsed - began >= 3.0, "three seconds have passed")
+            screen.assert_shell_has_its_settings()
+        until(lambda: os.times().elapsed - began >= STOPPED_S, "the stop has lasted")
         screen.type("fg\n")
         until(lambda: [event for event in of(screen.events(), LevelOpened) if event.index == 1], "a level of its own")
         screen.shows("req/s", "ready", "level 1")

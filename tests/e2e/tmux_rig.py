@@ -10,9 +10,9 @@ from pathlib import Path
 
 from programs import needs
 
-from capexplorer.model.events import Event
+from capexplorer.model.events import Event, Sample
 
-from .rig import HERE, PATIENCE_S, PROGRAM, Marked, events_in, until
+from .rig import HERE, PATIENCE_S, PROGRAM, Marked, events_in, of, until
 
 _SAID = "exit code: "
 _KEPT_S = 601
@@ -93,6 +93,11 @@ class Screen:
         except AssertionError as error:
             raise AssertionError(f"{error}\n{last}") from None
 
+    def assert_shell_has_its_settings(self) -> None:
+        """Of its terminal, at a prompt."""
+        self.type("stty -a\n")
+        assert not {"-icanon", "-echo", "-isig", "-icrnl"} & set(self.shows("icanon", "isig").split())
+
     def exit_code(self) -> int:
         """Wait for the program's end; nothing may be left of it but tmux and the shell's sleep."""
         text = self.shows(_SAID)
@@ -120,3 +125,26 @@ def on_screen(folder: Path, *args: str, size: tuple[int, int], cwd: Path = HERE,
         yield screen
     finally:
         screen.close()
+
+
+@contextmanager
+def run_from_a_shell(folder: Path, before: str = "") -> Iterator[Screen]:
+    """A run on the live screen, with settled seconds, started by a person in bash; `before`: words before the command."""
+    marked, sessions = Marked(), folder / "sessions"
+    screen = Screen(f"capexplorer-{marked.mark[:8]}", sessions, marked)
+    try:
+        screen.open_shell(["env", "PS1=prompt> ", "bash", "--norc"], 100, 30, HERE)
+        screen.shows("prompt>")
+        screen.type(before + shlex.join([PROGRAM, "run", "actor", "--sessions-dir", str(sessions)]) + "\n")
+        until(lambda: [sample for sample in of(screen.events(), Sample) if sample.settled], "a settled second")
+        screen.shows("req/s", "ready")
+        yield screen
+    finally:
+        screen.close()
+
+
+def app_of(screen: Screen) -> int:
+    """The run's pid, not that of a shell around it."""
+    pids = [pid for pid in screen.marked.pids(f"{PROGRAM} run") if not screen.marked.processes()[pid].startswith("sh ")]
+    assert len(pids) == 1
+    return pids[0]

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic, sleep
 
+from processes import is_stopped
+
 from capexplorer.run.inbox import Inbox
 
 PATIENCE_S = 60.0
@@ -44,11 +46,6 @@ def waiting() -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def is_stopped(pid: int) -> bool:
-    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
-        return stat.read().rpartition(")")[2].split()[0] == "T"
-
-
 def test_a_thread_that_was_stopped_past_its_timeout_goes_on_waiting_with_one() -> None:
     """With `SimpleQueue.get(timeout=...)` it never came back: CPython waits without a timeout then."""
     with waiting() as process:
@@ -58,6 +55,7 @@ def test_a_thread_that_was_stopped_past_its_timeout_goes_on_waiting_with_one() -
         deadline_s = monotonic() + PATIENCE_S
         while not is_stopped(process.pid) and monotonic() < deadline_s:
             sleep(0.01)
+        assert is_stopped(process.pid)
         stopped_s = monotonic()
         while monotonic() < stopped_s + 0.5:  # the timeout of 0.1 s passes while it is stopped
             sleep(0.01)
