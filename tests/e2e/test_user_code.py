@@ -14,7 +14,7 @@ from load.servers import server
 
 from capexplorer.model.events import Command, Ended, LevelOpened, Log, Mark, Sample
 
-from .rig import Run, ended, of, start
+from .rig import ROOT, Run, ended, of, start
 from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow
@@ -145,18 +145,10 @@ def test_the_screen_says_that_the_locustfile_ended_the_load_and_one_may_step_aga
         assert "capexplorer: the locustfile" not in screen.text()
 
 
-CHILDREN = """
-        import multiprocessing, subprocess
-        said = subprocess.run(["echo", "run"], capture_output=True, text=True, check=True).stdout.strip()
-        cat = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        answer = cat.communicate(b"communicate")[0].decode()
-        pid = os.fork()
-        if pid == 0:
-            os._exit(5)
-        process = multiprocessing.get_context("fork").Process(target=os._exit, args=(6,))
-        process.start()
-        process.join()
-        print(said, answer, cat.returncode, os.waitpid(pid, 0)[1] >> 8, process.exitcode, os.system("exit 3") >> 8)
+CHILDREN = f"""
+        sys.path.insert(0, {str(ROOT)!r})
+        from tests.load.scenes.children import started
+        print(*started().values())
 """
 
 
@@ -165,7 +157,7 @@ def test_tasks_may_start_processes(tmp_path: Path) -> None:
     run, code = run_with(tmp_path, CHILDREN.strip(), "2:8s")
     assert code == 0, run.stderr
     assert not examples(run, "user_code_error")
-    assert {log.text for log in of(run.events(), Log) if log.source == "stdout"} == {"run communicate 0 5 6 3"}
+    assert {log.text for log in of(run.events(), Log) if log.source == "stdout"} == {"hi ['through', 0] 5 6 3"}
 
 
 def test_a_wait_that_is_no_time_is_a_user_error(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from .row import Row
 
-_GONE = {"connection_refused": "nobody listens any more", "connection_reset": "what its end looks like to a client"}
-
 ROWS = (
     Row(
         name="crash",

@@ -83,7 +83,7 @@ def test_processes_that_users_start_can_be_waited_for(seen: Played) -> None:
     played = seen["children"]
     assert played["errors"] == []
     expected = {
-        "run": "hi\n",
+        "run": "hi",
         "communicate": ["through", 0],
         "fork": 5,
         "multiprocessing": 6,

@@ -36,10 +36,6 @@ Ip: 1 64
 Tcp: RtoAlgorithm RtoMin MaxConn ActiveOpens OutRsts
 Tcp: 1 200 -1 77 5
 """
-SOCKSTAT = """sockets: used 12
-TCP: inuse 41 orphan 2 tw 25000 alloc 42 mem 401
-UDP: inuse 0 mem 0
-"""
 LIMITS = """Limit                     Soft Limit           Hard Limit           Units
 Max processes             98653                98653                processes
 Max open files            1024                 524288               files

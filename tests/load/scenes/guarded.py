@@ -20,6 +20,8 @@ from capexplorer.load import proxies
 from capexplorer.load.guard import HostGuard
 from capexplorer.load.signature import reduce
 
+from .outcome import error_of
+
 ELSEWHERE = "192.0.2.1"
 """TEST-NET-1: nobody is there, should the guard fail."""
 
@@ -101,22 +103,13 @@ def raw_sockets() -> list[str]:
     def created() -> Any:
         socket.create_connection((ELSEWHERE, 80), timeout=3)
 
-    return [_raised(each) for each in (plain, v6, connect_ex, datagram, message, created)]
-
-
-def _raised(act: Callable[[], Any]) -> str:
-    try:
-        with gevent.Timeout(10):
-            act()
-    except BaseException as error:
-        return f"{type(error).__name__} {getattr(error, 'errno', None)}"
-    return "nothing"
+    return [error_of(each) for each in (plain, v6, connect_ex, datagram, message, created)]
 
 
 def allowed_names() -> list[bool]:
     before = _guard.permits("192.0.2.7")
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 80))]
-    unlearned = _raised(lambda: _guard.reachable("elsewhere.invalid", found)) == "nothing"
+    unlearned = error_of(lambda: _guard.reachable("elsewhere.invalid", found)) == "nothing"
     _guard.reachable("SERVICE.example", found)
     return [_guard.permits("service.EXAMPLE"), before, unlearned, _guard.permits("192.0.2.7")]
 
@@ -165,7 +158,7 @@ def unix_sockets_are_no_network() -> str:
         with socket.socket(socket.AF_UNIX) as sock:
             sock.connect("/nonexistent/socket")
 
-    return _raised(act)
+    return error_of(act)
 
 
 def reported() -> list[str]:

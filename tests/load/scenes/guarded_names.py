@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import gevent
 import requests
 from gevent import socket
 
 from capexplorer.load.guard import HostGuard
 
+from .outcome import error_of
+
 _told: list[str] = []
 _guard = HostGuard(["service.example", "nowhere.invalid"], _told.append)
 _guard.install()
-
-
-def _errno(act: Callable[[], Any]) -> str:
-    try:
-        with gevent.Timeout(10):
-            act()
-    except BaseException as error:
-        return f"{type(error).__name__} {getattr(error, 'errno', None)}"
-    return "nothing"
 
 
 def _to(host: str, port: int = 9, kind: int = socket.SOCK_STREAM) -> list[str]:
@@ -47,7 +36,7 @@ def _to(host: str, port: int = 9, kind: int = socket.SOCK_STREAM) -> list[str]:
     def create_connection() -> None:
         socket.create_connection((host, port), timeout=5)
 
-    return [_errno(act) for act in (connect, connect_ex, sendto, sendmsg, create_connection)]
+    return [error_of(act) for act in (connect, connect_ex, sendto, sendmsg, create_connection)]
 
 
 def localhost_elsewhere() -> list[str]:

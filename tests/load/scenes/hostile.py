@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
-import os
 import subprocess
 import sys
 from functools import partial
@@ -17,6 +15,7 @@ from locust.exception import RescheduleTask, StopUser
 from capexplorer.load import patience
 from capexplorer.load.host import RunnerEnded
 
+from .children import started
 from .hosted import _Idle, _kind, _Rig
 
 
@@ -159,31 +158,12 @@ def children() -> dict[str, Any]:
     found: list[dict[str, Any]] = []
 
     def start(user: User) -> None:
-        echo = subprocess.run(["echo", "hi"], capture_output=True, text=True, check=True).stdout
-        cat = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        answer = cat.communicate(b"through")[0].decode()
-        pid = os.fork()
-        if pid == 0:
-            os._exit(5)
-        process = multiprocessing.get_context("fork").Process(target=os._exit, args=(6,))
-        process.start()
-        process.join()
         late = subprocess.Popen(["sleep", "100"])
         try:
             late.wait(timeout=0.1)
         except subprocess.TimeoutExpired:
             late.kill()
-        found.append(
-            {
-                "run": echo,
-                "communicate": [answer, cat.returncode],
-                "fork": os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]),
-                "multiprocessing": process.exitcode,
-                "system": os.waitstatus_to_exitcode(os.system("exit 3")),
-                "killed": late.wait(),
-                "missing": _missing(),
-            }
-        )
+        found.append({**started(), "killed": late.wait(), "missing": _missing()})
         user.wait()  # type: ignore[no-untyped-call]
 
     rig = _Rig(_task(start))
