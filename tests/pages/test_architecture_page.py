@@ -78,6 +78,10 @@ def test_a_room_imports_what_its_row_says(room: str) -> None:
     assert imported(room) <= table()[room]
 
 
+def test_the_layers_name_every_room_once() -> None:
+    assert sorted(room for layer in layers() for room in layer) == sorted(rooms())
+
+
 def test_a_row_allows_only_rooms_of_lower_layers() -> None:
     level = {room: index for index, layer in enumerate(layers()) for room in layer}
     upwards = [
