@@ -52,7 +52,7 @@ def verdict(timeline: Timeline, epoch: int | None = None) -> str:
 
 
 def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
-    """The verdict line with its severity. Costs a pass over the marks, and one over journal and levels for each cause that spoils."""
+    """The verdict line with its severity. Costs a pass over the marks, and one over journal and levels a cause that spoils."""
     chosen = _latest(timeline) if epoch is None else epoch
     view = EpochView(timeline, chosen)
     found, shared = next(_said(view), Judgement(curve_alone(view))), sharing(view)

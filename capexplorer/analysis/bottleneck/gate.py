@@ -62,7 +62,7 @@ class Gate:
 
 
 def gate_of(level: LadderLevel, others: Sequence[LadderLevel], knee: KneeVerdict | None) -> Gate:
-    """`others`: pooled levels that feed the fit. The level is compared with the greatest than which it has at least 20% more users."""
+    """`others`: pooled levels that feed the fit. The greatest than which the level has 20% more users is compared with it."""
     under = [other for other in others if other.users * USERS_MORE <= level.users * 1.001 and other.goodput_rps > 0]
     beyond = _is_beyond(level, knee)
     if not under:
