@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import wording
-from ..model.events import Command, Event, LevelBin, LevelClosed, Log, Mark, Target
+from ..model.events import Command, Event, LevelClosed, Log, Mark, Target
+from ..model.figures import LevelBin
 from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.stream import EventSource

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..model.events import LevelFigures
+from ..model.figures import LevelFigures
 from ..model.verdicts import CapacityVerdict
 
 GOODPUT_ERROR = 0.04

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .events import LevelBin, LevelClosed, LevelEndpoint, LevelFigures, LevelOpened, Sample
+from .events import LevelClosed, LevelOpened, Sample
+from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .level_fold import LevelFold, RampFold
 
 Folded = tuple[LevelFold, RampFold | None]

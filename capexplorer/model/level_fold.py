@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .columns import READINGS, SECOND_COLUMNS, second_values, unsettled_failures
-from .events import EndpointTick, LevelBin, LevelEndpoint, LevelFigures, Sample
+from .events import EndpointTick, Sample
+from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .histogram import LatencyHistogram
 from .merged import EndpointFold, Merged, latency_of
 from .reading_means import ReadingSums

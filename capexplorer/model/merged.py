@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from .events import EndpointTick, Latency, LevelEndpoint, Sample
+from .events import EndpointTick, Sample
+from .figures import Latency, LevelEndpoint
 from .histogram import LatencyHistogram, merged
 from .reading_means import ReadingSums
 

@@ -24,7 +24,6 @@ from ..model.events import (
     FailureTick,
     Header,
     LevelClosed,
-    LevelEndpoint,
     Log,
     Mark,
     MarkChange,
@@ -35,6 +34,7 @@ from ..model.events import (
     TargetFacts,
     Unknown,
 )
+from ..model.figures import LevelEndpoint
 from ..model.findings import AnyFinding, Blame, Cause
 from ..model.readings import PortsReading
 

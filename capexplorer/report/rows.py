@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..model.events import LevelEndpoint, LevelFigures, LevelOpened
+from ..model.events import LevelOpened
+from ..model.figures import LevelEndpoint, LevelFigures
 from ..model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ..model.level import Level
 from ..model.timeline import Timeline

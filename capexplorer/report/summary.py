@@ -10,7 +10,8 @@ from typing import Any
 
 from .. import wording
 from ..model.clients import clients_of
-from ..model.events import Header, Latency, LevelEndpoint, LevelFigures, Mark, Note, Reanalysed, Verdict
+from ..model.events import Header, Mark, Note, Reanalysed, Verdict
+from ..model.figures import Latency, LevelEndpoint, LevelFigures
 from ..model.level import Level
 from ..model.timeline import Timeline
 from .rows import recovery_levels

@@ -8,16 +8,8 @@ from typing import Any
 import msgspec
 
 from ..model import histogram
-from ..model.events import (
-    EndpointTick,
-    Event,
-    Header,
-    LevelClosed,
-    LevelEndpoint,
-    Log,
-    Mark,
-    Sample,
-)
+from ..model.events import EndpointTick, Event, Header, LevelClosed, Log, Mark, Sample
+from ..model.figures import LevelEndpoint
 from ..model.findings import Blame, Readings
 
 _DEEPEST = 32

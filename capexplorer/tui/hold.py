@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from ..model.events import LevelBin
+from ..model.figures import LevelBin
 from ..model.level import Level
 from ..model.timeline import Timeline
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..model.events import LevelFigures, Mark
+from ..model.events import Mark
+from ..model.figures import LevelFigures
 from ..model.findings import Bottleneck, Cause, Leak
 from ..model.verdicts import KneeVerdict
 from . import numbers

@@ -9,17 +9,8 @@ from typing import Any
 import msgspec
 from session.samples import HEADER
 
-from capexplorer.model.events import (
-    EndpointTick,
-    Event,
-    HostFacts,
-    Latency,
-    LevelClosed,
-    LevelFigures,
-    LevelOpened,
-    Sample,
-    Target,
-)
+from capexplorer.model.events import EndpointTick, Event, HostFacts, LevelClosed, LevelOpened, Sample, Target
+from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.readings import GeneratorReading, HostReading, TargetReading
 from capexplorer.model.timeline import Timeline
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from capexplorer.commands.headless import level_line
-from capexplorer.model.events import Latency, LevelBin, LevelClosed, LevelFigures
+from capexplorer.model.events import LevelClosed
+from capexplorer.model.figures import Latency, LevelBin, LevelFigures
 
 
 def closed(figures: LevelFigures, *bins: LevelBin) -> LevelClosed:

@@ -9,7 +9,7 @@ import pytest
 from capexplorer.load.autopilot_decisions import Decision, Done, GiveUp, GoTo, Hold
 from capexplorer.load.autopilot_input import AutopilotInput, InputLevel
 from capexplorer.load.autopilot_policy import AutopilotPolicy
-from capexplorer.model.events import Latency, LevelFigures
+from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict
 
 CAPACITY_RPS, RATE = 100.0, 2.0

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capexplorer.model.columns import total
-from capexplorer.model.events import EndpointTick, Latency, LevelFigures, Sample
+from capexplorer.model.events import EndpointTick, Sample
+from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level_fold import RAMP_BINS, LevelFold, RampFold, batch_error
 from capexplorer.model.reading_means import KEYS

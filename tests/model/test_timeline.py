@@ -17,7 +17,6 @@ from capexplorer.model.events import (
     FailureSignature,
     FailureTick,
     LevelClosed,
-    LevelFigures,
     LevelOpened,
     Log,
     Mark,
@@ -26,6 +25,7 @@ from capexplorer.model.events import (
     Target,
     Unknown,
 )
+from capexplorer.model.figures import LevelFigures
 from capexplorer.model.readings import HostReading, TargetReading
 from capexplorer.model.timeline import LOG_LINES, Timeline
 

@@ -16,15 +16,13 @@ from capexplorer.model.events import (
     Event,
     Header,
     HostFacts,
-    Latency,
     LevelClosed,
-    LevelEndpoint,
-    LevelFigures,
     LevelOpened,
     Mark,
     Target,
     TargetFacts,
 )
+from capexplorer.model.figures import Latency, LevelEndpoint, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.timeline import Timeline
 

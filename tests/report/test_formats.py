@@ -15,7 +15,8 @@ import pytest
 
 from capexplorer.errors import InputError
 from capexplorer.model.columns import COLUMNS
-from capexplorer.model.events import ClientFloor, Ended, Event, Latency, LevelClosed, LevelFigures, LevelOpened
+from capexplorer.model.events import ClientFloor, Ended, Event, LevelClosed, LevelOpened
+from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.timeline import Timeline
 from capexplorer.report import capacity, charts, html, markdown
 from capexplorer.report import csv as csv_report

@@ -7,16 +7,8 @@ import errno
 from marked import marked
 from session.samples import HEADER
 
-from capexplorer.model.events import (
-    EndpointTick,
-    FailureSignature,
-    FailureTick,
-    LevelBin,
-    LevelClosed,
-    LevelFigures,
-    LevelOpened,
-    Sample,
-)
+from capexplorer.model.events import EndpointTick, FailureSignature, FailureTick, LevelClosed, LevelOpened, Sample
+from capexplorer.model.figures import LevelBin, LevelFigures
 from capexplorer.model.timeline import Timeline
 from capexplorer.run.shortfall import shortfall
 

@@ -17,10 +17,7 @@ from capexplorer.model.events import (
     FailureTick,
     Header,
     HostFacts,
-    Latency,
     LevelClosed,
-    LevelEndpoint,
-    LevelFigures,
     LevelOpened,
     Log,
     Mark,
@@ -29,6 +26,7 @@ from capexplorer.model.events import (
     Target,
     TargetFacts,
 )
+from capexplorer.model.figures import Latency, LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading

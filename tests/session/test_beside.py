@@ -14,7 +14,8 @@ from marked import marked
 
 from capexplorer import cli
 from capexplorer.errors import SessionError
-from capexplorer.model.events import Event, LevelClosed, LevelFigures, Mark, Note
+from capexplorer.model.events import Event, LevelClosed, Mark, Note
+from capexplorer.model.figures import LevelFigures
 from capexplorer.session import digest, titles
 from capexplorer.session.digest import digest_of
 from capexplorer.session.names import new_path

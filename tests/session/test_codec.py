@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelFigures, Log, Note, Sample, Unknown
+from capexplorer.model.events import EndpointTick, Event, LevelClosed, Log, Note, Sample, Unknown
+from capexplorer.model.figures import LevelFigures
 from capexplorer.model.readings import GeneratorReading
 from capexplorer.session.canonical import canonical
 from capexplorer.session.codec import decode, encode

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 from marked import marked
 
-from capexplorer.model.events import Event, LevelClosed, LevelFigures, Mark
+from capexplorer.model.events import Event, LevelClosed, Mark
+from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.session.codec import decode, encode
 from capexplorer.session.validity import LineError, check_histograms

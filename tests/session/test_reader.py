@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capexplorer.errors import SessionError
-from capexplorer.model.events import LevelClosed, LevelFigures, Mark, Note, Unknown
+from capexplorer.model.events import LevelClosed, Mark, Note, Unknown
+from capexplorer.model.figures import LevelFigures
 from capexplorer.session.codec import Line, encode
 from capexplorer.session.reader import open_session, read
 from capexplorer.session.seal import sealed

@@ -12,7 +12,8 @@ from marked import marked
 from capexplorer import cli
 from capexplorer.analysis import detectors
 from capexplorer.commands.reanalysing import reanalysed_copy
-from capexplorer.model.events import Ended, LevelClosed, LevelFigures, LevelOpened, Log, Mark, Reanalysed
+from capexplorer.model.events import Ended, LevelClosed, LevelOpened, Log, Mark, Reanalysed
+from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import read

@@ -18,7 +18,8 @@ from capexplorer.load.autopilot_decisions import Done, GiveUp, GoTo
 from capexplorer.load.autopilot_input import AutopilotInput, InputLevel
 from capexplorer.load.autopilot_policy import AutopilotPolicy
 from capexplorer.load.level_end import LEAST_S
-from capexplorer.model.events import Latency, LevelClosed, LevelFigures, LevelOpened
+from capexplorer.model.events import LevelClosed, LevelOpened
+from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.level import Level
 from capexplorer.model.level_fold import batch_error
 from capexplorer.model.verdicts import CapacityVerdict

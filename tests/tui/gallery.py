@@ -26,7 +26,6 @@ from capexplorer.model.events import (
     Header,
     HostFacts,
     LevelClosed,
-    LevelFigures,
     LevelOpened,
     Note,
     Phase,
@@ -34,6 +33,7 @@ from capexplorer.model.events import (
     Target,
     TargetFacts,
 )
+from capexplorer.model.figures import LevelFigures
 from capexplorer.model.level_fold import RampFold
 from capexplorer.model.readings import GeneratorReading
 from capexplorer.model.timeline import Timeline

@@ -17,7 +17,6 @@ from capexplorer.model.events import (
     Header,
     HostFacts,
     LevelClosed,
-    LevelFigures,
     LevelOpened,
     Mark,
     Note,
@@ -25,6 +24,7 @@ from capexplorer.model.events import (
     TargetFacts,
     Verdict,
 )
+from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import MarkKind
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Limit, Peak

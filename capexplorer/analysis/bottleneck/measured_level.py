@@ -11,8 +11,9 @@ from errno import ENOSPC
 from urllib.parse import urlsplit
 
 from ...addresses import is_loopback
-from ...model.events import HostFacts, LevelFigures
+from ...model.events import HostFacts
 from ...model.events import Target as TargetEvent
+from ...model.figures import LevelFigures
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from ...model.events import LevelFigures, Sample
+from ...model.events import Sample
+from ...model.figures import LevelFigures
 
 BUSY_LEAST = 0.95
 """Share of time in which the load thread was on a CPU or waited for one, from which it is busy."""

@@ -16,12 +16,12 @@ from ...model.events import (
     Header,
     HostFacts,
     LevelClosed,
-    LevelFigures,
     LevelOpened,
     Mark,
     Sample,
     Target,
 )
+from ...model.figures import LevelFigures
 from .catalogue import ENTRIES
 from .classify import classify
 from .conditions import current_conditions

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from ...model.events import LevelFigures
+from ...model.figures import LevelFigures
 from ...model.level import Level
 
 _Number = TypeVar("_Number", int, float)

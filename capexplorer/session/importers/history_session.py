@@ -13,19 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from ...model.events import (
-    EndpointTick,
-    Event,
-    Latency,
-    LevelBin,
-    LevelClosed,
-    LevelEndpoint,
-    LevelFigures,
-    LevelOpened,
-    Log,
-    Phase,
-    Sample,
-)
+from ...model.events import EndpointTick, Event, LevelClosed, LevelOpened, Log, Phase, Sample
+from ...model.figures import Latency, LevelBin, LevelEndpoint, LevelFigures
 from ...model.level_fold import LevelFold, RampFold
 from ...model.merged import EndpointFold
 from .locust_history import Counters, Key, Observation, adds_up

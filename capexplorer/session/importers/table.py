@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...errors import InputError
-from ...model.events import Ended, Event, Latency, LevelClosed, LevelFigures, LevelOpened
+from ...model.events import Ended, Event, LevelClosed, LevelOpened
+from ...model.figures import Latency, LevelFigures
 from ...toml import nearest
 from .csv_file import Column, CsvFile
 

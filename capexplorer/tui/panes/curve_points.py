@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ...model.events import LevelFigures
+from ...model.figures import LevelFigures
 from ...model.intervals import Z95
 from ...model.level import Level
 from ...model.timeline import Timeline

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from capexplorer.analysis.causes.generator_saturation import is_saturated, little_ratio, own_time_ms
-from capexplorer.model.events import LevelFigures
+from capexplorer.model.figures import LevelFigures
 
 RESOLVERS = {
     "generator.process_cpu_ratio": 1.134, "generator.cpu_ratio": 0.852, "generator.screen_cpu_ratio": 0.0,

@@ -12,18 +12,8 @@ import pytest
 from capexplorer import wording
 from capexplorer.analysis.causes.episode import Occurrence
 from capexplorer.analysis.causes.episodes import Episodes
-from capexplorer.model.events import (
-    Ended,
-    EndpointTick,
-    Event,
-    Header,
-    HostFacts,
-    LevelClosed,
-    LevelFigures,
-    LevelOpened,
-    Target,
-    TargetFacts,
-)
+from capexplorer.model.events import Ended, EndpointTick, Event, Header, HostFacts, LevelClosed, LevelOpened, Target, TargetFacts
+from capexplorer.model.figures import LevelFigures
 
 from ..seconds import (
     ERROR_500,

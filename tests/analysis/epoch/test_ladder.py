@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.analysis.epoch.ladder import ladder_of
-from capexplorer.model.events import Event, Latency, LevelBin, LevelClosed, LevelFigures, LevelOpened
+from capexplorer.model.events import Event, LevelClosed, LevelOpened
+from capexplorer.model.figures import Latency, LevelBin, LevelFigures
 from capexplorer.model.timeline import Timeline
 
 FIGURES = LevelFigures(

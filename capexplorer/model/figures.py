@@ -1,0 +1,85 @@
+"""The figures of a level: what its settled seconds come to, as a whole, by endpoint, and of a ramp by user count."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from .readings import Reading
+
+
+class Latency(Reading, frozen=True, kw_only=True):
+    """Latency of successes in ms. None: no value."""
+
+    min: float | None = None
+    mean: float | None = None
+    p50: float | None = None
+    p90: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    p999: float | None = None
+    max: float | None = None
+
+
+class LevelEndpoint(Reading, frozen=True, kw_only=True):
+    """One endpoint over the settled seconds of a level."""
+
+    name: str
+    method: str
+    requests: int
+    failures: int
+    mean_bytes: float | None = None
+    latency_ms: Latency = Latency()
+    latency: str | None = None
+    """Merged histogram of successes."""
+
+
+class LevelFigures(Reading, frozen=True, kw_only=True):
+    """A level's figures. Rates, latencies and readings are means over settled seconds; null when it never settled."""
+
+    settled: bool
+    counted: bool = True
+    """False for a table of rates: `requests`, `failures` and `settled_seconds` are unknown, their 0 means nothing."""
+    settled_seconds: float = 0.0
+    requests: int = 0
+    failures: int = 0
+    failure_ratio: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    failures_while_unsettled: int = 0
+    throughput_rps: float | None = None
+    goodput_rps: float | None = None
+    goodput_se_rps: float | None = None
+    """By six batch means, unfloored; None under six settled seconds."""
+    latency_ms: Latency = Latency()
+    latency_se_ms: float | None = None
+    """Standard error of the mean latency of successes, by batch means."""
+    response_ms: float | None = None
+    """Mean latency of all requests, failures included: Little's law wants it."""
+    wait_s: float | None = None
+    """Mean wait that users chose."""
+    users_mean: float | None = None
+    target_cpu_ratio: float | None = None
+    target_rss_bytes: float | None = None
+    host_cpu_ratio: float | None = None
+    load_average_1m: float | None = None
+    generator_cpu_ratio: float | None = None
+    generator_run_delay_ratio: float | None = None
+    loop_lag_p99_ms: float | None = None
+    received_bytes_per_s: float | None = None
+    sent_bytes_per_s: float | None = None
+    open_sockets: float | None = None
+    disk_busy_ratio: float | None = None
+    ports_used: float | None = None
+    """The greatest of the level."""
+    ports_capacity: float | None = None
+    readings: dict[str, float] = {}
+    """Every number that was read in settled ticks, `part.field` (`target.listen_queue`, `tcp.listen_overflows`, `app.queued`; see
+    `reading_means`): its mean over the ticks in which it was measured."""
+
+
+class LevelBin(Reading, frozen=True, kw_only=True):
+    """Seconds of a ramp in which about as many users ran."""
+
+    users: float
+    figures: LevelFigures
+    endpoints: tuple[LevelEndpoint, ...] = ()
