@@ -34,7 +34,6 @@ URLLIB3_POOL = "urllib3.connectionpool:HTTPConnectionPool"
 DRIVER = "textual.drivers.linux_driver:LinuxDriver"
 COMPAT = "geventhttpclient.useragent:CompatResponse"
 CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/bodies.py",), ("tui/terminal.py",)
-APPS = ("tui/app.py", "tui/screens/compare.py", "tui/screens/picker.py")
 QUEUES = ("commands/headless.py", "load/hub_thread.py", "run/inbox.py", "run/drivers/driver.py")
 EMPTY = ("commands/headless.py", "run/inbox.py")
 NATIVE = "is never patched by gevent: native threads wait on it without a hub"
@@ -79,7 +78,7 @@ RELIED_ON = (
     Private("textual.message_pump:MessagePump", "_parent", ("tui/typeahead.py",), "is the way that a key's event bubbles"),
     Private("textual.app:App", "_print", ("tui/app.py",), "is overridden: Textual drops what user code prints"),
     Private("textual.app:App", "_driver", ("tui/screens/exporting.py",), "writes the clipboard's escape sequence"),
-    Private("textual.app:App", "_exception", APPS, "is raised again after the screen"),
+    Private("textual.app:App", "_exception", ("tui/base_app.py",), "is raised again after the screen"),
 )  # fmt: skip
 
 DOCUMENTED = {"_exit", "_asdict"}

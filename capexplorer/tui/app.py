@@ -6,28 +6,25 @@ process that gevent has patched: no threads, no subprocesses.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import contextvars
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Literal
 
 from textual.app import SystemCommand
-from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 
 from ..model.events import Sample
 from ..model.stream import Controls, EventSource
 from ..model.timeline import Timeline
+from .base_app import SignalledApp
 from .keybar import palette_keys
 from .messages import Arrived, Folded
 from .screens.ask import Quit
 from .screens.live import LiveScreen
 from .terminal import Terminal
-from .themes import dress
 from .typeahead import TypeAhead
 
 
@@ -40,16 +37,11 @@ class Ending:
     """Its name, e.g. SIGTERM."""
 
 
-class ExplorerApp(TypeAhead[Ending]):
+class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
     """`explore` (or `run`) returns an Ending. The caller closes the source, once the terminal is the user's again."""
 
-    TITLE = "capexplorer"
     CSS_PATH = "screens/live.tcss"  # the default screen's own would not be loaded
     ENABLE_COMMAND_PALETTE = True
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q,ctrl+c", "leave", "Quit", show=False, priority=True, system=True),
-        Binding("ctrl+z", "suspend_process", "Suspend", show=False, priority=True, system=True),
-    ]
 
     def __init__(
         self,
@@ -60,22 +52,15 @@ class ExplorerApp(TypeAhead[Ending]):
         screen: LiveScreen | None = None,
         mouse: bool = False,
     ) -> None:
-        super().__init__(driver_class=terminal.driver_class() if terminal else None)
-        dress(self)
+        super().__init__(terminal=terminal)
         self.source, self.controls, self._mouse = source, controls, mouse
         self.timeline = Timeline()
         self.live = screen or LiveScreen(self.timeline, controls)
         self._waking = False
-        self._asked_to_exit: Ending | None = None
-        self._events_loop: asyncio.AbstractEventLoop | None = None
-        self._events_context = contextvars.copy_context()
 
     def explore(self) -> Ending:
-        """Run until the user or a signal ends it. A defect in the screen is raised, not only printed."""
-        ending = self.run(mouse=self._mouse)  # without it a terminal's own selection works, and nothing here needs a mouse
-        if self._exception is not None:
-            raise self._exception
-        return ending or Ending("user")
+        """Run until the user or a signal ends it."""
+        return self.run_until_left(mouse=self._mouse) or Ending("user")
 
     def get_default_screen(self) -> Screen[None]:
         """The live screen from the start, so that keys pressed meanwhile reach it."""
@@ -85,10 +70,6 @@ class ExplorerApp(TypeAhead[Ending]):
 
     def on_mount(self) -> None:
         """Begin to take events."""
-        self._events_loop = asyncio.get_running_loop()
-        self._events_context = contextvars.copy_context()
-        if self._asked_to_exit is not None:
-            self.exit(self._asked_to_exit)
         self.source.start(self.wake)
 
     def wake(self) -> None:
@@ -106,12 +87,6 @@ class ExplorerApp(TypeAhead[Ending]):
             self.timeline.apply(event)
         if events:
             self.live.post_message(Folded(ticked=any(isinstance(event, Sample) for event in events)))
-
-    def _soon(self, call: Callable[[], object]) -> None:
-        """On the screen's thread, as the app; before it runs or after it ended, not at all."""
-        if self._events_loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed
-                self._events_loop.call_soon_threadsafe(call, context=self._events_context)
 
     # -- ending
 
@@ -147,10 +122,9 @@ class ExplorerApp(TypeAhead[Ending]):
             self.controls.quit()
         self.exit(Ending("user"))
 
-    def request_exit(self, reason: str) -> None:
-        """From a signal handler or any thread: end; `reason` is the signal's name."""
-        self._asked_to_exit = self._asked_to_exit or Ending("signal", reason)
-        self._soon(lambda: self.exit(self._asked_to_exit))
+    def ended_by(self, signal: str) -> Ending:
+        """The signal is told, and the exit code is made of it."""
+        return Ending("signal", signal)
 
     # -- the rest
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from rich.text import Text
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.events import DescendantFocus, Resize
@@ -17,9 +17,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from ...report.compare.comparison import Comparison
+from ..base_app import SignalledApp
 from ..look import Palette
 from ..terminal import Terminal
-from ..themes import dress, palette_of
+from ..themes import palette_of
 from . import compare_charts, compare_text
 
 WIDE = (120, 40)
@@ -160,36 +161,20 @@ class CompareScreen(Screen[None]):
             self.app.exit()
 
 
-class CompareApp(App[None]):
+class CompareApp(SignalledApp[None]):
     """One comparison, from the command line."""
 
-    TITLE = "capexplorer"
     CSS_PATH = "compare.tcss"
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q,ctrl+c", "leave", show=False, priority=True, system=True),
-        Binding("ctrl+z", "suspend_process", show=False, priority=True, system=True),
-    ]
 
     def __init__(self, comparison: Comparison, *, terminal: Terminal | None = None) -> None:
-        super().__init__(driver_class=terminal.driver_class() if terminal else None)
-        dress(self)
+        super().__init__(terminal=terminal)
         self._compare = CompareScreen(comparison)
 
     def look(self) -> None:
-        """Until it is left. A defect in the screen is raised, not only printed."""
-        self.run(mouse=False)
-        if self._exception is not None:
-            raise self._exception
+        """Until it is left."""
+        self.run_until_left()
 
     def get_default_screen(self) -> Screen[None]:
         """The comparison from the start."""
         return self._compare
-
-    def action_leave(self) -> None:
-        """Out."""
-        self.exit()
-
-    def request_exit(self, reason: str) -> None:
-        """From a signal handler."""
-        self.call_later(self.exit)

@@ -13,18 +13,18 @@ from typing import ClassVar
 from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 
 from ...errors import CapexplorerError
 from ...model.stream import SessionEntry
+from ..base_app import SignalledApp
 from ..keybar import bindings, key_bar
 from ..keys import ScreenName
 from ..render.text import safe, shorten, size, wrap
 from ..terminal import Terminal
-from ..themes import dress
 from ..typeahead import TypeAhead
 from .ask import Ask, Confirm
 from .choose import Choose
@@ -42,42 +42,25 @@ DETAIL_LINES = 3
 """Below the list: what the entry is, and two lines of what was found."""
 
 
-class PickerApp(TypeAhead[Picked]):
+class PickerApp(SignalledApp[Picked], TypeAhead[Picked]):
     """`pick` returns the profile to run or the session to replay, or None."""
 
-    TITLE = "capexplorer"
     CSS_PATH = "picker.tcss"
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q,ctrl+c", "leave", show=False, priority=True, system=True),
-        Binding("ctrl+z", "suspend_process", show=False, priority=True, system=True),
-    ]
 
     def __init__(
         self, profiles: Sequence[ProfileEntry], shelf: Shelf, *, default: str = "mixed", terminal: Terminal | None = None
     ) -> None:
-        super().__init__(driver_class=terminal.driver_class() if terminal else None)
-        dress(self)
+        super().__init__(terminal=terminal)
         self._picker = Picker(tuple(profiles), shelf, default)
 
     def pick(self) -> Picked | None:
-        """Run until something is picked. A defect in the screen is raised, not only printed."""
-        picked = self.run(mouse=False)
-        if self._exception is not None:
-            raise self._exception
-        return picked
+        """Run until something is picked. Left otherwise, by a signal too, nothing is."""
+        return self.run_until_left()
 
     def get_default_screen(self) -> Screen[None]:
         """The picker from the start, so that keys pressed meanwhile reach it."""
         return self._picker
-
-    def action_leave(self) -> None:
-        """Nothing picked."""
-        self.exit()
-
-    def request_exit(self, reason: str) -> None:
-        """From a signal handler: nothing picked."""
-        self.call_later(self.exit)
 
 
 class Picker(Screen[None]):
