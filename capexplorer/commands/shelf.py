@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ..errors import InputError
@@ -38,10 +38,15 @@ class SessionShelf:
         """Newest first; best goodput and marks as far as they are known already. Raises SessionError for the folder."""
         return [row_of(entry) for entry in list_sessions(self.folder)]
 
-    def search(self) -> bool:
-        """Find verdict, best goodput and marks where they are not known. Whether there were any. Raises SessionError."""
+    def search(self, stopped: Callable[[], bool]) -> bool:
+        """Find verdict, best goodput and marks where they are not known. Whether there were any. Raises SessionError.
+
+        `stopped` is asked before each log: it takes up to a second, and a folder may have thousands.
+        """
         missing = [entry for entry in list_sessions(self.folder) if entry.problem is None and _missing(entry)]
         for entry in missing:
+            if stopped():
+                break
             with contextlib.suppress(OSError):
                 digest_of(entry.path, judged)
         return bool(missing)

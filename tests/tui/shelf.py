@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -65,7 +65,7 @@ class FakeShelf:
     def rows(self) -> Sequence[SessionRow]:
         return list(self.kept)
 
-    def search(self) -> bool:
+    def search(self, stopped: Callable[[], bool]) -> bool:
         return False
 
     def levels(self, entry: SessionEntry) -> Sequence[LevelRow]:

@@ -17,6 +17,7 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
+from textual.worker import get_current_worker
 
 from ...errors import CapexplorerError
 from ...model.stream import SessionEntry
@@ -93,9 +94,13 @@ class Picker(Screen[None]):
         self.run_worker(self._search, thread=True)
 
     def _search(self) -> None:
-        """On a thread of its own: the list is there at once, and what stands inside the logs when it is found."""
+        """On a thread of its own: the list is there at once, and what stands inside the logs when it is found.
+
+        The program does not end before its threads do: leaving the screen cancels the worker, and that stops the search.
+        """
+        worker = get_current_worker()
         with contextlib.suppress(CapexplorerError):  # of the folder: told when the list was loaded
-            if self._shelf.search():
+            if self._shelf.search(lambda: worker.is_cancelled) and not worker.is_cancelled:
                 self.app.call_from_thread(self._show_found)
 
     def _show_found(self) -> None:

@@ -41,8 +41,11 @@ class Shelf(Protocol):
     def rows(self) -> Sequence[SessionRow]:
         """All of them, newest first; verdict, best goodput and marks only where they are known already."""
 
-    def search(self) -> bool:
-        """Find those that are not known. Whether there were any: then `rows` has more. Blocks: call it on a thread."""
+    def search(self, stopped: Callable[[], bool]) -> bool:
+        """Find those that are not known, until `stopped`. Whether there were any: then `rows` has more.
+
+        Blocks: call it on a thread.
+        """
 
     def levels(self, entry: SessionEntry) -> Sequence[LevelRow]:
         """Its level table."""
