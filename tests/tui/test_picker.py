@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from capexplorer.tui.picker import PickerApp
 from capexplorer.tui.screens.ask import Ask, Confirm
 from capexplorer.tui.screens.choose import Choose
 from capexplorer.tui.screens.compare import CompareScreen
 from capexplorer.tui.screens.help import Help
-from capexplorer.tui.screens.picker import PickerApp
 from capexplorer.tui.screens.profiles import ProfileEntry
 from capexplorer.tui.screens.session_levels import Levels
 

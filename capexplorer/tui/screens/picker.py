@@ -20,13 +20,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.worker import get_current_worker
 
 from ...errors import CapexplorerError
-from ...model.stream import SessionEntry
-from ..base_app import SignalledApp
 from ..keybar import bindings, key_bar
 from ..keys import ScreenName
 from ..render.text import safe, shorten, size, wrap
-from ..terminal import Terminal
-from ..typeahead import TypeAhead
 from .ask import Ask, Confirm
 from .choose import Choose
 from .compare import CompareScreen
@@ -36,32 +32,8 @@ from .profiles import ProfileEntry
 from .session_levels import Levels
 from .sessions import SessionRow, Shelf, began, title
 
-Picked = ProfileEntry | SessionEntry
-"""A profile to run, or a session to replay."""
-
 DETAIL_LINES = 3
 """Below the list: what the entry is, and two lines of what was found."""
-
-
-class PickerApp(SignalledApp[Picked], TypeAhead[Picked]):
-    """`pick` returns the profile to run or the session to replay, or None."""
-
-    CSS_PATH = "picker.tcss"
-    ENABLE_COMMAND_PALETTE = False
-
-    def __init__(
-        self, profiles: Sequence[ProfileEntry], shelf: Shelf, *, default: str = "mixed", terminal: Terminal | None = None
-    ) -> None:
-        super().__init__(terminal=terminal)
-        self._picker = Picker(tuple(profiles), shelf, default)
-
-    def pick(self) -> Picked | None:
-        """Run until something is picked. Left otherwise, by a signal too, nothing is."""
-        return self.run_until_left()
-
-    def get_default_screen(self) -> Screen[None]:
-        """The picker from the start, so that keys pressed meanwhile reach it."""
-        return self._picker
 
 
 class Picker(Screen[None]):

@@ -1,0 +1,39 @@
+"""The application of a bare `capexplorer`: the picker alone, and what was picked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.screen import Screen
+
+from ..model.stream import SessionEntry
+from .base_app import SignalledApp
+from .screens.picker import Picker
+from .screens.profiles import ProfileEntry
+from .screens.sessions import Shelf
+from .terminal import Terminal
+from .typeahead import TypeAhead
+
+Picked = ProfileEntry | SessionEntry
+"""A profile to run, or a session to replay."""
+
+
+class PickerApp(SignalledApp[Picked], TypeAhead[Picked]):
+    """`pick` returns the profile to run or the session to replay, or None."""
+
+    CSS_PATH = "screens/picker.tcss"
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(
+        self, profiles: Sequence[ProfileEntry], shelf: Shelf, *, default: str = "mixed", terminal: Terminal | None = None
+    ) -> None:
+        super().__init__(terminal=terminal)
+        self._picker = Picker(tuple(profiles), shelf, default)
+
+    def pick(self) -> Picked | None:
+        """Run until something is picked. Left otherwise, by a signal too, nothing is."""
+        return self.run_until_left()
+
+    def get_default_screen(self) -> Screen[None]:
+        """The picker from the start, so that keys pressed meanwhile reach it."""
+        return self._picker
