@@ -41,10 +41,10 @@ bench: setup
 	$(BIN)/python -m benchmarks
 
 experiments: setup
-	cd tests && ../$(BIN)/python -m experiments $(NAMES)
+	$(BIN)/python -m trials.experiments $(NAMES)
 
 faults: setup
-	cd tests && ../$(BIN)/python -m faults $(ROWS)
+	$(BIN)/python -m trials.faults $(ROWS)
 
 # COUNT=1000 SEED=7 for a short run; each failure prints the seed that repeats it. 100,000 logs take about 20 minutes of CPU.
 fuzz: setup

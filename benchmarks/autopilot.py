@@ -14,15 +14,12 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from capexplorer.model.verdicts import KneeVerdict
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from simulation.ladders import KINDS, Kind  # noqa: E402
-from simulation.piloted import Flight, Policy, fixed, fly, linear_system, system_of  # noqa: E402
+from trials.simulation.ladders import KINDS, Kind
+from trials.simulation.piloted import Flight, Policy, fixed, fly, linear_system, system_of
 
 FIRST_SEED = 650_000
 

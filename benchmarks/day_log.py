@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-from marked import marked
 
 from capexplorer.model.events import (
     SCHEMA,
@@ -38,6 +37,7 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level_fold import LevelFold
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 from capexplorer.session.writer import SessionWriter
+from trials.marked import marked
 
 DAY_S = 86_400
 LEVELS = 60

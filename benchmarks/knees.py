@@ -1,7 +1,7 @@
 """Knees against ground truth: our detector beside kneed and a broken stick, on the same simulated ladders.
 
 Closed queues of six kinds, 12 levels of 20 s up to 2.2 N*; the same systems stopped at 0.45 N*; linear systems. Truth is exact
-(tests/simulation). Thresholds were tuned on seeds 0-299; these are 500,000 and up. kneed is a dependency of this benchmark
+(trials/simulation). Thresholds were tuned on seeds 0-299; these are 500,000 and up. kneed is a dependency of this benchmark
 alone (`pip install kneed`); without it its row says so.
 
     python -m benchmarks knees        or: python benchmarks/knees.py [--ladders 600] [--seconds 20] [--first-seed 500000]
@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -23,10 +22,8 @@ from capexplorer.analysis.knee.crossing import crossing, curve_of
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.analysis.knee.second_opinions import broken_line
 from capexplorer.model.verdicts import KneeVerdict
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from simulation.ladders import KINDS, Ladder, ladder, linear_ladder  # noqa: E402
-from simulation.shown import shown  # noqa: E402
+from trials.simulation.ladders import KINDS, Ladder, ladder, linear_ladder
+from trials.simulation.shown import shown
 
 FIRST_SEED = 500_000
 

@@ -1,7 +1,7 @@
 """Leaks against ground truth: wrong marks on healthy services, and how soon leaks of known rates are told.
 
 Ten minutes of each service at one user count, looked at as a run does: at 20, 30 ... 120 s, then each minute. Shapes and figures
-are drawn at random (tests/simulation/growth.py). Thresholds were tuned on seeds 0-399; these are 500,000 and up.
+are drawn at random (trials/simulation/growth.py). Thresholds were tuned on seeds 0-399; these are 500,000 and up.
 
     python -m benchmarks leaks        or: python benchmarks/leaks.py [--services 200] [--first-seed 500000]
 """
@@ -9,17 +9,13 @@ are drawn at random (tests/simulation/growth.py). Thresholds were tuned on seeds
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from capexplorer.analysis.leaks.leaks import KINDS, WARM_UP_S, LeakKind, lasting_growth
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from simulation.growth import HEALTHY, descriptors, leaking  # noqa: E402
+from trials.simulation.growth import HEALTHY, descriptors, leaking
 
 TIMES = np.arange(1.0, 601.0)
 LOOKS: tuple[int, ...] = (*range(20, 121, 10), *range(180, 601, 60))

@@ -3,7 +3,6 @@ matrix, what is seen and what confirms it from docs/causes.toml."""
 
 from __future__ import annotations
 
-import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -11,11 +10,9 @@ from pathlib import Path
 
 from capexplorer import wording
 from capexplorer.analysis.causes.catalogue import ENTRIES, Entry
+from trials.faults.rows import ALL, NOT_INJECTED
 
 DOCS = Path(__file__).parent
-sys.path.insert(0, str(DOCS.parent / "tests"))
-
-from faults.rows import ALL, NOT_INJECTED  # noqa: E402 - tests are no package of the project
 
 FIELDS = ("symptom", "confirmed", "ruled_out")
 GROUPS = {
@@ -33,7 +30,7 @@ HEAD = """\
 # Causes, bottlenecks and leaks
 
 Made by `python docs/causes.py` from the catalogue (`catalogue.py` in `capexplorer/analysis`), the advice of `wording`, the rows
-of `tests/faults` and `docs/causes.toml`. A test fails where the page differs from them.
+of `trials/faults` and `docs/causes.toml`. A test fails where the page differs from them.
 
 1. **A failure is classified by its exception**: the errno first, then the type, then the status, then the text of a check. A
    check that has a name (`lost_updates: ...`) or speaks of a task goes before the status.

@@ -6,11 +6,12 @@ import ast
 import re
 from pathlib import Path
 
-import programs
 import pytest
-from faults.rows import ALL
+from programs import require
 
 from capexplorer.target.spec import load_spec
+from trials import programs
+from trials.faults.rows import ALL
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
@@ -26,7 +27,7 @@ def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyP
     said = "not installed: go, ip (Debian: apt-get install golang-go iproute2)"
     assert programs.missing("go", "ip") == said
     with pytest.raises(pytest.skip.Exception, match=re.escape(said)):
-        programs.require("go", "ip")
+        require("go", "ip")
 
 
 def test_what_is_there_is_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from .. import paths, profile
 from ..addresses import without_userinfo
 from ..errors import InputError
-from ..tui.picker import PickerApp
+from ..tui.picker_app import PickerApp
 from ..tui.screens.profiles import ProfileEntry
 from ..tui.terminal import own_terminal
 from .resolving import DEFAULT_PROFILE

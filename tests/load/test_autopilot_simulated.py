@@ -9,8 +9,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from simulation.ladders import KINDS
-from simulation.piloted import Flight, fly, linear_system, system_of
+
+from trials.simulation.ladders import KINDS
+from trials.simulation.piloted import Flight, fly, linear_system, system_of
 
 SEEDS = range(250_000, 250_005)
 

@@ -6,7 +6,6 @@ import math
 import random
 
 import pytest
-from marked import marked
 from session.samples import HEADER, ONE_OF_EACH, busy_sample
 
 from capexplorer.model.events import (
@@ -28,6 +27,7 @@ from capexplorer.model.events import (
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.readings import HostReading, TargetReading
 from capexplorer.model.timeline import LOG_LINES, Timeline
+from trials.marked import marked
 
 
 def opened(index: int, t_s: float, users: int = 10, *, ramp: bool = False) -> LevelOpened:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
-from marked import marked
 from session.samples import busy_sample
 from tui.fakes import Session, died, header, session
 
@@ -14,6 +13,7 @@ from capexplorer.model.events import Command, Ended, Event, LevelClosed, LevelOp
 from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.session.canonical import canonical
 from capexplorer.session.writer import SessionWriter
+from trials.marked import marked
 
 
 def small() -> list[Event]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from marked import marked
 
 from capexplorer.model.events import (
     SCHEMA,
@@ -25,6 +24,7 @@ from capexplorer.model.events import (
 from capexplorer.model.figures import Latency, LevelEndpoint, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.timeline import Timeline
+from trials.marked import marked
 
 USERS = {"wait_s": {"between": [0.1, 0.5], "constant": None}, "client": "fast", "task": [{"name": "/", "weight": 1}]}
 HOST = HostFacts(name="one", cpus=2, memory_bytes=8 << 30, fds_limit=1024, port_range=(32768, 60999))

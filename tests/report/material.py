@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from marked import marked
-
 from capexplorer.model.events import (
     SCHEMA,
     ClientFloor,
@@ -27,6 +25,7 @@ from capexplorer.model.events import (
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
+from trials.marked import marked
 
 HOSTILE = (
     "</script><script>alert(1)</script> <img src=x onerror=alert(1)> \"q' & | `code` \x1b[31m\x00\x07\x9b \u202egnp.exe \u2028"

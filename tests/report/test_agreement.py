@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from marked import marked
 from msgspec.structs import replace
 from wording.test_verdict import CASES, curve, levels, mark
 
@@ -32,6 +31,7 @@ from capexplorer.session.reader import open_session
 from capexplorer.tui.look import Look
 from capexplorer.tui.panes.failures import cause_lines
 from capexplorer.tui.panes.journal import told as journal
+from trials.marked import marked
 
 from .material import HEADER, session
 

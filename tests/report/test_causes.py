@@ -7,7 +7,6 @@ import io
 from typing import Any
 
 import pytest
-from marked import marked
 
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.model.events import Ended, Event, FailureSignature, FailureTick, Mark, Sample, Verdict
@@ -23,6 +22,7 @@ from capexplorer.report.compare.json import document
 from capexplorer.report.redaction import redacted
 from capexplorer.report.summary import summarise
 from capexplorer.session.canonical import canonical
+from trials.marked import marked
 
 from .material import HEADER, HOSTILE, session
 

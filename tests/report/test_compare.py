@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 import pytest
-from marked import marked
 
 from capexplorer.errors import InputError
 from capexplorer.model.events import HostFacts
@@ -18,6 +17,7 @@ from capexplorer.report.compare import Comparison, Session, compare, sentences
 from capexplorer.report.compare.difference import difference, floor_difference
 from capexplorer.report.compare.estimates import Estimate, pooled
 from capexplorer.report.compare.quantile_error import design_effect, quantile_error
+from trials.marked import marked
 
 from .compared import HOST, USERS, Seen, floors, knee, timeline
 

@@ -6,7 +6,6 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from marked import marked
 from msgspec.structs import replace
 
 from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
@@ -19,6 +18,7 @@ from capexplorer.report.compare.page import render as page
 from capexplorer.report.csv import levels as csv_levels
 from capexplorer.report.knees import lines
 from capexplorer.report.listed_findings import marked_s
+from trials.marked import marked
 
 from .compared import Seen, timeline
 from .compared import knee as knee_mark

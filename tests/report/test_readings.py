@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from marked import marked
 
 from capexplorer import wording
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.listed_findings import findings
+from trials.marked import marked
 
 from .material import HEADER
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from marked import marked
 from session.samples import HEADER, busy_sample
 
 from capexplorer.model.events import Ended, EndpointTick, Event, LevelClosed, LevelOpened, Mark, Note, Sample
@@ -15,6 +14,7 @@ from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.json import render
 from capexplorer.report.summary import summarise
+from trials.marked import marked
 
 TOP = {
     "schema", "session", "levels", "endpoints", "knees", "no_knee_up_to_users", "causes", "bottlenecks", "slo", "recoveries",

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from marked import marked
 
 from capexplorer import wording
 from capexplorer.analysis.epoch.epoch import epoch_of
@@ -19,6 +18,7 @@ from capexplorer.profile import MetricLimit, StopRules
 from capexplorer.report.summary import summarise
 from capexplorer.run.drivers.stop_watch import limits_of
 from capexplorer.session.reader import read
+from trials.marked import marked
 
 from .driven import Driven
 

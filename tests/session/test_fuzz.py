@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from marked import marked
 
 from capexplorer.model.events import Event, LevelClosed, Mark
 from capexplorer.model.figures import LevelFigures
@@ -16,6 +15,7 @@ from capexplorer.session.codec import decode, encode
 from capexplorer.session.validity import LineError, check_histograms
 from trials.fuzz import damage, logs
 from trials.fuzz.small_logs import small_logs
+from trials.marked import marked
 
 from .samples import HEADER, busy_sample
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from marked import marked
 
 from capexplorer import cli
 from capexplorer.analysis import detectors
@@ -18,6 +17,7 @@ from capexplorer.model.findings import Cause
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
+from trials.marked import marked
 
 from .samples import HEADER, log_lines
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from marked import marked
 from textual.app import App, ComposeResult
 
 from capexplorer.analysis import capacity_marks
@@ -43,6 +42,7 @@ from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.throughput import ThroughputPane
 from capexplorer.tui.themes import OURS, palette_of
+from trials.marked import marked
 
 PANES: tuple[type[Pane], ...] = (ThroughputPane, LatencyPane, CurvePane)
 SIZES = ((60, 13), (80, 20), (120, 38))

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from marked import marked
 from msgspec.structs import replace
 from textual.geometry import Size
 from textual.strip import Strip
@@ -29,6 +28,7 @@ from capexplorer.tui.panes.status import View, status
 from capexplorer.tui.panes.throughput import ThroughputPane
 from capexplorer.tui.render.chart import Tag
 from capexplorer.tui.render.timepage import boundaries, page_at, tags
+from trials.marked import marked
 
 from .gallery import CLIMB, header, judged, sample, session, sessions
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from marked import marked
 from rich.cells import cell_len
 from textual.geometry import Size
 
@@ -34,6 +33,7 @@ from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.resource_row import Row
 from capexplorer.tui.panes.resources import ResourcesPane, tcp_rows
 from capexplorer.tui.panes.status import View, status
+from trials.marked import marked
 
 from .fakes import HOSTILE, Session, died, header, ready, session
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from capexplorer.tui.picker import PickerApp
+from capexplorer.tui.picker_app import PickerApp
 from capexplorer.tui.screens.ask import Ask, Confirm
 from capexplorer.tui.screens.choose import Choose
 from capexplorer.tui.screens.compare import CompareScreen

@@ -12,7 +12,7 @@ import pytest
 
 from capexplorer import paths
 from capexplorer.commands import shelf
-from capexplorer.tui.picker import PickerApp
+from capexplorer.tui.picker_app import PickerApp
 
 from .shelf import FakeShelf
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from marked import marked
-
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.model.events import Event, Mark
 from capexplorer.model.findings import MarkKind
+from trials.marked import marked
 
 from .fakes import HOSTILE, session
 

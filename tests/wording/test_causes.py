@@ -6,7 +6,6 @@ import re
 from typing import Any, Literal
 
 import pytest
-from marked import marked
 
 from capexplorer import wording
 from capexplorer.analysis.causes.catalogue import ENTRIES
@@ -15,6 +14,7 @@ from capexplorer.model.findings import Cause, Leak
 from capexplorer.model.limits import Limits
 from capexplorer.wording.advice import ADVICE
 from capexplorer.wording.cause_names import LIMITERS, NAMES
+from trials.marked import marked
 
 Unit = Literal["bytes", "fds"]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from marked import marked
 
 from capexplorer import wording
 from capexplorer.model.events import Mark
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Missing, Peak, SloVerdict
+from trials.marked import marked
 
 KNEE = marked(
     t_s=10.0, key="knee:epoch0", state="open", kind="knee", id="knee", users=47.0, confidence="high",

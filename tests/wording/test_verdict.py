@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from marked import marked
 
 from capexplorer import wording
 from capexplorer.analysis.causes.catalogue import ENTRIES
@@ -28,6 +27,7 @@ from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import MarkKind
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Limit, Peak
+from trials.marked import marked
 
 STARTED_AT = "2026-01-01T12:00:00.000+01:00"
 LEVEL_S = 60.0

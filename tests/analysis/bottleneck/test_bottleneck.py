@@ -6,9 +6,6 @@ from typing import Any, Literal
 
 import msgspec
 import pytest
-from simulation.ladders import Kind, linear_ladder
-from simulation.ladders import ladder as climbed
-from simulation.shown import shown
 
 from analysis.loads import FACTS, READINGS, Load, closed_session
 from capexplorer.analysis import bottleneck
@@ -17,6 +14,9 @@ from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.analysis.epoch.ladder import pooled
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.model.events import FailureSignature, FailureTick, HostFacts, Mark, Sample
+from trials.simulation.ladders import Kind, linear_ladder
+from trials.simulation.ladders import ladder as climbed
+from trials.simulation.shown import shown
 
 LINEAR = (Load(2, 20, 50), Load(4, 40, 50), Load(8, 78, 52))
 """Up to here more users bring more."""

@@ -9,11 +9,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from simulation.ladders import KINDS, Ladder, ladder, linear_ladder, rungs
-from simulation.shown import shown
 
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.model.verdicts import KneeVerdict
+from trials.simulation.ladders import KINDS, Ladder, ladder, linear_ladder, rungs
+from trials.simulation.shown import shown
 
 SEEDS = range(200_000, 200_010)
 

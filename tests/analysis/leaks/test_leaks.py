@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pytest
-from simulation import growth
 
 from analysis.loads import FACTS, Second, held_session
 from capexplorer.analysis.leaks import leaks
 from capexplorer.analysis.leaks.trend import trend
 from capexplorer.model.events import HostFacts, Mark, Target
 from capexplorer.model.timeline import Timeline
+from trials.simulation import growth
 
 MB = 1e6
 

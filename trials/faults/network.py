@@ -63,7 +63,7 @@ ROWS = (
         namespace=(
             "tc qdisc add dev lo clsact",
             f"tc filter add dev lo ingress bpf da bytecode '{_DEAF}'",
-            "{ {python} -m faults.synflood 8123 >/dev/null & }",
+            "{ {python} -m trials.faults.synflood 8123 >/dev/null & }",
         ),
     ),
     Row(

@@ -35,7 +35,7 @@ def namespace(lines: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
         return
     script = " && ".join(("ip link set lo up", *lines, "echo ready", "exec cat")).replace("{python}", sys.executable)
     words = ["unshare", "-n", "sh", "-c", script]
-    holder = subprocess.Popen(words, cwd=HERE.parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holder = subprocess.Popen(words, cwd=HERE.parents[1], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdin is not None and holder.stdout is not None
     with holder, holder.stdin:
         if holder.stdout.readline() != b"ready\n":

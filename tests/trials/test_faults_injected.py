@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from .carrying import carry_out, why_not
-from .row import Row
-from .rows import ALL
+from trials.faults.carrying import carry_out, why_not
+from trials.faults.row import Row
+from trials.faults.rows import ALL
 
 pytestmark = pytest.mark.slow
 

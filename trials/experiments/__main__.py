@@ -133,7 +133,7 @@ def _tell(name: str, passed: bool, said: str) -> bool:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m trials.experiments", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ALL | SHORT)}")
     parser.add_argument("--parallel", type=int, default=PARALLEL, help="autopilot runs at a time")
     parser.add_argument(

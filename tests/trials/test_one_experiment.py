@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from .headless import Ran, run
-from .systems import SYSTEMS, system
+from trials.experiments.headless import Ran, run
+from trials.experiments.systems import SYSTEMS, system
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .exact import knee, mva, servers, throughput_rps, usl
-from .ladders import KINDS, Kind, ladder, linear_ladder
-from .queues import Spread, System, run
+from trials.simulation.exact import knee, mva, servers, throughput_rps, usl
+from trials.simulation.ladders import KINDS, Kind, ladder, linear_ladder
+from trials.simulation.queues import Spread, System, run
 
 LONG_S = 2_000.0
 

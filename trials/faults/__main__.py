@@ -1,4 +1,4 @@
-"""`make faults`: all rows, or `python -m faults [ROW...] [--client C] [--family F] [--keep FOLDER]` in tests/."""
+"""`make faults`: all rows, or `python -m trials.faults [ROW...] [--client C] [--family F] [--keep FOLDER]`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from time import monotonic
 
-from experiments.knees import commit
+from trials.experiments.knees import commit
 
 from . import page, records
 from .carrying import Ran, carry_out, why_not
@@ -91,7 +91,7 @@ def _record(row: Row, client: Client, ran: Ran | None, verdict: str, seconds: fl
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m trials.faults", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="ROW", help=f"of {', '.join(ALL)}")
     parser.add_argument("--client", action="append", choices=BOTH)
     parser.add_argument("--family", action="append", choices=FAMILIES)

@@ -1,4 +1,4 @@
-"""`python -m faults.synflood PORT` in a network namespace: half-open connections to that port of loopback, 200 a second for 30 s.
+"""`python -m trials.faults.synflood PORT` in a network namespace: half-open connections to that port, 200/s for 30 s.
 
 They come from port 20000 of 127.77.0.0/16; what is answered must be dropped there, else the kernel refuses it.
 """

@@ -38,7 +38,7 @@ def _told(batch: list[KneeRun]) -> str:
 _INTRODUCTION = """\
 # Knees, live
 
-Written by `make experiments` from `tests/experiments/results/`; not by hand. Services with a known capacity, k workers that each
+Written by `make experiments` from `trials/experiments/results/`; not by hand. Services with a known capacity, k workers that each
 sleep s (`targets/sleepers`), are explored by the autopilot, headless and in real time. Users think for Z, so the knee is at
 N* = k/s × (s + Z). All runs are here as they came, misses included.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .twice import around, mistakes
+from trials.experiments.twice import around, mistakes
 
 
 def level(users: int, goodput_rps: float | None, failures: int = 0, unsettled: int = 0) -> dict[str, Any]:

@@ -13,7 +13,7 @@ PAGE = HERE.parents[1] / "docs" / "faults.md"
 _INTRODUCTION = """\
 # The fault matrix
 
-Written by `make faults` from `tests/faults/results/`; not by hand. Each row injects one fault for real, runs capexplorer
+Written by `make faults` from `trials/faults/results/`; not by hand. Each row injects one fault for real, runs capexplorer
 headless on it, and reads the marks that it made: the expected ids must be marked, and at no moment of the run may another cause
 of severity error or above, another bottleneck or another leak be marked. On healthy services no cause may be marked at all, and
 no bottleneck but `think_time_limited` and `not_saturated`. [causes.md](causes.md) lists all ids.
@@ -21,7 +21,7 @@ no bottleneck but `think_time_limited` and `not_saturated`. [causes.md](causes.m
 A wrong run is *disturbed* if other processes kept more than half a core busy, since its marks may be true of them. It is repeated
 once, and the last run counts. All runs are in the results.
 
-Rows: `tests/faults/*.py`; some of them alone: `make faults ROWS="gil pool"`."""
+Rows: `trials/faults/*.py`; some of them alone: `make faults ROWS="gil pool"`."""
 
 _COLUMNS = ("fault", "client", "expected", "marked", "evidence", "verdict", "commit")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from programs import needs
 
-from . import five
-from .headless import Ran, run
+from trials.experiments import five
+from trials.experiments.headless import Ran, run
 
 pytestmark = pytest.mark.slow
 

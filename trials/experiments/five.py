@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from programs import missing
 
 from capexplorer.load.plan import parse
 from capexplorer.profile import load
 from capexplorer.report import capacity
 from capexplorer.report.listed_findings import findings
+from trials.programs import missing
 
 from . import knees, records
 from .compared import compared

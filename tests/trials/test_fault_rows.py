@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.analysis.causes.catalogue import ENTRIES
-
-from .room import HERE
-from .row import FAMILIES
-from .rows import ALL, NOT_INJECTED
+from trials.faults.room import HERE
+from trials.faults.row import FAMILIES
+from trials.faults.rows import ALL, NOT_INJECTED
 
 MOST_SHORT_RUNS = 8
 

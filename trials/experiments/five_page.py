@@ -22,7 +22,7 @@ INTRODUCTION = """\
 # The five experiments
 
 Written by `make experiments` (the reports' own levels) or `make experiments NAMES=five-short` (a coffee break each) from
-`tests/experiments/results/five.jsonl`; not by hand. Each section has a load-test report as its author typed it up, and the same
+`trials/experiments/results/five.jsonl`; not by hand. Each section has a load-test report as its author typed it up, and the same
 exploration here, from a real run on one machine with two cores that generator and service share. Figures differ with the machine;
 the shape must not. CPU is in cores. Each run is repeated by the command above its table; the newest run of each is shown. Below
 it stands what other work on the machine kept busy (the host's CPU less generator and service, in the middle of the run's levels);

@@ -17,13 +17,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from programs import missing
-
 from capexplorer import paths
 from capexplorer.model.events import Event, Mark, Sample
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.summary import summarise
 from capexplorer.session.reader import read
+from trials.programs import missing
 
 from .judge import Verdict, judge
 from .room import HERE, NAMESPACE_PROGRAMS, busy, cgroups, is_root, namespace, service

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from programs import missing
+
+from trials.programs import missing
 
 from . import five, knees, records
 from .headless import run
@@ -48,7 +49,7 @@ TARGETS = (
     # 182 users hand in 36 tasks a second, it finishes 18: the queue of 500 is full after 30 s; at 60 users it empties in 80 s
     Target(name="taskqueue", profile="taskqueue", plan="30:20s,60:25s,182:60s,60:120s", knee_users=91),
     # its lock makes a convoy: the knee was found at 5.6 and at 9.5 users, too few to take shares of
-    Target(name="kv", profile="tests/experiments/profiles/kv-hurried.toml", plan="2:10s,5:15s,20:60s,5:30s", knee_users=10),
+    Target(name="kv", profile="trials/experiments/profiles/kv-hurried.toml", plan="2:10s,5:15s,20:60s,5:30s", knee_users=10),
     Target(name="kv-go", profile="kv-go", needs="go"),
     Target(name="webdav", profile="webdav"),
     # the knee is the generator's: nginx has more than one process of it can ask for

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from marked import marked
 
 from capexplorer.model.events import Mark
-
-from .judge import judge
-from .row import Row
+from trials.faults.judge import judge
+from trials.faults.row import Row
+from trials.marked import marked
 
 ROW = Row(name="row", family="http", fault="", expected=("server_error",), true_too={"connection_reset": "so it is"})
 WELL = Row(name="well", family="healthy", fault="", expected=())
