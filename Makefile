@@ -11,7 +11,7 @@ PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check lint bench experiments faults fuzz kills setup built wheel clean
+.PHONY: run test check lint bench experiments faults fuzz kills knees setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
@@ -55,6 +55,11 @@ fuzz: setup
 # 20 minutes on a quiet machine. COUNT=60 SEED=7 for a short run; each failure prints the seed that repeats it.
 kills: setup
 	$(BIN)/python -m trials.kills --count $(or $(COUNT),500) --seed $(or $(SEED),0) --save
+
+# An hour on two cores. PARTS=simulated SEEDS=5 for a short run.
+knees: setup
+	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.lock
+	$(BIN)/python -m trials.knees $(PARTS) $(if $(SEEDS),--seeds $(SEEDS))
 
 setup: $(READY)
 

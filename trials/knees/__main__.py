@@ -1,0 +1,59 @@
+"""`make knees`: every finder on simulated and on real services; results, corpus, docs/benchmark-knees.md, its picture.
+
+python -m trials.knees [simulated|live|page]... [--seeds N] [--repeats N] [--parallel N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from importlib.util import find_spec
+
+from trials.record import Conditions
+
+from . import corpus, live_services, page, results
+from .exploration import Exploration, autopilot, simulated
+from .policies import POLICIES
+from .simulated import Service, services
+
+PARTS = ("simulated", "live", "page")
+
+
+def main() -> int:
+    options = _options()
+    if find_spec("kneed") is None:
+        print("knees: kneed is missing; install it with: pip install -r benchmarks/requirements.lock", file=sys.stderr)
+        return 2
+    parts = options.parts or PARTS
+    if "simulated" in parts:
+        print(corpus.write())
+        began = Conditions.now()
+        with ProcessPoolExecutor(options.parallel) as pool:
+            rows = [row for some in pool.map(each_finder, services(options.seeds)) for row in some]
+        print(results.write("knees-simulated", rows, began, f"python -m trials.knees simulated --seeds {options.seeds}"))
+    if "live" in parts:
+        began = Conditions.now()
+        rows = live_services.explore_all(options.repeats)
+        print(results.write("knees-live", rows, began, f"python -m trials.knees live --repeats {options.repeats}"))
+    print(page.write())
+    return 0
+
+
+def each_finder(service: Service) -> list[Exploration]:
+    """All finders on one simulated service."""
+    return [autopilot(service), *(simulated(name, policy, service) for name, policy in POLICIES.items())]
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m trials.knees", description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=(*PARTS, []), help="all of them, where none is named")
+    parser.add_argument("--seeds", type=int, default=30, help="random services of each kind")
+    parser.add_argument("--repeats", type=int, default=3, help="explorations of each real service by each finder")
+    parser.add_argument("--parallel", type=int, default=os.cpu_count() or 1)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""What a knee finder may do with a service: step its users, and watch for some seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+MAX_USERS = 1_000
+"""No finder goes beyond this."""
+
+LIMIT_S = 1_800.0
+"""No finder takes longer than this; its answer is then what it knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What was seen at one number of users."""
+
+    users: int
+    seconds: int
+    goodput_rps: float
+    failure_ratio: float
+    mean_ms: float | None
+    """Of successes; None without any."""
+    p95_ms: float | None
+
+
+class World(Protocol):
+    """A service and its users."""
+
+    @property
+    def now_s(self) -> float:
+        """Seconds since the exploration began."""
+
+    @property
+    def users(self) -> int:
+        """Users now."""
+
+    def step(self, users: int) -> None:
+        """That many users from now on."""
+
+    def watch(self, seconds: int) -> Window:
+        """Let so many seconds pass, and return what was seen in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a finder says. `users` None: it found no knee."""
+
+    users: float | None
+    capacity_rps: float | None = None
+    users_low: float | None = None
+    users_high: float | None = None
+    """The interval, where the policy has one."""
+
+
+Finder = Callable[[World], Answer]
+
+NO_KNEE = Answer(None)

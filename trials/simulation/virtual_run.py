@@ -1,0 +1,185 @@
+"""A simulated service under the whole product in virtual time.
+
+Samples, levels, splits at shifts, causes, marks and the autopilot are the live run's own. Only load and readings are simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+import numpy as np
+
+from capexplorer.analysis.causes.watch import CauseWatch
+from capexplorer.errors import LogWriteError
+from capexplorer.load.recorder import Tick
+from capexplorer.model.events import (
+    SCHEMA,
+    By,
+    Command,
+    EndpointTick,
+    FailureSignature,
+    FailureTick,
+    Header,
+    HostFacts,
+    Mark,
+    Phase,
+    Sample,
+    Target,
+    TargetFacts,
+)
+from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.readings import GeneratorReading, HostReading
+from capexplorer.model.stream import Param
+from capexplorer.run.current_epoch import CurrentEpoch
+from capexplorer.run.drivers.autopilot import AutopilotDriver
+from capexplorer.run.drivers.driver import Autopilot
+from capexplorer.run.drivers.load_target import LoadTarget
+from capexplorer.run.event_sink import EventSink
+from capexplorer.run.level_events import LevelEvents
+
+from .queues import Run
+
+CPUS = 2
+IDLE_CPU = 0.1
+"""Cores that generator and host use beside what the simulated service costs."""
+
+REFUSED = FailureSignature(types=("HTTPError",), status=503)
+
+
+class VirtualRun:
+    """`step` by hand, or let the autopilot `explore`; each `second` is one of virtual time."""
+
+    def __init__(self, running: Run, *, max_users: int = 2_000) -> None:
+        self.running = running
+        self.now_s = 0.0
+        self.most_users = 0
+        self.ending: str | None = None
+        """Why the autopilot ended; None: it did not."""
+        self.sink = EventSink(_fail)
+        self.sink.watch = CauseWatch().apply
+        self.timeline = self.sink.timeline
+        self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
+        self._load_target = LoadTarget(0, None)
+        self._load_target.is_open = True
+        self._autopilot = AutopilotDriver(
+            self.timeline, self._load_target, max_users=max_users, emit=self._command, open_level=self._open, finish=self._finish
+        )
+        self._taken = 0
+        self.sink.emit(_header())
+        self.sink.emit(Target(t_s=0.0, state="ready"))
+
+    @property
+    def marks(self) -> list[Mark]:
+        """All marks that were ever made, in order."""
+        return [event for event in self.sink.take() if isinstance(event, Mark)]
+
+    def step(self, users: int, by: By = "user") -> None:
+        """That many users from now on, in a level of their own."""
+        self._open(users, self._load_target.step(users, by), by)
+
+    def explore(self, limit_s: float, each_second: Callable[[], None] = lambda: None) -> None:
+        """Let the autopilot search to its end, for `limit_s` at most."""
+        self._autopilot.begin(self._load_target.hand_to(Autopilot()))
+        self._autopilot.ticked(CurrentEpoch(self.timeline))
+        while self.ending is None and self.now_s < limit_s:
+            self.second()
+            each_second()
+
+    def end(self) -> None:
+        """Close the last level and make the final marks."""
+        self.levels.close()
+        self.levels.marks.end()
+
+    def second(self) -> None:
+        """One second of load, folded and judged as the pump does."""
+        began_s, self.now_s = self.now_s, self.now_s + 1.0
+        self.running.until(self.now_s)
+        tick = self._drain()
+        opened, tracker = self.levels.tracker.opened, self.levels.tracker
+        users = self._load_target.wanted
+        if opened is not None and self.now_s >= opened.t_s + 1.0:
+            tracker.spawned(opened.t_s + 1.0)  # users come within a second
+        phase, settled = tracker.tick(began_s, self.now_s, users, tick, users)
+        self.sink.emit(self._sample(tick, max(0, tracker.index), users, phase, settled))
+        self.levels.marks.look_for_shifts()
+        current = CurrentEpoch(self.timeline)
+        self.levels.marks.ticked(current)
+        self._autopilot.ticked(current)
+
+    def _drain(self) -> Tick:
+        """What ended since the last second, as the recorder hands it over."""
+        run, first = self.running, self._taken
+        self._taken = len(run.ended_s)
+        took_us, ok = np.array(run.response_s[first:]) * 1e6, np.array(run.ok[first:], bool)
+        good_us, bad_us = took_us[ok], took_us[~ok]
+        latency = LatencyHistogram()
+        latency.record_us(good_us)
+        endpoint = EndpointTick(
+            name="/work",
+            requests=len(took_us),
+            failures=len(bad_us),
+            latency=latency.encode() if len(good_us) else None,
+            latency_sum_ms=float(good_us.sum()) / 1000,
+            failure_latency_sum_ms=float(bad_us.sum()) / 1000,
+        )
+        refused = FailureTick(name="/work", method="GET", signature=REFUSED, count=len(bad_us))
+        return Tick(
+            endpoints=(endpoint,) if len(took_us) else (),
+            failures=(refused,) if len(bad_us) else (),
+            waits=len(took_us),
+            wait_sum_s=len(took_us) * run.system.think_s,
+            latency=latency,
+            all_requests=len(took_us),
+            all_latency_sum_ms=float(took_us.sum()) / 1000,
+            finished=len(good_us),
+        )
+
+    def _sample(self, tick: Tick, level: int, users: int, phase: Phase, settled: bool) -> Sample:
+        asked_cpu = tick.all_requests * self.running.system.generator_s
+        p95_ms, p99_ms = tick.latency.percentiles_ms((0.95, 0.99))
+        return Sample(
+            t_s=self.now_s,
+            duration_s=1.0,
+            level=level,
+            users=users,
+            wanted=users,
+            phase=phase,
+            settled=settled,
+            endpoints=tick.endpoints,
+            failures=tick.failures,
+            work=float(tick.finished),
+            waits=tick.waits,
+            wait_sum_s=tick.wait_sum_s,
+            p95_ms=p95_ms,
+            p99_ms=p99_ms,
+            generator=GeneratorReading(cpu_ratio=IDLE_CPU + asked_cpu, run_delay_ratio=0.0, loop_lag_p99_ms=1.0),
+            host=HostReading(cpu_ratio=(IDLE_CPU + asked_cpu) / CPUS, load_average_1m=0.5),
+        )
+
+    def _open(self, users: int, spawn_rate: float, by: By = "autopilot") -> None:
+        self.levels.close()
+        self.running.to(users)
+        self.most_users = max(self.most_users, users)
+        self.levels.open(users, by, spawn_rate)
+
+    def _command(self, name: Literal["users", "autopilot"], args: Mapping[str, Param | None]) -> None:
+        self.sink.emit(Command(t_s=self.now_s, name=name, by="autopilot", args=dict(args)))
+
+    def _finish(self, why: str) -> None:
+        self.ending = why
+
+
+def _header() -> Header:
+    return Header(
+        t_s=0.0,
+        schema=SCHEMA,
+        id="simulated",
+        started_at="",
+        target=TargetFacts(name="simulated", url="http://127.0.0.1:1"),
+        host=HostFacts(cpus=CPUS),
+    )
+
+
+def _fail(error: LogWriteError) -> None:
+    raise error
