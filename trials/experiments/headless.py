@@ -59,12 +59,12 @@ class Ran:
         return max((value for value in self.timeline.columns[column] if not math.isnan(value)), default=None)
 
 
-def run(folder: Path, *args: str, timeout_s: float, before: Sequence[str] = ()) -> Ran:
+def run(folder: Path, *args: str, timeout_s: float, before: Sequence[str] = (), cwd: Path = ROOT) -> Ran:
     """`capexplorer run ARGS --headless`, with its files in `folder`. It is asked to end after `timeout_s`."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [*before, PROGRAM, "run", *args, "--headless", "--sessions-dir", str(folder)]
     with (folder / "stderr").open("wb") as told:
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=told)
+        process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=told)
     code: int | None
     try:
         out, _ = process.communicate(timeout=timeout_s)

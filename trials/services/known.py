@@ -1,0 +1,77 @@
+"""The services: k requests at a time, each for s, users that think for Z; so N* = k / s x (s + Z). None of them was tuned on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from trials.programs import find
+
+HERE = Path(__file__).resolve().parent
+
+PACKAGES = {
+    "node": ("node", "nodejs"),
+    "go": ("go", "golang-go"),
+    "java": ("java", "default-jdk-headless"),
+    "postgresql-pool": ("psql", "postgresql"),
+    "postgresql-row": ("psql", "postgresql"),
+    "redis": ("redis-server", "redis-server"),
+    "nginx": ("nginx", "nginx-light"),
+    "haproxy": ("haproxy", "haproxy"),
+}
+"""Which program a service needs beside Python's packages, and the Debian package that brings it."""
+
+
+def missing(service: str) -> str:
+    """One line on what is not installed; empty if nothing is missing."""
+    program, package = PACKAGES.get(service, ("", ""))
+    if not program or find(program) is not None:
+        return ""
+    return f"{service}: {program} is not installed (Debian: apt-get install {package})"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownService:
+    """One of them. Times in seconds."""
+
+    name: str
+    workers: int
+    sleep_s: float
+    think_s: float
+    delays: bool = False
+    """A limiter: its delay is no part of an unloaded request."""
+
+    @property
+    def capacity_rps(self) -> float:
+        return self.workers / self.sleep_s
+
+    @property
+    def knee_users(self) -> float:
+        """N*."""
+        return self.capacity_rps * (self.think_s + (0.0 if self.delays else self.sleep_s))
+
+    @property
+    def profile(self) -> str:
+        """TOML."""
+        return (
+            f'title = "{self.name}: {self.capacity_rps:.4g}/s, knee at {self.knee_users:.3g} users"\n'
+            f'target = "pool"\n'
+            f'params = {{ service = "{self.name}", workers = {self.workers}, sleep_ms = {1000 * self.sleep_s} }}\n'
+            f"[users]\nwait_s = {{ poisson = {1 / self.think_s} }}\n"
+            '[[users.task]]\nname = "/work"\n'
+            "[guards]\nmax_users = 300\n"
+        )
+
+
+SERVICES = (
+    KnownService("node", 5, 0.100, 0.40),
+    KnownService("go", 8, 0.150, 0.40),
+    KnownService("java", 6, 0.120, 0.50),
+    KnownService("uvicorn", 3, 0.060, 0.50),
+    KnownService("gunicorn", 4, 0.080, 0.40),
+    KnownService("postgresql-pool", 4, 0.100, 0.50),
+    KnownService("postgresql-row", 1, 0.050, 1.00),
+    KnownService("redis", 5, 0.090, 0.40),
+    KnownService("nginx", 6, 0.100, 0.40, delays=True),
+    KnownService("haproxy", 6, 0.100, 0.40),
+)

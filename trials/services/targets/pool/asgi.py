@@ -1,0 +1,36 @@
+"""What the ASGI services share: /health, and a reply after the work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+WORKERS, SLEEP_S = int(os.environ.get("WORKERS", "1")), float(os.environ.get("SLEEP_S", "0.1"))
+
+Work = Callable[[], Awaitable[None]]
+Nothing = Callable[[], Awaitable[None]]
+
+
+async def nothing() -> None:
+    """Where there is nothing to begin."""
+
+
+def app_of(work: Work, begin: Nothing = nothing) -> Callable[[Any, Any, Any], Awaitable[None]]:
+    """An application whose /work waits for `work`; `begin` runs once, in the server's loop."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await receive()
+            await begin()
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            return await send({"type": "lifespan.shutdown.complete"})
+        if scope["path"] == "/work":
+            await work()
+        body = b"ok\n"
+        headers = [(b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    return app

@@ -1,0 +1,15 @@
+"""k at a time by an asyncio semaphore."""
+
+import asyncio
+
+from asgi import SLEEP_S, WORKERS, app_of
+
+_semaphore = asyncio.Semaphore(WORKERS)
+
+
+async def work() -> None:
+    async with _semaphore:
+        await asyncio.sleep(SLEEP_S)
+
+
+app = app_of(work)
