@@ -11,7 +11,7 @@ PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check lint bench experiments faults fuzz kills knees services setup built wheel clean
+.PHONY: run test check lint bench experiments faults fuzz kills knees moving services setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
@@ -60,6 +60,11 @@ kills: setup
 knees: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.lock
 	$(BIN)/python -m trials.knees $(PARTS) $(if $(SEEDS),--seeds $(SEEDS))
+
+# 30 minutes: real services that change while they are explored. NAMES="upstream-dies-at-first" for some.
+moving: setup
+	$(BIN)/pip install --quiet --disable-pip-version-check -r trials/services/requirements.lock
+	$(BIN)/python -m trials.moving $(NAMES)
 
 # 40 minutes. What a service needs and is not installed is left out, with a line that says which package brings it.
 services: setup

@@ -10,7 +10,7 @@ import pytest
 from capexplorer import profile
 from capexplorer.target.spec import load_spec
 from trials.services.exploration import ServiceRun
-from trials.services.known import HERE, PACKAGES, SERVICES, KnownService
+from trials.services.known import HERE, PROGRAMS, SERVICES, KnownService
 from trials.services.page import MEANS
 
 RUN = ServiceRun(
@@ -38,8 +38,8 @@ def test_its_profile_and_its_target_fit(service: KnownService, tmp_path: Path) -
     assert set(params) == set(spec.params) and service.name in MEANS
 
 
-def test_every_package_is_of_a_service() -> None:
-    assert set(PACKAGES) <= {each.name for each in SERVICES}
+def test_every_program_is_of_a_service() -> None:
+    assert set(PROGRAMS) <= {each.name for each in SERVICES}
 
 
 @pytest.mark.parametrize(("field", "value"), [("users", 34.0), ("capacity_rps", 44.0), ("users", None)])

@@ -20,15 +20,16 @@ from trials.record import Conditions, save
 
 from . import page
 from .exploration import ServiceRun, explored
-from .known import SERVICES, KnownService, missing
+from .known import SERVICES, KnownService, why_not
 
 
 def main() -> int:
     options = _options()
     chosen = [each for each in SERVICES if each.name in (options.services or [known.name for known in SERVICES])]
-    for line in filter(None, map(missing, (each.name for each in chosen))):
-        print(f"left out: {line}", file=sys.stderr)
-    wanted = [(each, number) for number in range(1, options.repeats + 1) for each in chosen if not missing(each.name)]
+    for each in chosen:
+        if reason := why_not(each.name):
+            print(f"left out: {each.name}: {reason}", file=sys.stderr)
+    wanted = [(each, number) for number in range(1, options.repeats + 1) for each in chosen if not why_not(each.name)]
     folder, began = Path(tempfile.mkdtemp(prefix="services-")), Conditions.now()
     with ThreadPoolExecutor(options.parallel) as pool:
         rows = list(pool.map(lambda one: _reported(one[0], one[1], folder), wanted))

@@ -5,29 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from trials.programs import find
+from trials.programs import missing
 
 HERE = Path(__file__).resolve().parent
 
-PACKAGES = {
-    "node": ("node", "nodejs"),
-    "go": ("go", "golang-go"),
-    "java": ("java", "default-jdk-headless"),
-    "postgresql-pool": ("psql", "postgresql"),
-    "postgresql-row": ("psql", "postgresql"),
-    "redis": ("redis-server", "redis-server"),
-    "nginx": ("nginx", "nginx-light"),
-    "haproxy": ("haproxy", "haproxy"),
+PROGRAMS = {
+    "node": "node",
+    "go": "go",
+    "java": "java",
+    "postgresql-pool": "psql",
+    "postgresql-row": "psql",
+    "redis": "redis-server",
+    "nginx": "nginx",
+    "haproxy": "haproxy",
 }
-"""Which program a service needs beside Python's packages, and the Debian package that brings it."""
+"""What a service needs beside Python's packages."""
 
 
-def missing(service: str) -> str:
-    """One line on what is not installed; empty if nothing is missing."""
-    program, package = PACKAGES.get(service, ("", ""))
-    if not program or find(program) is not None:
-        return ""
-    return f"{service}: {program} is not installed (Debian: apt-get install {package})"
+def why_not(service: str) -> str:
+    """One line on what is not installed, and what brings it; empty if nothing is missing."""
+    return missing(PROGRAMS[service]) if service in PROGRAMS else ""
 
 
 @dataclass(frozen=True, slots=True)

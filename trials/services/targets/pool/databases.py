@@ -11,6 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import psycopg
+
 FOLDER = Path(os.environ.get("DATABASES", "/nowhere"))
 DSN = f"host={FOLDER} dbname=postgres user=postgres"
 REDIS_SOCKET = FOLDER / "redis.sock"
@@ -19,11 +21,11 @@ PLACES, PREFIX = Path(tempfile.gettempdir()), "pool-"
 
 POSTGRES = max((str(path) for path in Path("/usr/lib/postgresql").glob("*/bin/postgres")), default=None)
 
-SETTINGS = ("listen_addresses=", "fsync=off", "max_connections=100", "shared_buffers=16MB", "jit=off")
+SETTINGS = ("listen_addresses=", "fsync=off", "shared_buffers=16MB", "jit=off")
 
 
-def postgresql(folder: Path) -> None:
-    """A fresh cluster that runs, owned by the user `postgres` if this one is root."""
+def postgresql(folder: Path, max_connections: int = 100, *, superuser: bool = True) -> None:
+    """A fresh cluster that runs, owned by the user `postgres` if this one is root; not `superuser`: with a role `service`."""
     place = _place(folder)
     if POSTGRES is None:
         sys.exit("PostgreSQL is not installed (Debian: apt-get install postgresql)")
@@ -35,9 +37,15 @@ def postgresql(folder: Path) -> None:
     programs = Path(POSTGRES).parent
     initialise = [str(programs / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync"]
     subprocess.run(initialise, check=True, user=user, extra_groups=[] if user else None, stdout=subprocess.DEVNULL, cwd=place)
-    options = [word for setting in (*SETTINGS, f"unix_socket_directories={place}") for word in ("-c", setting)]
+    options = [
+        word
+        for setting in (*SETTINGS, f"max_connections={max_connections}", f"unix_socket_directories={place}")
+        for word in ("-c", setting)
+    ]
     server = subprocess.Popen([POSTGRES, "-D", str(data), *options], user=user, extra_groups=[] if user else None, cwd=place)
     _wait_for(place / ".s.PGSQL.5432", server)
+    if not superuser:
+        _role(place)
 
 
 def redis(folder: Path) -> None:
@@ -62,6 +70,17 @@ def remove_leftovers() -> None:
     for place in PLACES.glob(f"{PREFIX}*"):
         if not Path("/proc", place.name.removeprefix(PREFIX)).exists():
             shutil.rmtree(place, ignore_errors=True)
+
+
+def _role(place: Path) -> None:
+    """A role without the right to reserved connections, as services have."""
+    while True:
+        try:
+            with psycopg.connect(f"host={place} dbname=postgres user=postgres") as connection:
+                connection.execute("create role service login")
+            return
+        except psycopg.OperationalError:  # it is still starting
+            time.sleep(0.05)
 
 
 def _wait_for(socket: Path, server: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,59 @@
+"""The moving world's rows fit their services, and its judge tells right marks from wrong ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from capexplorer import profile
+from capexplorer.load.plan import parse
+from capexplorer.model.events import Mark
+from capexplorer.model.findings import Knee
+from capexplorer.model.verdicts import KneeVerdict
+from capexplorer.target.spec import load_spec
+from trials.marked import marked
+from trials.moving.exploration import HERE, profile_of
+from trials.moving.judging import marked_once, wrong
+from trials.moving.row import Row
+from trials.moving.rows import ALL
+
+ROW = Row(name="a row", what="", plan="4:12s", knees=(24,), marked=("bad_gateway",))
+DEAD = marked(kind="cause", id="bad_gateway", key="cause:bad_gateway", state="open", t_s=30.0, severity="error")
+
+
+def knee(users: float, *, revision: int = 1, state: Literal["open", "retracted"] = "open") -> Mark:
+    verdict = KneeVerdict(kind="knee", users=users, capacity_rps=80.0)
+    return Mark(t_s=40.0, key="knee:0", revision=revision, state=state, finding=Knee(verdict=verdict))
+
+
+@pytest.mark.parametrize("row", ALL.values(), ids=lambda row: row.name)
+def test_its_profile_fits_its_target(row: Row, tmp_path: Path) -> None:
+    path = tmp_path / "profile.toml"
+    path.write_text(profile_of(row, "fast"))
+    found = profile.load(path)
+    spec = load_spec(HERE / "targets" / row.target)
+    assert set(found.params) <= set(spec.params)
+    assert parse(row.plan, "plan", found.guards.max_users)
+    if row.target == "moving":
+        assert row.change in (spec.params["change"].choices or ())
+
+
+@pytest.mark.parametrize(
+    ("marks", "said"),
+    [
+        ([DEAD, knee(23.0)], []),
+        ([DEAD, knee(12.0)], ["knee at 12"]),
+        ([knee(23.0)], ["missing bad_gateway"]),
+        ([DEAD, knee(12.0), knee(12.0, revision=2, state="retracted")], []),
+        ([DEAD, marked(kind="bottleneck", id="gil_bound", key="b", state="open", t_s=1.0)], ["bottleneck gil_bound"]),
+    ],
+    ids=["right", "a false knee", "nothing of the fault", "a knee that was taken back", "a bottleneck that is not there"],
+)
+def test_a_run_is_judged_by_what_stands_at_its_end(marks: list[Mark], said: list[str]) -> None:
+    assert wrong(ROW, marks, (), "") == said
+
+
+def test_a_false_knee_that_was_taken_back_is_counted_apart() -> None:
+    assert marked_once(ROW, [knee(12.0), knee(23.0, revision=2)]) == ["knee at 12"]

@@ -1,0 +1,74 @@
+"""`make moving`: every row with both clients; results and docs/moving.md.
+
+    python -m trials.moving [ROW...] [--client C] [--repeats N] [--parallel N]
+
+The services sleep rather than compute, so some can run at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+from trials.programs import missing
+from trials.record import Conditions, save
+
+from . import page
+from .exploration import MovingRun, explored
+from .row import CLIENTS, Client, Row
+from .rows import ALL
+
+
+def main() -> int:
+    options = _options()
+    chosen = [ALL[name] for name in options.rows or ALL]
+    for row in chosen:
+        if why := missing(*row.needs):
+            print(f"left out: {row.name}: {why}", file=sys.stderr)
+    clients: tuple[Client, ...] = (options.client,) if options.client else CLIENTS
+    repeats = range(1, options.repeats + 1)
+    wanted = [(row, client, number) for number in repeats for row in chosen for client in clients if not missing(*row.needs)]
+    folder, began = Path(tempfile.mkdtemp(prefix="moving-")), Conditions.now()
+    with ThreadPoolExecutor(options.parallel) as pool:
+        runs = list(pool.map(lambda one: _reported(one[0], one[1], one[2], folder), wanted))
+    right = sum(not run.wrong for run in runs)
+    print(f"{right} of {len(runs)} right")
+    if options.rows or options.client:
+        print(f"sessions: {folder}")
+        return 0
+    order = list(ALL)
+    runs.sort(key=lambda run: (order.index(run.row), run.client, run.number))
+    command = f"python -m trials.moving --repeats {options.repeats} --parallel {options.parallel}"
+    save("moving", {"command": command, "runs": msgspec.to_builtins(runs)}, began)
+    print(page.write())
+    shutil.rmtree(folder)
+    return 0
+
+
+def _reported(row: Row, client: Client, number: int, folder: Path) -> MovingRun:
+    """One run, and its line."""
+    run = explored(row, client, number, folder / f"{row.name}-{client}-{number}")
+    print(f"{run.row} ({run.client}): {'; '.join(run.wrong) or 'right'}; once: {run.once}; {run.verdict}", flush=True)
+    return run
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m trials.moving", description=__doc__.splitlines()[0])
+    parser.add_argument("rows", nargs="*", metavar="ROW", help="only these; nothing is written then")
+    parser.add_argument("--client", choices=CLIENTS)
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--parallel", type=int, default=3)
+    options = parser.parse_args()
+    if unknown := [name for name in options.rows if name not in ALL]:
+        parser.error(f"no such row: {', '.join(unknown)}; rows: {', '.join(ALL)}")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Are a run's marks right? Pure: a row and a session's events in, what is wrong out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from capexplorer.model.events import Mark
+from capexplorer.model.findings import AtOrBelow, Knee
+from capexplorer.model.level import Level
+
+from .row import NEAR, QUEUES, Row
+
+BLAMES = ("cause", "bottleneck", "leak")
+SEVERE = ("error", "critical")
+CLEAN = 0.01
+"""Failure ratio up to which a level is clean."""
+
+
+def wrong(row: Row, marks: Sequence[Mark], levels: Sequence[Level], verdict: str) -> list[str]:
+    """What is wrong at the end, in words; empty: all is right."""
+    standing = list({mark.key: mark for mark in marks if mark.state != "retracted"}.values())
+    standing = [mark for mark in standing if _is_latest(mark, marks)]
+    return [*_knees(row, standing), *_missing(row, standing), *_blames(row, standing), *_below_clean(row, standing, levels),
+            *([] if re.search(row.verdict, verdict) else [f"verdict lacks {row.verdict}"])]  # fmt: skip
+
+
+def marked_once(row: Row, marks: Sequence[Mark]) -> list[str]:
+    """Wrong knees that were marked at some time, also those that were taken back: they were on the screen."""
+    return list(dict.fromkeys(_knees(row, [mark for mark in marks if mark.state != "retracted"], needed=False)))
+
+
+def _is_latest(mark: Mark, marks: Iterable[Mark]) -> bool:
+    return max((other for other in marks if other.key == mark.key), key=lambda other: other.revision) is mark
+
+
+def _knees(row: Row, marks: Sequence[Mark], *, needed: bool = True) -> list[str]:
+    found = [mark.finding for mark in marks if isinstance(mark.finding, Knee | AtOrBelow)]
+    bad = [f"knee at {each.verdict.users:.3g}" for each in found if each.verdict.users is not None and not _is_right(row, each)]
+    missing = needed and row.needs_knee and not any(isinstance(each, Knee) for each in found)
+    return [*bad, *(["no knee"] if missing else [])]
+
+
+def _is_right(row: Row, found: Knee | AtOrBelow) -> bool:
+    users = found.verdict.users or 0.0
+    if isinstance(found, AtOrBelow):
+        return any(knee <= users * (1 + NEAR) for knee in row.knees)
+    return any(abs(users / knee - 1) <= NEAR for knee in row.knees)
+
+
+def _missing(row: Row, standing: Sequence[Mark]) -> list[str]:
+    there = {name for mark in standing for name in (mark.id, mark.kind)}
+    return [] if not row.marked or there & set(row.marked) else [f"missing {' or '.join(row.marked)}"]
+
+
+def _blames(row: Row, standing: Sequence[Mark]) -> list[str]:
+    true = {*QUEUES, *row.allowed, *row.marked}
+    blames = [mark for mark in standing if mark.kind in BLAMES and mark.id not in true]
+    return [f"{mark.kind} {mark.id}" for mark in blames if mark.kind != "cause" or mark.severity in SEVERE]
+
+
+def _below_clean(row: Row, standing: Sequence[Mark], levels: Sequence[Level]) -> list[str]:
+    """No capacity is below what a clean level has shown, unless capacity has changed."""
+    if len(row.knees) > 1:
+        return []
+    settled = [level.figures for level in levels if level.figures.settled]
+    best = max((each.goodput_rps or 0.0 for each in settled if (each.failure_ratio or 0) <= CLEAN), default=0.0)
+    claimed = [mark.finding.verdict.capacity_rps for mark in standing if isinstance(mark.finding, Knee)]
+    return [f"capacity {rate:.3g} below a clean level's {best:.3g}" for rate in claimed if rate is not None and rate < 0.9 * best]

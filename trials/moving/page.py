@@ -1,0 +1,68 @@
+"""docs/moving.md, from the results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trials.record import RESULTS
+
+from .exploration import MovingRun
+from .rows import ALL
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "moving.md"
+DATA = RESULTS / "moving.json"
+
+HEAD = """\
+# The moving world
+
+Written by `make moving` from `trials/results/moving.json`; not by hand. Real services change while they are explored
+(`trials/moving/targets`). For each it is known which knees are true, what must be marked, and what must never be blamed
+(`trials/moving/rows.py`). A run is right when nothing is wrong at its end. A wrong knee that was marked for a while and taken
+back is listed as well: it was on the screen.
+"""
+
+COLUMNS = ("row", "client", "run", "at the end", "wrong knees in between", "the verdict", "busy cores")
+
+
+def write() -> Path:
+    """Write the page anew; it has nothing that the results do not have."""
+    data: dict[str, Any] = json.loads(DATA.read_text(encoding="utf-8"))
+    runs = [msgspec.convert(each, MovingRun) for each in data["runs"]]
+    load = " to ".join(f"{each:g}" for each in data["load_average_1m"])
+    made = f"`{data['command']}`, commit {data['commit']}, {data['started_at']}, {data['took_s']} s on {data['cpus']} cores,"
+    made += f" load average {load}, steal {data['steal_s']} s."
+    PAGE.write_text("\n".join((HEAD, _rows(), made, "", _totals(runs), "", _runs(runs), "")), encoding="utf-8")
+    return PAGE
+
+
+def _rows() -> str:
+    lines = [_line(("row", "what happens", "true knees", "plan")), "| --- | --- | --- | --- |"]
+    for row in ALL.values():
+        knees = ", ".join(f"{knee:g}" for knee in row.knees) or "none may be marked"
+        lines.append(_line((row.name, row.what, knees, f"`{row.plan}`")))
+    return "\n".join(lines) + "\n"
+
+
+def _totals(runs: Sequence[MovingRun]) -> str:
+    right, clean = sum(not run.wrong for run in runs), sum(not run.once for run in runs)
+    return f"Right at the end: {right} of {len(runs)} runs. Without a wrong knee at any moment: {clean} of {len(runs)}."
+
+
+def _runs(runs: Sequence[MovingRun]) -> str:
+    lines = [_line(COLUMNS), "| --- | --- | ---: | --- | --- | --- | ---: |"]
+    return "\n".join(lines + [_line(_cells(run)) for run in runs])
+
+
+def _cells(run: MovingRun) -> tuple[object, ...]:
+    wrong = f"**{'; '.join(run.wrong)}**" if run.wrong else "right"
+    busy = "–" if run.host_cpu_ratio is None else f"{run.host_cpu_ratio:.2f}"
+    return (run.row, run.client, run.number, wrong, "; ".join(run.once) or "–", run.verdict.replace("|", "\\|"), busy)
+
+
+def _line(cells: Sequence[object]) -> str:
+    return f"| {' | '.join(map(str, cells))} |"

@@ -1,0 +1,48 @@
+"""What a row of the moving world says: the service, its change, and what may be marked. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Client = Literal["fast", "requests"]
+CLIENTS: tuple[Client, ...] = ("fast", "requests")
+
+NEAR = 0.25
+"""A knee within this of a true N* is right."""
+
+QUEUES = ("worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "rate_limit", "think_time_limited", "not_saturated")
+"""Bottlenecks that are so in every row: requests wait for their turn, and below the knee users think."""
+
+Param = str | int | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One service in motion. Unless it says otherwise: `targets/moving`, 8 workers of 100 ms, users that think for 0.2 s; so 80 a
+    second, and N* = 24."""
+
+    name: str
+    what: str
+    """The service and its change, in a line."""
+    plan: str
+    change: str = "none"
+    at_s: float = 0.0
+    for_s: float = 0.0
+    knees: tuple[float, ...] = ()
+    """Every N* that a knee may stand for; empty: no knee may be marked."""
+    needs_knee: bool = False
+    """A knee must be found."""
+    marked: tuple[str, ...] = ()
+    """Ids or kinds of marks, at least one of which must stand: `shift`, or causes."""
+    allowed: tuple[str, ...] = ()
+    """Bottlenecks, and causes of severity error, that are true too."""
+    verdict: str = ""
+    """A regular expression that the verdict must match."""
+
+    target: str = "moving"
+    params: Mapping[str, Param] = field(default_factory=dict)
+    think_s: tuple[float, float] = (0.1, 0.3)
+    needs: tuple[str, ...] = ()
+    """Programs."""

@@ -1,0 +1,143 @@
+"""All rows. Faults come in the middle of a level, with a step, and before the first one."""
+
+from __future__ import annotations
+
+from .row import Row
+
+CLIMB = "4:12s,8:12s,16:20s,20:12s,8:12s"
+"""Never beyond N* = 24."""
+BEYOND = "4:12s,8:12s,16:14s,32:16s,48:16s,8:12s"
+DEAD = ("bad_gateway",)
+
+STILL = (
+    Row(name="still-below", what="nothing changes; never beyond the knee", plan=CLIMB),
+    Row(name="still-beyond", what="nothing changes; beyond the knee and back", plan=BEYOND, knees=(24,), needs_knee=True),
+)
+
+FAULTS = tuple(
+    Row(
+        name=f"upstream-dies-{when}",
+        what=f"every reply is a 502 from {at_s:g} s on, {where}",
+        plan=CLIMB,
+        change="upstream_dies",
+        at_s=at_s,
+        marked=DEAD,
+        allowed=DEAD,
+    )
+    for when, at_s, where in (
+        ("within-a-level", 34.0, "in the middle of the level of 16 users"),
+        ("with-a-step", 24.2, "with the step from 8 to 16 users"),
+        ("at-first", 5.0, "in the first level"),
+    )
+) + (
+    Row(
+        name="upstream-away",
+        what="every reply is a 502 from 30 s to 40 s, in the level of 16 users",
+        plan=CLIMB,
+        change="upstream_dies",
+        at_s=30.0,
+        for_s=10.0,
+        marked=DEAD,
+        allowed=DEAD,
+    ),
+    Row(
+        name="upstream-dies-beyond",
+        what="every reply is a 502 from 60 s on, in a level beyond the knee",
+        plan=BEYOND,
+        change="upstream_dies",
+        at_s=60.0,
+        knees=(24,),
+        marked=DEAD,
+        allowed=DEAD,
+    ),
+    Row(
+        name="upstream-hangs",
+        what="work that begins between 30 s and 32 s never ends",
+        plan=CLIMB,
+        change="upstream_hangs",
+        at_s=30.0,
+        for_s=2.0,
+        allowed=("read_timeout", "task_timeout"),
+    ),
+)
+
+CAPACITY = (
+    Row(
+        name="capacity-halves",
+        what="4 of 8 workers are gone from 36 s on: 40/s, N* = 12",
+        plan="4:12s,8:12s,16:30s,24:14s,32:14s,8:12s",
+        change="capacity_halves",
+        at_s=36.0,
+        knees=(12, 24),
+        marked=("shift",),
+    ),
+    Row(
+        name="capacity-doubles",
+        what="16 workers in place of 8 from 45 s on: 160/s, N* = 48",
+        plan="8:12s,16:14s,32:36s,48:16s,64:16s,80:16s",
+        change="capacity_doubles",
+        at_s=45.0,
+        knees=(24, 48),
+        marked=("shift",),
+        verdict="160|changed|shift",
+    ),
+)
+
+RHYTHMS = (
+    Row(name="batch-job", what="every 20 s, for 4 s, each request takes 300 ms", plan=BEYOND, change="batch_job", knees=(20, 24)),
+    Row(name="pauses", what="every 12 s all stands still for 1.5 s", plan=BEYOND, change="pauses", knees=(20, 24)),
+    Row(name="warm-up", what="requests take 400 ms at first, 100 ms from 25 s on", plan=BEYOND, change="warm_up", knees=(24,)),
+    Row(name="cold-cache", what="the first 400 requests take 400 ms", plan=BEYOND, change="cold_cache", knees=(24,)),
+    Row(
+        name="retry-storm",
+        what="with more than 48 waiting, requests take 250 ms: 32/s; it ends when load goes down",
+        plan="8:12s,16:12s,32:16s,64:16s,96:16s,16:20s,8:12s",
+        change="retry_storm",
+        knees=(24,),
+    ),
+)
+
+LIMITERS = (
+    Row(
+        name="limiter-refuses",
+        what="beyond 50 a second requests get a 429: N* = 10",
+        plan="4:12s,6:12s,8:12s,12:14s,16:14s,24:14s",
+        change="refuses_beyond_rate",
+        knees=(10,),
+        marked=("rate_limited",),
+        allowed=("rate_limited",),
+    ),
+    Row(
+        name="limiter-delays",
+        what="requests are delayed to 50 a second: N* = 10",
+        plan="4:12s,6:12s,8:12s,12:14s,16:14s,24:14s",
+        change="delays_beyond_rate",
+        knees=(10,),
+        needs_knee=True,
+    ),
+)
+
+REAL = (
+    Row(
+        name="balancer-loses-a-backend",
+        what="haproxy before three services of 4 workers; one is killed at 40 s: 120/s and N* = 36, then 80/s and 24",
+        plan="8:12s,16:12s,32:30s,40:16s,48:16s,8:12s",
+        target="balancer",
+        at_s=40.0,
+        knees=(36, 24),
+        allowed=("load_shedding", "server_error", "bad_gateway", "connection_refused", "incomplete_response", "connection_reset"),
+        needs=("haproxy",),
+    ),
+    Row(
+        name="postgresql-connections",
+        what="a connection to PostgreSQL for each request of 100 ms, 12 at most: beyond 36 users some fail",
+        plan="8:12s,16:12s,24:12s,32:14s,48:16s,64:16s,8:12s",
+        target="connections",
+        knees=(36, 24),
+        marked=("server_error",),
+        allowed=("server_error", "load_shedding"),
+        needs=("psql",),
+    ),
+)
+
+ALL = {row.name: row for row in (*STILL, *FAULTS, *CAPACITY, *RHYTHMS, *LIMITERS, *REAL)}

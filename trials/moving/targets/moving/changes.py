@@ -1,0 +1,58 @@
+"""What can happen to the service: at any second from the first request, how many workers there are, how long one works, and
+whether a request is refused at once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+BATCH_EVERY_S, BATCH_S, BATCH_FACTOR = 20.0, 4.0, 3.0
+PAUSE_EVERY_S, PAUSE_S = 12.0, 1.5
+WARM_UP_S, WARM_UP_FACTOR = 25.0, 4.0
+COLD_REQUESTS, COLD_FACTOR = 400, 4.0
+STORM_QUEUE, STORM_FACTOR = 6, 2.5
+
+
+@dataclass(frozen=True)
+class Change:
+    """`name` happens `at_s` seconds after the first request, for `for_s` seconds."""
+
+    name: str
+    at_s: float
+    for_s: float
+
+    def is_on(self, now_s: float) -> bool:
+        return self.at_s <= now_s < (self.at_s + self.for_s if self.for_s else math.inf)
+
+    def workers(self, workers: int, now_s: float) -> int:
+        """How many work."""
+        if not self.is_on(now_s):
+            return workers
+        return {"capacity_halves": max(1, workers // 2), "capacity_doubles": 2 * workers}.get(self.name, workers)
+
+    def factor(self, now_s: float, served: int, waiting: int, workers: int) -> float:
+        """How much longer a request takes than s."""
+        if self.name == "batch_job":  # every 20 s, beside the requests
+            return BATCH_FACTOR if now_s % BATCH_EVERY_S < BATCH_S else 1.0
+        if self.name == "warm_up":
+            return 1.0 + (WARM_UP_FACTOR - 1.0) * max(0.0, 1.0 - now_s / WARM_UP_S)
+        if self.name == "cold_cache":
+            return COLD_FACTOR if served < COLD_REQUESTS else 1.0
+        if self.name == "retry_storm":  # who waits is asked for again: the more wait, the more work is done for nobody
+            return STORM_FACTOR if waiting > STORM_QUEUE * workers else 1.0
+        return 1.0
+
+    def pause_s(self, now_s: float) -> float:
+        """How long all of the service stands still from now on."""
+        if self.name != "pauses":
+            return 0.0
+        return max(0.0, PAUSE_S - now_s % PAUSE_EVERY_S) if now_s >= PAUSE_EVERY_S else 0.0
+
+    def status(self, now_s: float) -> int | None:
+        """The status of a reply that comes at once, in place of work; None: the request is worked on."""
+        return 502 if self.name == "upstream_dies" and self.is_on(now_s) else None
+
+    def hangs(self, now_s: float) -> bool:
+        """Whether work that begins now never ends."""
+        return self.name == "upstream_hangs" and self.is_on(now_s)
