@@ -152,7 +152,7 @@ def measure(pid: int, port: int, seconds: int) -> None:
     for name, values in costs.items():
         mean = sum(values) / len(values)
         print(f"{name:28}{time_wait!s:>12}{mean:>10.3f}{max(values):>10.3f}{mean / 10:>21.2f}%")
-    for each in (panel, generator, watched, host, tcp, ports, app, cgroup, there):
+    for each in (panel, generator, watched, host, tcp, ports, cgroup, there):
         each.close()
 
 

@@ -16,6 +16,8 @@ from capexplorer.session.writer import SessionWriter
 ROOT = Path(__file__).resolve().parent.parent
 GENERATOR = ("locust", "gevent", "geventhttpclient", "requests")
 SCREEN = ("textual",)
+HTTP = ("httpx", "httpcore")
+"""0.1 s of a start; what asks a target by HTTP imports them while the target starts."""
 
 
 def loaded_after(program: str) -> set[str]:
@@ -46,7 +48,14 @@ def sessions(tmp_path: Path) -> Path:
 def test_an_offline_command_loads_no_generator_and_no_screen(args: list[str], sessions: Path) -> None:
     args = [str(sessions) if arg == "HERE" else arg for arg in args]
     loaded = loaded_after(f"from capexplorer import cli; assert cli.run({args!r}) == 0")
-    assert loaded.isdisjoint(GENERATOR + SCREEN)
+    assert loaded.isdisjoint(GENERATOR + SCREEN + HTTP)
+
+
+@pytest.mark.parametrize(
+    "module", ["capexplorer.target.supervisor_process", "capexplorer.target.ready", "capexplorer.probe.panel"]
+)
+def test_a_start_does_not_wait_for_the_http_client(module: str) -> None:
+    assert loaded_after(f"import {module}").isdisjoint(HTTP)
 
 
 def test_the_screen_loads_no_generator() -> None:

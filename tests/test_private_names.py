@@ -43,7 +43,7 @@ RELIED_ON = (
     Private("_queue", "Empty", EMPTY, "is what _queue.SimpleQueue raises"),
     Private("_thread", "allocate_lock", ("load/native.py",), NATIVE),
     Private("_thread", "get_native_id", ("load/hub_thread.py", "run/pump.py"), NATIVE),
-    Private("_socket", "socket", ("probe/app.py", "probe/sockdiag.py", "target/ports.py", "target/ready.py"), NATIVE),
+    Private("_socket", "socket", ("native_http.py", "probe/sockdiag.py", "target/ports.py"), NATIVE),
     Private("http.client", "_read_headers", ("load/truncated.py",), "is wrapped: a reply cut off in its headers is a failure"),
     Private("locust.user.task:TaskSet", "_sleep", ("load/host.py",), "is replaced: every wait of every user passes it"),
     Private("locust.runners:LocalRunner", "_local_worker_node", ("load/replacement.py",), "has the dispatched users, by class"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections import deque
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
-from .app import AppProbe
 
 if sys.platform == "linux":
     from .generator import GeneratorProbe
@@ -17,6 +17,9 @@ if sys.platform == "linux":
     from .tcp import TcpProbe
 else:
     from .portable import GeneratorProbe, HostProbe, PortsProbe, TargetProbe, TcpProbe
+
+if TYPE_CHECKING:
+    from .app import AppProbe
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Probes:
         `port` is where it listens, for its accept queue and the ports held to it. Files are opened here and now.
         """
         target = TargetProbe(pid, port) if pid is not None else None
-        self._asked.append(_Watched(target, AppProbe(metrics_url) if metrics_url else None, port))
+        self._asked.append(_Watched(target, _app_probe(metrics_url) if metrics_url else None, port))
 
     def read(self, elapsed_s: float, lag_ms: tuple[float, float, float] | None = None, ports_exhausted: bool = False) -> Readings:
         """Everything over the `elapsed_s` since the last call; figures over time are None at the first.
@@ -87,6 +90,12 @@ class Probes:
         self._turn()
         for each in (self._generator, self._host, self._ports, self._tcp, self._watched):
             each.close()
+
+
+def _app_probe(metrics_url: str) -> AppProbe:
+    from .app import AppProbe  # httpx takes 0.1 s to import, and few targets have metrics
+
+    return AppProbe(metrics_url)
 
 
 @dataclass(frozen=True, slots=True)

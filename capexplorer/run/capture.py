@@ -107,6 +107,8 @@ class LogHandler(logging.Handler):
         root = logging.getLogger()
         root.handlers[:] = [self]
         root.setLevel(logging.INFO)
+        # httpx logs every request: ours once a second, those of user code at the offered load.
+        logging.getLogger("httpx").setLevel(logging.WARNING)
         logging.raiseExceptions = False
 
 

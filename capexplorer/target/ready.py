@@ -1,12 +1,11 @@
 """Whether a target that was started is ready, or why it never will be.
 
-Runs in a native thread of a process that gevent may have patched: so the C-level socket, which is never patched, and a
-`sleep` that is handed in. Sends one small request at a time to loopback; must not be used for load.
+Runs in a native thread of a process that gevent may have patched: so requests go by `native_http`, and `sleep` is handed in.
+Sends one small request at a time to loopback.
 """
 
 from __future__ import annotations
 
-import _socket
 from collections.abc import Callable
 from time import monotonic
 
@@ -20,8 +19,8 @@ _START_TIMEOUT_S = 30.0
 """Far beyond the grace of what ran before: reached only when a process cannot be killed (in an uninterruptible wait)."""
 
 _REQUEST_TIMEOUT_S = 2.0
-_STATUS_LINE_BYTES = 4096
-"""Whoever says more without ending a line does not speak HTTP."""
+_MOST_BYTES = 1 << 16
+"""Of a response's headers and the beginning of its body, which is not read to its end."""
 
 _IN_USE = ("address already in use", "address in use", "connection in use", "eaddrinuse", "only one usage of each socket address")
 """What servers print when they cannot bind: Python, werkzeug, gunicorn and Go, Node, Windows."""
@@ -78,20 +77,16 @@ def _ask(spec: TargetSpec, port: int) -> str | None:
 
 
 def get_status(port: int, path: str, *, timeout_s: float) -> int | None:
-    """GET from loopback: the status code, None when the answer is not HTTP. Raises OSError. `timeout_s` is for each step.
+    """GET from loopback: the status code, None when the answer is not HTTP. Raises OSError; TimeoutError after `timeout_s`.
 
-    The status line is enough: a service that streams, or keeps the connection open, is ready all the same.
+    The headers are enough: a service that streams, or keeps the connection open, is ready all the same.
     """
-    connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+    import httpx  # takes 0.1 s: here it passes while the target starts, and the screen does not wait for it
+
+    from .. import native_http
+
     try:
-        connection.settimeout(timeout_s)
-        connection.connect(("127.0.0.1", port))
-        connection.sendall(f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode("ascii"))
-        answer = b""
-        while b"\r\n" not in answer and len(answer) < _STATUS_LINE_BYTES and (chunk := connection.recv(_STATUS_LINE_BYTES)):
-            answer += chunk
-    finally:
-        connection.close()
-    words = answer.split(b"\r\n", 1)[0].split()
-    is_http = len(words) >= 2 and words[0].startswith(b"HTTP/") and words[1].isdigit()
-    return int(words[1]) if is_http else None
+        with native_http.get(f"http://127.0.0.1:{port}{path}", timeout_s=timeout_s, most_bytes=_MOST_BYTES) as response:
+            return response.status_code
+    except httpx.HTTPError:
+        return None

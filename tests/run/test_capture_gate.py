@@ -37,6 +37,7 @@ logging.getLogger("locust.runners").warning("logged %s", 1)
 logging.getLogger("somebody").error("logged %s", 2)
 logging.getLogger("capexplorer.run").info("logged %s", 3)
 logging.getLogger("somebody").debug("not this")
+logging.getLogger("httpx").info("HTTP Request: GET http://127.0.0.1/")
 print("to whoever owns the terminal", file=capture.stdout)
 capture.end()
 for reader in readers:

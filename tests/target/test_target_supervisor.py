@@ -238,8 +238,8 @@ def test_an_answer_that_is_not_ready_is_told(rig: Rig, answer: bytes, wait_s: in
         rig.wait_until_ready(spec, port, run)
 
 
-def test_a_status_line_is_ready_though_the_answer_never_ends(rig: Rig) -> None:
-    spec, port = rig.target(ANSWERS.format(answer=b"HTTP/1.1 200 OK\r\nserver: streams\r\n", wait_s=600)), free_port()
+def test_headers_are_ready_though_the_body_never_ends(rig: Rig) -> None:
+    spec, port = rig.target(ANSWERS.format(answer=b"HTTP/1.1 200 OK\r\nserver: streams\r\n\r\nfirst", wait_s=600)), free_port()
     rig.wait_until_ready(spec, port, rig.supervisor.start(spec, {}, port))
 
 

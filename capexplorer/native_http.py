@@ -1,0 +1,150 @@
+"""httpx for native threads of a process that gevent may have patched: one GET at a time, bounded in time and in bytes.
+
+gevent replaces `socket` for the whole process. A native thread that used it would get an event loop of its own, and the load
+room's hooks would take its connection for a user's. httpcore, the transport of httpx, accepts a network backend; this one has
+C-level sockets, which gevent never patches. Not for load. Import it only where a request follows: httpx takes 0.1 s to import.
+"""
+
+from __future__ import annotations
+
+import _socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+import httpcore
+import httpx
+
+_CLOSES_WITHIN_S = 0.05
+"""How long the server may take to close. Who closes first keeps the port in TIME_WAIT, and that should not be the generator."""
+
+_CHUNK_BYTES = 65536
+
+
+@contextmanager
+def get(url: str, *, accept: str = "*/*", timeout_s: float, most_bytes: int) -> Iterator[httpx.Response]:
+    """The response with its headers; its body has not been read yet.
+
+    No proxy, no redirect, no cookie, no compression, and no look-up of names, which could take longer than any timeout: the
+    URL is plain http and its host a numeric address. `timeout_s` and `most_bytes` bound the whole exchange.
+    Raises OSError: refused, reset, or TimeoutError; httpx.HTTPError: not HTTP, cut short, or too long; httpx.InvalidURL.
+    """
+    headers = {"Accept": accept, "Accept-Encoding": "identity", "Connection": "close"}
+    transport = _NativeTransport(timeout_s, most_bytes)
+    with (
+        httpx.Client(transport=transport, headers=headers, timeout=None, trust_env=False) as client,
+        client.stream("GET", url) as response,
+    ):
+        yield response
+
+
+class _NativeTransport(httpx.BaseTransport):
+    """What httpx.HTTPTransport is, over native sockets; that one takes no network backend."""
+
+    def __init__(self, timeout_s: float, most_bytes: int) -> None:
+        self._pool = httpcore.ConnectionPool(network_backend=_NativeBackend(timeout_s, most_bytes))
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.scheme != "http":
+            raise httpx.UnsupportedProtocol(f"not plain http: {request.url.scheme}", request=request)
+        with _named_by_httpx():
+            answer = self._pool.handle_request(httpcore.Request("GET", str(request.url), headers=request.headers.raw))
+        # httpx parses where a redirect leads even where it follows none, and refuses the response when that is no URL.
+        headers = [(name, value) for name, value in answer.headers if name.lower() != b"location"]
+        return httpx.Response(answer.status, headers=headers, stream=_Body(answer))
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+class _Body(httpx.SyncByteStream):
+    def __init__(self, answer: httpcore.Response) -> None:
+        self._answer = answer
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _named_by_httpx():
+            yield from self._answer.iter_stream()
+
+    def close(self) -> None:
+        self._answer.close()
+
+
+@contextmanager
+def _named_by_httpx() -> Iterator[None]:
+    try:
+        yield
+    except httpcore.ProtocolError as error:
+        raise httpx.RemoteProtocolError(str(error)) from error
+
+
+class _NativeBackend(httpcore.NetworkBackend):
+    def __init__(self, timeout_s: float, most_bytes: int) -> None:
+        self._timeout_s = timeout_s
+        self._most_bytes = most_bytes
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        ends_at_s = monotonic() + self._timeout_s
+        numeric = _socket.getaddrinfo(host, port, 0, _socket.SOCK_STREAM, 0, _socket.AI_NUMERICHOST)
+        family, _, _, _, address = numeric[0]
+        stream = _NativeStream(_socket.socket(family, _socket.SOCK_STREAM), ends_at_s, self._most_bytes)
+        stream.connect(address)
+        return stream
+
+
+class _NativeStream(httpcore.NetworkStream):
+    """One connection, for one exchange."""
+
+    def __init__(self, connection: _socket.socket, ends_at_s: float, most_bytes: int) -> None:
+        self._connection = connection
+        self._ends_at_s = ends_at_s
+        self._left_bytes = most_bytes
+
+    def connect(self, address: tuple[object, ...]) -> None:
+        """Closes itself where that fails."""
+        try:
+            self._wait_at_most(self._left_s())
+            self._connection.connect(address)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        self._wait_at_most(self._left_s())
+        data = self._connection.recv(max_bytes)
+        self._left_bytes -= len(data)
+        if self._left_bytes < 0:
+            raise httpcore.RemoteProtocolError("the response is too long")
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._wait_at_most(self._left_s())
+        self._connection.sendall(buffer)
+
+    def close(self) -> None:
+        """Lets the server close first, if it does so soon."""
+        closes_by_s = min(monotonic() + _CLOSES_WITHIN_S, self._ends_at_s)
+        try:
+            while (left_s := closes_by_s - monotonic()) > 0:
+                self._wait_at_most(left_s)
+                if not self._connection.recv(_CHUNK_BYTES):
+                    break
+        except OSError:
+            pass
+        finally:
+            self._connection.close()
+
+    def _left_s(self) -> float:
+        left_s = self._ends_at_s - monotonic()
+        if left_s <= 0:
+            raise TimeoutError("timed out")
+        return left_s
+
+    def _wait_at_most(self, seconds: float) -> None:
+        self._connection.settimeout(seconds)

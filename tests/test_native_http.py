@@ -1,0 +1,157 @@
+"""One GET from a native thread: bounded in time and bytes, and nothing that a server sends makes it do more."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from test_imports import loaded_after
+
+from capexplorer import native_http
+
+MOST_BYTES = 10_000
+
+
+@contextmanager
+def serving(answer: Callable[[socket.socket, bytes], None], address: str = "127.0.0.1") -> Iterator[int]:
+    """A server for one connection; gives its port."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.create_server((address, 0), family=family) as server:
+        server.settimeout(30)
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.settimeout(30)
+                answer(connection, connection.recv(4096))
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            thread.join()
+
+
+def sending(response: bytes) -> Callable[[socket.socket, bytes], None]:
+    return lambda connection, _: connection.sendall(response)
+
+
+def fetched(url: str, timeout_s: float = 30.0) -> bytes:
+    with native_http.get(url, timeout_s=timeout_s, most_bytes=MOST_BYTES) as response:
+        return b"".join(response.iter_raw())
+
+
+def test_the_request_asks_for_no_compression_and_no_second_request() -> None:
+    asked = []
+
+    def answer(connection: socket.socket, request: bytes) -> None:
+        asked.append(request)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    with serving(answer) as port:
+        assert fetched(f"http://127.0.0.1:{port}/path?x=1") == b"ok"
+    head, *fields = asked[0].decode().strip().split("\r\n")
+    named = dict(field.lower().split(": ") for field in fields)
+    assert head == "GET /path?x=1 HTTP/1.1"
+    assert (named["host"], named["connection"], named["accept-encoding"]) == (f"127.0.0.1:{port}", "close", "identity")
+
+
+def test_a_body_in_chunks_is_joined() -> None:
+    with serving(sending(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n3\r\npth\r\n0\r\n\r\n")) as port:
+        assert fetched(f"http://127.0.0.1:{port}/") == b"depth"
+
+
+def test_ipv6_addresses_are_reached() -> None:
+    with serving(sending(b"HTTP/1.1 200 OK\r\n\r\nsix"), "::1") as port:
+        assert fetched(f"http://[::1]:{port}/") == b"six"
+
+
+def test_what_arrives_compressed_is_not_unpacked() -> None:
+    packed = gzip.compress(b"0" * 1_000_000)
+    with serving(sending(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + packed)) as port:
+        assert fetched(f"http://127.0.0.1:{port}/") == packed
+
+
+@pytest.mark.parametrize("place", [b"/elsewhere", b"http://192.0.2.1/", b"http://host:port/", b"\x01"])
+def test_a_redirect_is_a_response_and_leads_nowhere(place: bytes) -> None:
+    with (
+        serving(sending(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + place + b"\r\n\r\n")) as port,
+        native_http.get(f"http://127.0.0.1:{port}/", timeout_s=30, most_bytes=MOST_BYTES) as response,
+    ):
+        assert response.status_code == 302
+
+
+def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    with serving(sending(b"HTTP/1.1 200 OK\r\n\r\ndirect")) as port:
+        assert fetched(f"http://127.0.0.1:{port}/") == b"direct"
+
+
+@pytest.mark.parametrize(
+    "part", [b"x", b"X-Filler: x\r\n", b"HTTP/1.1 100 Continue\r\n\r\n"], ids=["word", "headers", "continue"]
+)
+def test_a_response_without_end_is_given_up_by_its_bytes(part: bytes) -> None:
+    begins = b"" if part.startswith(b"HTTP") else b"HTTP/1.1 200 OK\r\n" + (b"\r\n" if part == b"x" else b"")
+
+    def answer(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(begins)
+        try:
+            for _attempt in range(1_000):
+                connection.sendall(part * 100)
+        except OSError:
+            return
+
+    with serving(answer) as port, pytest.raises(httpx.RemoteProtocolError, match="too long"):
+        fetched(f"http://127.0.0.1:{port}/")
+
+
+@pytest.mark.parametrize("begins", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\n\r\n"], ids=["status", "headers", "body"])
+def test_a_response_that_drips_is_given_up_by_its_time(begins: bytes) -> None:
+    given_up = threading.Event()
+
+    def drip(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(begins)
+        while not given_up.wait(0.05):
+            try:
+                connection.sendall(b"H")
+            except OSError:
+                return
+
+    with serving(drip) as port:
+        with pytest.raises(TimeoutError):
+            fetched(f"http://127.0.0.1:{port}/", timeout_s=0.3)
+        given_up.set()
+
+
+@pytest.mark.parametrize("url", ["https://127.0.0.1:1/", "ftp://127.0.0.1:1/", "nonsense"])
+def test_only_plain_http_is_spoken(url: str) -> None:
+    with pytest.raises(httpx.UnsupportedProtocol):
+        fetched(url)
+
+
+def test_a_name_is_not_looked_up() -> None:
+    with pytest.raises(OSError):
+        fetched("http://localhost:1/")
+
+
+def test_a_native_thread_gets_no_event_loop_of_its_own_though_everything_is_patched() -> None:
+    with serving(sending(b"HTTP/1.1 200 OK\r\n\r\nnative")) as port:
+        loaded_after(
+            "from capexplorer.load import native; native.patch()\n"
+            "from _queue import SimpleQueue\n"
+            "from gevent._hub_local import get_hub_if_exists\n"
+            "from capexplorer import native_http\n"
+            "answers = SimpleQueue()\n"
+            "def ask():\n"
+            f"    with native_http.get('http://127.0.0.1:{port}/', timeout_s=60, most_bytes=1000) as response:\n"
+            "        answers.put((b''.join(response.iter_raw()), get_hub_if_exists()))\n"
+            "native.start_thread(ask)\n"
+            "assert answers.get(timeout=120) == (b'native', None)\n"
+        )
