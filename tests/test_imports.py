@@ -58,6 +58,13 @@ def test_a_start_does_not_wait_for_the_http_client(module: str) -> None:
     assert loaded_after(f"import {module}").isdisjoint(HTTP)
 
 
+def test_no_form_but_html_loads_the_template_engine() -> None:
+    assert "jinja2" not in loaded_after(
+        "from capexplorer import cli; assert cli.run(['export', 'sample', '--format', 'md']) == 0"
+    )
+    assert "jinja2" not in loaded_after("import capexplorer.commands.pick, capexplorer.commands.shelf")
+
+
 def test_the_screen_loads_no_generator() -> None:
     assert loaded_after("import capexplorer.tui.app").isdisjoint(GENERATOR)
 

@@ -6,9 +6,10 @@ both obey them. Right-to-left text is isolated, so that it cannot reorder what s
 
 from __future__ import annotations
 
-import html as standard
 import re
 import unicodedata
+
+from markupsafe import Markup, escape
 
 _JOINERS = "\u200c\u200d"
 """Emoji and Indic scripts need them; they steer nothing."""
@@ -35,14 +36,14 @@ def _sign(character: str) -> str:
     return character
 
 
-def html(text: str) -> str:
+def html(text: str) -> Markup:
     """For an element's text or a quoted attribute."""
-    return standard.escape(visible(text))
+    return escape(visible(text))
 
 
-def foreign(text: str) -> str:
+def foreign(text: str) -> Markup:
     """For an element's text, isolated: `<bdi>`."""
-    return f"<bdi>{html(text)}</bdi>"
+    return Markup("<bdi>{}</bdi>").format(visible(text))
 
 
 def markdown(text: str) -> str:
@@ -65,12 +66,14 @@ def markdown_spans(text: str) -> str:
     return "".join(code(part) if index % 2 and index < len(parts) - 1 else markdown(part) for index, part in enumerate(parts))
 
 
-def html_spans(text: str) -> str:
+def html_spans(text: str) -> Markup:
     """The same for an element's text."""
     parts = text.split("`")
-    return "".join(
-        f"<code>{html(part)}</code>" if index % 2 and index < len(parts) - 1 else html(part) for index, part in enumerate(parts)
+    code = Markup("<code>{}</code>")
+    shown = (
+        code.format(visible(part)) if index % 2 and index < len(parts) - 1 else html(part) for index, part in enumerate(parts)
     )
+    return Markup("").join(shown)
 
 
 def cell(text: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import InputError
 from ..model.events import Event
 from ..model.timeline import Timeline
-from . import csv, hgrm, html, json, locust_csv, markdown
+from . import csv, hgrm, json, locust_csv, markdown
 from .summary import summarise
 from .writing import write_beside, write_folder
 
@@ -46,7 +46,7 @@ def to_text(name: str, events: Iterable[Event]) -> tuple[bytes, str]:
         case "md":
             return markdown.render(Timeline(events)), "without its picture; -o FILE writes both"
         case "html":
-            return html.render(Timeline(events)), ""
+            return _page(Timeline(events)), ""
         case "json":
             return json.render(summarise(Timeline(events))), ""
         case "csv":
@@ -67,7 +67,7 @@ def write(name: str, timeline: Timeline, path: Path, *, force: bool) -> int:
         case "md":
             files = markdown.beside(timeline, path.name)
         case "html":
-            files = {path.name: html.render(timeline)}
+            files = {path.name: _page(timeline)}
         case "json":
             files = {path.name: json.render(summarise(timeline))}
         case "csv":
@@ -78,6 +78,12 @@ def write(name: str, timeline: Timeline, path: Path, *, force: bool) -> int:
             raise InputError(f"{name}: cannot be written from what is on the screen; export the saved session")
     write_beside(path, files, force=force)
     return sum(map(len, files.values()))
+
+
+def _page(timeline: Timeline) -> bytes:
+    from . import html  # Jinja2: 0.05 s that the picker and the screen need not wait for
+
+    return html.render(timeline)
 
 
 def _folder(path: Path, files: Mapping[str, bytes], force: bool) -> int:

@@ -95,4 +95,7 @@ def test_the_default_profile_runs_from_an_empty_folder(installed: Path, tmp_path
     for name in SAMPLES:
         sample = run("export", name, "--format", "json", "-o", str(tmp_path / f"{name}.json"))
         assert sample.returncode == 0, f"{name}: {sample.stderr}"
+    for command in (["export", SAMPLES[0]], ["compare", *SAMPLES[:2]]):
+        page = run(*command, "--format", "html")
+        assert page.returncode == 0 and page.stdout.startswith("<!doctype html>"), page.stderr
     assert list((tmp_path / "empty").iterdir()) == []

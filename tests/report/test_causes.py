@@ -103,7 +103,7 @@ def test_markdown_has_each_with_where_evidence_example_and_a_command_to_copy(tim
 def test_the_page_has_the_same(timeline: Timeline) -> None:
     text = html.render(timeline).decode()
     for said in (
-        VERDICT.replace("'", "&#x27;"),
+        VERDICT.replace("'", "&#39;"),
         "412 × at 63.4/s",
         "errno 99: Cannot assign",
         "<code>sysctl -w",
@@ -169,4 +169,4 @@ def test_compare_says_what_was_marked_in_each_and_warns_of_one_that_says_nothing
     assert second["verdict"] == VERDICT and f"B: {VERDICT}" in document(comparison)["warnings"]
     text, page = compare_markdown.render(comparison).decode(), compare_page.render(comparison).decode()
     for said in ("ephemeral ports exhausted (TIME_WAIT) at 50 users, 412 ×", "the service's CPU is saturated (GIL) at 20 users"):
-        assert said in text and said.replace("'", "&#x27;") in page
+        assert said in text and said.replace("'", "&#39;") in page

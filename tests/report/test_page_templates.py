@@ -1,0 +1,52 @@
+"""Whatever a page's template prints is text, unless it was made as markup."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+import jinja2
+import pytest
+from markupsafe import Markup
+
+from capexplorer.report import page_templates
+
+from .material import HOSTILE
+
+TEMPLATES = sorted(
+    path.name for path in resources.files("capexplorer.report").joinpath("templates").iterdir() if path.name.endswith(".html")
+)
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> jinja2.Environment:
+    """The pages' environment, over templates that are texts."""
+    environment = page_templates._environment().overlay(
+        loader=jinja2.DictLoader({"text.html": "<p title='{{ text }}'>{{ text }}</p>"})
+    )
+    monkeypatch.setattr(page_templates, "_environment", lambda: environment)
+    return environment
+
+
+@pytest.mark.usefixtures("printed")
+def test_hostile_text_is_inert_in_an_element_and_in_an_attribute() -> None:
+    shown = page_templates.render("text.html", text=HOSTILE).decode()
+    assert shown.count("<") == 2 and "\u202e" not in shown and "\x1b" not in shown
+    assert shown.count("'") == 2
+
+
+@pytest.mark.usefixtures("printed")
+def test_what_was_made_as_markup_is_printed_as_it_is() -> None:
+    assert page_templates.render("text.html", text=Markup("<b>x</b>")) == b"<p title='<b>x</b>'><b>x</b></p>"
+
+
+@pytest.mark.usefixtures("printed")
+def test_a_value_that_nobody_gives_is_an_error() -> None:
+    with pytest.raises(jinja2.UndefinedError, match="text"):
+        page_templates.render("text.html")
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_no_template_turns_escaping_off(name: str) -> None:
+    text = resources.files("capexplorer.report").joinpath("templates", name).read_text("utf-8")
+    assert not re.search(r"\|\s*safe|autoescape", text)
