@@ -5,17 +5,18 @@ Text from a target or a user stays in them as it was written; whoever displays a
 
 from __future__ import annotations
 
+from ..analysis.causes.catalogue import where
+from ..analysis.epoch_view import epochs, reported, standing
 from .advice import advice, advice_for
 from .autopilot_and_plan import TROUBLES, autopilot, autopilot_step, plan
-from .cause_names import GROUPS, clients, name, where
+from .cause_names import GROUPS, clients, name
 from .conventions import CONVENTIONS, INTERVALS, MOMENTS
-from .epoch_view import epoch_name, epochs, reported, standing
 from .evidence import counted, doubts, endpoints, example, readings
 from .knee_sentences import FALLS, LIMITS, capacity, knee, missing, objective, objective_name, short_knee, short_missing
 from .marks import BLAMES, MARK_KINDS, bare, change, journal_mark, mark, reanalysed, revised, stop_rule, title
 from .occurrences import command, failure, journal, parameters, target
 from .times import session_time, wall_time
-from .verdict import Judgement, judgement, judgements, verdict
+from .verdict import Judgement, epoch_name, judgement, judgements, verdict
 
 __all__ = [
     "BLAMES",

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..analysis.causes.catalogue import ENTRIES
-
 GROUPS = {"generator": "Generator", "host": "Host", "network": "Network", "target": "Target", "check": "Checks"}
 """Headings of the places of causes, in the order in which they are ruled out."""
 
@@ -118,12 +116,6 @@ def clients(names: Collection[str]) -> str:
 def name(id: str) -> str:  # noqa: A002 - the vocabulary's word
     """`ephemeral ports exhausted (TIME_WAIT)`; an unknown id with spaces for underscores."""
     return NAMES.get(id, id.replace("_", " "))
-
-
-def where(id: str) -> str:  # noqa: A002
-    """`generator`, `host`, `network`, `target` or `check`; `target` for an unknown id."""
-    entry = ENTRIES.get(id)
-    return entry.where if entry is not None else "target"
 
 
 def limiter(id: str) -> str:  # noqa: A002

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..analysis.causes.catalogue import NO_LIMITS
 from ..model.events import Header, Mark, MarkChange, Reanalysed
 from ..model.findings import AtOrBelow, Bend, Cause, CurveFinding, Knee, MarkKind, Recovered, Shift, StopRule
 from . import numbers
@@ -25,10 +26,6 @@ MARK_KINDS = {
     "recovery": "recovery",
     "stop_rule": "stop rule",
 }
-
-
-NO_LIMITS = ("not_saturated", "think_time_limited", "generator_shares_host")
-"""Bottlenecks that do not limit the service: it was not at its limit, or they limit the run."""
 
 BLAMES: tuple[MarkKind, ...] = ("cause", "bottleneck", "leak")
 """Kinds of marks with an id of docs/causes.md."""

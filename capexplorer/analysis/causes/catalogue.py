@@ -101,3 +101,37 @@ _BOTTLENECKS = (
 
 ENTRIES: dict[str, Entry] = {entry.id: entry for entry in (*_CAUSES, *_BOTTLENECKS)}
 """By id, in the order of docs/causes.md."""
+
+
+# -- what an entry means for a run
+
+OUTSIDE_THE_TARGET: tuple[Where, ...] = ("generator", "host", "network")
+
+NO_LIMITS = ("not_saturated", "think_time_limited", "generator_shares_host")
+"""Bottlenecks that do not limit the service: it was not at its limit, or they limit the run."""
+
+NOT_YET_AT_LIMIT = ("not_saturated", "think_time_limited")
+"""Bottlenecks whose advice is to step up."""
+
+DEATHS = ("target_oom_killed", "target_killed_by_signal", "target_crashed")
+
+REFUSALS = ("load_shedding", "rate_limited")
+"""Warnings by which a service shows that it is at its capacity."""
+
+COUNT_NO_REQUESTS = ("user_code_error", "load_thread_blocked", "load_thread_ended", "log_write_failed")
+"""Causes whose count is not one of failed requests."""
+
+
+def where(id: str) -> Where:  # noqa: A002 - the vocabulary's word
+    """The place of an id; `target` for an unknown one."""
+    entry = ENTRIES.get(id)
+    return entry.where if entry is not None else "target"
+
+
+def spoils(id: str, severity: Severity | None = None) -> bool:  # noqa: A002
+    """Whether a run in which it holds says nothing about the target: critical, and not of the target.
+
+    `severity`: of its mark; None: as in the catalogue.
+    """
+    entry = ENTRIES.get(id)
+    return entry is not None and entry.where in OUTSIDE_THE_TARGET and (severity or entry.severity) == "critical"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...model.events import Mark
-from .catalogue import ENTRIES
+from .catalogue import ENTRIES, spoils
 from .episode import Episode, Occurrence
 
 CHECKS_MOST = 20
@@ -51,15 +51,9 @@ class Episodes:
         """The marks to publish at this tick."""
         for each in self._all.values():
             each.look(t_s, users)
-        blocking = [each.id for each in self._all.values() if each.is_open and blocks_judgement(each.id)]
+        blocking = [each.id for each in self._all.values() if each.is_open and spoils(each.id)]
         for each in self._all.values():
             each.also(other for other in blocking if not other.startswith(FOLLOWS.get(each.id, "-")))
             mark = each.news(t_s, exactly=exactly)
             if mark is not None:
                 yield mark
-
-
-def blocks_judgement(id: str) -> bool:  # noqa: A002
-    """Whether nothing can be said about the target while it is open: critical, and not of the target."""
-    entry = ENTRIES[id]
-    return entry.severity == "critical" and entry.where in ("generator", "host", "network")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from ...model.events import Mark
 from ...model.findings import Cause
 from ...model.timeline import Timeline
-from ..causes.catalogue import ENTRIES
+from ..causes.catalogue import spoils
 from .ladder import LadderLevel
 
 FAILURES_LEAST = 0.01
@@ -45,6 +45,4 @@ def _spans(timeline: Timeline) -> Iterator[tuple[float, float]]:
 
 
 def _invalidates(cause: str) -> bool:
-    entry = ENTRIES.get(cause)
-    own = entry is not None and entry.where in ("generator", "host", "network") and entry.severity == "critical"
-    return own and cause not in _FLAGGED
+    return spoils(cause) and cause not in _FLAGGED

@@ -1,7 +1,6 @@
 """What is reported of an epoch: the marks and the verdict that hold now, and the levels in which generator and network worked.
 
-Every list of marks and every verdict line uses these (`standing`, `reported`), so that no two outputs contradict each other.
-Makes no sentences.
+Every list of marks and every conclusion uses these (`standing`, `reported`), so that no two outputs contradict each other.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ from ..model.level import Level
 from ..model.timeline import Timeline
 from ..model.verdicts import CapacityVerdict, KneeVerdict
 from . import superseding
-from .cause_names import where
+from .causes.catalogue import DEATHS, OUTSIDE_THE_TARGET, spoils, where
 from .superseding import Spoiled
-
-DEATHS = ("target_oom_killed", "target_killed_by_signal", "target_crashed")
 
 
 class EpochView:
@@ -35,7 +32,7 @@ class EpochView:
     def _spoiled(self) -> Spoiled | None:
         """Which levels critical causes of generator, host or network invalidate; causes that are over are left out
         (`is_past`)."""
-        spoilers = [mark for mark in self.causes("generator", "host", "network") if mark.severity == "critical"]
+        spoilers = [mark for mark in self.causes(*OUTSIDE_THE_TARGET) if spoils(mark.id, mark.severity)]
         if not spoilers:
             return None
         clean = self.clean(spoilers)
@@ -99,11 +96,6 @@ def epochs(timeline: Timeline) -> list[int]:
     levels = (level.opened.epoch for level in timeline.levels)
     marked = (mark.epoch for mark in timeline.marks.values() if mark.state != "retracted")
     return sorted({*levels, *marked, *timeline.verdicts})
-
-
-def epoch_name(timeline: Timeline, epoch: int) -> str:
-    """`epoch 1`, to distinguish findings of different epochs; empty if there is only one."""
-    return f"epoch {epoch}" if len(epochs(timeline)) > 1 else ""
 
 
 def standing(timeline: Timeline) -> dict[str, Mark]:

@@ -1,7 +1,7 @@
 """Which findings are not reported because a later finding supersedes them. The only place with these rules.
 
 The log keeps each finding as it was made; a report shows what holds at its moment. Live, replayed and reanalysed sessions are
-read through `epoch_view.EpochView`, which applies the rules. Makes no findings and no sentences.
+read through `epoch_view.EpochView`, which applies the rules. Makes no findings.
 
 1. If a critical cause of the generator, its host or the network invalidated levels, nothing beyond the clean levels is reported
 of the service: no knee, no objective, no bottleneck. 2. A mark of the curve shows the latest verdict, and is not reported if that
@@ -19,11 +19,7 @@ from msgspec.structs import replace
 from ..model.events import Mark, Verdict
 from ..model.findings import CURVE, Bottleneck, CurveFinding
 from ..model.verdicts import CapacityVerdict, KneeVerdict, SloVerdict
-from .cause_names import where
-from .marks import NO_LIMITS
-
-NOT_YET_AT_LIMIT = ("not_saturated", "think_time_limited")
-"""Ids whose advice is to step up."""
+from .causes.catalogue import NO_LIMITS, NOT_YET_AT_LIMIT, where
 
 
 @dataclass(frozen=True, slots=True)

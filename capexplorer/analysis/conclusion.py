@@ -1,0 +1,175 @@
+"""Findings of an epoch -> its one Conclusion: which clauses, in which order.
+
+Precedence: critical causes of the generator, its host and the network (nothing is said about the service then); the knee with its
+bottleneck; failures; a bottleneck without a knee; the users' waits; leaks; the curve alone. What is not marked is not concluded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..model.conclusions import (
+    Clause,
+    Conclusion,
+    CurveAlone,
+    KneeFound,
+    Leaking,
+    MachineShared,
+    NoKneeUpTo,
+    NoKneeYet,
+    NotJudged,
+    RunSpoiled,
+    ServiceLimited,
+    TargetDied,
+    WaitsLimit,
+)
+from ..model.events import Mark
+from ..model.findings import Bottleneck, Leak
+from ..model.timeline import Timeline
+from ..model.verdicts import KneeVerdict
+from .causes.catalogue import DEATHS, REFUSALS
+from .epoch_view import EpochView, epochs
+from .failed_requests import failed_requests
+
+
+def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
+    """Of an epoch; None: of all levels together, where nothing was found.
+
+    Costs a pass over the marks, and one over journal and levels for each cause that spoils the run.
+    """
+    view = EpochView(timeline, epoch)
+    found, shared = next(_candidates(view), Conclusion((_curve_alone(view),))), _shared(view)
+    return found if shared is None or found.spoiled else replace(found, clauses=(*found.clauses, shared))
+
+
+def epochs_with_findings(timeline: Timeline) -> list[int]:
+    """Ascending."""
+    marked = {mark.epoch for mark in timeline.marks.values() if mark.state != "retracted"}
+    return [epoch for epoch in epochs(timeline) if epoch in timeline.verdicts or epoch in marked]
+
+
+def _candidates(view: EpochView) -> Iterator[Conclusion]:
+    """In order of precedence; the first is the conclusion."""
+    yield from _spoiled(view)
+    yield from _knee(view)
+    yield from _failing(view)
+    yield from _bottleneck(view)
+    yield from _waits(view)
+    yield from _leaks(view)
+
+
+# -- the generator, its host, the network between
+
+
+def _spoiled(view: EpochView) -> Iterator[Conclusion]:
+    spoiled, found = view.spoiled, view.knee
+    if spoiled is None:
+        return
+    below = found if found is not None and found.kind == "knee" and found.limit != "generator" else None
+    yield Conclusion((RunSpoiled(spoiled.first, spoiled.clean_users, below),), "critical", marked=True)
+
+
+# -- the service
+
+
+def _knee(view: EpochView) -> Iterator[Conclusion]:
+    found = view.knee
+    if view.capacity is None or found is None or found.kind not in ("knee", "at_or_below"):
+        return
+    blamed = _blamed_for(view, found)
+    deaths = (TargetDied(mark) for mark in view.causes("target") if mark.id in DEATHS)
+    failed = (failure for failure in failed_requests(view) if failure.mark not in blamed)
+    beside = next(((clause,) for clause in (*deaths, *failed, *_leaking(view))), ())
+    marked = bool(blamed or beside)
+    yield Conclusion((KneeFound(view.capacity, tuple(blamed)), *beside), "warning" if marked else "info", marked)
+
+
+def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
+    """What limits at the knee: at most two bottlenecks; if errors are the limit, the gravest cause."""
+    if found.limit == "generator":
+        return []
+    bottlenecks = [mark for mark in view.bottlenecks() if (mark.users or 0) >= (found.users_low or 0)]
+    if bottlenecks or found.limit != "errors":
+        return bottlenecks[:2]
+    return [mark for mark in view.causes("target") if mark.severity in ("critical", "error") or mark.id in REFUSALS][:1]
+
+
+def _failing(view: EpochView) -> Iterator[Conclusion]:
+    """The gravest cause of failed requests, then what limits the service, which may be unrelated."""
+    for failure in failed_requests(view):
+        beside = _first_of(_limited(view), _waiting(view), _curve(view))
+        yield Conclusion((failure, *beside, *_a_leak(view)), failure.mark.severity, marked=True)
+
+
+def _bottleneck(view: EpochView) -> Iterator[Conclusion]:
+    limited = _limited(view)
+    if limited is not None:
+        yield Conclusion((limited, _curve(view) or NoKneeYet(), *_a_leak(view)), "warning", marked=True)
+
+
+def _waits(view: EpochView) -> Iterator[Conclusion]:
+    waits, leak = _waiting(view), _a_leak(view)
+    if waits is not None:
+        yield Conclusion((waits, _curve(view) or NoKneeYet(), *leak), "warning" if leak else "info", marked=True)
+
+
+def _leaks(view: EpochView) -> Iterator[Conclusion]:
+    for leak in _leaking(view):
+        yield Conclusion((leak, *_first_of(_curve(view))), "warning", marked=True)
+
+
+# -- clauses
+
+
+def _first_of(*found: Clause | None) -> tuple[Clause, ...]:
+    return tuple(clause for clause in found if clause is not None)[:1]
+
+
+def _limited(view: EpochView) -> ServiceLimited | None:
+    found = view.bottlenecks()[:2]
+    return ServiceLimited(tuple(found), max(mark.users or 0 for mark in found)) if found else None
+
+
+def _waiting(view: EpochView) -> WaitsLimit | None:
+    """If the mark is open or no level had more users: steps down do not end it."""
+    most = max((level.users for level in view.settled()), default=0)
+    found = (mark for mark in view.marks if mark.id == "think_time_limited" and mark.users)
+    mark = next((mark for mark in found if mark.state != "closed" or (mark.users or 0) >= most), None)
+    if mark is None:
+        return None
+    assert isinstance(mark.finding, Bottleneck)
+    figures = next((level.figures for level in reversed(view.settled()) if level.users == mark.users), None)
+    wait_s = mark.finding.reading("wait_s") or (figures.wait_s if figures else None)
+    return WaitsLimit(mark, wait_s, mark.finding.reading("throughput_rps") or (figures.throughput_rps if figures else None))
+
+
+def _leaking(view: EpochView) -> Iterator[Leaking]:
+    for mark in view.marks:
+        if isinstance(mark.finding, Leak) and mark.severity != "info":
+            yield Leaking(mark)
+
+
+def _a_leak(view: EpochView) -> tuple[Leaking, ...]:
+    return tuple(_leaking(view))[:1]
+
+
+def _curve(view: EpochView) -> NoKneeUpTo | None:
+    """None until the curve allows a verdict."""
+    found = view.knee
+    return NoKneeUpTo(found) if found is not None and found.kind in ("no_knee", "bend") else None
+
+
+def _curve_alone(view: EpochView) -> CurveAlone | NotJudged:
+    if view.capacity is not None:
+        return CurveAlone(view.capacity)
+    settled = [level for level in view.settled() if level.figures.goodput_rps is not None]
+    return NotJudged(len(settled), max(settled, key=lambda level: level.figures.goodput_rps or 0.0, default=None))
+
+
+def _shared(view: EpochView) -> MachineShared | None:
+    for mark in view.marks:
+        share = mark.finding.reading("generator_share_ratio") if isinstance(mark.finding, Bottleneck) else None
+        if share is not None:
+            return MachineShared(mark.users, share)
+    return None

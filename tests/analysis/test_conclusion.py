@@ -1,0 +1,105 @@
+"""A Conclusion, as data: levels, the curve's verdict and marks in; clauses in their order out. No sentences here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from wording.test_verdict import UP, curve, failing_levels, levels, mark, seconds
+
+from capexplorer.analysis.conclusion import conclude, epochs_with_findings
+from capexplorer.model import conclusions
+from capexplorer.model.conclusions import (
+    Conclusion,
+    CurveAlone,
+    KneeFound,
+    Leaking,
+    MachineShared,
+    NoKneeUpTo,
+    NoKneeYet,
+    NotJudged,
+    RequestsFailed,
+    RunSpoiled,
+    ServiceLimited,
+    TargetDied,
+    WaitsLimit,
+)
+from capexplorer.model.events import Event
+from capexplorer.model.timeline import Timeline
+
+SHARED = mark("generator_shares_host", generator_share_ratio=0.4)
+FAILURES = mark("server_error", count=9)
+KNEE = curve("knee", 47)
+NO_KNEE = curve("no_knee", 82, "unknown")
+
+CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
+    "nothing settled": ([], (NotJudged,), "info"),
+    "no detector ran": (UP, (NotJudged,), "info"),
+    "a curve without marks": ([*UP, NO_KNEE], (CurveAlone,), "info"),
+    "a knee": ([*UP, KNEE], (KneeFound,), "info"),
+    "a knee, and its bottleneck within the same clause": ([*UP, KNEE, mark("disk_saturated")], (KneeFound,), "warning"),
+    "a knee before a death": ([*UP, KNEE, mark("target_crashed", severity="critical")], (KneeFound, TargetDied), "warning"),
+    "a knee before a leak": ([*UP, KNEE, mark("fd_leak", growth_per_hour=7200.0, unit="fds")], (KneeFound, Leaking), "warning"),
+    "failures before the bottleneck, and a leak last": (
+        [*UP, FAILURES, mark("disk_saturated"), mark("fd_leak", growth_per_hour=7200.0, unit="fds")],
+        (RequestsFailed, ServiceLimited, Leaking), "error",
+    ),
+    "failures before what the curve shows": ([*UP, NO_KNEE, FAILURES], (RequestsFailed, NoKneeUpTo), "error"),
+    "a bottleneck without a curve": ([*UP, mark("disk_saturated")], (ServiceLimited, NoKneeYet), "warning"),
+    "waits of the users": ([*UP, mark("think_time_limited")], (WaitsLimit, NoKneeYet), "info"),
+    "a full machine comes last": (
+        [*UP, KNEE, SHARED], (KneeFound, MachineShared), "info",
+    ),
+    "a spoiled run says nothing else": (
+        [*UP, NO_KNEE, mark("dns_failure", count=9), mark("disk_saturated"), SHARED],
+        (RunSpoiled,), "critical",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_clauses_stand_in_their_order(name: str) -> None:
+    events, clauses, severity = CASES[name]
+    found = conclude(Timeline(events), 0)
+    assert tuple(type(each) for each in found.clauses) == clauses
+    assert found.severity == severity
+
+
+def test_a_spoiled_run_keeps_the_knee_of_its_clean_levels() -> None:
+    [clause] = concluded(*UP[:4], curve("knee", 12), *UP[4:], mark("dns_failure", at_s=190.0, count=9)).clauses
+    assert isinstance(clause, RunSpoiled)
+    assert (clause.cause.id, clause.clean_users) == ("dns_failure", 74)
+    assert clause.knee is not None and clause.knee.users == 12
+
+
+def test_failures_have_their_share_of_the_requests_since_they_began() -> None:
+    [failed, _] = concluded(*seconds(60), mark("server_error", at_s=31.0, count=60, last_s=60.0), mark("disk_saturated")).clauses
+    assert isinstance(failed, RequestsFailed)
+    assert failed.share_ratio == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("ratios", "even"), [((0.04, 0.05), True), ((0.01, 0.05), False)])
+def test_failures_of_one_ratio_at_all_levels_do_not_depend_on_load(ratios: tuple[float, float], even: bool) -> None:
+    [failed, *_] = concluded(*failing_levels((10, ratios[0]), (40, ratios[1])), mark("server_error", count=9)).clauses
+    assert isinstance(failed, RequestsFailed)
+    assert failed.at_every_load is even
+
+
+def test_only_epochs_with_marks_or_a_verdict_have_findings() -> None:
+    events = [
+        *levels(10),
+        *levels(10, epoch=1, since_s=60.0),
+        *levels(10, epoch=2, since_s=120.0),
+        mark("disk_saturated", epoch=1),
+    ]
+    retracted = mark("gil_bound", epoch=2, state="retracted")
+    assert epochs_with_findings(Timeline([*events, retracted])) == [1]
+
+
+def test_no_clause_is_missing_from_these_cases() -> None:
+    shown = {kind for _, clauses, _ in CASES.values() for kind in clauses}
+    assert shown == set(conclusions.Clause.__args__)
+
+
+def concluded(*events: Event) -> Conclusion:
+    return conclude(Timeline(events), 0)
