@@ -45,62 +45,39 @@ SECOND_COLUMNS = (
 """What a level's figures need of a second, its histograms apart; names of the timeline's columns."""
 
 
-def row(sample: Sample) -> tuple[float | None, ...]:
-    """One tick by COLUMNS, then FOLD_COLUMNS. Rates count all requests, warm-up included: what the wire saw."""
-    ticks, targets = sample.endpoints, sample.targets
+def row(sample: Sample) -> dict[str, float | None]:
+    """One tick by the names of COLUMNS and FOLD_COLUMNS. Rates count all requests, warm-up included: what the wire saw."""
+    ticks, targets, second = sample.endpoints, sample.targets, second_values(sample)
     duration_s = sample.duration_s if sample.duration_s > 0 else math.nan  # a log may be corrupted
     generator, host, ports = sample.generator or _NO_GENERATOR, sample.host or _NO_HOST, sample.ports or _NO_PORTS
-    _, _, work, waits, wait_sum_s, requests, failures, latency_sum_ms, failure_latency_sum_ms, *readings = second_values(sample)
-    target_cpu, target_rss, host_cpu, load, generator_cpu, run_delay, lag, received, sent, sockets, disk_busy, used, capacity = (
-        readings
-    )
-    return (
-        sample.t_s,
-        sample.duration_s,
-        sample.level,
-        sample.users,
-        sample.wanted,
-        float(sample.settled),
-        sum([tick.requests + tick.warmup_requests for tick in ticks]) / duration_s,
-        None if work is None else (work + sample.warmup_work) / duration_s,
-        sum([tick.failures + tick.warmup_failures for tick in ticks]) / duration_s,
-        sample.p50_ms,
-        sample.p95_ms,
-        sample.p99_ms,
-        sample.max_ms,
-        target_cpu,
-        target_rss,
-        total([target.fds for target in targets]),
-        *_fullest(targets),
-        host_cpu,
-        host.memory_used_bytes,
-        load,
-        received,
-        sent,
-        generator_cpu,
-        generator.screen_cpu_ratio,
-        generator.recorder_cpu_ratio,
-        lag,
-        generator.rss_bytes,
-        generator.fds,
-        used,
-        capacity,
-        ports.time_wait,
-        ports.burn_rate_per_s,
-        ports.exhausted_in_s,
-        work,
-        waits,
-        wait_sum_s,
-        requests,
-        failures,
-        latency_sum_ms,
-        failure_latency_sum_ms,
-        run_delay,
-        sockets,
-        disk_busy,
-        unsettled_failures(sample),
-        _backlog(sample.app),
-    )
+    fds_fullest, fds_limit = _fullest(targets)
+    second |= {
+        "t_s": sample.t_s,
+        "level": sample.level,
+        "wanted": sample.wanted,
+        "settled": float(sample.settled),
+        "throughput_rps": sum([tick.requests + tick.warmup_requests for tick in ticks]) / duration_s,
+        "goodput_rps": None if sample.work is None else (sample.work + sample.warmup_work) / duration_s,
+        "failures_rps": sum([tick.failures + tick.warmup_failures for tick in ticks]) / duration_s,
+        "p50_ms": sample.p50_ms,
+        "p95_ms": sample.p95_ms,
+        "p99_ms": sample.p99_ms,
+        "max_ms": sample.max_ms,
+        "target_fds": total([target.fds for target in targets]),
+        "target_fds_fullest": fds_fullest,
+        "target_fds_limit": fds_limit,
+        "host_memory_bytes": host.memory_used_bytes,
+        "screen_cpu_ratio": generator.screen_cpu_ratio,
+        "recorder_cpu_ratio": generator.recorder_cpu_ratio,
+        "generator_rss_bytes": generator.rss_bytes,
+        "generator_fds": generator.fds,
+        "ports_time_wait": ports.time_wait,
+        "ports_burn_rate_per_s": ports.burn_rate_per_s,
+        "ports_exhausted_in_s": ports.exhausted_in_s,
+        "unsettled_failures": unsettled_failures(sample),
+        "app_backlog": _backlog(sample.app),
+    }
+    return second
 
 
 def _backlog(app: Mapping[str, float]) -> float | None:
@@ -114,41 +91,40 @@ def _backlog(app: Mapping[str, float]) -> float | None:
 
 def _fullest(targets: Sequence[TargetReading]) -> tuple[float | None, float | None]:
     """Open files and their limit of the process that is nearest to it."""
-    known = [(each.fds_fullest, each.fds_limit) for each in targets]
-    if len(known) == 1:
-        return known[0]
-    both = [(fds, limit) for fds, limit in known if fds is not None and limit]
+    if len(targets) == 1:
+        return targets[0].fds_fullest, targets[0].fds_limit
+    both = [(each.fds_fullest, each.fds_limit) for each in targets if each.fds_fullest is not None and each.fds_limit]
     return max(both, key=lambda each: each[0] / each[1], default=(None, None))
 
 
-def second_values(sample: Sample) -> tuple[float | None, ...]:
+def second_values(sample: Sample) -> dict[str, float | None]:
     """A tick's values by SECOND_COLUMNS; None: not measured."""
     generator, host = sample.generator or _NO_GENERATOR, sample.host or _NO_HOST
     ports, tcp, ticks = sample.ports or _NO_PORTS, sample.tcp or _NO_TCP, sample.endpoints
-    return (
-        sample.duration_s,
-        sample.users,
-        sample.work,
-        sample.waits,
-        sample.wait_sum_s,
-        sum([tick.requests for tick in ticks]),
-        sum([tick.failures for tick in ticks]),
-        math.fsum([tick.latency_sum_ms for tick in ticks]),
-        math.fsum([tick.failure_latency_sum_ms for tick in ticks]),
-        total([target.cpu_ratio for target in sample.targets]),
-        total([target.rss_bytes for target in sample.targets]),
-        host.cpu_ratio,
-        host.load_average_1m,
-        generator.cpu_ratio,
-        generator.run_delay_ratio,
-        generator.loop_lag_p99_ms,
-        host.received_bytes_per_s,
-        host.sent_bytes_per_s,
-        tcp.sockets_in_use,
-        host.disk_busy_ratio,
-        ports.used,
-        ports.capacity,
-    )
+    return {
+        "duration_s": sample.duration_s,
+        "users": sample.users,
+        "work": sample.work,
+        "waits": sample.waits,
+        "wait_sum_s": sample.wait_sum_s,
+        "requests": sum([tick.requests for tick in ticks]),
+        "failures": sum([tick.failures for tick in ticks]),
+        "latency_sum_ms": math.fsum([tick.latency_sum_ms for tick in ticks]),
+        "failure_latency_sum_ms": math.fsum([tick.failure_latency_sum_ms for tick in ticks]),
+        "target_cpu_ratio": total([target.cpu_ratio for target in sample.targets]),
+        "target_rss_bytes": total([target.rss_bytes for target in sample.targets]),
+        "host_cpu_ratio": host.cpu_ratio,
+        "load_average_1m": host.load_average_1m,
+        "generator_cpu_ratio": generator.cpu_ratio,
+        "generator_run_delay_ratio": generator.run_delay_ratio,
+        "loop_lag_p99_ms": generator.loop_lag_p99_ms,
+        "received_bytes_per_s": host.received_bytes_per_s,
+        "sent_bytes_per_s": host.sent_bytes_per_s,
+        "open_sockets": tcp.sockets_in_use,
+        "disk_busy_ratio": host.disk_busy_ratio,
+        "ports_used": ports.used,
+        "ports_capacity": ports.capacity,
+    }
 
 
 def unsettled_failures(sample: Sample) -> int:
@@ -158,10 +134,11 @@ def unsettled_failures(sample: Sample) -> int:
 
 def total(values: Iterable[float | None]) -> float | None:
     """Sum of what was measured; None when nothing was, or when part of it could not be."""
-    known = list(values)
-    if len(known) == 1:
-        return known[0]
-    return math.fsum(value for value in known if value is not None) if known and None not in known else None
+    given = list(values)
+    if len(given) == 1:
+        return given[0]
+    known = [value for value in given if value is not None]
+    return math.fsum(known) if known and len(known) == len(given) else None
 
 
 _NO_GENERATOR, _NO_HOST, _NO_PORTS, _NO_TCP = GeneratorReading(), HostReading(), PortsReading(), TcpReading()

@@ -44,8 +44,8 @@ class LevelFold:
             return
         if self.settled_s is None:
             self.settled_s = sample.t_s - sample.duration_s
-        for column, value in zip(self.columns.values(), second_values(sample), strict=True):
-            column.append(math.nan if value is None else value)
+        for name, value in second_values(sample).items():
+            self.columns[name].append(math.nan if value is None else value)
         self.merged.add(sample)
 
     @property
@@ -132,8 +132,8 @@ class RampFold:
         """Keep one tick, unless the process stood still in it."""
         if sample.stood_still_s is not None:
             return
-        for column, value in zip(self._columns.values(), second_values(sample), strict=True):
-            column.append(math.nan if value is None else value)
+        for name, value in second_values(sample).items():
+            self._columns[name].append(math.nan if value is None else value)
         self._endpoints.append(sample.endpoints)
         self._warmup_failures.append(sum(tick.warmup_failures for tick in sample.endpoints))
         self._readings.setdefault(sample.users, ReadingSums()).add(sample)

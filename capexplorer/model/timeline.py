@@ -28,7 +28,6 @@ from .events import (
     Reanalysed,
     Sample,
     Target,
-    Unknown,
     Verdict,
 )
 from .level import Level
@@ -120,37 +119,43 @@ class Timeline:
         match event:
             case Sample():
                 self._sample(event)
-            case Header():
-                self.header = event
             case LevelOpened():
                 self._open(event)
             case LevelClosed():
                 level = self._level(event.index)
                 if level is not None:
                     level.close(event)
-            case Mark():
-                if event.key not in self.marks or self.marks[event.key].revision <= event.revision:
-                    self.marks[event.key] = event
-                self.journal.append(event)
-            case Verdict():
-                self.verdicts[event.epoch] = event
-            case Note() | Command():
-                self.journal.append(event)
-                if isinstance(event, Command) and event.name == "step":
-                    self.step = int(event.args.get("step") or 1)
-            case Target():
-                self.target = event
-                self.journal.append(event)
+            case Mark() | Note() | Command() | Target():
+                self._enter(event)
             case Log():
                 self._lines.append(event)
                 if (event.source, event.level) == ("capexplorer", "critical"):
                     self.broken = event
+            case _:
+                self._know(event)
+
+    def _enter(self, event: Mark | Note | Command | Target) -> None:
+        """What the journal lists."""
+        self.journal.append(event)
+        match event:
+            case Mark() if event.key not in self.marks or self.marks[event.key].revision <= event.revision:
+                self.marks[event.key] = event
+            case Command(name="step"):
+                self.step = int(event.args.get("step") or 1)
+            case Target():
+                self.target = event
+
+    def _know(self, event: Event) -> None:
+        """What holds for the whole session, or an epoch of it."""
+        match event:
+            case Header():
+                self.header = event
+            case Verdict():
+                self.verdicts[event.epoch] = event
             case Ended():
                 self.ended = event
             case Reanalysed():
                 self.reanalysed = event
-            case Unknown():
-                pass
 
     def _level(self, index: int) -> Level | None:
         """Levels are numbered from 0 in order, but a log may have lost lines: search from the end."""
@@ -191,8 +196,8 @@ class Timeline:
         level = self._level(sample.level)
         if level is not None:
             level.add(sample)
-        for column, value in zip(self.columns.values(), row(sample), strict=True):
-            column.append(math.nan if value is None else value)
+        for name, value in row(sample).items():
+            self.columns[name].append(math.nan if value is None else value)
         self.ticks += 1
         for failure in sample.failures:
             key = (failure.name, failure.method, failure.signature)
