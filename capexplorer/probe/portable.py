@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -81,27 +81,44 @@ class TargetProbe:
         if root is None or not root.is_running() or _or_none(root.status) == psutil.STATUS_ZOMBIE:
             return TargetReading(pid=self.pid, alive=False, unread=_TARGET_COUNTERS)
         tree = [root, *(_or_none(lambda: root.children(recursive=True)) or [])]
-        grown = [self._growth(process, _cpu_ns(process)) for process in tree]
-        measured = [growth for growth in grown if growth is not None]
-        memory = [info.rss for info in map(_or_none, [process.memory_info for process in tree]) if info is not None]
-        fds = [_open_files(process) for process in tree]
         before, self._before = self._before, set(tree)
-        cwd = _or_none(root.cwd)
         return TargetReading(
             pid=self.pid,
             unread=_TARGET_COUNTERS if before is None else _TARGET_COUNTERS[:2],
             processes_started=len(self._before - before) if before is not None else 0,
             processes_ended=len(before - self._before) if before is not None else 0,
-            disk_free_bytes=_or_none(lambda: int(psutil.disk_usage(cwd).free)) if cwd else None,
+            disk_free_bytes=_disk_free_bytes(root),
             processes=len(tree),
             threads=_or_none(lambda: sum(process.num_threads() for process in tree)),
-            cpu_ratio=per_second(sum(measured), elapsed_s, 1e9) if measured else None,
-            rss_bytes=sum(memory) if len(memory) == len(tree) else None,
-            fds=None if None in fds else sum(count for count in fds if count is not None),
+            cpu_ratio=self._cpu_ratio(tree, elapsed_s),
+            rss_bytes=_sum_of_all([_rss_bytes(process) for process in tree]),
+            fds=_sum_of_all([_open_files(process) for process in tree]),
         )
+
+    def _cpu_ratio(self, tree: Sequence[Any], elapsed_s: float) -> float | None:
+        """Of the processes that were there before, too."""
+        grown = [growth for process in tree if (growth := self._growth(process, _cpu_ns(process))) is not None]
+        return per_second(sum(grown), elapsed_s, 1e9) if grown else None
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def _rss_bytes(process: Any) -> int | None:
+    memory = _or_none(process.memory_info)
+    return None if memory is None else int(memory.rss)
+
+
+def _disk_free_bytes(process: Any) -> int | None:
+    """Where it runs."""
+    cwd = _or_none(process.cwd)
+    return _or_none(lambda: int(psutil.disk_usage(cwd).free)) if cwd else None
+
+
+def _sum_of_all(values: Sequence[int | None]) -> int | None:
+    """None if one was not measured."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 class HostProbe:

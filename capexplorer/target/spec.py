@@ -41,7 +41,7 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
 
     command: tuple[str, ...]
     """As the target's command: in its folder, with the same placeholders."""
-    timeout_s: float = 600.0
+    timeout_s: Annotated[float, Meta(gt=0, le=86_400)] = 600.0
     """With a cold cache a compiler makes its standard library, too: 30 s on an idle machine, minutes on a busy one."""
 
 
@@ -175,17 +175,10 @@ def mistakes(file: _File) -> list[tuple[str, str]]:
     paths = [("ready.path", file.ready.path)] + ([("metrics.path", file.metrics.path)] if file.metrics else [])
     return [
         *([("command", "expected at least a program, got an empty list")] if not file.command else []),
-        *(_build_mistakes(file.build) if file.build else []),
+        *([("build.command", "expected at least a program, got an empty list")] if file.build and not file.build.command else []),
         *_unknown_placeholders(file),
         *((key, f"expected a path that starts with `/`, got `{path}`") for key, path in paths if not _is_path(path)),
         *(found for name, param in file.params.items() for found in _param_mistakes(name, param)),
-    ]
-
-
-def _build_mistakes(build: Build) -> list[tuple[str, str]]:
-    return [
-        *([("build.command", "expected at least a program, got an empty list")] if not build.command else []),
-        *([("build.timeout_s", "expected more than 0")] if not build.timeout_s > 0 else []),
     ]
 
 

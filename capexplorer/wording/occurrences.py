@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..model.events import Command, FailureSignature, Mark, Note, Target
@@ -12,36 +13,32 @@ from .marks import mark
 
 def command(event: Command) -> str:
     """What was commanded, and by whom unless it was the user."""
-    args = event.args
-    match event.name:
-        case "users":
-            said = f"users → {args.get('users', args.get('to', '?'))}"
-            if event.by == "autopilot":
-                return f"{said}, autopilot: {autopilot_step(args)}"
-        case "step":
-            said = f"step size {args.get('step', '?')}"
-        case "spawn_rate":
-            rate = args.get("spawn_rate", args.get("rate"))
-            said = "spawn rate automatic" if rate is None else f"spawn rate {numbers.figure(rate)} a second"
-        case "new_level":
-            said = "new level at the same count"
-        case "zero":
-            said = "to zero users"
-        case "restart":
-            said = "restart of the target" + parameters(args)
-        case "note":
-            said = "note"
-        case "runner":
-            said = f"the locustfile ended the load: runner.{args.get('call', '?')}()"
-        case "quit":
-            said = "quit"
-        case "plan":
-            said = plan(args)
-            if event.by == "plan":
-                return said
-        case "autopilot":
-            return autopilot(args)
-    return said if event.by == "user" else f"{said} (by {event.by})"
+    if event.name == "autopilot":
+        return autopilot(event.args)
+    said = _COMMANDS.get(event.name, lambda _: event.name)(event.args)
+    if (event.name, event.by) == ("users", "autopilot"):
+        return f"{said}, autopilot: {autopilot_step(event.args)}"
+    is_own = event.by == "user" or (event.name, event.by) == ("plan", "plan")
+    return said if is_own else f"{said} (by {event.by})"
+
+
+def _spawn_rate(args: Mapping[str, Any]) -> str:
+    rate = args.get("spawn_rate", args.get("rate"))
+    return "spawn rate automatic" if rate is None else f"spawn rate {numbers.figure(rate)} a second"
+
+
+_COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
+    "users": lambda args: f"users → {args.get('users', args.get('to', '?'))}",
+    "step": lambda args: f"step size {args.get('step', '?')}",
+    "spawn_rate": _spawn_rate,
+    "new_level": lambda _: "new level at the same count",
+    "zero": lambda _: "to zero users",
+    "restart": lambda args: f"restart of the target{parameters(args)}",
+    "note": lambda _: "note",
+    "runner": lambda args: f"the locustfile ended the load: runner.{args.get('call', '?')}()",
+    "quit": lambda _: "quit",
+    "plan": plan,
+}
 
 
 def parameters(params: dict[str, Any]) -> str:

@@ -76,7 +76,7 @@ def test_a_build_is_another_command_of_the_same_target(tmp_path: Path) -> None:
     ("build", "wrong"),
     [
         ("command = []", "build.command: expected at least a program, got an empty list"),
-        ('command = ["make"]\ntimeout_s = 0', "build.timeout_s: expected more than 0"),
+        ('command = ["make"]\ntimeout_s = 0', "build.timeout_s: expected more than 0, got 0"),
         ('command = ["make", "{prot}"]', "build.command[1]: unknown placeholder `{prot}`; did you mean `port`?"),
     ],
 )

@@ -16,6 +16,7 @@ from statistics import fmean, median
 
 from ...model.events import Sample
 from ...model.figures import LevelFigures
+from ...model.readings import GeneratorReading
 
 BUSY_LEAST = 0.95
 """Share of time in which the load thread was on a CPU or waited for one, from which it is busy."""
@@ -155,23 +156,27 @@ def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> SaturationGrounds:
 def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> SaturationGrounds:
     """From settled seconds of one level. Loop lag is that of the median second: one burst of other processes is no saturation."""
     read = [tick.generator for tick in ticks if tick.generator is not None]
-    busy = [each.cpu_ratio + (each.run_delay_ratio or 0.0) for each in read if each.cpu_ratio is not None]
-    threads = [_rest(*(getattr(each, name) for name in PROCESS)) for each in read]
-    lags = [each.loop_lag_p99_ms for each in read if each.loop_lag_p99_ms is not None]
-    medians = [each.loop_lag_p50_ms for each in read if each.loop_lag_p50_ms is not None]
-    little = _little_over(ticks, own_ms)
-    cpu = [[target.cpu_ratio for target in tick.targets] for tick in ticks if tick.targets]
-    queues = [target.listen_queue for tick in ticks for target in tick.targets if target.listen_queue is not None]
+    little_ratio, unaccounted_ms = _little_over(ticks, own_ms) or (None, None)
     return SaturationGrounds(
-        busy_ratio=fmean(busy) if busy else None,
-        threads_ratio=fmean(known) if (known := _all(threads)) else None,
-        loop_lag_p99_ms=median(lags) if lags else None,
-        loop_lag_p50_ms=median(medians) if medians else None,
-        little_ratio=little[0] if little else None,
-        unaccounted_ms=little[1] if little else None,
-        target_cpu_ratio=fmean(sum(known) for each in cpu if (known := _all(each))) if any(map(_all, cpu)) else None,
-        listen_queue=fmean(queues) if queues else None,
+        busy_ratio=_mean_of_known([_busy_of(each) for each in read]),
+        threads_ratio=_mean_of_all([_rest(*(getattr(each, name) for name in PROCESS)) for each in read]),
+        loop_lag_p99_ms=_median([each.loop_lag_p99_ms for each in read]),
+        loop_lag_p50_ms=_median([each.loop_lag_p50_ms for each in read]),
+        little_ratio=little_ratio,
+        unaccounted_ms=unaccounted_ms,
+        target_cpu_ratio=_mean_of_known([_cpu_of_targets(tick) for tick in ticks]),
+        listen_queue=_mean_of_known([target.listen_queue for tick in ticks for target in tick.targets]),
     )
+
+
+def _busy_of(generator: GeneratorReading) -> float | None:
+    return None if generator.cpu_ratio is None else generator.cpu_ratio + (generator.run_delay_ratio or 0.0)
+
+
+def _cpu_of_targets(tick: Sample) -> float | None:
+    """None if there are none, or one was not measured."""
+    known = _all([target.cpu_ratio for target in tick.targets])
+    return sum(known) if known else None
 
 
 def little_ratio(figures: LevelFigures, own_ms: float = 0.0) -> float | None:
@@ -214,6 +219,23 @@ def _little_over(ticks: Sequence[Sample], own_ms: float) -> tuple[float, float] 
     accounted_s = responses_s + sum(tick.wait_sum_s for tick in ticks) + requests * own_ms / 1000
     there_s = sum(tick.users * tick.duration_s for tick in ticks)
     return (there_s / accounted_s, 1000 * (there_s - accounted_s) / requests) if accounted_s > 0 else None
+
+
+def _mean_of_known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _mean_of_all(values: Sequence[float | None]) -> float | None:
+    """None if one was not measured."""
+    known = _all(values)
+    return fmean(known) if known else None
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    """Of those that were measured."""
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
 
 
 def _all(values: Sequence[float | None]) -> list[float]:

@@ -6,6 +6,7 @@ holds is the cause, the others are listed as competing. If none holds, the resid
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -13,6 +14,7 @@ from typing import Literal
 from ...model.events import FailureSignature, HostFacts
 from ...model.findings import Readings
 from ...model.grades import Confidence, Severity
+from ...model.readings import TargetReading
 from . import confirmation, recent_readings
 from .classify import SAYS_NO_FDS
 from .confirmation import Check, Proof
@@ -178,30 +180,34 @@ def _fds_reported_by_target(ticks: Ticks, host: HostFacts) -> Resolved:
 def _worker_ended(ticks: Ticks, recent: RecentReadings) -> Resolved | None:
     """Processes of the target ended while connections broke, and the target still runs."""
     ending = [target for tick in ticks for target in tick.targets if target.processes_ended and target.alive]
-    watched = [tick for tick in recent.last(recent_readings.KEPT) if tick.targets]
-    often = sum(any(target.processes_ended for target in tick.targets) for tick in watched)
-    if not ending or (often > 2 and often > ENDS_SHARE_MOST * len(watched)):
+    ended, ways = sum(target.processes_ended for target in ending), _ways_ended(ending)
+    if not ending or _ends_often(recent) or ways["exit 0"] >= ended:  # normal ends: helper processes do so all the time
         return None
-    ended = sum(target.processes_ended for target in ending)
     started = sum(target.processes_started for tick in ticks for target in tick.targets)
-    readings: Readings = {
-        "processes_ended": ended,
-        "processes_started": started,
-        "pid": ending[-1].pid,
-    }
-    ways: dict[str, int] = {}
-    for target in ending:
-        for way, count in target.ended_by.items():
-            ways[way] = ways.get(way, 0) + count
-    if ways.get("exit 0", 0) >= ended:  # normal ends: helper processes do so all the time
-        return None
+    readings: Readings = {"processes_ended": ended, "processes_started": started, "pid": ending[-1].pid}
     if ways:
-        readings["ended_by"] = ways
-    unread = () if sum(ways.values()) >= ended else ("exit_code",)
-    kills = oom_kills(recent, ticks[-1].t_s) if ticks else None
-    if kills and ways.get("SIGKILL", 0) + (ended - sum(ways.values())) > 0:
+        readings["ended_by"] = dict(ways)
+    unseen = ended - ways.total()
+    unread = ("exit_code",) if unseen > 0 else ()
+    kills = oom_kills(recent, ticks[-1].t_s)
+    if kills and ways["SIGKILL"] + unseen > 0:
         return Resolved("target_oom_killed", {**readings, "oom_kills": kills}, unread)
     return Resolved("target_restarted", readings, unread) if started else None
+
+
+def _ends_often(recent: RecentReadings) -> bool:
+    """Whether processes of the target end all the time: then an end explains nothing."""
+    watched = [tick for tick in recent.last(recent_readings.KEPT) if tick.targets]
+    often = sum(any(target.processes_ended for target in tick.targets) for tick in watched)
+    return often > 2 and often > ENDS_SHARE_MOST * len(watched)
+
+
+def _ways_ended(ending: Sequence[TargetReading]) -> Counter[str]:
+    """Number of processes by how they ended."""
+    ways: Counter[str] = Counter()
+    for target in ending:
+        ways.update(target.ended_by)
+    return ways
 
 
 def _broken(symptom: Symptom, ticks: Ticks, recent: RecentReadings) -> Resolved:
