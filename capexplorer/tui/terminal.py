@@ -215,7 +215,7 @@ class _Output:
         return True
 
 
-def _driver_on(terminal: Terminal) -> type[Driver]:
+def _driver_on(terminal: Terminal) -> type[Driver]:  # noqa: C901 - counts the methods of the class within
     """A class, since Textual makes the instance."""
     from textual._xterm_parser import XTermParser
     from textual.drivers.linux_driver import LinuxDriver
