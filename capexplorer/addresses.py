@@ -32,9 +32,15 @@ def is_host_and_port(text: str) -> bool:
         return False
 
 
+_HOST_AND_PORT = re.compile(r"[^/]*//(?:\[[^]]*\]|[^@:/?#\s]+)(?::\d*)?[/?#]")
+
+
 def without_userinfo(url: str) -> str:
-    """`http://user:password@host` as `http://***@host`, to be shown; also where it is no valid URL."""
-    return re.sub(r"//.*@", "//***@", url, flags=re.DOTALL)
+    """`http://user:password@host` as `http://***@host`, to be shown; also where it is no valid URL.
+
+    An @ behind a whole host belongs to the path. Otherwise all up to the last @ goes: a password may hold a / or an @.
+    """
+    return url if _HOST_AND_PORT.match(url) else re.sub(r"//.*@", "//***@", url, flags=re.DOTALL)
 
 
 def is_http_url(url: str) -> bool:

@@ -1,0 +1,26 @@
+"""URLs as they are shown: without who logs in, and with all else."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.addresses import without_userinfo
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://host/x", "http://host/x"),
+        ("http://user:word@host:80/x", "http://***@host:80/x"),
+        ("http://u:p@ss@host/x", "http://***@host/x"),
+        ("http://user:pa/ss@host/x", "http://***@host/x"),
+        ("http://user:pa#ss@host/x", "http://***@host/x"),
+        ("http://user:p@host//a/b", "http://***@host//a/b"),
+        ("http://host/packages/@scope/name", "http://host/packages/@scope/name"),
+        ("http://host:8080/mail?to=a@b.c", "http://host:8080/mail?to=a@b.c"),
+        ("http://[::1]:8080/@x", "http://[::1]:8080/@x"),
+        ("http://user:word@[::1/x", "http://***@[::1/x"),
+    ],
+)
+def test_a_password_is_not_shown_and_a_path_is(url: str, shown: str) -> None:
+    assert without_userinfo(url) == shown
