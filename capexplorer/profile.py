@@ -27,6 +27,7 @@ SPAWN_RATE_MOST = 100_000.0
 SPAWN_RATE_LEAST = 0.001
 _DAY_S = 86_400.0
 _BODY_MOST_MB = 1_000_000.0
+MAX_BODY_MB = 64.0
 
 _PATH = r"(?#a path that starts with /, or a URL)^(?:/|https?://)[^\x00-\x1f\x7f]*\Z"
 
@@ -89,7 +90,7 @@ class Users(Table, frozen=True, kw_only=True):
     """False: a connection for each request, which the client closes as soon as it has the response (so that TIME_WAIT, and the
     port, are the client's). A task whose headers hold `Connection = "close"` asks the server to close first instead."""
     timeout_s: Annotated[float, Meta(gt=0, le=_DAY_S)] = 30.0
-    max_body_mb: Annotated[float, Meta(gt=0, le=_BODY_MOST_MB)] = 64.0
+    max_body_mb: Annotated[float, Meta(gt=0, le=_BODY_MOST_MB)] = MAX_BODY_MB
     """Of one reply, unzipped: a larger one is a failure. Locustfiles that read with `stream=True` in parts have no bound."""
     task: Annotated[tuple[Task, ...], Meta(max_length=TASKS_MOST)] = ()
     locustfile: str | None = None

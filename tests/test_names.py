@@ -13,7 +13,7 @@ SAME_READING = "the probe of a platform without /proc takes the same readings by
 COMMAND_AND_SCREEN = "the command and the screen of one task"
 REPORT_AND_COMPARISON = "the same part of a report and of a comparison"
 LIVE_AND_REPLAYED = "run makes it and the screen shows it"
-NOT_YET = "different meanings: one of them should get another name"
+COUNTED_AND_SHOWN = "the probe counts them, a pane shows them"
 
 CLASSES = {
     "GeneratorProbe": SAME_READING,
@@ -25,9 +25,6 @@ CLASSES = {
     "Column": "a column of a table: read from a file, or shown by a pane",
     "Row": "a line of a pane's table",
     "Shape": "a load shape of Locust, and how the terminal draws a point",
-    "Ending": NOT_YET,
-    "LevelRow": NOT_YET,
-    "Pair": NOT_YET,
 }
 
 FILES = {
@@ -46,9 +43,7 @@ FILES = {
     "live": LIVE_AND_REPLAYED,
     "plan": "the language of plans, and the driver that follows one",
     "machine": "the facts of a machine, and what reads them",
-    "digest": NOT_YET,
-    "host": NOT_YET,
-    "ports": NOT_YET,
+    "ports": COUNTED_AND_SHOWN,
 }
 
 

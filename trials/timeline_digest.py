@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from .level import Level
-from .timeline import Timeline
+from capexplorer.model.level import Level
+from capexplorer.model.timeline import Timeline
 
 
 def digest(timeline: Timeline) -> str:

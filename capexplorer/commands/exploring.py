@@ -102,7 +102,7 @@ def live_run(options: RunOptions) -> Iterator[tuple[LiveRun, Capture]]:
         native.patch(options.profile.limits.generator, options.profile.users.max_body_mb)
         from ..load import proxies
         from ..load.guard import HostGuard
-        from ..load.host import LoadHost
+        from ..load.load_host import LoadHost
         from ..run.capture import Capture, LogHandler
         from ..run.live import LiveRun
         from ..run.service import Service

@@ -21,7 +21,7 @@ from ..model.timeline import Timeline
 from .telling import printable
 
 
-class Ending(Protocol):
+class RunEnding(Protocol):
     """Whether a run is over."""
 
     @property
@@ -29,7 +29,7 @@ class Ending(Protocol):
         """Why it is over; None while it goes on."""
 
 
-def watch(run: EventSource, outcome: Ending, stderr: IO[str] | None) -> Timeline:
+def watch(run: EventSource, outcome: RunEnding, stderr: IO[str] | None) -> Timeline:
     """Follow a run until its outcome is known, on the main thread: a native queue waits, so signals are handled at once."""
     console = Console(file=stderr, highlight=False, soft_wrap=True)
     timeline, woken = Timeline(), SimpleQueue[None]()

@@ -11,10 +11,9 @@ from collections.abc import Callable, Collection
 
 from ..errors import InputError
 from ..model.limits import AS_IT_IS, ProcessLimits
+from ..profile import MAX_BODY_MB
 
 _unpatched_sleep = time.sleep
-
-MAX_BODY_MB = 64.0
 
 
 def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float = MAX_BODY_MB) -> None:

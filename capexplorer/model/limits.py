@@ -20,7 +20,7 @@ LOWEST_PORT = 1024
 """Below it a range would hand out privileged ports, and the kernel refuses that."""
 
 LOWEST_TARGET_PORT = 8000
-"""Ports for targets are looked for from here on (`target/ports.py`)."""
+"""Ports for targets are looked for from here on (`target/free_port.py`)."""
 
 HIGHEST_PORT = 65_535
 

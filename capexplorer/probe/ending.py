@@ -17,7 +17,7 @@ _GET_INFO = 3 << 30 | _INFO.size << 16 | 0xFF << 8 | 11
 _EXIT = 1 << 3
 
 
-class Ending:
+class ProcessEnding:
     """Of one process; made while it lives."""
 
     def __init__(self, pid: int) -> None:

@@ -53,7 +53,7 @@ class Range(NamedTuple):
         return self.last - self.first + 1 - self.reserved
 
 
-class Pair(NamedTuple):
+class PortPair(NamedTuple):
     """A source address and a destination: connections between them compete for the same ports."""
 
     source: bytes
@@ -118,11 +118,11 @@ class PortsProbe:
             exhausted_in_s=exhausted_in_s(self._range.capacity, used, states[TIME_WAIT], burn),
         )
 
-    def _fullest(self, pairs: dict[Pair, Counter[int]]) -> tuple[Pair | None, Counter[int]]:
+    def _fullest(self, pairs: dict[PortPair, Counter[int]]) -> tuple[PortPair | None, Counter[int]]:
         own = {pair: states for pair, states in pairs.items() if self._port in (None, pair.port)}
         return max(own.items(), key=lambda each: each[1].total(), default=(None, Counter[int]()))
 
-    def _pairs(self, total: int | None, exact: bool) -> dict[Pair, Counter[int]] | None:
+    def _pairs(self, total: int | None, exact: bool) -> dict[PortPair, Counter[int]] | None:
         """Sockets by pair and state; `total` is the kernel's TIME_WAIT count. None when the kernel does not tell."""
         listening = self._diag.listeners()
         if listening is None or total is None or self._range is None:
@@ -162,10 +162,10 @@ def exhausted_in_s(capacity: int, used: int, time_wait: int, burn_per_s: float |
     return max(capacity - used, 0) / burn_per_s
 
 
-def _by_pair(counts: Counter[Key]) -> dict[Pair, Counter[int]]:
-    pairs: dict[Pair, Counter[int]] = {}
+def _by_pair(counts: Counter[Key]) -> dict[PortPair, Counter[int]]:
+    pairs: dict[PortPair, Counter[int]] = {}
     for (family, state, port, source, address), count in counts.items():
-        pair = Pair(_address(family, source), _address(family, address), int.from_bytes(port, "big"))
+        pair = PortPair(_address(family, source), _address(family, address), int.from_bytes(port, "big"))
         pairs.setdefault(pair, Counter())[state] += count
     return pairs
 
@@ -183,20 +183,20 @@ class _TimeWait:
     def __init__(self) -> None:
         self._allowed = 0.0
         self._counted_total = 0
-        self._counts: dict[Pair, int] = {}
+        self._counts: dict[PortPair, int] = {}
 
     def due(self, total: int, elapsed_s: float) -> bool:
         """Whether counting `total` rows now keeps to the rate, or cannot wait."""
         self._allowed += elapsed_s * _COUNTED_PER_S
         return total <= self._allowed or abs(total - self._counted_total) > self._counted_total * _SHARES_HOLD_WITHIN
 
-    def counted(self, pairs: dict[Pair, Counter[int]], total: int) -> None:
+    def counted(self, pairs: dict[PortPair, Counter[int]], total: int) -> None:
         """They were counted, while the kernel's total (both ends, all ports) was `total`."""
         self._allowed = 0.0
         self._counted_total = total
         self._counts = {pair: states.total() for pair, states in pairs.items()}
 
-    def rows(self, total: int) -> dict[Pair, int]:
+    def rows(self, total: int) -> dict[PortPair, int]:
         """Rows by pair now that the kernel's total is `total`: as counted, scaled by how the total has changed since."""
         scale = total / self._counted_total if self._counted_total else 1.0
         return {pair: round(count * scale) for pair, count in self._counts.items()}

@@ -37,7 +37,7 @@ class Process:
         self._stat = KeptFile(f"/proc/{pid}/stat")
         self._children = KeptFile(f"/proc/{pid}/task/{pid}/children")
         self.io = KeptFile(f"/proc/{pid}/io")
-        self._ending = ending.Ending(pid)
+        self._ending = ending.ProcessEnding(pid)
         self.stat: parse.Stat | None = None
         self.refresh()
 

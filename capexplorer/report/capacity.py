@@ -14,7 +14,7 @@ from .. import wording
 from ..model.timeline import Timeline
 from . import capacity_verdict, figures
 from .escaping import html
-from .rows import LevelRow, epochs, level_rows
+from .rows import ReportedLevel, epochs, level_rows
 from .svg import DARK, LIGHT, Panel, Point, circle, line, panel, polyline, rectangle, rules, text
 
 WIDTH, HEIGHT = 760, 480
@@ -27,11 +27,11 @@ _LABELLED_MOST = 16
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
-    rows: list[LevelRow]
+    rows: list[ReportedLevel]
     goodput: Panel
     latency: Panel
     latency_title: str
-    solid_ms: Callable[[LevelRow], float | None]
+    solid_ms: Callable[[ReportedLevel], float | None]
     """The latency of the solid line: p50, or the mean where the source holds no percentiles."""
 
 
@@ -70,7 +70,7 @@ def drawing(timeline: Timeline) -> str | None:
     return "\n".join(parts)
 
 
-def _scene(rows: list[LevelRow], timeline: Timeline) -> _Scene:
+def _scene(rows: list[ReportedLevel], timeline: Timeline) -> _Scene:
     most = 1.03 * max(row.users for row in rows)
     curves = [verdict.capacity.curve for verdict in wording.reported(timeline).values()]
     rps = max(
@@ -85,14 +85,14 @@ def _scene(rows: list[LevelRow], timeline: Timeline) -> _Scene:
     return _Scene(rows, goodput, latency, title, solid_ms)
 
 
-def _latency(rows: list[LevelRow]) -> tuple[str, Callable[[LevelRow], float | None]]:
+def _latency(rows: list[ReportedLevel]) -> tuple[str, Callable[[ReportedLevel], float | None]]:
     if any(row.figures.latency_ms.p50 is not None for row in rows):
         return "Latency of successes, ms: p95 dashed, p50 solid", lambda row: row.figures.latency_ms.p50
     known = any(row.figures.latency_ms.mean is not None for row in rows)
     return f"Latency of successes: {'mean, ms' if known else 'not measured'}", lambda row: row.figures.latency_ms.mean
 
 
-def _alt(rows: list[LevelRow], foot: list[str]) -> str:
+def _alt(rows: list[ReportedLevel], foot: list[str]) -> str:
     best = max(rows, key=lambda row: row.figures.goodput_rps or 0)
     most = f"{figures.number(best.figures.goodput_rps)}/s at {figures.users(best.users)} users"
     return html("; ".join((f"Goodput against users; the most is {most}", *foot)))
@@ -102,7 +102,7 @@ def _series(epoch: int) -> str:
     return f"e{epoch % len(LIGHT.series)}"
 
 
-def _of(rows: list[LevelRow], epoch: int, figure: Callable[[LevelRow], float | None]) -> list[Point]:
+def _of(rows: list[ReportedLevel], epoch: int, figure: Callable[[ReportedLevel], float | None]) -> list[Point]:
     """(users, mean of the levels at that count), ascending. Levels on the way down from overload are no part of it."""
     found: dict[float, list[float]] = defaultdict(list)
     for row in rows:
@@ -125,12 +125,12 @@ def _epoch(epoch: int, scene: _Scene) -> Iterator[str]:
     yield polyline(name, _placed(scene.latency, _of(scene.rows, epoch, scene.solid_ms)))
 
 
-def _failing(rows: list[LevelRow]) -> bool:
+def _failing(rows: list[ReportedLevel]) -> bool:
     """Whether throughput is another line than goodput."""
     return any((row.figures.throughput_rps or 0) > 1.01 * (row.figures.goodput_rps or 0) for row in rows)
 
 
-def _point(index: int, row: LevelRow, scene: _Scene) -> Iterator[str]:
+def _point(index: int, row: ReportedLevel, scene: _Scene) -> Iterator[str]:
     """One level: interval, dots, and what a pointer over it is told."""
     name, goodput_rps, error_rps = _series(row.opened.epoch), row.figures.goodput_rps or 0.0, row.goodput_error_rps
     x, y = scene.goodput.x(row.users), scene.goodput.y(goodput_rps)
@@ -154,11 +154,11 @@ def _point(index: int, row: LevelRow, scene: _Scene) -> Iterator[str]:
     yield "</g>"
 
 
-def _few(row: LevelRow) -> bool:
+def _few(row: ReportedLevel) -> bool:
     return row.few_for_p95 and row.figures.latency_ms.p95 is not None
 
 
-def _told(row: LevelRow) -> str:
+def _told(row: ReportedLevel) -> str:
     latency = row.figures.latency_ms
     shown = ", ".join(f"{name} {figures.number(getattr(latency, name))} ms" for name in ("p50", "p95", "p99"))
     rate = figures.beside(row.figures.goodput_rps, row.goodput_error_rps)

@@ -16,7 +16,7 @@ from hdrh.histogram import HdrHistogram
 from ..errors import InputError
 from ..model.histogram import LatencyHistogram, merged
 from ..model.timeline import Timeline
-from .rows import LevelRow, level_rows
+from .rows import ReportedLevel, level_rows
 
 _TICKS_PER_HALF = 5
 """Lines for each halving of what is left to 100%: the format's default."""
@@ -71,10 +71,10 @@ def _steps(values: Sequence[float], totals: Sequence[int]) -> Iterator[tuple[flo
     yield values[-1], 100.0, totals[-1]
 
 
-def _recorded(row: LevelRow) -> LatencyHistogram:
+def _recorded(row: ReportedLevel) -> LatencyHistogram:
     return merged([endpoint.latency for endpoint in row.endpoints if endpoint.latency])
 
 
-def _name(row: LevelRow) -> str:
+def _name(row: ReportedLevel) -> str:
     part = "" if row.bin is None else f"-bin-{row.bin:02}"
     return f"level-{row.opened.index:02}{part}-users-{row.users:g}"

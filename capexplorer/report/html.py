@@ -21,7 +21,7 @@ from ..model.timeline import FailureCount, Timeline
 from . import capacity, charts, figures, knees, page_templates
 from .environment import environment
 from .listed_findings import ListedFinding, changes, findings, notes
-from .rows import P95_LEAST, P99_LEAST, LevelRow, epochs, level_rows
+from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, level_rows
 from .summary import summarise
 from .svg import PAGE, rules
 
@@ -169,7 +169,7 @@ def _levels(timeline: Timeline) -> _Levels | None:
 _SIGNS = {"step": "", "ramp": "~", "recovery": "↓"}
 
 
-def _row(row: LevelRow) -> _Row:
+def _row(row: ReportedLevel) -> _Row:
     shown, latency = row.figures, row.figures.latency_ms
     mib = None if shown.target_rss_bytes is None else shown.target_rss_bytes / 2**20
     percent = None if shown.failure_ratio is None else 100 * shown.failure_ratio

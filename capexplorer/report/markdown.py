@@ -15,7 +15,7 @@ from .capacity import picture
 from .environment import environment
 from .escaping import code, markdown, markdown_spans
 from .listed_findings import changes, findings, notes
-from .rows import P95_LEAST, P99_LEAST, LevelRow, epochs, level_rows
+from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, level_rows
 
 _FEW = f"In parentheses: rests on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
 
@@ -58,7 +58,7 @@ def _title(timeline: Timeline) -> str:
     return f"# Capacity of {code(header.target.name)}\n\nprofile {code(profile)}, {when}"
 
 
-def _levels(rows: list[LevelRow]) -> list[str]:
+def _levels(rows: list[ReportedLevel]) -> list[str]:
     if not rows:
         return []
     several = len(epochs(rows)) > 1
@@ -72,7 +72,7 @@ def _levels(rows: list[LevelRow]) -> list[str]:
     return ["## Levels", "\n".join(lines), *([" ".join(said)] if said else [])]
 
 
-def _cells(row: LevelRow) -> list[str]:
+def _cells(row: ReportedLevel) -> list[str]:
     shown, latency = row.figures, row.figures.latency_ms
     return [
         _SIGNS[row.kind] + figures.users(row.users),
@@ -93,7 +93,7 @@ def _uncertain(value: float | None, few: bool) -> str:
     return f"({figures.number(value)})" if few and value is not None else figures.number(value)
 
 
-def _failures(row: LevelRow) -> str:
+def _failures(row: ReportedLevel) -> str:
     if not row.figures.settled:
         unsettled = row.figures.failures_while_unsettled
         return f"{unsettled:,} unsettled" if unsettled else figures.MISSING

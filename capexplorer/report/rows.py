@@ -16,7 +16,7 @@ P95_LEAST, P99_LEAST = PERCENTILE_VALUES_LEAST["p95"], PERCENTILE_VALUES_LEAST["
 
 
 @dataclass(frozen=True, slots=True)
-class LevelRow:
+class ReportedLevel:
     """A level, or one bin of a ramp. Times are seconds of the session."""
 
     opened: LevelOpened
@@ -63,7 +63,7 @@ class LevelRow:
         return None if se_rps is None else Z95 * se_rps
 
 
-def level_rows(timeline: Timeline) -> list[LevelRow]:
+def level_rows(timeline: Timeline) -> list[ReportedLevel]:
     """In the order of the session."""
     recovery = recovery_levels(timeline)
     return [row for level in timeline.levels for row in _rows(level, timeline, recovery)]
@@ -74,19 +74,23 @@ def recovery_levels(timeline: Timeline) -> frozenset[int]:
     return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.recovery_levels)
 
 
-def _rows(level: Level, timeline: Timeline, recovery: frozenset[int]) -> list[LevelRow]:
+def _rows(level: Level, timeline: Timeline, recovery: frozenset[int]) -> list[ReportedLevel]:
     ended_s = level.ended_s if level.ended_s is not None else timeline.last_s
     if not level.opened.ramp:
         kind: Literal["step", "recovery"] = "recovery" if level.opened.index in recovery else "step"
         return [
-            LevelRow(level.opened, level.started_s, level.users, kind, level.settled_s, ended_s, level.figures, level.endpoints)
+            ReportedLevel(
+                level.opened, level.started_s, level.users, kind, level.settled_s, ended_s, level.figures, level.endpoints
+            )
         ]
     return [
-        LevelRow(level.opened, level.started_s, part.users, "ramp", level.settled_s, ended_s, part.figures, part.endpoints, n)
+        ReportedLevel(
+            level.opened, level.started_s, part.users, "ramp", level.settled_s, ended_s, part.figures, part.endpoints, n
+        )
         for n, part in enumerate(level.bins)
     ]
 
 
-def epochs(rows: list[LevelRow]) -> list[int]:
+def epochs(rows: list[ReportedLevel]) -> list[int]:
     """Epochs that have levels, in order; tables say them when there is more than one."""
     return sorted({row.opened.epoch for row in rows})

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from importlib import metadata
 
 from ..load import floor
-from ..load.host import LoadHost
+from ..load.load_host import LoadHost
 from ..load.users import Workload
 from ..model.events import SCHEMA, ClientFloor, Engine, Header
 from ..probe.facts import host_facts

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..errors import InputError
 from ..load import native
-from ..load.host import LoadHost
-from ..load.host import Report as LoadReport
+from ..load.load_host import LoadHost
+from ..load.load_host import Report as LoadReport
 from ..load.plan import Step, parse
 from ..load.reach import why_unreachable
 from ..load.users import Workload

@@ -10,8 +10,8 @@ from typing import Literal
 
 from .. import wording
 from ..analysis.stop_rules import Struck
-from ..load.host import Report as LoadReport
-from ..load.host import RunnerEnded, ShapeEnded, ShapeStep, Spawned
+from ..load.load_host import Report as LoadReport
+from ..load.load_host import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
 from ..model.events import By, Command
 from ..model.stream import Param

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..analysis.causes.episode import Episode, Occurrence
-from ..load.host import LoadHost
+from ..load.load_host import LoadHost
 from ..model.events import Mark
 
 BLOCKED_S = 5

@@ -14,7 +14,7 @@ from ..model.stream import Param
 from ..probe.listener import listening_pid
 from ..target import scratch
 from ..target.build import wait_until_built
-from ..target.ports import free_port
+from ..target.free_port import free_port
 from ..target.ready import wait_until_ready
 from ..target.reports import Report
 from ..target.spec import TargetSpec
@@ -82,11 +82,11 @@ class Service:
 
     def build(self, params: Mapping[str, Param]) -> None:
         """Run the target's build, under no limits of its own: blocks. Raises TargetError with the last output lines."""
-        assert self.spec is not None and self.spec.build is not None and self.spec.build_step is not None
+        assert self.spec is not None and self.spec.build_step is not None
         self.params = dict(params)
         self._make_scratch()
         run = self.supervisor.start(self.spec.build_step, params, self.port)
-        wait_until_built(self.supervisor, run, self.spec, self.spec.build, sleep=native.sleep)
+        wait_until_built(self.supervisor, run, self.spec, sleep=native.sleep)
 
     def bring_up(self, params: Mapping[str, Param]) -> None:
         """Start (or restart) and wait until ready: blocks. Raises TargetError with the last output lines."""

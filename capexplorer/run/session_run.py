@@ -14,7 +14,7 @@ from pathlib import Path
 from ..analysis.causes.watch import CauseWatch
 from ..errors import LogWriteError
 from ..load.endpoints import NAMES
-from ..load.host import LoadHost
+from ..load.load_host import LoadHost
 from ..load.users import Workload
 from ..model.events import By, Command, Ended, Log, Note
 from ..model.stream import Param

@@ -6,7 +6,7 @@ Paced as all causes are. No log can show it again: what a request raised is in t
 from __future__ import annotations
 
 from ..analysis.causes.episode import Episode, Occurrence
-from ..load.host import LoadHost
+from ..load.load_host import LoadHost
 from ..model.events import Mark
 
 

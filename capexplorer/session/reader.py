@@ -30,7 +30,7 @@ class SessionReader:
 
     header: Header
     notes: list[str]
-    """What was left out, by line number; complete when all was read. The first 20, and then how many more."""
+    """What was left out or is missing, by line number; complete when all was read. The first 20, then how many notes more."""
     damaged: int
     """Lines left out or missing so far, without the one that was cut off when the recording was killed."""
 
@@ -39,7 +39,7 @@ class SessionReader:
         self.path = path
         self.notes = []
         self.damaged = 0
-        self._left_out = 0
+        self._noted = 0
         self._converters = converters
         self._source = Lines(_open(path))
         self._count = 0
@@ -200,11 +200,11 @@ class SessionReader:
         return schema
 
     def _note(self, text: str) -> None:
-        self._left_out += 1
-        if self._left_out <= _MOST_NOTES:
+        self._noted += 1
+        if self._noted <= _MOST_NOTES:
             self.notes.append(text)
         else:
-            self.notes[_MOST_NOTES:] = [f"{self._left_out - _MOST_NOTES} more lines left out"]
+            self.notes[_MOST_NOTES:] = [f"{self._noted - _MOST_NOTES} more notes"]
 
 
 def open_session(path: Path, converters: Mapping[int, Converter] = CONVERTERS) -> SessionReader:

@@ -6,22 +6,24 @@ from collections.abc import Callable
 from time import monotonic
 
 from ..errors import TargetError
-from .spec import Build, TargetSpec
+from .spec import TargetSpec
 from .supervisor import Supervisor
 
 _INTERVAL_S = 0.05
 
 
-def wait_until_built(supervisor: Supervisor, run: int, spec: TargetSpec, build: Build, *, sleep: Callable[[float], None]) -> None:
-    """Wait until this run of the build command has ended; needs a supervisor that is listened to.
+def wait_until_built(supervisor: Supervisor, run: int, spec: TargetSpec, *, sleep: Callable[[float], None]) -> None:
+    """Wait until this run of the target's build has ended; needs a supervisor that is listened to.
 
     Raises TargetError, with the last output lines: it failed, was stopped, or took longer than `build.timeout_s`.
     """
-    deadline_s = monotonic() + build.timeout_s
+    assert spec.build is not None
+    timeout_s = spec.build.timeout_s
+    deadline_s = monotonic() + timeout_s
     while (end := supervisor.exited(run)) is None:
         if monotonic() >= deadline_s:
             supervisor.stop()
-            reason = f"not built after {build.timeout_s:g} s (build.timeout_s in {spec.path})"
+            reason = f"not built after {timeout_s:g} s (build.timeout_s in {spec.path})"
             raise TargetError(f"{spec.name}: {reason}", supervisor.output)
         sleep(_INTERVAL_S)
     if end.stopped:

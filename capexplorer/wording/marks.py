@@ -51,7 +51,12 @@ def mark(event: Mark, header: Header | None = None) -> str:
     advised = "" if event.state == "retracted" else advice(event.finding, header)
     listed = "" if _in_words(event) else _listed(event)
     said = f"{bare(event)}: {listed}" if listed and event.state != "retracted" else bare(event)
-    return f"{said}. {advised}" if advised else said
+    return _with_advice(said, advised)
+
+
+def _with_advice(said: str, advised: str) -> str:
+    """As a sentence of its own."""
+    return f"{said}. {advised[:1].upper()}{advised[1:]}" if advised else said
 
 
 def bare(event: Mark) -> str:
@@ -126,7 +131,7 @@ def journal_mark(event: Mark, header: Header | None = None) -> str:
     if event.kind not in ("at_or_below", "bend", "latency_knee") or event.state == "retracted":
         return mark(event, header)
     said, advised = _curve(event), advice(event.finding, header)
-    return f"{said}. {advised[:1].upper()}{advised[1:]}" if advised else said
+    return _with_advice(said, advised)
 
 
 def _curve(event: Mark) -> str:

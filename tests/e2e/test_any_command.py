@@ -9,7 +9,7 @@ import pytest
 
 from capexplorer.commands.adhoc import READY_TIMEOUT_S, target_of
 from capexplorer.model.events import Header, Sample, Target
-from capexplorer.target.ports import free_port
+from capexplorer.target.free_port import free_port
 
 from .rig import actor_service, capexplorer, export, of, start
 

@@ -16,7 +16,7 @@ import pytest
 from capexplorer import cli
 from capexplorer.model.events import Ended, Header, Sample, Target
 from capexplorer.report.formats import FORMATS
-from capexplorer.target.ports import free_port
+from capexplorer.target.free_port import free_port
 
 from .rig import actor_service, capexplorer, ended, export, of, session_path, start
 from .tmux_rig import needs_tmux, on_screen

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from capexplorer.model.events import Event, LevelOpened, Log, Sample, Target
-from capexplorer.target.ports import free_port
+from capexplorer.target.free_port import free_port
 
 from .rig import HERE, Run, actor_service, ended, export, of, session_path, start
 

@@ -10,13 +10,13 @@ import pytest
 from session.samples import log_lines
 
 from capexplorer.errors import SessionError
-from capexplorer.model.digest import digest
 from capexplorer.model.events import Event, Log
 from capexplorer.model.timeline import LOG_LINES, Timeline
 from capexplorer.replay import Replay
 from capexplorer.report.json import render
 from capexplorer.report.summary import summarise
 from capexplorer.session.reader import read
+from trials.timeline_digest import digest
 
 from .logs import as_shown, eventful, saved, small
 

@@ -11,12 +11,12 @@ from session.samples import HEADER
 
 from capexplorer import wording
 from capexplorer.analysis.reanalysis import reanalyse
-from capexplorer.model.digest import digest
 from capexplorer.model.events import Event, Mark, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.summary import summarise
 from capexplorer.run.live_marks import LOOKS_AT, is_due
 from capexplorer.session.reader import read
+from trials.timeline_digest import digest
 
 from .driven import Driven
 

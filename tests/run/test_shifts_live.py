@@ -10,12 +10,12 @@ import pytest
 
 from capexplorer.analysis.epoch.splitting import WINDOW_S
 from capexplorer.analysis.reanalysis import reanalyse
-from capexplorer.model.digest import digest
 from capexplorer.model.events import LevelClosed, LevelOpened, Sample
 from capexplorer.model.level_fold import LevelFold
 from capexplorer.model.timeline import TAIL_S, Timeline
 from capexplorer.replay import Replay
 from capexplorer.session.reader import read
+from trials.timeline_digest import digest
 
 from .driven import Driven
 

@@ -171,7 +171,7 @@ def test_of_very_many_bad_lines_the_first_are_noted_and_the_rest_counted(path: P
     with open_session(path) as session:
         assert list(session) == [HEADER, ONE_OF_EACH[1]]
     assert len(session.notes) == 21
-    assert session.notes[-1] == "980 more lines left out"
+    assert session.notes[-1] == "980 more notes"
 
 
 def test_lines_of_megabytes_and_blank_ones_are_read(path: Path) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 
-from capexplorer.target.ports import free_port
+from capexplorer.target.free_port import free_port
 from capexplorer.target.ready import wait_until_ready
 from capexplorer.target.reports import Exited, Report, Started
 from capexplorer.target.spec import TargetSpec, load_spec

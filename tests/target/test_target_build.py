@@ -9,7 +9,7 @@ import pytest
 
 from capexplorer.errors import TargetError
 from capexplorer.target.build import wait_until_built
-from capexplorer.target.ports import free_port
+from capexplorer.target.free_port import free_port
 from capexplorer.target.spec import Build
 
 from .target_rig import PATIENCE_S, PRINTS_AND_SLEEPS, Rig, below, pause
@@ -26,7 +26,7 @@ def built(rig: Rig) -> Built:
         spec = msgspec.structs.replace(rig.target("never started"), build=build)
         assert spec.build_step is not None
         run = rig.supervisor.start(spec.build_step, {}, free_port())
-        wait_until_built(rig.supervisor, run, spec, build, sleep=pause)
+        wait_until_built(rig.supervisor, run, spec, sleep=pause)
         return run
 
     return build
@@ -48,7 +48,7 @@ def test_one_that_cannot_be_run_tells_why(rig: Rig) -> None:
     assert spec.build is not None and spec.build_step is not None
     run = rig.supervisor.start(spec.build_step, {}, free_port())
     with pytest.raises(TargetError, match="the build failed .*cannot run /nowhere/make: No such file or directory"):
-        wait_until_built(rig.supervisor, run, spec, spec.build, sleep=pause)
+        wait_until_built(rig.supervisor, run, spec, sleep=pause)
 
 
 def test_one_that_does_not_end_is_ended(rig: Rig, built: Built) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from capexplorer.target.ports import ephemeral_range, free_port, is_free
+from capexplorer.target.free_port import ephemeral_range, free_port, is_free
 
 
 def test_a_free_port_can_be_bound_and_is_not_ephemeral() -> None:

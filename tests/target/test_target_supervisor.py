@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer.errors import TargetError
-from capexplorer.target.ports import free_port
+from capexplorer.target.free_port import free_port
 from capexplorer.target.ready import get_status
 from capexplorer.target.reports import Exited, Output, Started
 from capexplorer.target.spec import load_spec

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from textual.geometry import Size
 
-from capexplorer.model.digest import digest
 from capexplorer.model.events import Event, Mark
 from capexplorer.model.timeline import Timeline
 from capexplorer.replay import Replay
@@ -18,6 +17,7 @@ from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.journal import JournalPane
 from capexplorer.tui.panes.status import View, status
 from capexplorer.tui.panes.throughput import ThroughputPane
+from trials.timeline_digest import digest
 
 from .gallery import sessions
 

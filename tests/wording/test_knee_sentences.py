@@ -86,6 +86,13 @@ def test_a_mark_is_one_line(mark: Mark, said: str) -> None:
     assert wording.mark(mark) == said
 
 
+def test_what_would_sharpen_a_knee_is_a_sentence_of_its_own() -> None:
+    advised = msgspec.structs.replace(KNEE.finding, missing=(Missing(kind="longer_levels"),))
+    event = msgspec.structs.replace(KNEE, finding=advised)
+    assert wording.mark(event).endswith("(high confidence). Longer levels would narrow the interval")
+    assert wording.journal_mark(event) == wording.mark(event)
+
+
 @pytest.mark.parametrize(
     ("verdict", "said"),
     [

@@ -15,7 +15,7 @@ from ...model.timeline import Timeline
 from ..causes import catalogue
 from ..epoch.epoch import Epoch
 from ..epoch.ladder import pooled
-from ..leaks.constant_load import pid_of
+from ..target_process import pid_of
 from . import backlog
 from .found import Found
 from .level_judgement import LevelJudgement, judge_level

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeVerdict
 from ..epoch.ladder import LadderLevel
-from ..knee.limit import BEYOND_SHARE
+from ..knee.limit import PAST_KNEE_SHARE
 
 USERS_MORE = 1.2
 """Least ratio of users to those of the level that it is compared with."""
@@ -84,7 +84,7 @@ def gate_of(level: LadderLevel, others: Sequence[LadderLevel], knee: KneeVerdict
 def _is_beyond(level: LadderLevel, knee: KneeVerdict | None) -> bool:
     if knee is None or knee.users is None or knee.limit == "generator":
         return False
-    return (knee.kind == "knee" and level.users >= BEYOND_SHARE * knee.users) or (
+    return (knee.kind == "knee" and level.users >= PAST_KNEE_SHARE * knee.users) or (
         knee.kind == "at_or_below" and level.users >= knee.users
     )
 

@@ -30,15 +30,15 @@ FLAT_OF_CYCLE = 0.05
 """R is flat as well if it grew by at most this share of the cycle: 1 ms more does not matter to users that wait for a second."""
 
 
-def think_time(level: MeasuredLevel, gate: Gate, before: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> Found | None:
-    """`before`: all settled levels of the epoch."""
+def think_time(level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> Found | None:
+    """`levels`: all settled levels of the epoch."""
     figures = level.figures
     wait_s, response_ms, little = figures.wait_s, figures.response_ms, little_ratio(figures)
     if wait_s is None or response_ms is None or little is None or figures.requests < REQUESTS_LEAST:
         return None
     throughput = figures.throughput_rps or 0.0
     waits = wait_s >= WAIT_LEAST * response_ms / 1000 and abs(1 / little - 1) <= LITTLE_WITHIN
-    if not waits or gate.flat or _bent(level, knee) or level.failure_ratio > FAILURES_MOST or not _is_flat(level, before):
+    if not waits or gate.flat or _bent(level, knee) or level.failure_ratio > FAILURES_MOST or not _is_flat(level, levels):
         return None
     return Found(
         "think_time_limited",

@@ -155,7 +155,7 @@ def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
     return Proof("syn_queue_overflow", many and full and drops > by_backlog, readings)
 
 
-FULL_SHARE = 0.95
+ALL_CORES_BUSY_SHARE = 0.95
 """Share of all cores in use, from which the machine is full."""
 
 
@@ -174,7 +174,7 @@ def packet_loss(ticks: Ticks, host: HostFacts) -> Proof:
 def _is_full(ticks: Ticks, host: HostFacts) -> bool:
     """Whether all cores were in use in more than half of the ticks."""
     busy = [tick.host.cpu_ratio for tick in ticks if tick.host is not None and tick.host.cpu_ratio is not None]
-    full = [ratio for ratio in busy if host.cpus and ratio >= FULL_SHARE * host.cpus]
+    full = [ratio for ratio in busy if host.cpus and ratio >= ALL_CORES_BUSY_SHARE * host.cpus]
     return len(full) > len(busy) / 2
 
 

@@ -58,7 +58,7 @@ class Death:
         return found | ({"output": " / ".join(self.output[-_OUTPUT_LINES:])} if self.output else {})
 
 
-class TargetState:
+class TargetDeaths:
     """Folds Target events, and samples if the target was not started by us (`is_ours` is False)."""
 
     def __init__(self, *, is_ours: bool = True) -> None:

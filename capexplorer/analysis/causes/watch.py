@@ -29,7 +29,7 @@ from .confirmation import Proof
 from .episode import Occurrence
 from .episodes import Episodes
 from .generator_saturation import own_time_ms
-from .process_ends import TargetState, oom_kills
+from .process_ends import TargetDeaths, oom_kills
 from .recent_readings import RecentReadings
 from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, readings_beside, resolve
 
@@ -56,7 +56,7 @@ class CauseWatch:
         self._host = HostFacts()
         self._timeout_s = TIMEOUT_S
         self._recent = RecentReadings()
-        self._target_state = TargetState()
+        self._target_deaths = TargetDeaths()
         self._episodes = Episodes()
         self._classes: dict[FailureSignature, tuple[str, bool]] = {}
         self._examples: dict[FailureSignature, str] = {}
@@ -72,7 +72,7 @@ class CauseWatch:
         match event:
             case Header():
                 self._host = event.host
-                self._target_state = TargetState(is_ours=bool(event.target.command))
+                self._target_deaths = TargetDeaths(is_ours=bool(event.target.command))
                 self._timeout_s = _timeout_s(event)
             case LevelOpened():
                 self._turn_to(event.epoch)
@@ -106,24 +106,24 @@ class CauseWatch:
     # -- failures
 
     def _target(self, event: Target) -> None:
-        before = self._target_state.death_id
-        self._target_state.apply(event)
+        before = self._target_deaths.death_id
+        self._target_deaths.apply(event)
         if event.state == "ready" and before is not None:
             self._episodes.end(before)
 
     def _sample(self, sample: Sample) -> None:
         self._users = sample.users
         self._recent.add(sample)
-        before = self._target_state.death_id
-        self._target_state.watch(sample)
-        if before is not None and self._target_state.death is None:
+        before = self._target_deaths.death_id
+        self._target_deaths.watch(sample)
+        if before is not None and self._target_deaths.death is None:
             self._episodes.end(before)
         for failure in sample.failures:
             self._failed(sample, failure, hidden=False)
         for failure in sample.retried:
             self._failed(sample, failure, hidden=True)
         self._settle(sample.t_s)
-        ours = self._target_state.fails_on_request(sample.t_s - sample.duration_s, sample.t_s)
+        ours = self._target_deaths.fails_on_request(sample.t_s - sample.duration_s, sample.t_s)
         for found in current_conditions(self._recent, self._host, self._own_ms):
             if not (ours and ENTRIES[found.id].where == "target"):
                 self._add(found.id, _condition_for_a_second(sample, found))
@@ -134,13 +134,13 @@ class CauseWatch:
         found, is_symptom = self._class_of(failure.signature)
         endpoint = f"{failure.method} {failure.name}".strip()
         if is_symptom:
-            if found not in LOST or not self._target_state.fails_on_request(sample.t_s - sample.duration_s, sample.t_s):
+            if found not in LOST or not self._target_deaths.fails_on_request(sample.t_s - sample.duration_s, sample.t_s):
                 lasted_s = self._lasted_s(sample, failure) if found in TIMEOUTS else 0.0
                 self._waiting.append(
                     Symptom(found, sample.t_s, sample.users, failure.signature, endpoint, failure.count, hidden, lasted_s)
                 )
             return
-        if self._target_state.is_down(sample.t_s) and ENTRIES[found].where in ("target", "check"):
+        if self._target_deaths.is_down(sample.t_s) and ENTRIES[found].where in ("target", "check"):
             return
         proof = readings_beside(found, self._recent, sample.t_s, self._host)
         self._add(
@@ -201,8 +201,8 @@ class CauseWatch:
                 self._add(found.id, _occurrence(symptom, found, self._example(symptom.signature)))
 
     def _decide_death(self, now_s: float, at_last: bool) -> None:
-        death, before = self._target_state.death, self._target_state.death_id
-        found = self._target_state.decide(self._recent, now_s, at_last=at_last)
+        death, before = self._target_deaths.death, self._target_deaths.death_id
+        found = self._target_deaths.decide(self._recent, now_s, at_last=at_last)
         if death is None or found is None or before is not None:
             return
         kills = oom_kills(self._recent, death.at_s)
@@ -221,13 +221,13 @@ class CauseWatch:
 
     def _belongs_to_death(self, symptom: Symptom) -> bool:
         """Whether the target's death explains it. It is counted there once the kind of death is known; until then it waits."""
-        if symptom.id not in LOST or not self._target_state.is_dead(symptom.t_s):
+        if symptom.id not in LOST or not self._target_deaths.is_dead(symptom.t_s):
             return False
-        if self._target_state.death_id is None:
+        if self._target_deaths.death_id is None:
             self._waiting.append(symptom)
         else:
             example = self._example(symptom.signature)
-            self._add(self._target_state.death_id, _occurrence(symptom, Resolved(self._target_state.death_id), example))
+            self._add(self._target_deaths.death_id, _occurrence(symptom, Resolved(self._target_deaths.death_id), example))
         return True
 
     # -- episodes

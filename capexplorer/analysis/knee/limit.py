@@ -16,7 +16,7 @@ from ..causes.generator_saturation import LAG_MOST_MS
 from ..epoch.ladder import LadderLevel
 from .crossing import Crossing
 
-BEYOND_SHARE = 1.1
+PAST_KNEE_SHARE = 1.1
 """Of N*: from there on a level is beyond the knee (docs/knee.md, step 8)."""
 
 LITTLE_MOST = 1.10
@@ -42,7 +42,7 @@ RESPONSE_RATIO = 1.25
 
 def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, KneeEvidence]:
     """The limit of a knee and the readings it rests on. `levels`: pooled, one for each element of the crossing's masks."""
-    beyond = [level for level in levels if level.users >= BEYOND_SHARE * found.users]
+    beyond = [level for level in levels if level.users >= PAST_KNEE_SHARE * found.users]
     baseline = [level for level, chosen in zip(levels, found.baseline, strict=True) if chosen]
     if not beyond:
         return "unknown", KneeEvidence()

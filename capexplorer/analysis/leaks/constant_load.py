@@ -85,9 +85,3 @@ def loaded_s(timeline: Timeline, level: Level) -> float:
 def restarts_s(timeline: Timeline) -> list[float]:
     """Each start of the target, the first one included; seconds of the session."""
     return [entry.t_s for entry in timeline.journal if isinstance(entry, Target) and entry.state == "starting"]
-
-
-def pid_of(timeline: Timeline, epoch: int) -> int | None:
-    """Process id of the epoch's latest target process; None if it is not known."""
-    known = (entry.pid for entry in reversed(timeline.journal) if isinstance(entry, Target) and entry.epoch == epoch)
-    return next((pid for pid in known if pid is not None), None)

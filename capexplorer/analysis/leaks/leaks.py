@@ -19,7 +19,8 @@ from ...model.findings import Leak
 from ...model.grades import CONFIDENCES, Confidence
 from ...model.timeline import Timeline
 from ..causes import catalogue
-from .constant_load import ConstantLoad, constant_loads, loaded_s, pid_of, pieces, restarts_s
+from ..target_process import pid_of
+from .constant_load import ConstantLoad, constant_loads, loaded_s, pieces, restarts_s
 from .trend import Floats, Trend, trend
 
 MIB = float(1 << 20)

@@ -12,7 +12,7 @@ SPAWN_RATE_MOST = 100.0
 
 
 class UsersHost(Protocol):
-    """What is needed of `load.host.LoadHost`."""
+    """What is needed of `load.load_host.LoadHost`."""
 
     @property
     def users(self) -> int:

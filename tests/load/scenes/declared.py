@@ -12,7 +12,7 @@ import msgspec
 
 from capexplorer.errors import InputError
 from capexplorer.load import native, users
-from capexplorer.load.host import LoadHost
+from capexplorer.load.load_host import LoadHost
 from capexplorer.load.recorder import Tick
 from capexplorer.profile import Users
 

@@ -13,7 +13,7 @@ from locust import User, constant
 from locust.exception import RescheduleTask, StopUser
 
 from capexplorer.load import patience
-from capexplorer.load.host import RunnerEnded
+from capexplorer.load.load_host import RunnerEnded
 
 from .children import started
 from .hosted import _Idle, _kind, _Rig

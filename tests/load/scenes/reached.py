@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capexplorer.load.host import LoadHost
+from capexplorer.load.load_host import LoadHost
 from capexplorer.load.reach import why_unreachable
 
 

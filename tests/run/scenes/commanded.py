@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from capexplorer.load import native
-from capexplorer.load.host import Report, ShapeEnded, ShapeStep, Spawned
 from capexplorer.load.lag import LagMeter
+from capexplorer.load.load_host import Report, ShapeEnded, ShapeStep, Spawned
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
 from capexplorer.load.users import Workload
