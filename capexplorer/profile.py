@@ -15,6 +15,7 @@ from . import toml
 from .addresses import is_http_url, without_userinfo
 from .errors import InputError
 from .model.limits import Limits, mistakes
+from .model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 
 Param = str | int | float | bool
 
@@ -23,8 +24,6 @@ USERS_MOST = 1_000_000
 WEIGHT_MOST = 10_000
 """Locust picks from a list in which each task stands as often as its weight says: with 1,000 tasks 80 MB."""
 TASKS_MOST = 1_000
-SPAWN_RATE_MOST = 100_000.0
-SPAWN_RATE_LEAST = 0.001
 _DAY_S = 86_400.0
 _BODY_MOST_MB = 1_000_000.0
 MAX_BODY_MB = 64.0

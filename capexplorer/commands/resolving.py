@@ -14,7 +14,8 @@ from .. import namespace, paths, profile
 from ..addresses import is_host_and_port, is_http_url, is_loopback, without_userinfo
 from ..errors import InputError
 from ..load.plan import Step, is_text, parse
-from ..profile import SPAWN_RATE_LEAST, SPAWN_RATE_MOST, Profile, Task, Users, Wait
+from ..model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
+from ..profile import Profile, Task, Users, Wait
 from ..run.options import RAW, RunOptions
 from ..target import scratch
 from ..target.spec import TargetSpec, load_spec

@@ -12,6 +12,10 @@ from .events import Event
 
 Param = str | int | float | bool
 
+SPAWN_RATE_LEAST = 0.001
+SPAWN_RATE_MOST = 100_000.0
+"""Users a second: bounds of profiles, options and keys."""
+
 
 class Clock(Protocol):
     """Monotonic seconds."""
@@ -80,7 +84,7 @@ class Controls(Protocol):
         """Tell the log that the step size is now `step`."""
 
     def set_spawn_rate(self, rate: float | None) -> None:
-        """Users a second from the next step on; None: automatic."""
+        """Users a second from the next step on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST); None: automatic."""
 
     def new_level(self) -> None:
         """A new level at the same count."""

@@ -145,8 +145,8 @@ class LiveRun:
 
     def set_spawn_rate(self, rate: float | None) -> None:
         """Spawn rate in users a second from the next step on; None: automatic."""
-        self._load_target.spawn_rate = rate
-        self._command("spawn_rate", rate=rate)
+        self._load_target.set_spawn_rate(rate)
+        self._command("spawn_rate", rate=self.spawn_rate)
 
     def new_level(self) -> None:
         """Begin a new level at the same user count."""

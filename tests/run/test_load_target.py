@@ -19,6 +19,10 @@ def test_a_given_rate_holds_for_all_steps_but_those_to_zero(seen: Played) -> Non
     assert seen["rates"]["5.0"] == [5.0, 5.0, 5.0, 5.0, 5.0, 50.0, 700.0, 1.0]
 
 
+def test_a_rate_is_held_within_the_bounds_of_profiles(seen: Played) -> None:
+    assert seen["clamped_rates"] == [0.001, 100_000.0, 7.0, None]
+
+
 def test_what_is_wanted_is_kept_while_there_is_no_service(seen: Played) -> None:
     assert seen["shut_and_open"] == [3.0, 8.0, True, 8, False]
 

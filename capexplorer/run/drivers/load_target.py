@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from ...model.events import By
+from ...model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from .driver import Driver, DriverSeat, Manual, Plan, Shape
 
-SPAWN_RATE_MOST = 100.0
+AUTOMATIC_SPAWN_RATE_MOST = 100.0
 """Users a second where no spawn rate was given; Locust warns of higher rates."""
 
 
@@ -40,6 +41,10 @@ class LoadTarget:
         self.is_open = False
         self.host: UsersHost | None = None
         self.seat = DriverSeat(driver)
+
+    def set_spawn_rate(self, rate: float | None) -> None:
+        """Users a second for all steps from the next one on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST)."""
+        self.spawn_rate = None if rate is None else max(SPAWN_RATE_LEAST, min(rate, SPAWN_RATE_MOST))
 
     # -- who may move the users
 
@@ -139,4 +144,4 @@ class LoadTarget:
         difference = float(max(1, abs(users - before), abs(users - there)))
         if users == 0:
             return difference
-        return self.spawn_rate if self.spawn_rate is not None else min(SPAWN_RATE_MOST, difference)
+        return self.spawn_rate if self.spawn_rate is not None else min(AUTOMATIC_SPAWN_RATE_MOST, difference)

@@ -20,6 +20,14 @@ def rates() -> dict[str, list[float]]:
     return {str(given): [LoadTarget(0, given).rate(before, users) for before, users in steps] for given in (None, 5.0)}
 
 
+def clamped_rates() -> list[float | None]:
+    load_target, found = LoadTarget(0, 5.0), []
+    for rate in (1e-9, 1e300, 7.0, None):
+        load_target.set_spawn_rate(rate)
+        found.append(load_target.spawn_rate)
+    return found
+
+
 def shut_and_open() -> list[Any]:
     load_target = LoadTarget(5, None)
     rates = [load_target.step(8), load_target.open(), load_target.is_open]
