@@ -1,4 +1,4 @@
-"""Which client classes made a session's requests, by Locust's names. The only place that knows how older logs tell it."""
+"""Which client classes made a session's requests, by Locust's names. The only place that knows how older logs record it."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ SECOND_COLUMNS = (
 
 
 def row(sample: Sample) -> dict[str, float | None]:
-    """One tick by the names of COLUMNS and FOLD_COLUMNS. Rates count all requests, warm-up included: what the wire saw."""
+    """One tick by the names of COLUMNS and FOLD_COLUMNS. Rates count all requests that were sent, warm-up included."""
     ticks, targets, second = sample.endpoints, sample.targets, second_values(sample)
     duration_s = sample.duration_s if sample.duration_s > 0 else math.nan  # a log may be corrupted
     generator, host, ports = sample.generator or _NO_GENERATOR, sample.host or _NO_HOST, sample.ports or _NO_PORTS
@@ -81,7 +81,7 @@ def row(sample: Sample) -> dict[str, float | None]:
 
 
 def _backlog(app: Mapping[str, float]) -> float | None:
-    """Work that the target took and has not finished, by its own metrics: what it queues and runs, or accepted less finished."""
+    """Work that the target accepted and has not finished, by its own metrics: queued plus running, or accepted minus finished."""
     if "queued" in app:
         return app["queued"] + app.get("running", 0.0)
     if "accepted" in app and "finished" in app:

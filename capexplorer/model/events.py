@@ -65,9 +65,9 @@ class HostFacts(Reading, frozen=True, kw_only=True):
     tcp_max_syn_backlog: int | None = None
     conntrack_max: int | None = None
     link_bytes_per_s: float | None = None
-    """Speed of its fastest network link in one direction; None where none tells."""
+    """Speed of its fastest network link in one direction; None where no link reports it."""
     cgroup_cpus: float | None = None
-    """Cores that the cgroup's quota allows; None without a quota."""
+    """CPU cores that the cgroup's quota allows; None without a quota."""
     cgroup_memory_bytes: int | None = None
     """Memory that the cgroup allows; None without a limit."""
 
@@ -80,7 +80,7 @@ class ClientFloor(Reading, frozen=True, kw_only=True):
 
 
 class TargetFacts(Reading, frozen=True, kw_only=True):
-    """What is explored: a process of ours, or a service that already ran."""
+    """What is explored: a process that the app started, or a service that was already running."""
 
     name: str
     url: str
@@ -138,7 +138,7 @@ class LevelOpened(Event, frozen=True, kw_only=True, tag="level"):
 
 
 class FailureSignature(Reading, frozen=True, kw_only=True):
-    """An exception reduced to what tells causes apart (docs/causes.md). Bounded: never carries addresses or ids."""
+    """An exception reduced to what distinguishes causes (docs/causes.md). Bounded: never carries addresses or ids."""
 
     types: tuple[str, ...]
     """Exception type names, outermost first."""
@@ -167,7 +167,8 @@ class EndpointTick(Reading, frozen=True, kw_only=True):
     p95_ms: float | None = None
     p99_ms: float | None = None
     max_ms: float | None = None
-    """Of `latency`. A log leaves them out, being a tenth of a day's bytes: `merged.tick_latency` has them back."""
+    """Percentiles of `latency`. The log omits them, since they are a tenth of a day's bytes; `merged.tick_latency` computes them
+    again."""
     clamped: int = 0
     """Values outside 1 us to 1 h, recorded at the bound."""
     warmup_requests: int = 0
@@ -183,8 +184,8 @@ class FailureTick(Reading, frozen=True, kw_only=True):
     signature: FailureSignature
     count: int
     example: str | None = None
-    """Full text of one of them: one line, at most 200 characters, numbers as they were. Only with the first tick that tells its
-    signature, and only where it says more than that. Data from a target: escape before display."""
+    """Full text of one of them: one line, at most 200 characters, numbers as they were. Only in the first tick with that
+    signature, and only where it holds more than the signature. Data from a target: escape before display."""
 
 
 class Sample(Event, frozen=True, kw_only=True, tag="sample"):
@@ -204,13 +205,13 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     endpoints: tuple[EndpointTick, ...] = ()
     failures: tuple[FailureTick, ...] = ()
     retried: tuple[FailureTick, ...] = ()
-    """Errors of attempts that the client repeated by itself: each request is counted by what came of it in the end."""
+    """Errors of attempts that the client repeated by itself. Each request counts once, by its final result."""
     work: float | None = None
     """Finished work in this tick (DESIGN section 4); None when it could not be measured."""
     warmup_work: float = 0.0
     """Finished work of warm-up requests: on the wire, so in the time chart, but in no level's figures."""
     connects: int = 0
-    """Connections that users tried to open; 0 in logs from before it was counted, too."""
+    """Connections that users tried to open. Also 0 in older logs, which did not count them."""
     waits: int = 0
     wait_sum_s: float = 0.0
     """Waits that users chose in this tick: how many, and their sum."""

@@ -54,7 +54,7 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     latency_se_ms: float | None = None
     """Standard error of the mean latency of successes, by batch means."""
     response_ms: float | None = None
-    """Mean latency of all requests, failures included: Little's law wants it."""
+    """Mean latency of all requests, failures included, as Little's law needs it."""
     wait_s: float | None = None
     """Mean wait that users chose."""
     users_mean: float | None = None

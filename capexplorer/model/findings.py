@@ -167,7 +167,7 @@ class Blame(Finding, frozen=True, kw_only=True):
     """An id of the catalogue (`docs/causes.md`)."""
     readings: Readings = {}
     unavailable: tuple[str, ...] = ()
-    """Readings that would have told more and could not be taken."""
+    """Readings that would have decided more but could not be taken."""
     competing: tuple[str, ...] = ()
     """Ids of the catalogue that the same readings allow."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 LEAST_GENERATOR_OPEN_FILES = 64
-"""The app itself holds some 50: the log, files of /proc, pipes, hubs (measured); with fewer it could not tell what happens."""
+"""The app itself holds some 50: the log, files of /proc, pipes, hubs (measured); with fewer it could not record what happens."""
 
 LEAST_TARGET_OPEN_FILES = 8
 """Standard streams, a listener, and what a runtime opens to find its modules."""
@@ -42,14 +42,14 @@ AS_IT_IS = ProcessLimits()
 
 
 class NetworkLimits(LimitTable, frozen=True, kw_only=True):
-    """Of the session's own network namespace, which there is as soon as one of them is set. Linux."""
+    """Of the session's own network namespace, which is created if any of these is set. Linux."""
 
     ip_local_port_range: tuple[int, int] | None = None
     """First and last ephemeral port."""
     tcp_tw_reuse: int | None = None
     """0: never, 1: always, 2: on loopback."""
     somaxconn: int | None = None
-    """The most that a listener's accept queue holds, whatever it asks for."""
+    """Upper bound of any listener's accept queue, whatever backlog it asks for."""
 
 
 class Limits(LimitTable, frozen=True, kw_only=True):

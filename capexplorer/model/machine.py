@@ -27,4 +27,4 @@ class Machine(Reading, frozen=True, kw_only=True):
     namespace_refused: str | None = None
     """Why a session cannot have its own network namespace; None: it can."""
     programs: dict[str, str | None] = {}
-    """Programs that targets need: where they are, None when they are not there."""
+    """Programs that targets need, with their paths; None: not found."""

@@ -10,12 +10,12 @@ import msgspec
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Base of all readings: frozen, and silent in the log where nothing was measured."""
+    """Base of all readings: frozen; the log omits fields that were not measured."""
 
 
 class CountingReading(Reading, frozen=True, kw_only=True):
-    """A reading with counters, told as growth in this tick. Those that did not grow are 0 and so not written: most never do,
-    and a day's log has 86,400 of each."""
+    """A reading with counters, as their growth in this tick. Counters that did not grow are 0, and the log omits them: most never
+    grow, and a day's log has 86,400 ticks."""
 
     unread: tuple[str, ...] = ()
     """Counters that could not be read: their 0 means nothing. Nearly all of them in the first tick."""
@@ -63,7 +63,7 @@ class TargetReading(CountingReading, frozen=True, kw_only=True):
     run_delay_ratio: float | None = None
     """Runnable without a core, summed over the tree's threads, in cores."""
     throttled_ratio: float | None = None
-    """Share of the tick in which its cgroup's quota held it back; None without a quota."""
+    """Share of the tick in which its cgroup's quota throttled it; None without a quota."""
     rss_bytes: int | None = None
     memory_limit_bytes: int | None = None
     """Of its cgroup; None without one, and in four of five ticks: it is read every 5 s."""
@@ -82,8 +82,9 @@ class TargetReading(CountingReading, frozen=True, kw_only=True):
     processes_ended: int = 0
     """Members that ended in this tick, whether they were waited for or not."""
     ended_by: dict[str, int] = {}
-    """Of those: how many by which signal (`SIGKILL`) or with which exit code (`exit 1`). Of who is not in it nothing is known:
-    the kernel tells others than the parent since Linux 6.15, and before that only until the parent has waited."""
+    """Number of them by signal (`SIGKILL`) or exit code (`exit 1`). A process that is missing here ended in an unknown way: the
+    kernel reports the exit status to other processes than the parent only since Linux 6.15, and before that only until the parent
+    has waited."""
     read_bytes_per_s: float | None = None
     written_bytes_per_s: float | None = None
     disk_free_bytes: int | None = None
@@ -95,7 +96,7 @@ class TargetReading(CountingReading, frozen=True, kw_only=True):
 
 
 class HostReading(CountingReading, frozen=True, kw_only=True):
-    """The machine that both may share. What never changes of it stands once, in the header's HostFacts."""
+    """The machine that both may share. Facts that never change are in the header's HostFacts."""
 
     cpu_ratio: float | None = None
     """Cores busy."""
@@ -142,16 +143,17 @@ class PortsReading(Reading, frozen=True, kw_only=True):
 
 
 class TargetTcpReading(Reading, frozen=True, kw_only=True):
-    """TCP at the target's port alone, told as growth in this tick; where connections live for less than a tick, of a part."""
+    """TCP at the target's port alone, as growth in this tick. Connections that live for less than a tick are seen in part."""
 
     segments_sent: int = 0
     """By either end where both are in this network namespace, else by the users'."""
     segments_retransmitted: int = 0
-    """Sent again, less those that the other end had already (DSACK), as far as the kernel tells."""
+    """Retransmitted, minus duplicates that the other end already had (DSACK), as far as the kernel reports them."""
     listen_drops: int = 0
-    """Connections that its listeners had no room for; 0 where they are in another network namespace, too."""
+    """Connections that its listeners dropped because their queues were full. Also 0 where the listeners are in another network
+    namespace."""
     half_open: int = 0
-    """Connections that its listeners wait to be completed (SYN_RECV), now."""
+    """Half-open connections of its listeners (SYN_RECV), now."""
 
 
 class TcpReading(CountingReading, frozen=True, kw_only=True):
@@ -173,7 +175,7 @@ class TcpReading(CountingReading, frozen=True, kw_only=True):
     sockets_in_use: int | None = None
     sockets_time_wait: int | None = None
     sockets_orphaned: int = 0
-    """Closed by their process, not yet by the other end. No growth, but as seldom other than 0 as the counters."""
+    """Closed by their process, not yet by the other end. A current count, not growth; omitted at 0 as the counters are."""
     memory_pages: int | None = None
     target: TargetTcpReading | None = None
-    """None: not measured. All that stands above counts neighbours in the namespace, too."""
+    """None: not measured. All fields above count other processes of the namespace, too."""

@@ -12,7 +12,7 @@ from .events import Ended
 from .timeline import Timeline
 
 Landmark = Literal["level", "mark", "note"]
-"""What one may jump to."""
+"""Moments to jump to."""
 
 
 class Recording(Protocol):
@@ -36,7 +36,7 @@ class Recording(Protocol):
 
     @property
     def ended(self) -> Ended | None:
-        """How it ended, if its end was read and is there."""
+        """How it ended; None if the end was not read yet or is missing."""
 
     @property
     def notes(self) -> Sequence[str]:

@@ -25,7 +25,7 @@ class Clock(Protocol):
 
 
 class EventSource(Protocol):
-    """Where events come from: a live run, or a log. The one who draws owns the pace: it takes, it is never pushed."""
+    """Where events come from: a live run, or a log. The consumer sets the pace: it takes events, none are pushed to it."""
 
     def start(self, wake: Callable[[], None]) -> None:
         """Begin. `wake` is called from any thread, often, whenever `take` has something new; it must not block."""
@@ -38,7 +38,7 @@ class EventSource(Protocol):
 
 
 class Controls(Protocol):
-    """What a person (or a plan) may do to a live run. Each call returns at once and is told as a `Command` event."""
+    """What a person (or a plan) may do to a live run. Each call returns at once and is recorded as a `Command` event."""
 
     @property
     def wanted(self) -> int:
@@ -81,7 +81,7 @@ class Controls(Protocol):
         """Step to `users` (clamped to 0..max_users); opens a level. Returns the count that is wanted now."""
 
     def set_step(self, step: int) -> None:
-        """Tell the log that the step size is now `step`."""
+        """Record that the step size is now `step`."""
 
     def set_spawn_rate(self, rate: float | None) -> None:
         """Users a second from the next step on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST); None: automatic."""
@@ -99,7 +99,7 @@ class Controls(Protocol):
         """Restart with these parameters (texts, as typed; those not named stay); opens an epoch. InputError for a bad one."""
 
     def quit(self) -> None:
-        """Tell the log that the user wants to end. `EventSource.close` does the ending."""
+        """Record that the user wants to end the run. `EventSource.close` ends it."""
 
 
 class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,7 +34,7 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
     low_load_rps_per_user: float | None = None
     """Slope of the low-load line."""
     baseline_levels: int | None = None
-    """Levels that carry it."""
+    """Levels that define it."""
     top_efficiency: float | None = None
     """Goodput of the level with the most users over the low-load line there."""
     top_slope: float | None = None
@@ -44,9 +44,9 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
     half_width_ratio: float | None = None
     """Half the interval over N*."""
     second_detector_users: float | None = None
-    """What a broken stick or Kneedle says, whichever lies nearer."""
+    """Knee by a broken-stick fit or by Kneedle, whichever lies nearer."""
     little_ratio: float | None = None
-    """Users over those that responses and waits account for, beyond the knee."""
+    """Users divided by those that responses and waits account for (Little's law), beyond the knee."""
     work_lag_ratio: float | None = None
     """By how much finished work fell behind accepted work."""
     failure_ratio_more: float | None = None
@@ -94,7 +94,8 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
 
 
 class UslFit(Reading, frozen=True, kw_only=True):
-    """Gunther's Universal Scalability Law, X = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)). A picture, not a verdict."""
+    """Gunther's Universal Scalability Law, X = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)). It is drawn for comparison and
+    is no verdict."""
 
     lambda_rps: float
     sigma: float
@@ -104,7 +105,7 @@ class UslFit(Reading, frozen=True, kw_only=True):
     peak_rps: float | None
     r_squared: float
     grey: Literal["few_levels", "no_bend", "poor_fit"] | None = None
-    """Why it must be shown greyed out; None: it may stand."""
+    """Why it must be shown greyed out; None: it need not."""
 
 
 class CurveFit(Reading, frozen=True, kw_only=True):
@@ -114,7 +115,7 @@ class CurveFit(Reading, frozen=True, kw_only=True):
     """lambda0: slope of the low-load line."""
     low_load_se: float
     baseline_users: tuple[float, ...]
-    """The levels that carry it."""
+    """The levels that define it."""
     capacity_rps: float | None = None
     """Height of the capacity line; None while there is no knee."""
     capacity_se_rps: float | None = None

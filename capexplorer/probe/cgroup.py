@@ -1,4 +1,5 @@
-"""What a target's control groups do to it: how long a CPU quota held it back, who was killed for memory, how much it may have.
+"""What a target's control groups do to it: how long a CPU quota throttled it, which processes were killed for lack of memory, and
+how much memory it may use.
 
 Both versions: version 2 under one root or `unified`, version 1 under a root each controller. Quotas and limits of all levels
 above bind too. Kills are counted where the victim was (version 1), or there and at each level above (version 2), so the lowest
@@ -29,7 +30,7 @@ class Cgroup:
         self.oom_kills()  # from now on, not from the first tick on: a target may be killed before that
 
     def throttled_ratio(self, elapsed_s: float) -> float | None:
-        """Share of the tick in which quotas held it back, of the tightest level; None without a quota, and the first time."""
+        """Share of the tick in which quotas throttled it, of the tightest level; None without a quota, and in the first call."""
         grown = [self._growth(index, quota.throttled_us()) for index, quota in enumerate(self._quotas)]
         shares = [share for each in grown if (share := per_second(each, elapsed_s, 1e6)) is not None]
         return min(max(shares), 1.0) if shares else None  # the kernel adds up cores
@@ -64,7 +65,7 @@ class _Quota:
         return bool(self._files)
 
     def throttled_us(self) -> int | None:
-        """Time for which it held processes back so far; None while there is no quota."""
+        """Time for which it throttled processes so far; None while there is no quota."""
         words = (self._files[0].read() or "").split()
         if not words or not words[0].isdigit() or self._stat is None:  # "max", or -1
             return None

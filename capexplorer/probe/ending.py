@@ -1,7 +1,7 @@
 """How a process ended that is not our child: by a signal, or with an exit code.
 
-Once it was waited for, a pidfd that was opened while it lived tells (PIDFD_GET_INFO with PIDFD_INFO_EXIT, since Linux 6.15);
-before, /proc/PID/stat does, on any kernel. Where neither does, None: not known, never guessed.
+After its parent has waited for it, a pidfd that was opened earlier gives the status (PIDFD_GET_INFO with PIDFD_INFO_EXIT, since
+Linux 6.15). Until then /proc/PID/stat gives it, on any kernel. Where neither works the status is None; it is never guessed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ProcessEnding:
             pass
 
     def wait_status(self) -> int | None:
-        """As waitpid would give it; None while it was not waited for, and where the kernel does not tell."""
+        """As waitpid would give it; None until the process was waited for, and where the kernel does not report it."""
         if self._fd is None:
             return None
         info = bytearray(_INFO.pack(_EXIT, 0))

@@ -1,4 +1,4 @@
-"""What the machine is, read once for the session's header. What changes from second to second is the probes' business."""
+"""What the machine is, read once for the session's header. Values that change from second to second are read by the probes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def host_facts() -> HostFacts:
 
 
 def fastest_link(folder: str) -> float | None:
-    """Bytes a second in one direction. Loopback, links that are down and virtual ones tell no speed, or -1 Mb/s."""
+    """Bytes a second in one direction. Loopback, links that are down and virtual links report no speed, or -1 Mb/s."""
     speeds = [number for name in _listed(folder) for number in _whole(read_once(f"{folder}/{name}/speed"))]
     return max((mbit * 1e6 / 8 for mbit in speeds if mbit > 0), default=None)
 
@@ -56,7 +56,7 @@ def _listed(folder: str) -> list[str]:
 
 
 def _whole(text: str | None) -> list[int]:
-    """The number in it, if there is one; it may be negative."""
+    """The number in the text, which may be negative; None without one."""
     found = re.fullmatch(r"-?\d+", (text or "").strip())
     return [int(found[0])] if found else []
 

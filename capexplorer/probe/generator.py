@@ -12,7 +12,7 @@ from .threads import Thread, core_share
 
 
 class GeneratorProbe:
-    """This process. Threads by their native ids; None for one that is not there."""
+    """This process. Threads by their native ids; None for a thread that does not exist."""
 
     def __init__(self, load_tid: int | None, screen_tid: int | None, recorder_tid: int | None) -> None:
         self._load, self._screen, self._recorder = (

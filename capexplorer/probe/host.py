@@ -26,7 +26,7 @@ _FILES = {
 }
 _PRESSURES = {"cpu": "some", "memory": "full", "io": "full"}
 _NO_DISK = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
-"""Not a disk, or only a view of one that is counted itself."""
+"""No disks, or views of a disk that is counted itself."""
 
 
 class HostProbe:
@@ -65,7 +65,7 @@ class HostProbe:
         )
 
     def _cores(self, now: parse.CpuTime | None) -> tuple[float | None, float | None]:
-        """Cores busy, cores stolen. Shares of all time that passed, so that the clock tick does not blur them."""
+        """Cores busy, cores stolen. Computed as shares of the total time in /proc/stat, which avoids errors of the clock tick."""
         if now is None:
             return None, None
         busy, steal, total = (self._growth(name, value) for name, value in now._asdict().items() if name != "cpus")
@@ -85,7 +85,7 @@ class HostProbe:
         return max(measured, default=None)
 
     def _whole_disk(self, name: str) -> bool:
-        """A partition has no folder of its own in /sys/block. Asked once a device, without opening anything."""
+        """A partition has no folder of its own in /sys/block. Checked once for each device, without opening anything."""
         if name not in self._is_disk:
             self._is_disk[name] = not name.startswith(_NO_DISK) and os.path.exists(f"/sys/block/{name}")
         return self._is_disk[name]

@@ -1,4 +1,4 @@
-"""Which process listens on a port: for a service that ran before we came. Walks over all processes, so asked once."""
+"""Which process listens on a port, for a service that was already running. Walks over all processes, so it is called once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .sockdiag import SockDiag
 
 
 def listening_pid(port: int) -> int | None:
-    """The process that listens on `port` here; of several that share it the one that started first. None: none to be seen."""
+    """The process that listens on `port` here; of several that share it, the one that started first. None: no such process is
+    visible."""
     return _by_inode(port) if sys.platform == "linux" else _by_psutil(port)
 
 

@@ -39,7 +39,7 @@ def reads_other_users(status: str | None) -> bool | None:
 
 
 def _where_to_look() -> str:
-    """PATH, and where servers and Go's own archive are, which is not on everybody's PATH; targets look there, too."""
+    """PATH, and the usual folders of servers and of Go, which are not on every PATH; targets look there, too."""
     return os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin", "/usr/local/go/bin"))
 
 

@@ -71,7 +71,7 @@ class Probes:
         )
 
     def _turn(self) -> None:
-        """To the target that was last asked for. The old one's files are closed here, in the thread that reads them."""
+        """Switches to the target of the latest `watch`. The old one's files are closed here, in the thread that reads them."""
         while self._asked:
             self._watched.close()
             self._watched = self._asked.popleft()

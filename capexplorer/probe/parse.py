@@ -1,6 +1,6 @@
-"""The texts of /proc as values: pure functions, one for each file, that give None for what is not there.
+"""The texts of /proc as values: pure functions, one for each file, that give None for what is missing.
 
-Must not open anything; what a figure means to a reading is the probes' business.
+Must not open anything; the probes decide what a figure means.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Stat(NamedTuple):
     started_ticks: int
     rss_pages: int
     wait_status: int
-    """Of one that ended and was not waited for; 0 also where that is not ours to know."""
+    """Of a process that ended and was not waited for; also 0 where this process may not read it."""
 
 
 class Schedule(NamedTuple):
@@ -61,7 +61,7 @@ def stat(text: str | None) -> Stat | None:
 
 
 def schedstat(text: str | None) -> Schedule | None:
-    """One thread. A kernel that does not count prints three zeros: that is no measurement."""
+    """One thread. A kernel without this accounting prints three zeros, which is no measurement."""
     fields = (text or "").split()
     if len(fields) != 3 or fields == ["0", "0", "0"]:
         return None

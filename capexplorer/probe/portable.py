@@ -19,7 +19,7 @@ _TARGET_COUNTERS = ("major_faults_per_s", "oom_kills", "processes_ended", "proce
 
 _TCP_COUNTERS = tuple(field.name for field in msgspec.structs.fields(TcpReading) if field.type is int)
 _PAGE_BYTES = 4096
-"""psutil tells bytes where the kernel has pages."""
+"""psutil reports bytes where the kernel counts pages."""
 
 
 def _or_none(read: Callable[[], T]) -> T | None:
@@ -31,7 +31,7 @@ def _or_none(read: Callable[[], T]) -> T | None:
 
 
 def _open_files(process: Any) -> int | None:
-    """Descriptors; handles on Windows, which have no limit to compare with, are not told."""
+    """Descriptors. Windows has handles without a limit to compare with, so they are not reported."""
     return _or_none(lambda: int(process.num_fds()))
 
 
@@ -41,7 +41,7 @@ def _cpu_ns(process: Any) -> int | None:
 
 
 class GeneratorProbe:
-    """This process as a whole: threads are not told apart."""
+    """This process as a whole, without its single threads."""
 
     def __init__(self, load_tid: int | None, screen_tid: int | None, recorder_tid: int | None) -> None:
         self._process = psutil.Process()
@@ -66,7 +66,7 @@ class GeneratorProbe:
 
 
 class TargetProbe:
-    """A target and all that descend from it. CPU of children that end is lost with them."""
+    """A target and its descendants. CPU time of children that end is lost."""
 
     def __init__(self, pid: int, port: int | None = None) -> None:
         self.pid = pid

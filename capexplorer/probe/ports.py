@@ -1,7 +1,7 @@
 """Ephemeral ports: how many there are, how many are held, and when they run out.
 
 A port is held by the end that connected. On loopback the kernel's totals (sockstat) hold both ends, and TIME_WAIT lies at the end
-that closed first, so totals say nothing about ports. Client ends are told apart by their local port: it lies in the ephemeral
+that closed first, so totals say nothing about ports. Client ends are recognised by their local port: it lies in the ephemeral
 range and nobody listens on it; that filter runs in the kernel. One (source, destination) may hold as many as the range has, so
 `used` is that of the fullest pair, among those to the target's port where that is known.
 
@@ -23,10 +23,10 @@ from .sockdiag import ESTABLISHED, HOLDING, STATES, TIME_WAIT, Key, SockDiag, po
 from .tcp import SocketTotals
 
 _COUNTED_PER_S = 8000
-"""TIME_WAIT rows a second, on average: 0.4 us each, so 0.3% of a core; 25,000 rows are counted every fourth second."""
+"""TIME_WAIT rows a second, on average: 0.4 us each, so 0.3% of a core; 25,000 rows are counted every four seconds."""
 
 _SHARES_HOLD_WITHIN = 0.25
-"""Shares of the last count speak for a total that has changed by less than this; else it is counted at once."""
+"""The last count's shares are used while the total has changed by less than this; beyond it, rows are counted at once."""
 
 _OTHERS = HOLDING - {ESTABLISHED}
 """States that have no field of their own in the reading."""
@@ -92,11 +92,12 @@ class PortsProbe:
         self._port: int | None = None
 
     def watch(self, port: int | None) -> None:
-        """Where the target listens: neighbours may hold more ports, to elsewhere. None: not known; the fullest pair is told."""
+        """Where the target listens: other processes may hold more ports, to other destinations. None: not known; the fullest pair
+        is reported."""
         self._port = port
 
     def read(self, elapsed_s: float, dump_now: bool = False) -> PortsReading:
-        """The ports now. `dump_now` (at the first EADDRNOTAVAIL): count TIME_WAIT rows too, whatever it costs."""
+        """The ports now. `dump_now` (at the first EADDRNOTAVAIL): count TIME_WAIT rows too, whatever that costs."""
         if self._range is None:
             return PortsReading()
         total = self._totals.read().get("TCP.tw")
@@ -123,7 +124,7 @@ class PortsProbe:
         return max(own.items(), key=lambda each: each[1].total(), default=(None, Counter[int]()))
 
     def _pairs(self, total: int | None, exact: bool) -> dict[PortPair, Counter[int]] | None:
-        """Sockets by pair and state; `total` is the kernel's TIME_WAIT count. None when the kernel does not tell."""
+        """Sockets by pair and state; `total` is the kernel's TIME_WAIT count. None when the kernel does not report it."""
         listening = self._diag.listeners()
         if listening is None or total is None or self._range is None:
             return None
@@ -191,7 +192,7 @@ class _TimeWait:
         return total <= self._allowed or abs(total - self._counted_total) > self._counted_total * _SHARES_HOLD_WITHIN
 
     def counted(self, pairs: dict[PortPair, Counter[int]], total: int) -> None:
-        """They were counted, while the kernel's total (both ends, all ports) was `total`."""
+        """Takes a count, made while the kernel's total (both ends, all ports) was `total`."""
         self._allowed = 0.0
         self._counted_total = total
         self._counts = {pair: states.total() for pair, states in pairs.items()}

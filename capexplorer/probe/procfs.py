@@ -16,7 +16,7 @@ OUT_OF_FDS = frozenset((errno.EMFILE, errno.ENFILE))
 
 
 class KeptFile:
-    """One file, opened once and read at every call. If there was no descriptor left to open it, that is tried again."""
+    """One file, opened once and read at every call. If no descriptor was left to open it, the next call tries again."""
 
     __slots__ = ("_fd", "_path", "error")
 
@@ -36,11 +36,11 @@ class KeptFile:
 
     @property
     def waits_for_fd(self) -> bool:
-        """Nothing is known of it but that no descriptor was left."""
+        """It could not be opened because no descriptor was left."""
         return self.error in OUT_OF_FDS
 
     def read(self) -> str | None:
-        """Its text now; None when it could not be opened, or what it told of is gone or denied."""
+        """Its text now; None when it could not be opened, or what it describes is gone or denied."""
         try:
             return b"".join(self._pieces()).decode("utf-8", "replace")
         except OSError:
@@ -72,7 +72,7 @@ class KeptFile:
 
 
 class Growth:
-    """Counters by name, each told as its growth since the last call."""
+    """Counters by name, each as its growth since the last call."""
 
     __slots__ = ("_before",)
 

@@ -168,7 +168,7 @@ class SockDiag:
             pass
 
     def count(self, states: Collection[int], local_ports: bytes = b"") -> Counter[Key] | None:
-        """How many sockets by key; None when the kernel did not tell."""
+        """Number of sockets by key; None when the kernel did not answer."""
         counts: Counter[Key] = Counter()
         try:
             for piece in self.pieces(states, local_ports=local_ports):
@@ -178,7 +178,7 @@ class SockDiag:
         return counts
 
     def listeners(self, port: int = 0) -> list[Listener] | None:
-        """All listeners, or those on `port`; None when the kernel did not tell."""
+        """All listeners, or those on `port`; None when the kernel did not answer."""
         try:
             return [row for piece in self.pieces([LISTEN], port=port) for row in listeners(piece)]
         except OSError:

@@ -1,4 +1,4 @@
-"""What one system call tells of a process: no descriptor is needed, so it works under EMFILE."""
+"""What one system call reports about a process. It needs no descriptor, so it works under EMFILE."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def open_files(pid: int | str) -> int | None:
-    """Open descriptors of a process. The folder's size tells since Linux 6.2 (3 us, no descriptor); before, it is 0."""
+    """Open descriptors of a process. The folder's size is that number since Linux 6.2 (3 us, no descriptor); before, it is 0."""
     try:
         return os.stat(f"/proc/{pid}/fd").st_size or len(os.listdir(f"/proc/{pid}/fd"))
     except OSError:
@@ -17,7 +17,7 @@ def open_files(pid: int | str) -> int | None:
 
 
 def soft_limit_of_open_files(pid: int, otherwise: int | None) -> int | None:
-    """Of a process, without a descriptor; `otherwise` where it is not ours to ask. None when there is none."""
+    """Of a process, without a descriptor; `otherwise` where this process may not ask. None when there is no limit."""
     try:
         soft = resource.prlimit(pid, resource.RLIMIT_NOFILE)[0]
     except OSError:

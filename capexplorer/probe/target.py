@@ -1,4 +1,4 @@
-"""The target: a whole process tree. CPU ratios are in cores. What is summed is not told while a member could not be opened."""
+"""The target: a whole process tree. CPU ratios are in cores. Sums are None while a process of the tree could not be opened."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COUNTERS = frozenset(("major_faults_per_s", "oom_kills", "processes_started", "
 
 
 class TargetProbe:
-    """A target: the process `pid` and all that descend from it. `port` is where it listens, if that is known."""
+    """A target: the process `pid` and its descendants. `port` is where it listens, if that is known."""
 
     def __init__(self, pid: int, port: int | None = None) -> None:
         self.pid = pid
@@ -95,7 +95,8 @@ class TargetProbe:
         return self._cgroup.memory_limit_bytes(), disk_free_bytes(self.pid)
 
     def _fullest(self, running: Sequence[Process]) -> tuple[int | None, int | None]:
-        """Open files and their limit of the process that is nearest to it. Who must not ask for a limit takes the root's."""
+        """Open files and their limit of the process that is nearest to it. A process whose limit may not be read counts with the
+        root's."""
         roots = parse.soft_limit_of_open_files(self._limits.read())
         each = [(open_files(process.pid), soft_limit_of_open_files(process.pid, roots)) for process in running]
         known = [(fds, limit) for fds, limit in each if fds is not None]
@@ -104,7 +105,7 @@ class TargetProbe:
         return max(known, key=lambda pair: (pair[0] / pair[1] if pair[1] else 0.0, pair[0]))
 
     def _sums(self, running: Sequence[Process], elapsed_s: float) -> TargetReading:
-        """What is summed over the tree: not to be told while a member could not be opened."""
+        """Sums over the tree; None while a process of it could not be opened."""
         stats = [process.stat for process in running if process.stat is not None]
         threads = self._threads.read({process.pid: process.stat.threads for process in running if process.stat is not None})
         read_bytes, written_bytes = self._disk_bytes(running)
@@ -122,14 +123,15 @@ class TargetProbe:
         )
 
     def _cpu_ns(self, threads: Sequence[parse.Schedule]) -> int | None:
-        """CPU time of the tree, dead children included. Stale when it stands still while threads ran."""
+        """CPU time of the tree, dead children included. Stale when it does not grow although threads ran."""
         used = {process.pid: process.used() for process in self._tree.members.values()}
         measured = {pid: each for pid, each in used.items() if each is not None}
         grown = self._cpu.grown_ns(measured, time.clock_gettime(time.CLOCK_BOOTTIME)) if measured else None
         return None if grown == 0 and any(thread.slices for thread in threads) else grown
 
     def _disk_bytes(self, running: Sequence[Process]) -> tuple[int | None, int | None]:
-        """Read from and written to storage. A parent inherits the counts of a child it waits for: None while any ends."""
+        """Read from and written to storage. A parent inherits the counts of a child that it waits for: None in a tick in which
+        one ends."""
         grown: list[list[int]] = [[], []]
         denied = False
         for process in running:
@@ -151,7 +153,7 @@ class TargetProbe:
 
 
 def _counted(endings: Sequence[str | None]) -> dict[str, int]:
-    """How many ended so; who is None is left out."""
+    """Number of processes by how they ended; None is left out."""
     return dict(sorted(Counter(ending for ending in endings if ending is not None).items()))
 
 

@@ -1,5 +1,5 @@
-"""TCP at the target's port alone. The kernel's counters are those of a whole network namespace, and a neighbour's losses and full
-queues in it were marked as the service's (measured, on a machine where others test); sockets tell whose they are.
+"""TCP at the target's port alone. The kernel's counters are those of a whole network namespace, and losses and full queues of
+other processes in it were marked as the service's (measured, on a busy machine). Sockets show which process they belong to.
 
 Both ends of a connection count where both are in this namespace. A connection that was opened and closed between two looks is
 never seen, so growth may be too small, not too great. A look costs 2 us a socket: there are fewer of them the more there are.
@@ -73,7 +73,7 @@ class TargetTcp:
         }
 
     def _sockets(self) -> tuple[int, int]:
-        """(segments sent, of them sent again and not for nothing) since the last look. A socket that is new began with none."""
+        """(segments sent, of them sent again and not for nothing) since the last look. A new socket began with 0."""
         now: _Sent = {}
         for piece in self._diag.pieces(HOLDING, remote_port=self._port, attribute=_INFO):
             now.update(_sent(piece))
@@ -83,7 +83,7 @@ class TargetTcp:
         before, self._sent, self._allowed = self._sent or {}, now, 0.0
         pairs = [(counts, before.get(cookie, (0, 0))) for cookie, counts in now.items()]
         sent, again = (sum(new[each] - old[each] for new, old in pairs) for each in (0, 1))
-        return sent, max(0, again)  # that it was for nothing may be told a look later
+        return sent, max(0, again)  # a duplicate may be reported one tick later
 
     def _half_open(self) -> int:
         pieces = self._diag.pieces([SYN_RECV], port=self._port)

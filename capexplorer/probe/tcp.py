@@ -162,7 +162,7 @@ class TcpProbe:
 
 
 def _same_namespace(pid: int) -> bool:
-    """Whether `pid` shares our network namespace; taken as true when that is not to be known."""
+    """Whether `pid` shares our network namespace; assumed to be true when that cannot be read."""
     try:
         return os.stat(f"/proc/{pid}/ns/net").st_ino == os.stat("/proc/self/ns/net").st_ino
     except OSError:

@@ -1,6 +1,6 @@
 """Threads, by their schedstat: time on a core, time in wait for one, how often they ran.
 
-A counter that stands still although its thread was given the core is stale: not measured, not zero.
+A counter that does not grow although its thread ran is stale: the value is not measured, rather than zero.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Thread:
 
     @property
     def waits_for_fd(self) -> bool:
-        """It could not be opened, for want of a descriptor."""
+        """It could not be opened because no descriptor was left."""
         return self._file.waits_for_fd
 
     def read(self) -> parse.Schedule | None:
@@ -76,7 +76,7 @@ class Threads:
         return [each for each in grown.values() if each is not None]
 
     def _listed(self, pid: int, count: int) -> set[tuple[int, int]] | None:
-        """A process's threads. Where no descriptor is left to list them, those that are held will do, if they are as many."""
+        """A process's threads. Where no descriptor is left to list them, the open ones are used, if their number is right."""
         try:
             return {(pid, int(tid)) for tid in os.listdir(f"/proc/{pid}/task")}
         except OSError as error:
@@ -90,6 +90,6 @@ class Threads:
 
 
 def core_share(thread: parse.Schedule | None, elapsed_s: float) -> float | None:
-    """Share of one core. A thread has at most one: what is over is the jitter between two clocks."""
+    """Share of one core. A thread has at most one; more is jitter between two clocks."""
     share = per_second(thread.on_cpu_ns, elapsed_s, 1e9) if thread else None
     return None if share is None else min(share, 1.0)

@@ -1,4 +1,4 @@
-"""A process and all that descend from it, and the CPU time that they used.
+"""A process and its descendants, and the CPU time that they used.
 
 A process is held by its open files: they fail when it ends, even if its pid is given to another. Once seen it stays until it
 ends, also when its parent ended first. What else is read of a process is the target probe's business.
@@ -15,7 +15,7 @@ from . import ending, parse
 from .procfs import KeptFile, numbers, read_once
 
 _SCANNED_EVERY_S = 3.0
-"""For children of threads other than the first: a file a thread, or a walk over all processes, is too dear for every tick."""
+"""For children of threads other than the first: a file a thread, or a walk over all processes, costs too much for every tick."""
 
 _BORN_SLACK_S = 0.02
 """Start times are in clock ticks of 10 ms, rounded down."""
@@ -52,14 +52,14 @@ class Process:
 
     @property
     def waits_for_fd(self) -> bool:
-        """Nothing is known of it: it could not be opened, for want of a descriptor."""
+        """It could not be opened because no descriptor was left."""
         return self._stat.waits_for_fd
 
     def ended_by(self) -> str | None:
-        """`SIGKILL` or `exit 1`, of one that has ended; None where that is not to be known."""
+        """`SIGKILL` or `exit 1`, of a process that has ended; None where that cannot be known."""
         status = self._ending.wait_status()
         if status is None and self.stat is not None:
-            status = self.stat.wait_status or None  # 0 is also what is told to those who must not know
+            status = self.stat.wait_status or None  # 0 is also shown to processes without permission
         return None if status is None else ending.said(status)
 
     @property
@@ -86,7 +86,7 @@ class Process:
 
 
 class Tree:
-    """Who belongs to the target now."""
+    """The target's processes now."""
 
     def __init__(self, pid: int) -> None:
         self.root = Process(pid)
@@ -94,7 +94,7 @@ class Tree:
         self.lost = 0
         """How many are gone (ended, and were waited for) since the last refresh."""
         self.started: int | None = None
-        """How many came since the last refresh; None at the first, and where one could not be opened."""
+        """How many were added since the last refresh; None at the first, and where one could not be opened."""
         self.ended: list[str | None] = []
         """How those ended that did so since the last refresh, waited for or not: see `Process.ended_by`."""
         self.complete = True
@@ -103,7 +103,7 @@ class Tree:
         self._refreshed = False
 
     def refresh(self, elapsed_s: float) -> None:
-        """Drop who ended, add who came. Parents are read before their children: `Cpu` relies on it."""
+        """Drop processes that ended, add new ones. Parents are read before their children: `Cpu` relies on it."""
         ran = [process for process in self.members.values() if process.running]
         for process in self.members.values():
             process.refresh()

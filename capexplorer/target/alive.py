@@ -1,4 +1,4 @@
-"""Whether a process of any user runs here: asked of the kernel, which says so without touching it."""
+"""Whether a process of any user runs here: the kernel answers that without any effect on the process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def is_alive(pid: int) -> bool:
-    """True also of one that is not ours to signal, and of a zombie."""
+    """Also True for a process that we may not signal, and for a zombie."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -13,7 +13,7 @@ _INTERVAL_S = 0.05
 
 
 def wait_until_built(supervisor: Supervisor, run: int, spec: TargetSpec, *, sleep: Callable[[float], None]) -> None:
-    """Wait until this run of the target's build has ended; needs a supervisor that is listened to.
+    """Wait until this run of the target's build has ended; `Supervisor.listen` must have been called.
 
     Raises TargetError, with the last output lines: it failed, was stopped, or took longer than `build.timeout_s`.
     """

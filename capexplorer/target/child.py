@@ -1,6 +1,6 @@
 """What a target's first process does between fork and exec: be tied to the supervisor, take default signals and its limits.
 
-For the supervisor process alone: standard library only, one thread. What descends from the target inherits all of it.
+For the supervisor process alone: standard library only, one thread. The target's descendants inherit all of this.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def prepare(limits: Mapping[str, Any]) -> Callable[[], None]:
 
 
 def _restore_signals() -> None:
-    """Ours may have come ignored or blocked from a shell (`nohup`, a job in the background); a target's have their defaults."""
+    """A shell may have started the app with signals ignored or blocked (`nohup`, a background job); the target gets the
+    defaults."""
     for number in signal.valid_signals():
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
@@ -40,5 +41,5 @@ def _restore_signals() -> None:
 
 
 def described(limits: Mapping[str, Any]) -> str:
-    """The limits in words, for a start that was refused because of them."""
+    """The limits in words, for the message of a start that they prevented."""
     return ", ".join(f"{name} = {value}" for name, value in limits.items())

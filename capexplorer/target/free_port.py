@@ -1,4 +1,5 @@
-"""A port for the target that no client's ephemeral port can take from it. Uses the C-level socket, which nobody patches."""
+"""A port for the target that no client's ephemeral port can take from it. Uses the C-level socket, which gevent does not
+patch."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def is_free(port: int) -> bool:
 
 
 def ephemeral_range() -> tuple[int, int]:
-    """First and last ephemeral port of this network namespace; IANA's where the kernel does not tell."""
+    """First and last ephemeral port of this network namespace; IANA's where the kernel does not report it."""
     try:
         low, high = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()
     except OSError:

@@ -1,6 +1,6 @@
 """A target's raw output as lines, bounded in rate and in memory, whatever the target prints.
 
-Pure: no descriptors, no clock. Lines stay data from the target: they are escaped where they are shown, not here.
+Pure: no descriptors, no clock. Lines are data from the target and are escaped where they are shown, not here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LINE_BYTES = 2000
 
 
 class OutputLines:
-    """Takes chunks, gives lines: at most `LINES_PER_S` a second. Of a flood the last lines survive, the rest is counted."""
+    """Takes chunks, gives lines: at most `LINES_PER_S` a second. Of more, the last lines are kept and the others counted."""
 
     def __init__(self) -> None:
         self._lines: deque[bytes] = deque(maxlen=LINES_PER_S)

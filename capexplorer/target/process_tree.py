@@ -1,6 +1,6 @@
-"""Every process below this one, and how they are tied to it. For the supervisor and its watcher alone: stdlib, no threads.
+"""All descendants of this process, and how they are tied to it. For the supervisor and its watcher alone: stdlib, no threads.
 
-On Linux a subreaper inherits what its descendants leave behind, so that a daemon that forked twice and called setsid is
+On Linux a subreaper adopts the orphans of its descendants, so that a daemon that forked twice and called setsid is
 still found. Elsewhere only the target's process group is known.
 """
 

@@ -1,4 +1,4 @@
-"""Whether a target that was started is ready, or why it never will be.
+"""Whether a started target is ready, or why it will never be.
 
 Runs in a native thread of a process that gevent may have patched: so requests go by `native_http`, and `sleep` is handed in.
 Sends one small request at a time to loopback.
@@ -16,7 +16,7 @@ from .supervisor import Supervisor
 
 _INTERVAL_S = 0.05
 _START_TIMEOUT_S = 30.0
-"""Far beyond the grace of what ran before: reached only when a process cannot be killed (in an uninterruptible wait)."""
+"""Far longer than the grace period of the previous run: reached only when a process cannot be killed (uninterruptible wait)."""
 
 _REQUEST_TIMEOUT_S = 2.0
 _MOST_BYTES = 1 << 16
@@ -27,16 +27,18 @@ _IN_USE = ("address already in use", "address in use", "connection in use", "ead
 
 
 def wait_until_ready(supervisor: Supervisor, run: int, spec: TargetSpec, port: int, *, sleep: Callable[[float], None]) -> float:
-    """Ask until the target answers; needs a supervisor that is listened to. Returns the seconds from its start.
+    """Send requests until the target is ready; `Supervisor.listen` must have been called. Returns the seconds from its start.
 
-    Blocks for at most what ran before it takes to end, `ready.timeout_s` and one request.
-    Raises TargetError, with the last output lines: it ended first, or never answered.
+    Blocks for at most the end of the previous run, `ready.timeout_s` and one request.
+    Raises TargetError, with the last output lines: it ended first, or was not ready in time.
     """
     _wait_until_started(supervisor, run, spec, sleep)
     began_s = monotonic()
     while True:
         answer = _ask(spec, port)
-        if (end := supervisor.exited(run)) is not None:  # looked at last: who answered may be another one on that port
+        if (
+            end := supervisor.exited(run)
+        ) is not None:  # checked after the request: another process on that port may have answered
             raise TargetError(_why_it_ended(spec, port, end), end.output)
         if answer is None:
             return monotonic() - began_s
@@ -47,7 +49,7 @@ def wait_until_ready(supervisor: Supervisor, run: int, spec: TargetSpec, port: i
 
 
 def _wait_until_started(supervisor: Supervisor, run: int, spec: TargetSpec, sleep: Callable[[float], None]) -> None:
-    """Before that, what ran before it may still answer on the same port."""
+    """Until then the previous run may still answer on the same port."""
     began_s = monotonic()
     while not (supervisor.runs(run) or supervisor.exited(run)):
         if monotonic() - began_s >= _START_TIMEOUT_S:
@@ -64,7 +66,7 @@ def _why_it_ended(spec: TargetSpec, port: int, end: Exited) -> str:
 
 
 def _ask(spec: TargetSpec, port: int) -> str | None:
-    """One request: None when that is ready, else what came instead."""
+    """One request: None if the target is ready, else what the result was."""
     try:
         status = get_status(port, spec.ready.path, timeout_s=min(_REQUEST_TIMEOUT_S, spec.ready.timeout_s))
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""What the supervisor process tells the app: the typed side of its JSON lines. Lines of output are data from the target."""
+"""What the supervisor process reports to the app: its JSON lines as typed values. Lines of output are data from the target."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Started(msgspec.Struct, frozen=True, tag_field="type", tag="started"):
-    """The target runs (which is not yet: is ready)."""
+    """The target's process runs; it may not be ready yet."""
 
     run: int
     """Which start this belongs to, as `Supervisor.start` returned it."""
@@ -31,7 +31,7 @@ class Exited(msgspec.Struct, frozen=True, tag_field="type", tag="exited"):
     signal: str | None = None
     """Name of the signal that ended it, e.g. SIGKILL."""
     stopped: bool = False
-    """We asked it to end. False: it died."""
+    """The app asked it to end. False: it ended by itself."""
     reason: str | None = None
     """Why it never ran, or why nothing is known of its end."""
     output: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """A folder where a target may write, beside the sessions: kept through restarts, removed at the end of the session.
 
-Its name holds the app's process id, so that what a crash left behind is known, and cleared when the next one is made.
+Its name holds the app's process id: folders that a crash left behind are recognised by it and removed when the next one is made.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _NAME = re.compile(r"\.scratch-(?P<pid>\d+)")
 
 
 def folder_in(sessions_dir: Path) -> Path:
-    """This process's own; nothing is made."""
+    """The path of this process's folder; creates nothing."""
     return sessions_dir.resolve() / f".scratch-{os.getpid()}"
 
 
 def make(folder: Path) -> None:
-    """Make it, and clear those of processes that are gone. Raises TargetError."""
+    """Create it, and remove those of processes that are gone. Raises TargetError."""
     try:
         folder.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
@@ -35,5 +35,5 @@ def make(folder: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """All of it; what cannot be removed stays."""
+    """Remove it; files that cannot be removed stay."""
     shutil.rmtree(folder, ignore_errors=True)

@@ -37,7 +37,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True):
-    """What runs before each start and must end with exit code 0; it is to be quick where nothing has changed."""
+    """What runs before each start and must end with exit code 0; it should be quick if nothing has changed."""
 
     command: tuple[str, ...]
     """As the target's command: in its folder, with the same placeholders."""
@@ -78,7 +78,7 @@ class ParamSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Metrics(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the target tells its own figures: a JSON object whose numbers are taken."""
+    """Where the target serves its own figures: a JSON object whose numbers are read."""
 
     path: str
 
@@ -171,7 +171,7 @@ def load_spec(folder: Path) -> TargetSpec:
 
 
 def mistakes(file: _File) -> list[tuple[str, str]]:
-    """(key, what is wrong) of what types alone do not tell, in the file's order."""
+    """(key, what is wrong) that types alone do not catch, in the file's order."""
     paths = [("ready.path", file.ready.path)] + ([("metrics.path", file.metrics.path)] if file.metrics else [])
     return [
         *([("command", "expected at least a program, got an empty list")] if not file.command else []),

@@ -31,7 +31,7 @@ from .spec import TargetSpec
 KEPT_LINES = 50
 GRACE_S = 5.0
 _LAST_RESORT_S = 3.0
-"""What the supervisor gets beyond the target's grace before it is killed itself."""
+"""How long the supervisor may take beyond the target's grace period before it is killed itself."""
 
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 _LAST_RESORT = signal.SIGTERM if sys.platform == "linux" else signal.SIGKILL

@@ -1,4 +1,5 @@
-"""The supervisor: a process of its own that starts the target, watches it, and ends it when the app is gone, however it went.
+"""The supervisor: a process of its own that starts the target, watches it, and ends it when the app is gone, however the app
+ended.
 
 The app is threaded and patched by gevent, so it must not fork; this process is single-threaded, started before all that, and
 stays small: the standard library only, no threads, nothing of ours but modules of the same kind. It lives in its own session, so
@@ -32,7 +33,7 @@ from capexplorer.target.process_tree import adopt_orphans, any_left, signal_all,
 from capexplorer.target.watcher import fork_supervisor
 
 GRACE_WITHOUT_APP_S = 2.0
-"""What a target gets to end in order when the app is gone."""
+"""How long a target may take to end in order when the app is gone."""
 
 _CHUNK_BYTES = 65_536
 """A pipe's default capacity on Linux."""
@@ -218,7 +219,7 @@ class _Run:
         return self.stopped or self._code is not None
 
     def stop(self, grace_s: float) -> None:
-        """Ask once; a later call may only shorten the grace."""
+        """Signal once; a later call may only shorten the grace period."""
         self._kill_at_s = min(self._kill_at_s, monotonic() + grace_s)
         if not self.ending:
             self.stopped = True
@@ -228,7 +229,7 @@ class _Run:
         self._code = self._process.returncode = code
 
     def is_over(self) -> bool:
-        """Whether all of it is gone; if not, and it should be, insist. What a crash leaves behind is killed at once."""
+        """Whether all its processes are gone. Kills them when their grace period is over, and at once after a crash."""
         if self._code is not None and not any_left(self.pid):
             return True
         crashed = self._code is not None and not self.stopped

@@ -1,4 +1,4 @@
-"""The watcher: the supervisor's parent. It ends whatever a killed supervisor leaves behind, then itself.
+"""The watcher: the supervisor's parent. It ends what a killed supervisor leaves behind, then itself.
 
     app ── watcher ── supervisor ── target's first process ── its workers, its daemons
 
@@ -38,7 +38,7 @@ def fork_supervisor() -> int | None:
 
 
 def _watch(supervisor: int) -> None:
-    """Never returns. SIGTERM kills the supervisor: the app's last resort against one that does not end."""
+    """Never returns. SIGTERM kills the supervisor: the app's last resort if the supervisor does not end."""
     _close_standard_streams()
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
