@@ -1,4 +1,4 @@
-"""A saved session at any moment of it: its log's events, indexed as they are read, and a timeline for each moment asked for.
+"""A saved session at any of its moments: the log's events, indexed while they are read, and a timeline for each requested moment.
 
 A moment is a prefix of the log. What is small (levels, marks, notes, commands) is kept and folded anew by the same
 `Timeline.apply`; what there is of each second are columns, shared by all moments; a second itself, and a line of output, is read
@@ -32,18 +32,18 @@ from .session.seconds import LevelSeconds
 _KINDS: dict[Landmark, type[Event]] = {"level": LevelOpened, "mark": Mark, "note": Note}
 
 _LINES_REMEMBERED = 4_096
-"""Lines of output that are not read again while one scrolls."""
+"""Number of output lines that are cached while the user scrolls."""
 
 
 class _Kept(NamedTuple):
-    """An event that is kept whole, and how many ticks there were before it."""
+    """An event that is kept in memory, and the number of ticks before it."""
 
     event: Event
     ticks: int
 
 
 class _Failures(NamedTuple):
-    """Of one endpoint with one signature: in which ticks, and how many up to each."""
+    """Failures of one endpoint with one signature: their ticks, and the running count at each."""
 
     ticks: array[int]
     counts: array[int]
@@ -58,7 +58,7 @@ class Replay:
         self.id = self._reader.header.id
         self.ended: Ended | None = None
         self._times = array("d")
-        """Of each event the latest time so far: ascending, whatever was logged late."""
+        """For each event the latest time so far, which ascends even if an event was logged late."""
         self._columns = Timeline().columns
         self._tick_numbers, self._tick_places = array("Q"), array("Q")
         """Of each tick: its event's number, and where its line begins."""
@@ -68,7 +68,7 @@ class Replay:
         self._failures: dict[tuple[str, str, FailureSignature], _Failures] = {}
         self._seconds = LevelSeconds(self._columns, self._sample)
         self._moment: tuple[int, Timeline] | None = None
-        """The one asked for last, by its number of events."""
+        """The timeline of the latest request, by its number of events."""
         self._preparing = self._prepare()
         self._line = lru_cache(_LINES_REMEMBERED)(self._log_line)
         self._take(0, self._reader.header)
@@ -87,7 +87,7 @@ class Replay:
 
     @property
     def read_ratio(self) -> float:
-        """Of the file as it is now."""
+        """Bytes of the file now."""
         try:
             size = self.path.stat().st_size
         except OSError:
@@ -192,7 +192,7 @@ class Replay:
         return self._times[self._tick_numbers[tick]] if 0 <= tick < len(self._tick_numbers) else None
 
     def after(self, events: int) -> Timeline:
-        """The timeline of the first so many events; as if just those had been folded."""
+        """The timeline of the first `count` events, as if only those had been folded."""
         events = min(max(events, 1), len(self._times))
         timeline = Timeline()
         timeline.columns = self._columns
@@ -209,7 +209,7 @@ class Replay:
         return timeline
 
     def _fold(self, level: Level, levels: Sequence[Level], ticks: int) -> Callable[[], Folded]:
-        """A log that was tampered with may open an index twice: from then on seconds belong to the later one."""
+        """A changed log may open one level index twice; from then on seconds belong to the later level."""
         later = [each.first_index for each in levels if each.opened.index == level.opened.index and each is not level]
         stop = min((first for first in later if first > level.first_index), default=ticks)
         return partial(self._seconds.fold, level.opened, level.first_index, stop, level.opened_index)

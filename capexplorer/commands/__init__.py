@@ -1,1 +1,1 @@
-"""One file a command; its docstring is the help. Commands compose rooms and hold no logic of their own."""
+"""One file for each command; its docstring is the command's help. Commands compose rooms and hold no logic of their own."""

@@ -1,4 +1,4 @@
-"""Services that no target.toml describes: any command as a target, or a process that runs already and is watched."""
+"""Services without a target.toml: any command as a target, or a running process that is watched."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def target_of(command: str, ready: str | None, timeout_s: float | None = None) -
 
 
 def _readiness(ready: str | None, *, chosen: bool) -> tuple[str, int | None]:
-    """(path, port) at which it is to answer."""
+    """(path, port) of the readiness request."""
     if ready is None:
         if not chosen:
             raise InputError("--target-cmd: expected {port} in the command, or --ready URL with the port that it listens on")
@@ -66,7 +66,7 @@ def _readiness(ready: str | None, *, chosen: bool) -> tuple[str, int | None]:
 
 
 def _name(words: list[str]) -> str:
-    """Of the program; of what an interpreter runs, that."""
+    """Name of the program; of an interpreter, the name of the script that it runs."""
     program = Path(words[0]).name
     script = next((Path(word).name for word in words[1:] if not word.startswith("-")), None)
     return script if script and program.startswith(("python", "{python}", "node", "ruby", "java", "sh", "bash")) else program

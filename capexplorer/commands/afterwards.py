@@ -1,4 +1,4 @@
-"""What stands in the shell after the live screen closed: the verdict, the session's file, and how to go on with it."""
+"""What the shell shows after the live screen closed: the verdict, the session's file, and commands to use it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .telling import printable, say
 
 
 def say_session(timeline: Timeline, path: Path | None) -> None:
-    """On stderr. Nothing where nothing was saved; no verdict where no level was begun."""
+    """Prints to stderr. Nothing if nothing was saved; no verdict if no level began."""
     if path is None:
         return
     if timeline.levels:
@@ -29,7 +29,7 @@ def say_session(timeline: Timeline, path: Path | None) -> None:
 
 
 def session_name(path: Path) -> str:
-    """What `replay` and `export` find it by: its id, or its path where it is not among the usual sessions."""
+    """The session's name for `replay` and `export`: its id, or its path if it is not in the usual folder."""
     usual = paths.sessions()
     return path.stem if path.parent.resolve() == usual.resolve() else str(path.resolve())
 

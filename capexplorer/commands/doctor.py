@@ -24,11 +24,11 @@ from .limiting import check_here
 SCHEMA = "capexplorer.doctor/1"
 
 _WIDE = 140
-"""Columns from which the table is readable."""
+"""Terminal width in columns from which the table is readable."""
 
 _PIPED_WIDTH = 160
 _COMMAND_WIDTH = 50
-"""The longest word of a command, so that none is broken."""
+"""Width that fits the longest word of a command, so that no word is broken."""
 
 _SHOWN: dict[State, tuple[str, str]] = {
     "ok": ("ok", "green"),
@@ -65,7 +65,7 @@ def examine(found: Profile | None, where: str) -> tuple[Check, ...]:
 
 
 def asks_of(found: Profile) -> Asks:
-    """What of a profile bears on the machine."""
+    """What a profile demands of the machine."""
     users = found.users
     return Asks(
         users=found.guards.max_users,
@@ -77,7 +77,7 @@ def asks_of(found: Profile) -> Asks:
 
 
 def mean_wait_s(wait: Wait | float) -> float:
-    """Mean think time; of a pacing the whole cycle, which is what bounds a user's requests."""
+    """Mean think time. For pacing the whole cycle, since that bounds a user's requests."""
     if isinstance(wait, (int, float)):
         return wait
     if wait.between is not None:
@@ -96,7 +96,7 @@ def _programs(found: Profile | None, where: str) -> list[str]:
 def _needs(folder: Path) -> tuple[str, ...]:
     try:
         return load_spec(folder).needs
-    except InputError:  # somebody's target in the making
+    except InputError:  # an unfinished target
         return ()
 
 

@@ -64,7 +64,7 @@ def command(
 
 @contextmanager
 def _events(path: Path) -> Iterator[Iterable[Event]]:
-    """A session's events; what of it could not be read is told at the end."""
+    """A session's events; at the end, lines that could not be read are reported on stderr."""
     with open_session(path) as log:
         yield log
         for note in log.notes:

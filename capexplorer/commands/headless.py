@@ -35,7 +35,7 @@ def watch(run: EventSource, outcome: RunEnding, stderr: IO[str] | None) -> Timel
     timeline, woken = Timeline(), SimpleQueue[None]()
     run.start(lambda: woken.put(None))
     live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
-    with live:  # what users print was routed into the session: it must not come back here
+    with live:  # lines that users print are in the session and must not appear here as well
         while outcome.reason is None:
             _wait(woken)
             events = run.take()
@@ -68,7 +68,8 @@ def _wait(woken: SimpleQueue[None]) -> None:
 
 
 def _tell(events: Sequence[Event], timeline: Timeline, console: Console) -> None:
-    """What stays on stderr: levels as they close, the target's life, what is found. What ends the run is told at its end."""
+    """Events that get a line on stderr: closed levels, the target's states, findings. The reason for the end is printed at the
+    end."""
     for event in events:
         match event:
             case Command(by="autopilot"):
@@ -103,7 +104,7 @@ def level_line(closed: LevelClosed) -> str:
 
 
 def _most(bins: Sequence[LevelBin]) -> str:
-    """`at most 45.3 req/s good at 38 users`: of the bin that finished most."""
+    """`at most 45.3 req/s good at 38 users`: the bin with the greatest goodput."""
     known = [(each.figures.goodput_rps, each.users) for each in bins if each.figures.goodput_rps is not None]
     if not known:
         return "no goodput measured"
@@ -112,7 +113,7 @@ def _most(bins: Sequence[LevelBin]) -> str:
 
 
 def progress(timeline: Timeline) -> Table:
-    """Where the run is."""
+    """The state of the run."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("time", "users", "phase", "req/s", "p95 ms", "failures/s", "lag p99 ms"):
         table.add_column(name, justify="right")

@@ -40,7 +40,7 @@ def command(files: tuple[Path, ...], output: Path | None, sessions_dir: Path | N
 
 
 def save(path: Path, events: Sequence[Event]) -> None:
-    """The whole session or none of it. Raises LogWriteError."""
+    """Writes the whole session or nothing. Raises LogWriteError."""
     writer = SessionWriter(path)
     try:
         try:

@@ -1,4 +1,4 @@
-"""The verdict on a saved session, as its log tells at its end: for lists that show one line a session."""
+"""The verdict on a saved session, as of the end of its log, for lists with one line for each session."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def judged(log: Path) -> tuple[str | None, float | None]:
 
 
 def knee_users(timeline: Timeline) -> float | None:
-    """Of the latest epoch that anything was found in; None where there is no knee, or the verdict does not let it stand."""
+    """Users at the knee of the latest epoch with findings; None without a knee, or if the verdict does not report it."""
     marked = (mark.epoch for mark in timeline.marks.values() if mark.state != "retracted")
     epoch = max((*timeline.verdicts, *marked), default=0)
     verdict = wording.reported(timeline).get(epoch)

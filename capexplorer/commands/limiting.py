@@ -50,7 +50,7 @@ def _put(into: dict[str, Any], new: dict[str, Any]) -> None:
 
 
 def check_here(limits: Limits, where: str, *, starts_target: bool, port: int | None, allow_hosts: tuple[str, ...]) -> None:
-    """Whether this machine, and this run, can keep them. Raises InputError; `where` is the file or option in messages.
+    """Checks that this machine, and this run, can keep the limits. Raises InputError; `where` is the file or option in messages.
 
     `port`: where the target listens if that cannot be chosen.
     """
@@ -67,7 +67,7 @@ def check_here(limits: Limits, where: str, *, starts_target: bool, port: int | N
 
 
 def check_loopback_alone(asked_by: str, *, starts_target: bool, allow_hosts: tuple[str, ...]) -> None:
-    """Whether this run can do with a network that has loopback alone. Raises InputError; `asked_by` is the key or option."""
+    """Checks that this run needs no network but loopback. Raises InputError; `asked_by` is the key or option."""
     if sys.platform != "linux":
         raise InputError(f"{asked_by}: needs Linux: only there a session can have a network namespace of its own")
     only_loopback = "the session's own network namespace has loopback only"
@@ -81,7 +81,7 @@ def check_loopback_alone(asked_by: str, *, starts_target: bool, allow_hosts: tup
 
 
 def _check_port(where: str, port: int | None, ephemeral: tuple[int, int] | None) -> None:
-    """A client's ephemeral port could take it."""
+    """Checks that no client's ephemeral port can take the target's port."""
     if port is not None and ephemeral is not None and ephemeral[0] <= port <= ephemeral[1]:
         raise InputError(f"{where}: limits.network.ip_local_port_range: expected a range without the target's port, {port}")
 

@@ -1,4 +1,5 @@
-"""A bare `capexplorer`: the picker. What is picked runs in a fresh process image: gevent must patch before anything else."""
+"""A bare `capexplorer`: the picker. The choice runs in a fresh process image, since gevent must patch before anything else is
+imported."""
 
 from __future__ import annotations
 

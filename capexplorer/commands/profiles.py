@@ -57,7 +57,7 @@ def _row(name: str, path: Path) -> dict[str, Any]:
 
 
 def length_s(plan: str, max_users: int) -> float | None:
-    """Of all its holds; None where the plan cannot be run, or looks for the knee first, which takes as long as it takes."""
+    """Total length of a plan's holds; None if the plan cannot be run, or searches the knee, which takes an unknown time."""
     try:
         steps = parse(plan, "plan", max_users)
     except InputError:
@@ -76,12 +76,12 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
 
 
 def _one_line(plan: str) -> str:
-    """As written, but lines are commas, and a comma has a space behind it, where it may be broken."""
+    """The plan in one line: line ends become commas, and each comma is followed by a space, where the line may be wrapped."""
     return re.sub(r"\s*[,\n]\s*", ", ", plan.strip())
 
 
 def _wrapped(text: str, first: str, others: str) -> str:
-    """A path longer than a line stays whole."""
+    """A path longer than the line is not wrapped."""
     return textwrap.fill(
         text, WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False, break_long_words=False
     )

@@ -1,6 +1,6 @@
-"""`--reanalyse`: a saved session with the marks that this version's detectors find in it, for those that were recorded.
+"""`--reanalyse`: a saved session with the marks of this version's detectors instead of the recorded ones.
 
-The log is read twice, once to find and once to hand on; it is never changed.
+The log is read twice, for the detectors and for the output; it is never changed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .telling import tell
 
 
 def found_again(path: Path) -> Reanalysis:
-    """What today's detectors find in the session at `path`; told on stderr, a line a change. Raises SessionError."""
+    """What this version's detectors find in the session at `path`. Each change is a line on stderr. Raises SessionError."""
     with open_session(path) as log:
         analysis = reanalyse_events(log)
     for line in _lines(analysis.as_event(__version__)):
@@ -34,7 +34,8 @@ def with_found(path: Path, events: Iterable[Event]) -> Iterator[Event]:
 
 @contextmanager
 def reanalysed_copy(path: Path) -> Iterator[Path]:
-    """A session like that at `path`, with the marks found again; gone afterwards. What changed stands in its output lines."""
+    """A temporary copy of the session at `path` with the marks found again; deleted afterwards. Its output lines list the
+    changes."""
     with TemporaryDirectory(prefix="capexplorer-") as folder, open_session(path) as log:
         copy = Path(folder) / path.name
         writer = SessionWriter(copy)

@@ -1,4 +1,4 @@
-"""From what was typed to RunOptions: every name looked up, every value checked, before anything is started."""
+"""Turns the command line into RunOptions: every name is looked up and every value checked before anything starts."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def resolve(asked: Asked) -> RunOptions:
 
 
 def _spec(asked: Asked, found: Profile, where: str, sessions_dir: Path) -> tuple[TargetSpec | None, int | None]:
-    """(what is to be started, and where it listens if it is not told)."""
+    """(target to start, and its port if the command line fixes it)."""
     if asked.host is not None:
         if asked.target_cmd is not None:
             raise InputError("--target-cmd: not beside --host, which names a service that runs already")
@@ -123,7 +123,7 @@ def _spec(asked: Asked, found: Profile, where: str, sessions_dir: Path) -> tuple
 
 
 def _profile(asked: Asked) -> tuple[str, Profile, str]:
-    """(name, profile, file). A locustfile without a profile is a profile of its own, and so is a command without either."""
+    """(name, profile, file). A locustfile without a profile gets a default profile, and so does a command without both."""
     if asked.profile is None and asked.locustfile is None and asked.target_cmd is not None:
         spec, _ = adhoc.target_of(asked.target_cmd, asked.ready)
         found = Profile(title=asked.target_cmd, users=Users(task=(Task(name=spec.ready.path),), wait_s=Wait(between=(0.1, 0.5))))

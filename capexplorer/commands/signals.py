@@ -1,7 +1,7 @@
-"""The signals that end a run: asked for by a person or a scheduler, or the terminal went away.
+"""The signals that end a run, sent by a person, a scheduler or a closed terminal.
 
-One that comes ignored stays ignored, as shells and nohup mean it: SIGINT and SIGQUIT of a script's job in the background, SIGHUP
-below nohup. SIGTERM ends such a run. The target gets default signals in any case.
+A signal that is ignored at the start stays ignored, as shells and nohup intend: SIGINT and SIGQUIT of a script's job in the
+background, SIGHUP below nohup. SIGTERM ends such a run. The target gets default signals in any case.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 
 @contextlib.contextmanager
 def signals_to(act: Callable[[str], None]) -> Iterator[None]:
-    """While inside, the ending signals call `act(name)`, but for those that are ignored."""
+    """Within the context these signals call `act(name)`, except ignored ones."""
     before = {}
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -1,4 +1,4 @@
-"""How an error is told on stderr: one line, and under it the last output lines, where there are some."""
+"""Prints an error on stderr: one line, followed by the last output lines, if any."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..session import redact
 
 
 def tell(error: str, output: tuple[str, ...] = ()) -> None:
-    """`output` without its secrets, which a program may print as it dies. Never raises: the terminal may be gone."""
+    """Removes secrets from `output`, since a failing program may print them. Never raises: the terminal may be gone."""
     say(f"capexplorer: {printable(error)}")
     for line in output:
         say(f"  | {printable(redact.text(line))}")
@@ -23,5 +23,5 @@ def say(text: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Text from elsewhere for a terminal: control characters are shown, not obeyed."""
+    """Makes foreign text safe for a terminal: control characters are shown as signs."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" if ord(c) < 0x100 else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -1,4 +1,4 @@
-"""Whether a screen can be drawn here at all, asked before one is begun."""
+"""Whether the terminal can show a screen; checked before one is started."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from ..errors import InputError
 
 DUMB = ("", "dumb", "unknown")
-"""Values of TERM that promise no placing of text; an ssh without a terminal has the first two."""
+"""Values of TERM without cursor addressing; ssh without a terminal has the first two."""
 
 
 def require_screen(command: str, instead: str) -> None:

@@ -1,4 +1,4 @@
-"""What is printed to descriptors 1 and 2 of this process goes to the session, not through the screen.
+"""Output on descriptors 1 and 2 of this process goes to the session instead of the screen.
 
 gevent prints resolver tracebacks under EMFILE, Locust logs, user code prints: any of it would tear the screen. The real stdout
 and stderr stay reachable as duplicates for those who own them.
@@ -73,7 +73,7 @@ def _reading(reader: int, source: str, tell: Tell) -> Callable[[], None]:
 
 
 class NoLock:
-    """What logging takes for a lock; a real one would be gevent's, which native threads must not share."""
+    """Stands in for logging's lock; a real one would be gevent's, which native threads must not share."""
 
     def __enter__(self) -> None:
         """Nothing to wait for."""
@@ -92,7 +92,7 @@ class LogHandler(logging.Handler):
         self._tell = tell
 
     def createLock(self) -> None:  # noqa: N802 - logging's name
-        """None to speak of: `tell` is atomic."""
+        """No lock is needed: `tell` is atomic."""
         self.lock = NoLock()  # type: ignore[assignment]
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -103,7 +103,7 @@ class LogHandler(logging.Handler):
         self._tell(source, record.levelname.lower(), self.format(record))
 
     def install(self) -> None:
-        """As the only handler of the root logger."""
+        """Make this the only handler of the root logger."""
         root = logging.getLogger()
         root.handlers[:] = [self]
         root.setLevel(logging.INFO)
@@ -122,7 +122,8 @@ _SOURCES: dict[str, Literal["stdout", "stderr", "locust", "target", "capexplorer
 
 
 class LogGate:
-    """Lines of one tick: equal lines become one with a count. At most LINES_A_TICK are kept: users can print without end."""
+    """Lines of one tick: equal lines become one with a count. At most LINES_A_TICK are kept, since users may print without
+    limit."""
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, str, str], int] = {}

@@ -1,4 +1,4 @@
-"""A session's beginning: floors are measured, the log is created, and its first line says under which conditions it was made."""
+"""A session's beginning: client floors are measured, the log is created, and its header records the conditions of the run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def build_header(
 
 
 def versions() -> dict[str, str]:
-    """Of what shapes the figures."""
+    """Versions of the software that influences the figures."""
     found = {"python": platform.python_version()}
     for name in VERSIONED:
         try:

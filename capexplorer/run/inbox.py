@@ -20,7 +20,7 @@ class Inbox:
     def __init__(self) -> None:
         self._calls: SimpleQueue[Call] = SimpleQueue()
         self._news = native.allocate_lock()
-        """Locked while nothing was put since the last look; waiting for it heeds its timeout whatever signals come."""
+        """Locked while nothing was put since the last `take`; waiting for it keeps its timeout even if signals arrive."""
         self._news.acquire()
 
     def put(self, call: Call) -> None:
@@ -32,7 +32,7 @@ class Inbox:
             return
 
     def take(self, timeout_s: float) -> Call | None:
-        """The next call. Waits for it as long as `timeout_s`; None where none came, sometimes before that time has passed."""
+        """The next call. Waits up to `timeout_s`; None if there was none, which may be returned early."""
         call = self._next()
         if call is not None or timeout_s <= 0:
             return call

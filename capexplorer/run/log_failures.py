@@ -1,4 +1,4 @@
-"""A log that cannot be written, as a mark: kept in memory while it lasts, and written once there is space again."""
+"""Marks a log that cannot be written. The mark is kept in memory meanwhile, and written once there is space again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LogFailures:
         return self._mark("open", t_s, epoch)
 
     def ended(self, t_s: float, epoch: int) -> Mark:
-        """All that was kept is written."""
+        """All events that were kept in memory are written."""
         return self._mark("closed", t_s, epoch)
 
     def _mark(self, state: Literal["open", "closed"], t_s: float, epoch: int) -> Mark:

@@ -1,4 +1,4 @@
-"""What is to be run, fully resolved: every name looked up, every value checked."""
+"""The options of a run, fully resolved: every name is looked up, every value checked."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RunOptions:
     port: int | None = None
     """Where the target listens; None: a free port is chosen."""
     watched_pid: int | None = None
-    """The process to watch of a service that runs already; None: whoever listens at `url`."""
+    """The process to watch of a service that runs already; None: the process that listens at `url`."""
     locustfile: Path | None = None
     start_users: int = 1
     spawn_rate: float | None = None

@@ -1,4 +1,4 @@
-"""How a run ends: the reason, the exit code, and one line for whoever sees no screen."""
+"""How a run ends: the reason, the exit code, and one line for users without a screen."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RunOutcome:
         self.wake: Callable[[], None] = lambda: None
         self._finished: str | None = None
         self.wanted_exit_code: int | None = None
-        """What a locustfile set as `environment.process_exit_code`: holds where nothing else is wrong."""
+        """What a locustfile set as `environment.process_exit_code`; used if nothing else is wrong."""
         self._failures: dict[What, Failure] = {}
 
     @property
@@ -58,7 +58,7 @@ class RunOutcome:
         self.wake()
 
     def recover(self, what: What) -> None:
-        """A target that was restarted, a disk that has space again."""
+        """The failure is over: the target was restarted, or the disk has space again."""
         self._failures.pop(what, None)
 
     def interrupt(self, name: str) -> None:
@@ -68,7 +68,7 @@ class RunOutcome:
 
     @property
     def failure(self) -> Failure | None:
-        """The first that has not recovered."""
+        """The first failure that is not over."""
         return next(iter(self._failures.values()), None)
 
     @property

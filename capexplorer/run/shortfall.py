@@ -1,4 +1,4 @@
-"""Whether a run measured anything; where it did not, one line that says why."""
+"""Whether a run measured anything; if not, one line that says why."""
 
 from __future__ import annotations
 

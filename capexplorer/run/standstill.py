@@ -14,14 +14,14 @@ from ..load.lag import Lag
 
 BEAT_S = 0.1
 LEAST_S = 0.5
-"""Seconds; a shorter stop cannot be told apart from a busy machine. The loop lag shows it."""
+"""Seconds; a shorter stop looks like a busy machine. The loop lag shows it."""
 
 CPU_MOST = 0.5
 """Cores: a process that used more than that was not stopped."""
 
 
 def _with_sleep_s() -> float:
-    """Monotonic, and goes on while the machine sleeps (Linux; elsewhere sleep goes unseen)."""
+    """Monotonic, and includes time in which the machine sleeps (Linux; sleep is not detected elsewhere)."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 

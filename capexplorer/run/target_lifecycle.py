@@ -40,10 +40,10 @@ class TargetLifecycle:
         self._on_ready = on_ready
         self._ended = False
         self._attempt = 0
-        """Counts starts: what became of one that a restart superseded is dropped."""
+        """Counts starts; results of a start that a restart superseded are dropped."""
 
     def begin(self) -> None:
-        """Start it, or ask the service that runs already; users of a locustfile may have hosts of their own."""
+        """Start the target, or reach a service that runs already; users of a locustfile may have hosts of their own."""
         if self.service.spec is not None:
             self._bring_up(self.service.params)
         elif self.service.url:
@@ -70,11 +70,11 @@ class TargetLifecycle:
 
     @property
     def is_up(self) -> bool:
-        """Whether a process of ours may be there."""
+        """Whether a process that the app started may exist."""
         return self.state in ("building", "starting", "ready", "stopping")
 
     def on_report(self, report: Report) -> None:
-        """A report of the supervisor on the current run. While starting, readiness tells what became of it."""
+        """A report of the supervisor on the current run. While starting, the result comes from readiness."""
         if not isinstance(report, Exited):
             return
         if self.state == "stopping":
@@ -121,7 +121,7 @@ class TargetLifecycle:
         self._in_thread(lambda: self.service.bring_up(params), then=self._ready)
 
     def _in_thread(self, work: Callable[[], None], then: Callable[[], None]) -> None:
-        """Do what blocks in a native thread, and `then` in the pump's, unless another start came meanwhile."""
+        """Run blocking work in a native thread, then `then` in the pump's thread, unless another start began meanwhile."""
         attempt = self._attempt
 
         def post(outcome: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""An event as a reader of its log will have it: secrets removed, floats at the precision that was measured.
+"""An event as a reader of the log gets it: secrets removed, floats rounded to the measured precision.
 
 A live run that hands `canonical(event)` to its screen and to the writer shows what its replay will show. Rounding saves a
 tenth of a sample; a day at one sample a second must stay under 200 MB. Must not know JSON or files.
@@ -23,7 +23,7 @@ _TIMES = {"t_s": 3, "started_s": 3, "settled_s": 3, "since_s": 3, "ended_s": 3}
 _DECIMALS = (("_per_s", 1), ("_ms", 3), ("_ratio", 4), ("_s", 6))
 """Decimals by unit, in samples only: 1 us, a ten-thousandth of a core. A level's figures keep all they have."""
 _IN_HISTOGRAM = frozenset(("p50_ms", "p95_ms", "p99_ms", "max_ms"))
-"""Of an endpoint's second: what its histogram tells is not written again."""
+"""Fields of an endpoint's second that its histogram yields; they are not written."""
 _PLAIN = frozenset(("profile", "params", "args"))
 """Fields whose keys say what is secret."""
 
@@ -98,12 +98,12 @@ def _dict(name: str, values: dict[str, Any], in_sample: bool) -> dict[str, Any]:
 
 
 def _text(text: str) -> str:
-    """Without secrets, as UTF-8."""
+    """The text without secrets, valid UTF-8."""
     return redact.text(_utf8(text))
 
 
 def _utf8(text: str) -> str:
-    """Without the lone surrogates by which Python carries bytes that are not UTF-8."""
+    """The text without lone surrogates, which Python uses for bytes that are not UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,6 +1,5 @@
-"""The saved sessions of a folder, and how one is named: path, id, beginning of an id, or `last`.
-
-Cheap, since a picker shows it: the header and the last 64 KB of each file are all that is read.
+"""The saved sessions of a folder, and how a session is named: path, id, beginning of an id, or `last`. Reads only the header and
+the last 64 KB of each file, since the picker lists all of them.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _MOST_NAMES = 5
 
 
 def list_sessions(folder: Path) -> list[SessionEntry]:
-    """All sessions in `folder`, newest first; those that cannot be opened with their problem. SessionError for the folder."""
+    """All sessions in `folder`, newest first; sessions that cannot be opened have a `problem`. SessionError for the folder."""
     entries = [entry for path in _paths(folder) if (entry := _entry(path)) is not None]
     return sorted(entries, key=_age, reverse=True)
 
@@ -86,7 +85,7 @@ def _unclear(name: str, folder: Path, ids: list[str], meant: list[str]) -> str:
 
 
 class _LastLines(msgspec.Struct, frozen=True, kw_only=True):
-    """What the end of a log tells."""
+    """Facts from the end of a log."""
 
     t_s: float | None = None
     levels: int | None = None
@@ -107,7 +106,7 @@ _glance = msgspec.json.Decoder(_Glance)
 
 
 def _entry(path: Path) -> SessionEntry | None:
-    """None when the file went away meanwhile."""
+    """None if the file was deleted meanwhile."""
     size_bytes = 0
     try:
         size_bytes = path.stat().st_size
@@ -168,7 +167,7 @@ def _seen(line: bytes, sealed: bool) -> _Glance | None:
 
 
 def _levels(seen: _Glance) -> int | None:
-    """How many levels there were, as this line knows. Levels are numbered from 0."""
+    """Number of levels so far, by this line. Levels are numbered from 0."""
     known = {"ended": seen.levels or 0, "sample": seen.level, "level": seen.index, "level_closed": seen.index}.get(seen.type)
     if not isinstance(known, int):
         return None

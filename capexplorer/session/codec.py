@@ -56,7 +56,7 @@ def decode(line: bytes) -> Event:
 
 
 def decode_plain(line: bytes) -> Line:
-    """The fields in `line`, of whatever type and schema. Raises LineError."""
+    """The fields in `line`, of any type and schema. Raises LineError."""
     try:
         fields = msgspec.json.decode(line)
     except _NOT_JSON as error:

@@ -1,8 +1,8 @@
-"""What a list tells of a session beside its ends: best goodput, marks, damaged lines, and the verdict on it.
+"""What a list shows of a session, beyond its header and its end: best goodput, marks, damaged lines, and the verdict on it.
 
-Goodput and marks stand on few lines: those are decoded, of the rest the checksums are checked. A `Judge` has the verdict. What
-was found is kept beside the log (`ID.digest`) for as long as size and time of change stay. That file is a cache: anyone may
-delete it, and where it cannot be written nothing is said.
+Goodput and marks are on few lines; these are decoded, and of all others only the checksums are checked. A `Judge` has the
+verdict. What was found is kept beside the log (`ID.digest`) for as long as size and time of change stay. That file is a cache:
+anyone may delete it, and where it cannot be written nothing is said.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Judge(Protocol):
     """Reads a log for its verdict: (sentence, users at the knee)."""
 
     def __call__(self, log: Path, /) -> tuple[str | None, float | None]:
-        """Raises nothing: what cannot be read has no verdict."""
+        """Never raises: a log that cannot be read has no verdict."""
 
 
 class _Figures(msgspec.Struct, frozen=True):
@@ -81,7 +81,7 @@ def path_of(log: Path) -> Path:
 
 
 def digest_of(log: Path, judge: Judge) -> Digest:
-    """From the cache, or searched, judged and kept. Raises OSError for the log."""
+    """From the cache; else the log is searched and judged, and the result is cached. Raises OSError for the log."""
     kept = kept_digest(log)
     if kept is not None:
         return kept
@@ -93,7 +93,7 @@ def digest_of(log: Path, judge: Judge) -> Digest:
 
 
 def kept_digest(log: Path) -> Digest | None:
-    """From the cache alone: None when the log must be searched. Raises OSError for the log."""
+    """From the cache alone; None if the log must be searched. Raises OSError for the log."""
     status = log.stat()
     try:
         kept = _digest.decode(read_small(path_of(log), _LONGEST_DIGEST_BYTES))
@@ -140,7 +140,7 @@ class _Damage:
         self._first = True
 
     def passes(self, line: bytes) -> bool:
-        """Whether the next line is as it was written, as far as can be told."""
+        """Whether the next line is intact, as far as its checksum shows."""
         if self._first:
             self._first, self._numbering = False, Numbering(last=0) if has_seal(line) else None
         if self._numbering is None:

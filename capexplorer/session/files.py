@@ -1,4 +1,5 @@
-"""Files that others may have put there: only regular ones are opened, and lines have a bound. Ours are private.
+"""Files that other programs may have created: only regular files are opened, and the length of lines is bounded. Files of the app
+are private.
 
 A named pipe would block whoever opens it; a file without line ends, gigabytes of a sparse one, would fill the memory.
 """
@@ -15,7 +16,7 @@ from typing import BinaryIO
 from ..paths import PRIVATE_FILE
 
 LONGEST_LINE_BYTES = 8 * 1024 * 1024
-"""The longest that a run writes is a level's figures, below 1 MB."""
+"""The longest line that a run writes holds a level's figures, below 1 MB."""
 _PIECE_BYTES = 1024 * 1024
 
 
@@ -39,7 +40,7 @@ def read_small(path: Path, most_bytes: int) -> bytes:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """By a new private file beside it, so that a reader sees the old content or the new. Raises OSError."""
+    """Writes a new private file beside it and renames it, so that a reader sees the old content or the new. Raises OSError."""
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb") as file:
@@ -84,7 +85,7 @@ class Lines:
         self.position -= len(line)
 
     def _pass_over(self, read_bytes: int) -> int:
-        """Go on to behind the next line end. Returns where the line began."""
+        """Skip to the byte after the next line end. Returns where the line began."""
         began, self.position = self.position, self.position + read_bytes
         end = -1
         while end < 0:
@@ -99,7 +100,7 @@ class Lines:
 
 
 def _behind_hole(file: BinaryIO, position: int) -> int:
-    """Where the file goes on with what was written: a hole has no line ends, and may be of terabytes."""
+    """Position of the next data of a sparse file: a hole has no line ends, and may have terabytes."""
     try:
         return os.lseek(file.fileno(), position, os.SEEK_DATA)
     except AttributeError:  # not on this platform

@@ -1,4 +1,4 @@
-"""What a session's file is called: its id says when it began and with which profile."""
+"""Names of session files: the id holds the time of the start and the profile."""
 
 from __future__ import annotations
 

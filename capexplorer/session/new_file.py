@@ -13,7 +13,7 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
 class NewFile:
-    """Open at once, so that a folder that does not take it is known early; `appear` gives it its name."""
+    """Opened at once, so that an unwritable folder is noticed early; `appear` gives the file its name."""
 
     def __init__(self, path: Path) -> None:
         """Raises OSError: `path` exists already, no such folder, not writable, no space."""
@@ -31,7 +31,8 @@ class NewFile:
             self._hidden_as = hidden
 
     def appear(self) -> None:
-        """Under its name, with what is written so far on the disk. Nothing happens when it has. Raises OSError."""
+        """Link the file to its name, with everything written so far on the disk. Without effect if it has its name already.
+        Raises OSError."""
         if self._has_appeared:
             return
         os.fsync(self.fd)
@@ -42,7 +43,7 @@ class NewFile:
         self._has_appeared = True
 
     def close(self) -> None:
-        """A file that never appeared is gone."""
+        """Close it; a file that never got its name is deleted."""
         os.close(self.fd)
         if self._hidden_as is not None and not self._has_appeared:
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""A saved log back to events, whatever happened to the file: what can be read is read, and what cannot is noted.
+"""Reads a saved log back to events, even if the file is damaged: readable lines become events, others are noted.
 
 Lines of schema 2 have a seal (`seal`): one that was changed by a single digit is left out, as are those that were doubled or
 moved, and lines that are missing are noted. Schema 1 had none. Reads on from where it stands, a part at a time (a day's log has
@@ -52,7 +52,7 @@ class SessionReader:
 
     @property
     def position(self) -> int:
-        """Bytes read; all before are done with."""
+        """Number of bytes read so far."""
         return self._source.position
 
     @property
@@ -77,7 +77,8 @@ class SessionReader:
         return [(place, self._event(line)) for place, line in lines]
 
     def event_at(self, position: int) -> Event:
-        """The event whose line begins at `position`, as `read_on` told. Raises SessionError when the file was changed."""
+        """The event whose line begins at `position`, a value that `read_on` returned. Raises SessionError when the file was
+        changed."""
         try:
             line = self._source.line_at(position)
             if self.sealed:
@@ -131,7 +132,7 @@ class SessionReader:
         return event
 
     def _check_place(self, number: int) -> None:
-        """What is missing before a line is noted. Raises SealError for one that stood before."""
+        """Notes lines that are missing before this one. Raises SealError for a line that was read before."""
         if missing := self._numbering.take(number):
             self.damaged += missing
             self._note(f"line {self._count}: {missing} line{'s' * (missing > 1)} missing before it")
@@ -150,7 +151,7 @@ class SessionReader:
         self._note(f"line {self._count}: skipped: {why}")
 
     def _upgraded(self, line: Line) -> Event | None:
-        """A converter meets lines of any shape; what it trips over is a bad line, not a defect."""
+        """Converters get lines of any shape, so that an exception means a bad line, not a defect."""
         try:
             converted = upgraded(line, self._schema, self._converters)
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -1,6 +1,7 @@
-"""What is secret and must never reach the log: credentials in URLs, values named like secrets, tokens known by their look. Pure.
+"""Finds secrets, which must never reach the log: credentials in URLs, values with the name of a secret, tokens of a known form.
+Pure.
 
-Better one harmless value too many than one secret: `sort_key=name` loses its value too. Must not know events or files.
+It removes a harmless value rather than keep a secret: `sort_key=name` loses its value too. Must not know events or files.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ _TOKEN = re.compile(
 """Of GitHub, GitLab, Slack, Stripe and others; JSON Web Tokens with all their parts."""
 _AWS_ID = re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])")
-"""Only beside such an id: a digest looks the same."""
+"""Only beside such an id, since a digest has the same form."""
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,20000}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?")
 _COMMON_LENGTH = 400
 """Texts up to this are remembered: endpoint names and signatures come again every second."""
@@ -87,7 +88,7 @@ def text(value: str) -> str:
 
 
 def plain(value: Any, name: str = "") -> Any:
-    """Nested plain values (dict, list, str, ...) without their secrets: by key, and by what the texts look like."""
+    """Nested plain values (dict, list, str, ...) without secrets, recognised by key and by form."""
     if isinstance(value, dict):
         return {key: plain(each, str(key) if not is_secret_name(name) else name) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,5 @@
-"""Deletes a session: its log, and what is kept beside it. For good, so never one that is being recorded."""
+"""Deletes a session: its log, and what is kept beside it. This cannot be undone, so a session that is being recorded is
+refused."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ RECORDED_WITHIN_S = 10.0
 
 
 def being_recorded(log: Path, *, complete: bool, now_s: float | None = None) -> bool:
-    """Whether a run is still writing it, as far as can be told. `now_s`: wall time."""
+    """Whether a run is probably still writing it. `now_s`: wall time."""
     if complete:
         return False
     try:

@@ -19,7 +19,7 @@ _LONGEST_SEAL_BYTES = 52
 
 
 class SealError(ValueError):
-    """A line that is not what was written."""
+    """A line that was changed since it was written."""
 
 
 def sealed(line: bytes, number: int) -> bytes:
@@ -50,7 +50,7 @@ def _seal_of(line: bytes) -> re.Match[bytes] | None:
 
 
 class Numbering:
-    """Which line must come next, as the numbers of the lines say that were read."""
+    """Number of the next line, by the numbers of the lines read so far."""
 
     def __init__(self, last: int) -> None:
         self._last = last

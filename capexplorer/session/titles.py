@@ -1,4 +1,4 @@
-"""A session's title: what its owner calls it, in a file beside the log. The log itself is never rewritten."""
+"""A session's title: a name that the user gives it, in a file beside the log. The log itself is never rewritten."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def path_of(log: Path) -> Path:
 
 
 def read(log: Path) -> str | None:
-    """One line, or None; a title that cannot be read is none, since the session is what matters."""
+    """One line, or None. A title that cannot be read counts as none: the session matters more."""
     try:
         said = read_small(path_of(log), _MOST_BYTES).decode("utf-8", "replace")
         return " ".join(said.split())[:LONGEST] or None
@@ -29,7 +29,7 @@ def read(log: Path) -> str | None:
 
 
 def write(log: Path, title: str) -> None:
-    """An empty one takes the title away. Raises SessionError: the folder cannot be written to."""
+    """An empty title removes the file. Raises SessionError: the folder cannot be written to."""
     path = path_of(log)
     said = " ".join(title.split())[:LONGEST]
     try:

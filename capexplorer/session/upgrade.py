@@ -1,4 +1,4 @@
-"""Logs of older schemas, made into today's as they are read: one converter a schema, each to the next.
+"""Converts logs of older schemas while they are read: each converter leads to the next schema.
 
 Converters work on plain fields, so that they never depend on what today's events look like.
 """
@@ -14,7 +14,7 @@ Converter = Callable[[Line], Line | None]
 """A line of schema n to one of schema n + 1; None drops it."""
 
 SAME_SINCE = 2
-"""From this schema on events are as they are today."""
+"""From this schema on events have today's form."""
 SEALED_SINCE = 2
 
 _UNCHANGED = b'{"type":"sample"'

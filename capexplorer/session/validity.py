@@ -1,4 +1,4 @@
-"""What the types of events do not say, checked as a line is read, so that nobody behind the reader has to."""
+"""Checks of events beyond their types, made while a line is read, so that readers can rely on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..model.findings import Blame, Readings
 _DEEPEST = 32
 """Of lists and objects in a field whose values have no declared type; what we write stays below 8."""
 _GREATEST = 2.0**63
-"""Of a number: what is beyond would become infinite as it is added and multiplied."""
+"""Greatest number; larger ones would become infinite when added and multiplied."""
 
 
 _UNITS = ("_ms", "_s", "_rps", "_ratio", "_bytes")
@@ -41,7 +41,7 @@ class _Profile(msgspec.Struct):
 
 
 class LineError(ValueError):
-    """A line that is no event: not JSON, or not of the shape that its type has."""
+    """A line that is no event: not JSON, or not of its type's form."""
 
 
 def check_values(event: Event) -> None:

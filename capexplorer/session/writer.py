@@ -1,4 +1,4 @@
-"""Appends events to a session log so that whatever happens next, what was recorded can be read.
+"""Appends events to a session log so that everything recorded can be read, even after a crash.
 
 Runs on the recorder, a native thread of a process that gevent has patched: so no locks, no sleeping, no buffered files,
 only `os` calls. One thread owns it. Must not decide what happens to a run whose log fails.
@@ -27,7 +27,7 @@ _SYNC_AFTER_S = 4.0
 class SessionWriter:
     """Events onto a new file. The header is written and synced at once, marks and the end too, all else by `flush`.
 
-    The file appears under its name with its whole header: who is killed before that leaves no empty log.
+    The file appears under its name with its whole header: a process that is killed earlier leaves no empty log.
 
     When the disk fails, LogWriteError is raised once; from then on events are kept in memory until `retry` or `close` gets
     them onto the disk. Lines that are on the disk stay there, whole.
@@ -37,7 +37,7 @@ class SessionWriter:
         """Open what will be `path`. Raises LogWriteError: exists already, no such folder, not writable, no space."""
         self.path = path
         self.failure: LogWriteError | None = None
-        """Set while the disk does not take what was recorded."""
+        """Set while events cannot be written."""
         self._clock = clock
         self._kept = bytearray()
         self._lines = 0
@@ -123,7 +123,7 @@ class SessionWriter:
             del self._kept[:written]
 
     def _cut_back(self, fd: int, written: int) -> int:
-        """Take a torn line out of the file. Returns how much of what is kept is then in the file."""
+        """Remove a torn line from the file. Returns how many of the kept bytes are then in the file."""
         whole = self._kept.rfind(b"\n", 0, written) + 1
         try:
             os.ftruncate(fd, self._size + whole)
