@@ -15,6 +15,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 
 from .terminal import Terminal
+from .terminal_driver import driver_on
 from .themes import dress
 
 Result = TypeVar("Result")
@@ -30,7 +31,7 @@ class SignalledApp(App[Result]):
     ]
 
     def __init__(self, *, terminal: Terminal | None = None) -> None:
-        super().__init__(driver_class=terminal.driver_class() if terminal else None)
+        super().__init__(driver_class=driver_on(terminal) if terminal else None)
         dress(self)
         self._ending_signal: str | None = None
         self._events_loop: asyncio.AbstractEventLoop | None = None
