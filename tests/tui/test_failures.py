@@ -15,7 +15,8 @@ from capexplorer.tui.keybar import rows
 from capexplorer.tui.look import Look, Palette
 from capexplorer.tui.panes.failures import FailuresPane, tally
 from capexplorer.tui.panes.resources import ResourcesPane
-from capexplorer.tui.panes.status import View, status
+from capexplorer.tui.panes.status import status
+from capexplorer.tui.panes.status_view import View
 from capexplorer.tui.render.text import clauses
 
 from .fakes import HOSTILE, session

@@ -15,7 +15,8 @@ from capexplorer.session.writer import SessionWriter
 from capexplorer.tui.look import Look, Palette
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.journal import JournalPane
-from capexplorer.tui.panes.status import View, status
+from capexplorer.tui.panes.status import status
+from capexplorer.tui.panes.status_view import View
 from capexplorer.tui.panes.throughput import ThroughputPane
 from trials.timeline_digest import digest
 

@@ -24,7 +24,8 @@ from capexplorer.tui.panes.curve_points import level_points
 from capexplorer.tui.panes.journal import JournalPane
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
-from capexplorer.tui.panes.status import View, status
+from capexplorer.tui.panes.status import status
+from capexplorer.tui.panes.status_view import View
 from capexplorer.tui.panes.throughput import ThroughputPane
 from capexplorer.tui.render.chart import Tag
 from capexplorer.tui.render.timepage import boundaries, page_at, tags

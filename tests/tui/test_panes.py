@@ -32,7 +32,8 @@ from capexplorer.tui.panes.log import LogPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.resource_row import Row
 from capexplorer.tui.panes.resources import ResourcesPane, tcp_rows
-from capexplorer.tui.panes.status import View, status
+from capexplorer.tui.panes.status import status
+from capexplorer.tui.panes.status_view import View
 from trials.marked import marked
 
 from .fakes import HOSTILE, Session, died, header, ready, session

@@ -33,7 +33,8 @@ from ..panes.latency import LatencyPane
 from ..panes.log import LogPane
 from ..panes.pane import Pane
 from ..panes.resources import ResourcesPane
-from ..panes.status import StatusArea, View, piloted
+from ..panes.status import StatusArea
+from ..panes.status_view import View, watched
 from ..panes.throughput import ThroughputPane
 from ..render.text import Piece, cells, line
 from ..themes import palette_of
@@ -175,7 +176,7 @@ class LiveScreen(Exporting):
             said=self.said,
             alarm=self.alarm,
             can_restart=controls is not None and controls.can_restart,
-            autopilot=controls.autopilot if controls else piloted(self.timeline),
+            autopilot=controls.autopilot if controls else watched(self.timeline).autopilot,
         )
 
     # -- view actions

@@ -1,0 +1,83 @@
+"""The lines below the status area's first two, each there only while it has something to say."""
+
+from __future__ import annotations
+
+from rich.style import Style
+from textual.strip import Strip
+
+from ... import wording
+from ...model.events import Command
+from ...model.timeline import Timeline
+from ..look import Palette
+from ..render import text
+from .failures import color_of
+from .status_view import JOURNAL_BACK, View, last_of_autopilot
+
+VERDICT_LINES = 2
+LOST_CELLS = 12
+"""At a line's end, to a word that goes to the next."""
+
+OUTPUT_LINES = 2
+"""The last output lines of a dead target that stand in the status area; the log pane has all."""
+
+
+def verdict(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
+    """One line or two where a mark has its part in it: without, the knee above says as much. The failures have all of it."""
+    judged = wording.judgement(timeline)
+    if not judged.marked:
+        return []
+    said, room = text.safe(judged.said), max(width - 2, 2)
+    lines = text.wrap(said, room)
+    if len(lines) > VERDICT_LINES:
+        lines = text.wrap(text.clauses(said, VERDICT_LINES * room - LOST_CELLS), room)[:VERDICT_LINES]
+    style = Style(color=color_of(judged.severity, palette), bold=True)
+    return [text.line([("  " if index else "▸ ", style), (each, style)], width) for index, each in enumerate(lines)]
+
+
+def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
+    """While it steps, one line: that it does, and why it last did."""
+    if not view.autopilot:
+        return []
+    badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
+    last = last_of_autopilot(timeline)
+    said = wording.command(last).replace(", autopilot", "", 1) if last is not None and last.name == "users" else "measuring"
+    shown = text.shorten(text.safe(said), width - 12)
+    return [text.line([(" AUTOPILOT ", badge), (f" {shown}", Style(color=palette.text))], width)]
+
+
+def plan_ended(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
+    """From a plan's end until someone steps, on a live screen: that it is over, and the keys that go on."""
+    last = next((each for each in reversed(timeline.journal[-JOURNAL_BACK:]) if _steps(each)), None)
+    live = view.max_users is not None and timeline.ended is None
+    if not live or not isinstance(last, Command) or last.args.get("why") != "finished" or view.wanted != timeline.wanted:
+        return []
+    badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
+    what, _, said = wording.plan(last.args).partition(": ")
+    shown = text.shorten(f"{said}; + - users, a autopilot, p plan, x to zero", width - len(what) - 4)
+    return [text.line([(f" {what.upper()} ", badge), (f" {shown}", Style(color=palette.text))], width)]
+
+
+def _steps(entry: object) -> bool:
+    """Whether someone set the users, or handed them over, with this."""
+    return isinstance(entry, Command) and entry.name in ("users", "new_level", "zero", "restart", "autopilot", "plan")
+
+
+def alarms(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
+    """What is wrong, one line each."""
+    style = Style(color=palette.background, bgcolor=palette.error, bold=True)
+    return [text.line([(text.pad(text.safe(alarm), width), style)], width) for alarm in _alarms(timeline, view)]
+
+
+def _alarms(timeline: Timeline, view: View) -> list[str]:
+    lines = []
+    target = timeline.target
+    if target is not None and target.state in ("died", "failed"):
+        asked = view.max_users is not None and target.state == "failed"
+        goes_on = "; t restarts it" if view.can_restart else "; retrying" if asked else ""
+        lines.append(f"✗ {wording.target(target)}{goes_on}")
+        lines += [f"  │ {output}" for output in target.output[-OUTPUT_LINES:]]
+    if timeline.broken is not None:
+        lines.append(f"✗ {timeline.broken.text}")
+    if timeline.ended is not None:
+        lines.append(f"■ session ended: {timeline.ended.reason}; q quits")
+    return lines

@@ -1,0 +1,152 @@
+"""What stands in the status area's two lines, as groups: what matters least is left out where it is narrow, nothing is cut."""
+
+from __future__ import annotations
+
+from rich.style import Style
+
+from ... import wording
+from ...model.clients import clients_of
+from ...model.events import TargetState
+from ...model.timeline import Timeline
+from ..look import Palette
+from ..render import text
+from ..render.text import Piece
+from . import ports
+from .failures import tally
+from .groups import Group
+from .status_view import View
+
+LAG_WARNING_MS = 10.0
+"""From here on latencies are visibly late: the lag meter's own period (DESIGN section 3)."""
+
+
+def what(timeline: Timeline, palette: Palette) -> list[Group]:
+    """Recording, profile, target and its state."""
+    plain, muted = Style(color=palette.text), Style(color=palette.muted)
+    bold = Style(color=palette.text, bold=True)
+    recording = ("■ ", muted) if timeline.ended else ("● ", Style(color=palette.error))
+    groups = [Group((recording, (wording.session_time(timeline.last_s), bold)))]
+    header = timeline.header
+    if header is None:
+        return [*groups, Group((("starting", muted),))]
+    profile = text.shorten(text.safe(str(header.profile.get("name") or header.target.name)), 20)
+    target = text.shorten(text.safe(header.target.name), 20)
+    state = timeline.target.state if timeline.target else ("ready" if header.source else "starting")
+    groups.append(Group(((profile, bold),), rank=2))
+    named = ((f"{target} ", plain),) if target != profile else ()
+    groups.append(Group((*named, (state, Style(color=state_color(state, palette))))))
+    return [*groups, Group(((text.shorten(text.safe(header.target.url), 50), muted),), rank=5)]
+
+
+def state_color(state: TargetState, palette: Palette) -> str:
+    """Green runs, yellow changes, red is gone."""
+    if state == "ready":
+        return palette.success
+    return palette.error if state in ("died", "failed") else palette.warning
+
+
+def users(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
+    """Users now and wanted, the guard, the step."""
+    muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
+    now = timeline.last.users if timeline.last else 0
+    pieces = [("users ", muted), (f"{now:,}", bold)]
+    if now != view.wanted:
+        pieces += [(" → ", Style(color=palette.accent)), (f"{view.wanted:,}", Style(color=palette.accent, bold=True))]
+    groups = [Group(tuple(pieces), right=True)]
+    if view.max_users is not None:
+        groups.append(Group(((f"of {view.max_users:,} allowed", muted),), rank=3, right=True))
+        groups.append(Group(((f"step {view.step}", muted),), rank=1, right=True))
+    return groups
+
+
+def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
+    """The level and how far it is."""
+    muted = Style(color=palette.muted)
+    current = timeline.level
+    if current is None:
+        return [Group((("no level yet", muted),))]
+    groups = [Group(((f"level {current.opened.index}", Style(color=palette.text)), (", ", muted), phase(timeline, palette)))]
+    if current.opened.epoch:
+        groups.append(Group(((f"epoch {current.opened.epoch}", muted),), rank=1))
+    if view.spawn_rate is not None:
+        groups.append(Group(((f"spawn {view.spawn_rate:g}/s", muted),), rank=4))
+    return groups
+
+
+def phase(timeline: Timeline, palette: Palette) -> Piece:
+    """`spawning 12 of 50`, `stopping 30 of 50`, `settling 3 s`, `settled 12 s`; `settled 12 s, ended` of one that was closed."""
+    current, last = timeline.level, timeline.last
+    if current is not None and current.closed is not None:
+        counted = f"settled {text.span(current.figures.settled_seconds)}, " if current.figures.settled_seconds else ""
+        return f"{counted}ended", Style(color=palette.muted)
+    if current is None or last is None or timeline.phase in (None, "spawning"):
+        of = f" {last.users:,} of {current.users:,}" if current and last else ""
+        if current and last and last.users > current.users:
+            return f"stopping {last.users - current.users:,} of {last.users:,}", Style(color=palette.warning)
+        return f"spawning{of}", Style(color=palette.warning)
+    if timeline.phase == "settling":
+        return f"settling {text.span(last.t_s - current.started_s)}", Style(color=palette.warning)
+    since_s = current.settled_s
+    return f"settled {text.span(last.t_s - since_s) if since_s is not None else ''}".rstrip(), Style(color=palette.success)
+
+
+def knee(timeline: Timeline, palette: Palette) -> list[Group]:
+    """`knee 47 [43–52] at 122/s, queueing, provisional`; where it is narrow less of it, at last nothing."""
+    current = timeline.level
+    verdict = wording.reported(timeline).get(current.opened.epoch) if current is not None else None
+    found = verdict.capacity.knee if verdict is not None else None
+    if found is None:
+        return []
+    marked = found.kind in ("knee", "at_or_below")
+    style = Style(color=palette.text if marked else palette.muted, bold=marked)
+    said = wording.knee(found)
+    forms = [said + (", provisional" if found.kind == "knee" and found.provisional else ""), said, wording.short_knee(found)]
+    group = None
+    for rank, form in enumerate(reversed(list(dict.fromkeys(forms))), start=1):
+        group = Group(((form, style),), rank=min(rank, 2), shorter=group)
+    return [group] if group is not None else []
+
+
+def troubles(timeline: Timeline, palette: Palette) -> list[Group]:
+    """`ports full in 42 s`, and `3 causes (f)`: what stands now, and the key that tells more."""
+    groups, found = [], tally(timeline)
+    if found.open:
+        style = Style(color=palette.error if found.grave else palette.warning, bold=True)
+        groups.append(Group(((f"{found.open} cause{'s' * (found.open != 1)} (f)", style),), rank=2))  # where narrow, on a tab
+    short = ports.shortage(timeline)
+    if short is not None:
+        style = Style(color=palette.error if short.exhausted else palette.warning, bold=True)
+        groups.append(Group(((short.said, style),), rank=2 if short.exhausted else 0))  # the verdict says what is exhausted
+    return groups
+
+
+def answers(view: View, palette: Palette, width: int) -> list[Group]:
+    """What the screen answers to the last key, and whether it is held."""
+    groups = []
+    if view.said:
+        color = palette.error if view.alarm else palette.text
+        said = text.shorten(text.safe(view.said), width - 32)
+        groups.append(Group(((said, Style(color=color, bold=True)),), right=True))
+    if view.held:
+        held = Style(color=palette.background, bgcolor=palette.warning, bold=True)
+        groups.append(Group(((" HOLD ", held),), right=True))
+    return groups
+
+
+def trust(timeline: Timeline, palette: Palette) -> list[Group]:
+    """What the tool itself adds to a latency: the client classes in use with their floors, and the generator's lateness."""
+    muted, groups = Style(color=palette.muted), []
+    floors = timeline.header.client_floor_ms if timeline.header else {}
+    for index, client in enumerate(clients_of(timeline.header) if timeline.header else ()):
+        floor = floors.get(client)
+        known = " (no floor)" if floor is None else f" floor {text.ms(floor.p50_ms)} ms, p99 {text.ms(floor.p99_ms)} ms"
+        said = f"{text.safe(client)}{known}"
+        groups.append(Group(((said, muted),), rank=3 + index, right=True))
+    lag_ms = timeline.last.generator.loop_lag_p99_ms if timeline.last and timeline.last.generator else None
+    if timeline.last is not None:
+        late = lag_ms is not None and lag_ms >= LAG_WARNING_MS
+        style = Style(color=palette.warning, bold=True) if late else muted
+        said = f"loop lag p99 {text.ms(lag_ms)} ms{' !' if late else ''}" if lag_ms is not None else "loop lag –"
+        brief = Group(((f"lag {text.ms(lag_ms)} ms !", style),), right=True) if late else None
+        groups.append(Group(((said, style),), rank=1, right=True, shorter=brief))
+    return groups
