@@ -15,8 +15,10 @@ import time
 from pathlib import Path
 
 from capexplorer.replay import Replay
+from capexplorer.tui.actions.transport import Transport
+from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.playback import Playback
-from capexplorer.tui.replay import ReplayApp
+from capexplorer.tui.recorded_feed import RecordedFeed
 
 from . import rig
 from .day_log import DAY_S, ENDPOINTS, LEVELS, write_day
@@ -80,19 +82,21 @@ async def _seek(path: Path) -> None:
     """From the key to the drawn panes and bar at 120x40, at random moments; what the terminal then takes is not in it."""
     recording = Replay(path)
     recording.read_on()
-    app = ReplayApp(recording, Playback())
+    feed = RecordedFeed(recording, Playback())
+    transport = Transport(feed)
+    app = ExplorerApp(feed, transport)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        screen, chance = app.replay, random.Random(7)
-        screen.action_play()
+        chance = random.Random(7)
+        transport.action_play()
         for said, window_s in (("5 min, at once", 300.0), ("5 min", 300.0), ("all 24 h", None)):
-            screen.window_s, took_ms = window_s, []
+            app.explorer.options.window_s, took_ms = window_s, []
             if said == "5 min":
                 await pilot.pause(4.0)  # by then what makes jumps quick has been got ready
             for _ in range(SEEKS):
                 aim_s = chance.random() * recording.duration_s
                 began_s = time.perf_counter()
-                screen.seek(aim_s)
+                transport.seek(aim_s)
                 took_ms.append(1000 * (time.perf_counter() - began_s))
                 await pilot.pause()
             figures = f"median {rig.median(took_ms):5.1f}, p95 {rig.percentile(took_ms, 0.95):5.1f}, worst {max(took_ms):5.1f} ms"

@@ -15,7 +15,9 @@ from pathlib import Path
 
 from capexplorer.model.events import Event, Sample
 from capexplorer.session.reader import read
+from capexplorer.tui.actions.watching import Watch
 from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.live_feed import LiveFeed
 
 SIZES = {"wide": (120, 40), "narrow": (80, 24)}
 THEMES = {"dark": "capexplorer-dark", "light": "capexplorer-light"}
@@ -47,7 +49,7 @@ class Saved:
 
 async def picture(session: Path, size: tuple[int, int], theme: str, at_s: float = math.inf, keys: Sequence[str] = ()) -> str:
     """One SVG."""
-    app = ExplorerApp(Saved(session, at_s))
+    app = ExplorerApp(LiveFeed(Saved(session, at_s)), Watch())
     async with app.run_test(size=size) as pilot:
         app.theme = theme
         await pilot.pause(0.5)

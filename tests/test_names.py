@@ -12,7 +12,6 @@ NOT_NAMES = ("__init__", "__main__")
 SAME_READING = "the probe of a platform without /proc takes the same readings by psutil"
 COMMAND_AND_SCREEN = "the command and the screen of one task"
 REPORT_AND_COMPARISON = "the same part of a report and of a comparison"
-LIVE_AND_REPLAYED = "run makes it and the screen shows it"
 COUNTED_AND_SHOWN = "the probe counts them, a pane shows them"
 
 CLASSES = {
@@ -40,7 +39,6 @@ FILES = {
     "markdown": REPORT_AND_COMPARISON,
     "endpoints": "load counts them, a pane shows them",
     "failures": "load counts them, a pane shows them",
-    "live": LIVE_AND_REPLAYED,
     "plan": "the language of plans, and the driver that follows one",
     "machine": "the facts of a machine, and what reads them",
     "ports": COUNTED_AND_SHOWN,

@@ -77,7 +77,7 @@ RELIED_ON = (
     Private(DRIVER, "_sigcont_application", TERMINAL, "is overridden"),
     Private("textual.message_pump:MessagePump", "_parent", ("tui/typeahead.py",), "is the way that a key's event bubbles"),
     Private("textual.app:App", "_print", ("tui/app.py",), "is overridden: Textual drops what user code prints"),
-    Private("textual.app:App", "_driver", ("tui/screens/exporting.py",), "writes the clipboard's escape sequence"),
+    Private("textual.app:App", "_driver", ("tui/screens/explorer.py",), "writes the clipboard's escape sequence"),
     Private("textual.app:App", "_exception", ("tui/base_app.py",), "is raised again after the screen"),
 )  # fmt: skip
 

@@ -67,19 +67,21 @@ def _on_screen(options: RunOptions) -> int:
     from ..tui.terminal import own_terminal
 
     with own_terminal() as terminal, live_run(options) as (run, _):
+        from ..tui.actions.steering import Steer
         from ..tui.app import ExplorerApp
+        from ..tui.live_feed import LiveFeed
 
-        app = ExplorerApp(run, run, terminal=terminal)
+        feed = LiveFeed(run)
+        app = ExplorerApp(feed, Steer(run), terminal=terminal)
         with signals_to(lambda name: app.request_exit(name)):
             ending = app.explore()
             if ending.signal is not None:
                 run.outcome.interrupt(ending.signal)
             run.close()
-    for event in run.take():  # the last marks are made when a run is closed
-        app.timeline.apply(event)
+    feed.take()  # the last marks are made when a run is closed
     from .afterwards import say_session  # imports numpy, which has threads
 
-    say_session(app.timeline, run.session_run.path)
+    say_session(feed.timeline, run.session_run.path)
     return _told(run)
 
 

@@ -51,11 +51,14 @@ def command(
 
 def _play(recording: Replay, playback: Playback, start: str | None, mouse: bool) -> int:
     require_screen("replay", "export")
-    from ..tui.replay import ReplayApp
+    from ..tui.actions.transport import Transport
+    from ..tui.app import ExplorerApp
+    from ..tui.recorded_feed import RecordedFeed
     from ..tui.terminal import own_terminal
 
+    feed = RecordedFeed(recording, playback, start_at=start)
     with own_terminal() as terminal:
-        app = ReplayApp(recording, playback, start=start, mouse=mouse, terminal=terminal)
+        app = ExplorerApp(feed, Transport(feed), terminal=terminal, mouse=mouse)
         with signals_to(app.request_exit):
             ending = app.explore()
     for note in recording.notes:

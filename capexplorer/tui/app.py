@@ -1,7 +1,7 @@
-"""The application: it takes events from a source, folds them into a timeline, and has the live screen draw it.
+"""The application: it takes from a feed when there is something to take, and has the explorer screen draw it.
 
-Must not know load, run, session or probe: it is handed an EventSource and, where there is something to steer, Controls. Runs in a
-process that gevent has patched: no threads, no subprocesses.
+Must not know load, run, session or probe: it is handed a feed and actions. Runs in a process that gevent has patched: no threads,
+no subprocesses.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Literal
 from textual.app import SystemCommand
 from textual.screen import ModalScreen, Screen
 
-from ..model.events import Sample
-from ..model.stream import Controls, EventSource
-from ..model.timeline import Timeline
+from ..errors import SessionError
+from .actions.protocols import Actions
 from .base_app import SignalledApp
+from .feed import Feed
 from .keybar import palette_keys
-from .messages import Arrived, Folded
+from .messages import Arrived, FeedFailed
 from .screens.ask import Quit
-from .screens.live import LiveScreen
+from .screens.explorer import ExplorerScreen
 from .terminal import Terminal
 from .typeahead import TypeAhead
 
@@ -38,66 +38,66 @@ class Ending:
 
 
 class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
-    """`explore` (or `run`) returns an Ending. The caller closes the source, once the terminal is the user's again."""
+    """`explore` returns an Ending. The caller closes what the feed reads from, once the terminal is the user's again."""
 
-    CSS_PATH = "screens/live.tcss"  # the default screen's own would not be loaded
+    CSS_PATH = "screens/explorer.tcss"  # the default screen's own would not be loaded
     ENABLE_COMMAND_PALETTE = True
 
-    def __init__(
-        self,
-        source: EventSource,
-        controls: Controls | None = None,
-        *,
-        terminal: Terminal | None = None,
-        screen: LiveScreen | None = None,
-        mouse: bool = False,
-    ) -> None:
+    def __init__(self, feed: Feed, actions: Actions, *, terminal: Terminal | None = None, mouse: bool = False) -> None:
         super().__init__(terminal=terminal)
-        self.source, self.controls, self._mouse = source, controls, mouse
-        self.timeline = Timeline()
-        self.live = screen or LiveScreen(self.timeline, controls)
+        self.feed, self.actions, self._mouse = feed, actions, mouse
+        self.explorer = ExplorerScreen(feed, actions)
         self._waking = False
+        self._failure: SessionError | None = None
 
     def explore(self) -> Ending:
-        """Run until the user or a signal ends it."""
-        return self.run_until_left(mouse=self._mouse) or Ending("user")
+        """Run until the user or a signal ends it. Raises SessionError when the session cannot be read any more."""
+        ending = self.run_until_left(mouse=self._mouse) or Ending("user")
+        if self._failure is not None:
+            raise self._failure
+        return ending
 
     def get_default_screen(self) -> Screen[None]:
-        """The live screen from the start, so that keys pressed meanwhile reach it."""
-        return self.live
+        """The explorer screen from the start, so that keys pressed meanwhile reach it."""
+        return self.explorer
 
-    # -- events
+    # -- the feed
 
     def on_mount(self) -> None:
-        """Begin to take events."""
-        self.source.start(self.wake)
+        """Begin to take."""
+        self.feed.start(self.wake)
 
     def wake(self) -> None:
-        """From any thread: there are events. At most one message waits."""
+        """From any thread: there is something to take. At most one message waits."""
         if self._waking:
             return
         self._waking = True
         self._soon(lambda: self.post_message(Arrived()))
 
     def on_arrived(self) -> None:
-        """Fold what has come."""
+        """Have the screen show it; again after the feed's pause."""
         self._waking = False  # first: what comes from here on wakes again
-        events = self.source.take()
-        for event in events:
-            self.timeline.apply(event)
-        if events:
-            self.live.post_message(Folded(ticked=any(isinstance(event, Sample) for event in events)))
+        self.explorer.catch_up()
+        pause_s = self.feed.pause_s
+        if pause_s:
+            self.set_timer(pause_s, self.wake)
+        elif pause_s is not None:
+            self.wake()
+
+    def on_feed_failed(self, message: FeedFailed) -> None:
+        """There is nothing left to show."""
+        self._failure = message.error
+        self.exit(Ending("user"))
 
     # -- ending
 
     def action_leave(self) -> None:
         """Quit; asks once while load runs, in place of any other box."""
-        if isinstance(self.screen, Quit) or not self.load_runs:
+        question = self.actions.quit_question
+        if isinstance(self.screen, Quit) or question is None:
             return self.leave()
         if isinstance(self.screen, ModalScreen):
             self.pop_screen()
-        users = self.controls.wanted if self.controls else 0
-        question = f"The load of {users:,} users ends. The session is saved."
         self.push_screen(Quit("Quit?", question, "quit"), lambda sure: self.leave() if sure else None)
 
     def action_command_palette(self) -> None:
@@ -109,17 +109,9 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         """Textual's own way out is ours."""
         self.action_leave()
 
-    @property
-    def load_runs(self) -> bool:
-        """Whether quitting would end something."""
-        if self.controls is None or self.timeline.ended is not None:
-            return False
-        return self.controls.wanted > 0 or (self.timeline.last is not None and self.timeline.last.users > 0)
-
     def leave(self) -> None:
         """End at the user's word."""
-        if self.controls is not None:
-            self.controls.quit()
+        self.actions.quit()
         self.exit(Ending("user"))
 
     def ended_by(self, signal: str) -> Ending:
@@ -130,8 +122,8 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: what every key does, and the themes."""
-        for key in palette_keys(self.live.NAME):
-            yield SystemCommand(key.help, f"key {key.shown}", partial(self.live.run_action, key.action))
+        for key in palette_keys(self.actions.keys):
+            yield SystemCommand(key.help, f"key {key.shown}", partial(self.explorer.perform, key.action))
         yield SystemCommand("choose the colours", "a theme for this session", self.action_change_theme)
 
     def _print(self, text: str, stderr: bool = False) -> None:

@@ -21,6 +21,15 @@ def bindings(screen: ScreenName) -> list[Binding]:
     ]
 
 
+def perform_bindings(*screens: ScreenName) -> list[Binding]:
+    """Of a screen on which the rows of one of `screens` are bound at a time: each key performs the action of its row."""
+    return [
+        Binding(each.key, f"perform({screen!r}, {each.action!r})", each.description, show=False)
+        for screen in screens
+        for each in bindings(screen)
+    ]
+
+
 def key_bar(screen: ScreenName, width: int, **words: str) -> str:
     """The keys that matter most in at most `width` cells, in the order of the table. `words` fill names such as `{play}`."""
     kept = [key for key in keys_of(screen) if key.bar]

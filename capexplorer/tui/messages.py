@@ -1,18 +1,19 @@
-"""What the app and its screens tell each other. Nothing else passes between them but the timeline."""
+"""What the app and its screens tell each other."""
 
 from __future__ import annotations
 
 from textual.message import Message
 
+from ..errors import SessionError
+
 
 class Arrived(Message, bubble=False):
-    """The source has events to take."""
+    """The feed has something to take."""
 
 
-class Folded(Message, bubble=False):
-    """Events were folded into the timeline."""
+class FeedFailed(Message, bubble=False):
+    """The feed's session cannot be read any more."""
 
-    def __init__(self, *, ticked: bool) -> None:
+    def __init__(self, error: SessionError) -> None:
         super().__init__()
-        self.ticked = ticked
-        """A sample was among them: time to redraw the panes. Without one, only status and journal changed."""
+        self.error = error

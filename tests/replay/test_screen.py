@@ -13,10 +13,11 @@ from tui.fakes import ready
 
 from capexplorer.model.events import Ended, Event
 from capexplorer.replay import Replay
-from capexplorer.tui.app import Ending
+from capexplorer.tui.actions.transport import Transport
+from capexplorer.tui.app import Ending, ExplorerApp
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.playback import Playback
-from capexplorer.tui.replay import ReplayApp
+from capexplorer.tui.recorded_feed import RecordedFeed
 from capexplorer.tui.screens.help import Help
 
 from .logs import as_shown, eventful, saved, small
@@ -45,8 +46,10 @@ class Stage:
 
     def __init__(self, path: Path, *, follow: bool = False, speed: float = 1.0, start: str | None = None) -> None:
         self.recording, self.clock = Replay(path, follow=follow), Seconds()
-        self.app = ReplayApp(self.recording, Playback(speed, follows=follow), monotonic=self.clock, start=start)
-        self.screen, self.playback = self.app.replay, self.app.replay.playback
+        self.playback = Playback(speed, follows=follow)
+        feed = RecordedFeed(self.recording, self.playback, start_at=start, monotonic=self.clock)
+        self.app = ExplorerApp(feed, Transport(feed))
+        self.screen = self.app.explorer
 
     @contextlib.asynccontextmanager
     async def run(self, size: tuple[int, int] = NARROW) -> AsyncIterator[Pilot[Ending]]:
@@ -57,7 +60,7 @@ class Stage:
 
     async def pass_s(self, pilot: Pilot[Ending], seconds: float) -> None:
         self.clock.now_s += seconds
-        self.screen.frame()
+        self.screen.catch_up()
         await pilot.pause()
 
     def text(self) -> str:
@@ -92,7 +95,7 @@ async def test_a_moment_shows_what_was_known_then_in_every_pane(path: Path, size
         await pilot.press("space", "g", *"9s", "enter")
         then = stage.screen.timeline
         assert (len(then), len(then.levels), then.levels[0].closed, then.ended) == (8, 1, None, None)
-        for pane in stage.app.replay.query(Pane):
+        for pane in stage.screen.query(Pane):
             assert pane.timeline is then
             drawn = "\n".join(strip.text for strip in pane.draw(then, len(then) - 1, pane.look, stage.app.size))
             assert "60 users" not in drawn and "after 10" not in drawn

@@ -10,12 +10,15 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from capexplorer.model.events import Command, Ended, Event, Log, Target
+from capexplorer.tui.actions.steering import Steer
+from capexplorer.tui.actions.watching import Watch
 from capexplorer.tui.app import Ending, ExplorerApp
 from capexplorer.tui.keybar import rows
+from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.panes.pane import Pane
+from capexplorer.tui.screens.arrangement import PANES
 from capexplorer.tui.screens.ask import Ask, Confirm, Quit
 from capexplorer.tui.screens.help import Help
-from capexplorer.tui.screens.live import PANES
 from capexplorer.tui.screens.target_form import TargetForm
 
 from .fakes import HOSTILE, FakeControls, FakeSource, Session, died, header, session
@@ -34,7 +37,7 @@ class Stage:
 
     def __init__(self, events: Sequence[Event] = (), *, wanted: int = 1, max_users: int = 2_000, live: bool = True) -> None:
         self.source, self.controls = FakeSource(events), FakeControls(wanted, max_users)
-        self.app = ExplorerApp(self.source, self.controls if live else None)
+        self.app = ExplorerApp(LiveFeed(self.source), Steer(self.controls) if live else Watch())
 
     @contextlib.asynccontextmanager
     async def run(self, size: tuple[int, int] = NARROW) -> AsyncIterator[Pilot[Ending]]:
@@ -48,7 +51,7 @@ class Stage:
         return "\n".join(strip.text for strip in lines)
 
     def shown(self) -> list[str]:
-        return [str(pane.id) for pane in self.app.live.query(Pane) if pane.display]
+        return [str(pane.id) for pane in self.app.explorer.query(Pane) if pane.display]
 
 
 # -- keys
@@ -119,7 +122,7 @@ async def test_a_step_over_the_guard_goes_to_it_and_says_so() -> None:
         assert "guard: at most 10 users" in stage.screen_text()
 
 
-async def test_a_replay_has_nothing_to_steer() -> None:
+async def test_a_screen_that_only_watches_has_nothing_to_steer() -> None:
     stage = Stage(session(), live=False)
     async with stage.run() as pilot:
         await pilot.press("+", "x", "n", "t", "g")
@@ -367,7 +370,7 @@ async def test_hold_freezes_the_panes_while_events_still_fold() -> None:
         stage.source.send(*(made.tick() for _ in range(5)))
         await pilot.pause()
         assert stage.screen_text().splitlines()[3:] == before
-        assert len(stage.app.timeline) == 13
+        assert len(stage.app.feed.timeline) == 13
         await pilot.press("space")
         await pilot.pause()
         assert stage.screen_text().splitlines()[3:] != before
@@ -378,10 +381,10 @@ async def test_window_and_log_scale_reach_the_panes() -> None:
     stage = Stage(session())
     async with stage.run() as pilot:
         await pilot.press("2", "w", "l")
-        look = stage.app.live.query_one("#latency", Pane).look
+        look = stage.app.explorer.query_one("#latency", Pane).look
         assert (look.window_s, look.log_latency, look.large) == (900.0, True, True)
         await pilot.press("w", "w")
-        assert stage.app.live.query_one("#latency", Pane).look.window_s == 60.0
+        assert stage.app.explorer.query_one("#latency", Pane).look.window_s == 60.0
 
 
 async def test_help_names_every_key_and_closes() -> None:

@@ -7,7 +7,9 @@ import asyncio
 import pytest
 from textual import events
 
+from capexplorer.tui.actions.steering import Steer
 from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.screens.target_form import TargetForm
 
 from .fakes import FakeControls, FakeSource, session
@@ -29,7 +31,7 @@ def burst(app: ExplorerApp, *keys: str) -> None:
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 async def test_a_number_typed_in_one_burst_with_g_is_the_prompts_answer(size: tuple[int, int]) -> None:
     controls = FakeControls()
-    app = ExplorerApp(FakeSource(session()), controls)
+    app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(controls))
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         burst(app, "g", "4", "0", "enter")
@@ -40,7 +42,7 @@ async def test_a_number_typed_in_one_burst_with_g_is_the_prompts_answer(size: tu
 
 async def test_tab_in_a_burst_moves_to_the_next_field_before_what_is_typed_next() -> None:
     controls = FakeControls()
-    app = ExplorerApp(FakeSource(session()), controls)
+    app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(controls))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         burst(app, "t", "tab", "backspace", "7", "enter")
@@ -53,7 +55,7 @@ async def test_tab_in_a_burst_moves_to_the_next_field_before_what_is_typed_next(
 
 async def test_a_key_that_takes_its_prompt_away_does_not_take_the_next_keys_with_it() -> None:
     controls = FakeControls(wanted=1)
-    app = ExplorerApp(FakeSource(session()), controls)
+    app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(controls))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         for number in range(8):
@@ -66,7 +68,7 @@ async def test_a_key_that_takes_its_prompt_away_does_not_take_the_next_keys_with
 
 async def test_a_second_prompt_may_be_typed_right_behind_the_first() -> None:
     controls = FakeControls(wanted=10)
-    app = ExplorerApp(FakeSource(session()), controls)
+    app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(controls))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         burst(app, "n", "h", "i", "enter", "g", "1", "2", "enter", "plus")
@@ -82,7 +84,7 @@ async def test_a_second_prompt_may_be_typed_right_behind_the_first() -> None:
 async def test_a_key_behind_enter_waits_for_a_prompt_that_closes_slowly() -> None:
     """`t` typed within a second of Enter was written into the prompt on a busy machine, and so was lost."""
     controls = FakeControls(wanted=80)
-    app = ExplorerApp(FakeSource(session()), controls)
+    app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(controls))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("g", "9", "0")
         stalled = asyncio.Event()

@@ -6,13 +6,19 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from textual.actions import parse
 from textual.binding import Binding
 
+from capexplorer.tui.actions.steering import Steer
+from capexplorer.tui.actions.transport import Transport
+from capexplorer.tui.actions.watching import Watch
 from capexplorer.tui.keybar import bindings, key_bar, markdown, rows
 from capexplorer.tui.keys import ScreenName, keys_of
-from capexplorer.tui.screens.live import LiveScreen
+from capexplorer.tui.screens.arrangement import Arrangement
+from capexplorer.tui.screens.explorer import ExplorerScreen
+from capexplorer.tui.screens.exporting import Exporting
 from capexplorer.tui.screens.picker import Picker
-from capexplorer.tui.screens.replay import ReplayScreen
+from capexplorer.tui.screens.view_options import ViewOptions
 
 README = Path(__file__).parents[2] / "README.md"
 SCREENS: tuple[ScreenName, ...] = ("live", "replay", "picker")
@@ -50,11 +56,36 @@ def test_no_key_does_two_things_and_each_has_a_help_row(screen: ScreenName) -> N
     assert all(key.shown in helped and key.help for key in keys_of(screen) if key.bar)
 
 
-@pytest.mark.parametrize("screen", [LiveScreen, ReplayScreen, Picker])
-def test_every_binding_of_a_screen_is_in_the_table(screen: type[LiveScreen] | type[ReplayScreen] | type[Picker]) -> None:
-    name: ScreenName = screen.NAME
-    table = {(binding.key, binding.action) for binding in bindings(name)}
-    assert {(binding.key, binding.action) for binding in screen.BINDINGS if isinstance(binding, Binding)} == table
+def test_every_binding_of_the_picker_is_in_the_table_and_does_something() -> None:
+    assert bound(Picker) == {(binding.key, binding.action) for binding in bindings("picker")}
+    assert [name for name in action_names("picker") if not hasattr(Picker, f"action_{name}")] == []
+
+
+def test_every_binding_of_the_explorer_screen_is_in_the_table() -> None:
+    performed = {(key, *parse(action)) for key, action in bound(ExplorerScreen)}
+    charts: tuple[ScreenName, ...] = ("live", "replay")
+    assert performed == {
+        (binding.key, "", "perform", (screen, binding.action)) for screen in charts for binding in bindings(screen)
+    }
+
+
+@pytest.mark.parametrize("actions", [Steer, Transport])
+def test_every_key_of_the_explorer_screen_is_done_by_one_of_its_parts(actions: type[Steer] | type[Transport]) -> None:
+    parts = (ExplorerScreen, Arrangement, ViewOptions, Exporting, actions)
+    able = {name: [part for part in parts if hasattr(part, f"action_{name}")] for name in action_names(actions.keys)}
+    assert {name: found for name, found in able.items() if len(found) != 1} == {}
+
+
+def test_every_key_of_a_screen_that_only_watches_is_one_of_the_live_screen() -> None:
+    assert Watch.keys == Steer.keys == "live"
+
+
+def bound(screen: type[ExplorerScreen] | type[Picker]) -> set[tuple[str, str]]:
     assert all(isinstance(binding, Binding) for binding in screen.BINDINGS)
-    actions = {action.partition("(")[0] for _, action in table if not action.startswith("app.")}
-    assert [action for action in actions if not hasattr(screen, f"action_{action}")] == []
+    return {(binding.key, binding.action) for binding in screen.BINDINGS if isinstance(binding, Binding)}
+
+
+def action_names(screen: ScreenName) -> set[str]:
+    """Of the actions that the screen itself does."""
+    names = {key.action.partition("(")[0] for key in keys_of(screen) if key.action}
+    return {name for name in names if not name.startswith("app.")}

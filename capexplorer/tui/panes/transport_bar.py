@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.style import Style
 from textual import events
 from textual.geometry import Region
-from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -41,21 +40,14 @@ class TransportView:
     notes: Sequence[float] = ()
 
 
-class Sought(Message):
-    """The bar was clicked or dragged, at this share of its length."""
-
-    def __init__(self, ratio: float) -> None:
-        super().__init__()
-        self.ratio = ratio
-
-
 class TransportBar(Widget):
-    """One line; draws when it is told."""
+    """One line. `seek` is called where it is clicked or dragged, with that share of its length."""
 
     DEFAULT_CSS = "TransportBar { height: 1; background: $panel; color: $foreground; padding: 0 1; }"
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+    def __init__(self, seek: Callable[[float], None], id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id)
+        self._seek = seek
         self.view, self.palette = TransportView(), Palette()
         self._strip, self._dragged = Strip([]), False
 
@@ -80,22 +72,22 @@ class TransportBar(Widget):
         """A drag begins."""
         self._dragged = True
         self.capture_mouse()
-        self._seek(event)
+        self._seek_to(event)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """The moment follows the mouse."""
         if self._dragged:
-            self._seek(event)
+            self._seek_to(event)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         """The drag ends."""
         self._dragged = False
         self.release_mouse()
 
-    def _seek(self, event: events.MouseEvent) -> None:
+    def _seek_to(self, event: events.MouseEvent) -> None:
         offset = event.get_content_offset_capture(self)
         first, stop = bar_cells(self.view, self.size.width)
-        self.post_message(Sought(min(max((offset.x - first) / max(stop - first - 1, 1), 0.0), 1.0)))
+        self._seek(min(max((offset.x - first) / max(stop - first - 1, 1), 0.0), 1.0))
 
 
 def transport(view: TransportView, palette: Palette, width: int) -> Strip:

@@ -1,0 +1,182 @@
+"""What a person does to the load: each key becomes one call of the controls, and the screen says so at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from textual.widget import Widget
+
+from ...model.stream import Controls
+from ..keys import STEPS, ScreenName
+from ..look import Palette
+from ..panes.status_view import View
+from ..screens.ask import Ask, Confirm
+from ..screens.target_form import TargetForm
+from .answers import note_wrong, rate_wrong, users_wrong
+from .protocols import ScreenAccess
+
+UNASKED_USERS = 50
+"""So many users, or twice as many as there were so far, may be gone to without a question."""
+
+
+class Steer:
+    """The actions on a live run, by its controls. Once the session has ended they say so and do nothing."""
+
+    keys: ScreenName = "live"
+    key_words: Mapping[str, str] = {}
+
+    def __init__(self, controls: Controls) -> None:
+        self.controls = controls
+        self.step = STEPS[0]
+
+    def attach(self, screen: ScreenAccess) -> None:
+        """Steer the load that this screen shows."""
+        self._screen = screen
+
+    @property
+    def view(self) -> View:
+        """As of the last key: the events of it come later."""
+        controls = self.controls
+        return View(
+            wanted=controls.wanted,
+            max_users=controls.max_users,
+            step=self.step,
+            spawn_rate=controls.spawn_rate,
+            can_restart=controls.can_restart,
+            autopilot=controls.autopilot,
+        )
+
+    def widgets(self) -> Sequence[Widget]:
+        """None."""
+        return ()
+
+    def draw(self, palette: Palette) -> None:
+        """Nothing to draw."""
+
+    # -- leaving
+
+    @property
+    def quit_question(self) -> str | None:
+        """While load runs: that it ends."""
+        timeline, wanted = self._screen.timeline, self.controls.wanted
+        running = timeline.last is not None and timeline.last.users > 0
+        if timeline.ended is not None or not (wanted > 0 or running):
+            return None
+        return f"The load of {wanted:,} users ends. The session is saved."
+
+    def quit(self) -> None:
+        """Tell the run."""
+        self.controls.quit()
+
+    # -- users
+
+    def action_step(self, direction: int) -> None:
+        """One step of users up (1) or down (-1), from what is wanted now: steps typed quickly add up."""
+        if self._may_steer():
+            self._set_users(max(0, self.controls.wanted + direction * self.step))
+
+    def action_resize_step(self, direction: int) -> None:
+        """A smaller (-1) or larger (1) step."""
+        sizes = [size for size in STEPS if (size > self.step if direction > 0 else size < self.step)]
+        if sizes:
+            self.step = sizes[0] if direction > 0 else sizes[-1]
+            self.controls.set_step(self.step)
+        self._screen.say(f"step {self.step}" + ("" if sizes else f", the {'largest' if direction > 0 else 'smallest'}"))
+
+    def action_go(self) -> None:
+        """Ask for a number of users."""
+        most = self.controls.max_users
+        self._ask(
+            Ask("Go to how many users?", f"a whole number, 0 to {most:,}", lambda answer: users_wrong(answer, most)),
+            lambda answer: self._go(int(answer)),
+        )
+
+    def _go(self, users: int) -> None:
+        highest = max(self.controls.wanted, *(level.users for level in self._screen.timeline.levels), 0)
+        if users <= max(UNASKED_USERS, 2 * highest):
+            return self._set_users(users)
+        question = f"That is more than twice the most so far ({highest:,})."
+        confirm = Confirm(f"Go to {users:,} users?", question, f"go to {users:,}")
+        self._screen.ask(confirm, lambda sure: self._set_users(users) if sure else None)
+
+    def action_zero(self) -> None:
+        """To zero users."""
+        if self._may_steer():
+            self.controls.zero()
+            self._screen.say("to zero users")
+
+    def _set_users(self, users: int) -> None:
+        controls, before = self.controls, self.controls.wanted
+        if controls.autopilot and min(users, controls.max_users) == before:
+            controls.set_autopilot(False)  # a step that changes nothing takes over as well
+        if users == before:
+            return self._screen.say("no users left" if users == 0 else f"already at {users:,} users")
+        full = before >= controls.max_users and users > before
+        if full or controls.set_users(users) < users:
+            self._screen.say(f"guard: at most {controls.max_users:,} users (max_users)", alarm=True)
+        else:
+            self._screen.say()
+
+    # -- who steps them, and how
+
+    def action_autopilot(self) -> None:
+        """Let the autopilot look for the knee from here on, or end it."""
+        if self._may_steer():
+            self.controls.set_autopilot(not self.controls.autopilot)
+            self._screen.say("autopilot on; any step by hand ends it" if self.controls.autopilot else "autopilot off")
+
+    def action_plan(self) -> None:
+        """Ask for a plan, by name or outright."""
+        plans = self.controls.plans
+        named = f"a plan of the profile ({', '.join(plans)}), or " if plans else ""
+        hint = f"{named}your own: 10:30s, ramp to 200 5m, spike 400 30s"
+        self._ask(Ask("Which plan?", hint, self.controls.plan_wrong, value=next(iter(plans), "")), self._plan)
+
+    def _plan(self, answer: str) -> None:
+        self.controls.start_plan(answer)
+        self._screen.say(f"plan {answer}: any step by hand ends it")
+
+    def action_new_level(self) -> None:
+        """A new level at the same count."""
+        if self._may_steer():
+            self.controls.new_level()
+            self._screen.say("new level")
+
+    def action_spawn_rate(self) -> None:
+        """Ask for the spawn rate."""
+        rate = self.controls.spawn_rate
+        hint = "users that start per second, from the next step on; empty: a step takes 1 s, at most 100 users per second"
+        self._ask(Ask("Spawn rate?", hint, rate_wrong, value="" if rate is None else f"{rate:g}"), self._spawn_rate)
+
+    def _spawn_rate(self, answer: str) -> None:
+        self.controls.set_spawn_rate(float(answer) if answer else None)
+        self._screen.say(f"spawn rate: {answer} users per second" if answer else "spawn rate: automatic")
+
+    # -- the session and the target
+
+    def action_note(self) -> None:
+        """Ask for a note."""
+        self._ask(Ask("Note", "any text; it is kept in the journal and in the session", note_wrong), self.controls.note)
+
+    def action_restart(self) -> None:
+        """Ask for the target's parameters, then restart it."""
+        if not self._may_steer():
+            return
+        if not self.controls.can_restart:
+            return self._screen.say("not started by capexplorer, cannot be restarted", alarm=True)
+        header = self._screen.timeline.header
+        name = header.target.name if header else "the target"
+        form = TargetForm(name, self.controls.target_params, self.controls.restart_target)
+        self._screen.ask(form, lambda restarted: self._screen.say("restarting the target") if restarted else None)
+
+    def _may_steer(self) -> bool:
+        """Whether the session goes on; else the screen says that it has ended."""
+        ended = self._screen.timeline.ended is not None
+        if ended:
+            self._screen.say("the session has ended", alarm=True)
+        return not ended
+
+    def _ask(self, question: Ask, answered: Callable[[str], None]) -> None:
+        """`answered` gets what was typed; it is not called where the question was left without an answer."""
+        if self._may_steer():
+            self._screen.ask(question, lambda answer: answered(answer) if answer is not None else None)

@@ -1,0 +1,151 @@
+"""Moves through a recording: play, seek, step, jump; and the transport bar, which shows the moment and can be dragged.
+
+Whatever moves the position (time, a key, the mouse) changes the feed's playback; the feed shows that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from textual.widget import Widget
+
+from ... import wording
+from ...model.recording import Landmark
+from ..keys import ScreenName
+from ..look import Palette
+from ..panes.status_view import View, watched
+from ..panes.transport_bar import TransportBar, TransportView
+from ..playback import WANTED, moment
+from ..recorded_feed import RecordedFeed
+from ..screens.ask import Ask
+from .protocols import ScreenAccess
+
+GRACE_S = 1.5
+"""While it plays, "previous" pressed so soon after a landmark means the one before."""
+
+
+class Transport:
+    """The actions on a recorded feed."""
+
+    keys: ScreenName = "replay"
+    quit_question = None
+
+    def __init__(self, feed: RecordedFeed) -> None:
+        self._feed, self._recording, self._playback = feed, feed.recording, feed.playback
+        self._bar = TransportBar(self._drag, id="transport")
+        self._landmarks: dict[Landmark, Sequence[float]] = {"level": (), "mark": (), "note": ()}
+        self._landmarks_of_s = -1.0
+
+    def attach(self, screen: ScreenAccess) -> None:
+        """Move the moment that this screen shows."""
+        self._screen = screen
+
+    @property
+    def view(self) -> View:
+        """As the session tells."""
+        return watched(self._screen.timeline)
+
+    @property
+    def key_words(self) -> Mapping[str, str]:
+        """What space does next."""
+        return {"play": "pause" if self._playback.playing else "play"}
+
+    def quit(self) -> None:
+        """Nothing ends."""
+
+    # -- the bar
+
+    def widgets(self) -> Sequence[Widget]:
+        """The bar."""
+        return (self._bar,)
+
+    def draw(self, palette: Palette) -> None:
+        """The bar at this moment."""
+        recording, playback, progress = self._recording, self._playback, self._feed.progress
+        if recording.duration_s != self._landmarks_of_s:
+            self._landmarks_of_s = recording.duration_s
+            self._landmarks = {kind: recording.landmarks(kind) for kind in self._landmarks}
+        view = TransportView(
+            position_s=playback.position_s,
+            duration_s=recording.duration_s,
+            speed=playback.speed,
+            playing=playback.playing,
+            at_end=playback.at_end,
+            said=(progress,) if progress else (),
+            levels=self._landmarks["level"],
+            marks=self._landmarks["mark"],
+            notes=self._landmarks["note"],
+        )
+        self._bar.show(view, palette)
+
+    def _drag(self, ratio: float) -> None:
+        self.seek(ratio * self._recording.duration_s)
+
+    # -- actions
+
+    def seek(self, t_s: float) -> None:
+        """To a moment, not beyond the ends."""
+        self._playback.seek(t_s, self._recording.duration_s)
+        self._moved()
+
+    def _moved(self) -> None:
+        self._screen.say()
+        self._feed.moved()
+        self._screen.catch_up()
+
+    def action_play(self) -> None:
+        """Play or pause."""
+        self._playback.toggle(self._recording.duration_s)
+        self._moved()
+
+    def action_speed(self, direction: int) -> None:
+        """Slower (-1) or faster (1)."""
+        changed = self._playback.change_speed(direction)
+        ends = "" if changed else f", the {'fastest' if direction > 0 else 'slowest'}"
+        self._screen.say(f"speed {self._playback.speed:g}x{ends}")
+
+    def action_skip(self, seconds: float) -> None:
+        """So many seconds on, or back."""
+        self.seek(self._playback.position_s + seconds)
+
+    def action_step(self, direction: int) -> None:
+        """To the next or the previous second, and stand still."""
+        self._playback.pause()
+        found = self._recording.next_tick(self._playback.position_s, direction)
+        if found is None:
+            self._screen.say("the end" if direction > 0 else "the beginning")
+        else:
+            self.seek(found)
+
+    def action_edge(self, direction: int) -> None:
+        """To the beginning (-1) or to the end (1)."""
+        self.seek(self._recording.duration_s if direction > 0 else 0.0)
+
+    def action_jump(self, kind: Landmark, direction: int) -> None:
+        """To the next or the previous level, mark or note."""
+        here_s = self._playback.position_s
+        before_s = here_s - (GRACE_S * self._playback.speed if self._playback.playing else 0.0)
+        times = self._recording.landmarks(kind)
+        found = [t_s for t_s in times if (t_s > here_s if direction > 0 else t_s < before_s)]
+        if not found:
+            return self._screen.say(f"no {kind} {'after' if direction > 0 else 'before'} this moment")
+        aim_s = found[0] if direction > 0 else found[-1]
+        self.seek(aim_s)
+        self._screen.say(f"{kind} {times.index(aim_s) + 1} of {len(times)}")
+
+    def action_go(self) -> None:
+        """Ask for a moment."""
+        length = wording.session_time(self._recording.duration_s)
+        hint = f"1:23:45, 90s, 1h30m, 50%, start, end, or from here +5m, -30s; the session has {length}"
+        self._screen.ask(Ask("Go to which time?", hint, self._wrong), self._go_to)
+
+    def _wrong(self, answer: str) -> str | None:
+        try:
+            moment(answer, self._playback.position_s, self._recording.duration_s)
+        except ValueError:
+            return WANTED
+        return None
+
+    def _go_to(self, answer: str | None) -> None:
+        if answer is not None:
+            self.seek(moment(answer, self._playback.position_s, self._recording.duration_s))

@@ -1,0 +1,39 @@
+"""No actions: a live screen on load that somebody else steers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from textual.widget import Widget
+
+from ..keys import ScreenName
+from ..look import Palette
+from ..panes.status_view import View, watched
+from .protocols import ScreenAccess
+
+
+class Watch:
+    """The keys are those of the live screen; to those that steer, the screen answers that there is no load to steer."""
+
+    keys: ScreenName = "live"
+    key_words: Mapping[str, str] = {}
+    quit_question = None
+
+    def attach(self, screen: ScreenAccess) -> None:
+        """Watch this screen's timeline."""
+        self._screen = screen
+
+    @property
+    def view(self) -> View:
+        """As the session tells."""
+        return watched(self._screen.timeline)
+
+    def widgets(self) -> Sequence[Widget]:
+        """None."""
+        return ()
+
+    def draw(self, palette: Palette) -> None:
+        """Nothing to draw."""
+
+    def quit(self) -> None:
+        """Nothing ends."""

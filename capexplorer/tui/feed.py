@@ -1,0 +1,46 @@
+"""Where the explorer screen gets its timeline from: one protocol for all sessions that it can show.
+
+- A live run is a `LiveFeed` over the run's events.
+- A saved session is a `RecordedFeed`: replayed, or followed while another process records it.
+- A run that this process does not own (attached) will be a `LiveFeed` too, over a source that reads from that process.
+
+A feed gives events their order and time its pace. It must not know panes, keys or Textual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Protocol
+
+from ..model.timeline import Timeline
+
+
+class Change(Enum):
+    """How much of the screen must be drawn anew."""
+
+    NOTHING = "nothing"
+    STATUS = "the status, and what stands beside it"
+    ENTRIES = "the status, and the panes that list events as they come"
+    PANES = "the status and all panes"
+
+
+class Feed(Protocol):
+    """A session as it is known at one moment. The app owns the pace: it takes, it is never pushed."""
+
+    @property
+    def timeline(self) -> Timeline:
+        """As of the last `take`."""
+
+    @property
+    def pause_s(self) -> float | None:
+        """The next `take` is due so long after the last one; None: when `wake` is called."""
+
+    def start(self, wake: Callable[[], None]) -> None:
+        """Begin. `wake` may be called from any thread whenever `take` has something new; it does not block."""
+
+    def take(self) -> Change:
+        """Bring the timeline up to date, in about 50 ms at most. Raises SessionError: the session cannot be read any more."""
+
+    def notices(self) -> Sequence[str]:
+        """What was found out about the session and has not been shown yet, a line each. Each is given once."""

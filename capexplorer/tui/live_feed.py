@@ -1,0 +1,37 @@
+"""A session that is going on: its events are folded into one timeline as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..model.events import Sample
+from ..model.stream import EventSource
+from ..model.timeline import Timeline
+from .feed import Change
+
+
+class LiveFeed:
+    """The events of `source`. Whoever made the source closes it."""
+
+    pause_s = None
+
+    def __init__(self, source: EventSource) -> None:
+        self.timeline = Timeline()
+        self._source = source
+
+    def start(self, wake: Callable[[], None]) -> None:
+        """Begin; the source wakes."""
+        self._source.start(wake)
+
+    def take(self) -> Change:
+        """Fold what has come. Charts change once a second, with a sample; commands, notes and output show at once."""
+        events = self._source.take()
+        for event in events:
+            self.timeline.apply(event)
+        if any(isinstance(event, Sample) for event in events):
+            return Change.PANES
+        return Change.ENTRIES if events else Change.NOTHING
+
+    def notices(self) -> Sequence[str]:
+        """None: what goes wrong in a run is among its events."""
+        return ()

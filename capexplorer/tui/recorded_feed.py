@@ -1,0 +1,132 @@
+"""A saved session at the moment of a playback. While another process still records it, it is followed.
+
+It is read in a part at a time, so that the screen answers keys meanwhile. Then jumps are got ready, between frames; and where the
+session is followed, new lines are looked for. Moving the position is `Playback`'s; how a moment is made is the recording's.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+
+from ..model.recording import Recording
+from ..model.stream import Clock
+from .feed import Change
+from .playback import Playback, moment
+from .render.text import span
+
+FRAME_S = 0.2
+"""Between two frames, in which time passes."""
+
+READ_S = 0.05
+"""Reading in goes on for so long between keys."""
+
+PREPARE_S = 0.01
+"""What makes jumps quick is got ready in steps of this: half of the time, for about 2 s after a day was read in."""
+
+LOOK_S = 0.5
+"""Between looks for new lines of a session that is being recorded."""
+
+SILENT_S = 5.0
+"""Without a new line for so long, the screen says so."""
+
+
+class RecordedFeed:
+    """`start_at`: the moment to begin at, as `moment` reads it; None: the beginning, or the end of what is followed."""
+
+    def __init__(
+        self, recording: Recording, playback: Playback, *, start_at: str | None = None, monotonic: Clock = time.monotonic
+    ) -> None:
+        self.recording, self.playback = recording, playback
+        self.timeline = recording.at(0.0)
+        self._start_at, self._monotonic = start_at, monotonic
+        self._reading = self._preparing = True
+        self._moved = False
+        self._notices: list[str] = []
+        self._advanced_at = self._looked_at = self._grew_at = monotonic()
+
+    def start(self, wake: Callable[[], None]) -> None:
+        """Begin to read."""
+        wake()
+
+    @property
+    def pause_s(self) -> float:
+        """None at all while it is read in, in parts between which keys are answered."""
+        if self._reading:
+            return 0.0
+        return PREPARE_S if self._preparing else FRAME_S
+
+    def take(self) -> Change:
+        """Where the position was moved, show that moment; else read on or get ready, and let time pass when a frame is due."""
+        if self._moved:
+            return self._show()
+        if self._reading:
+            self._read_in()
+        elif self._preparing:
+            self._preparing = self.recording.prepare(PREPARE_S)
+        if self._moved or self._monotonic() - self._advanced_at >= FRAME_S:
+            return self._frame()
+        return Change.STATUS if self._reading else Change.NOTHING
+
+    def moved(self) -> None:
+        """The playback's position or state was changed: the next `take` shows it."""
+        self._moved = True
+
+    def notices(self) -> Sequence[str]:
+        """What was left out of the recording."""
+        notices, self._notices = self._notices, []
+        return notices
+
+    @property
+    def progress(self) -> str:
+        """What else is going on, in a few words: `reading 40%`, `following`; empty when nothing is."""
+        recording = self.recording
+        if self._reading:
+            return f"reading {recording.read_ratio:.0%}"
+        if not recording.follows:
+            return "" if recording.ended else "incomplete"
+        if recording.ended is not None:
+            return "recording ended"
+        silent_s = self._monotonic() - self._grew_at
+        if silent_s >= SILENT_S:
+            return f"nothing new for {span(silent_s)}"
+        return "following" if self.playback.at_end else "recording goes on"
+
+    # -- reading
+
+    def _read_in(self) -> None:
+        self._reading = self._read()
+        if self._reading:
+            return
+        gc.freeze()  # what was read stays; a collection that walks it costs more than a seek
+        if self._start_at is not None:
+            self.playback.seek(moment(self._start_at, 0.0, self.recording.duration_s), self.recording.duration_s)
+        self._notices += self.recording.notes[:1]
+        self._moved = True
+
+    def _read(self) -> bool:
+        grew = self.recording.read_on(READ_S)
+        if grew:
+            self._grew_at = self._monotonic()
+        return grew
+
+    # -- time
+
+    def _frame(self) -> Change:
+        now = self._monotonic()
+        passed_s, self._advanced_at = now - self._advanced_at, now
+        if self.recording.follows and not self._reading and now - self._looked_at >= LOOK_S:
+            self._looked_at = now
+            self._read()
+        self.playback.advance(passed_s, self.recording.duration_s, more=self._reading)
+        return self._show()
+
+    def _show(self) -> Change:
+        """Panes only when something happened since the moment that they show."""
+        self._moved = False
+        now = self.recording.at(self.playback.position_s)
+        if now is self.timeline:
+            return Change.STATUS
+        self.timeline = now
+        return Change.PANES

@@ -1,0 +1,202 @@
+"""The explorer screen: status, panes, keys. It draws the timeline of a feed, and hands keys to the parts that act on them.
+
+Its parts are the arrangement of the panes, the view's options, exporting, and the actions that it is given: steer the load, move
+through a recording, or watch. Live and replayed sessions have this same screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar, TypeVar
+
+from rich.text import Text
+from textual.actions import parse
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.events import DescendantFocus, Resize
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Static
+
+from ...errors import SessionError
+from ...model.timeline import Timeline
+from ..actions.protocols import Actions
+from ..feed import Change, Feed
+from ..keybar import key_bar, perform_bindings
+from ..keys import ScreenName
+from ..look import Palette
+from ..messages import FeedFailed
+from ..panes.failures import tally
+from ..panes.pane import Pane
+from ..panes.status import StatusArea
+from ..panes.status_view import View
+from ..themes import palette_of
+from .arrangement import JOURNAL, Arrangement
+from .exporting import Exporting
+from .help import Help
+from .tab_bar import TabBar
+from .view_options import ViewOptions
+
+SAID_S = 5.0
+"""How long an answer stands in the status line."""
+
+Answer = TypeVar("Answer")
+
+
+class ExplorerScreen(Screen[None]):
+    """One feed, with one object of actions."""
+
+    AUTO_FOCUS = ""
+    CSS_PATH = "explorer.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [*perform_bindings("live", "replay")]
+
+    def __init__(self, feed: Feed, actions: Actions) -> None:
+        super().__init__()
+        self.feed, self.actions = feed, actions
+        self.palette = Palette()
+        self._said, self._alarm, self._said_count = "", False, 0
+        self._key_bar = ""
+        self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
+        self.arrangement = Arrangement(self.say, self._arranged)
+        self.options = ViewOptions(self, self.draw)
+        self._parts = (self, self.arrangement, self.options, Exporting(self, self._write), actions)
+        actions.attach(self)
+
+    @property
+    def timeline(self) -> Timeline:
+        """Of the feed, now; also while the panes are held."""
+        return self.feed.timeline
+
+    # -- layout
+
+    def compose(self) -> ComposeResult:
+        """Status, tabs, panes, what the actions show, keys."""
+        yield self.status
+        yield self.tabs
+        yield Container(*self.arrangement.panes, id="panes")
+        yield self.keys
+        yield from self.actions.widgets()
+
+    def on_mount(self) -> None:
+        """Follow the theme."""
+        self.palette = palette_of(self.app.current_theme)
+        self.app.theme_changed_signal.subscribe(self, lambda theme: self._themed())
+        self.arrangement.panes[0].focus()
+
+    def _themed(self) -> None:
+        self.palette = palette_of(self.app.current_theme)
+        self.draw()
+
+    def on_resize(self, event: Resize) -> None:
+        """Grid or tabs."""
+        self.arrangement.fit(event.size)
+
+    def _arranged(self) -> None:
+        arrangement = self.arrangement
+        self.set_class(arrangement.single, "-single")
+        for index, pane in enumerate(arrangement.panes):
+            pane.display = arrangement.is_seen(index)
+        arrangement.panes[arrangement.shown].focus()
+        self._draw_tabs()
+        self.call_after_refresh(self.draw)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Focus that came by other ways than keys."""
+        if isinstance(event.widget, Pane) and event.widget.display:
+            self.arrangement.shown = self.arrangement.panes.index(event.widget)
+
+    # -- drawing
+
+    def catch_up(self) -> None:
+        """Take what is new from the feed, and draw it."""
+        try:
+            change = self.feed.take()
+        except SessionError as error:
+            self.app.post_message(FeedFailed(error))
+            return
+        for notice in self.feed.notices():
+            self.say(notice, alarm=True)
+        if change is not Change.NOTHING:
+            self._draw_status()
+        if self.options.held is None:
+            self._draw_panes(change)
+
+    def draw(self) -> None:
+        """Everything, now."""
+        self._draw_status()
+        self._draw_panes(Change.PANES)
+
+    def _draw_panes(self, change: Change) -> None:
+        timeline = self.options.held or self.timeline
+        look = self.options.look(self.palette, large=self.arrangement.single)
+        panes = self.arrangement.panes
+        for pane in panes if change is Change.PANES else panes[JOURNAL:] if change is Change.ENTRIES else ():
+            pane.show(timeline, len(timeline) - 1, look)
+
+    def _draw_status(self) -> None:
+        """Status, tabs, keys, and what the actions show."""
+        if not self.is_mounted:
+            return
+        self.status.show(self.timeline, self._view, self.palette)
+        self._draw_tabs()
+        keys = key_bar(self.actions.keys, self.size.width - 1, **self.actions.key_words)
+        if keys != self._key_bar:  # an update lays the whole screen out anew
+            self._key_bar = keys
+            self.keys.update(Text(keys, no_wrap=True))
+        self.actions.draw(self.palette)
+
+    @property
+    def _view(self) -> View:
+        return replace(self.actions.view, held=self.options.held is not None, said=self._said, alarm=self._alarm)
+
+    def _draw_tabs(self) -> None:
+        failed = tally(self.timeline)
+        self.tabs.show(self.arrangement.shown, self.palette, failed.said, alarmed=failed.grave)
+
+    # -- answers and questions
+
+    def say(self, said: str = "", *, alarm: bool = False) -> None:
+        """Answer to the key just pressed, for a few seconds or until the next one. `alarm`: a refusal."""
+        self._said, self._alarm = said, alarm
+        self._said_count += 1
+        if said:
+            count = self._said_count
+            self.set_timer(SAID_S, lambda: self.say() if self._said_count == count else None)
+        self._draw_status()
+
+    def _write(self, sequence: str) -> None:
+        """To the terminal, as App.copy_to_clipboard does, which knows no tmux."""
+        if self.app._driver is not None:
+            self.app._driver.write(sequence)
+
+    def ask(self, question: ModalScreen[Answer], answered: Callable[[Answer | None], None]) -> None:
+        """Put a question over the screen."""
+        self.app.push_screen(question, answered)
+
+    # -- keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Of the keys of all actions, those of its own actions are bound."""
+        return action != "perform" or parameters[0] == self.actions.keys
+
+    async def action_perform(self, keys: ScreenName, action: str) -> None:
+        """What a key does. `keys`: whose rows of the table it is in."""
+        await self.perform(action)
+
+    async def perform(self, action: str) -> None:
+        """An action as the table of keys writes it, by the part that has the method `action_NAME`."""
+        owner, name, arguments = parse(action)
+        if owner:
+            await self.app.run_action(action)
+            return
+        for part in self._parts:
+            method: Callable[..., None] | None = getattr(part, f"action_{name}", None)
+            if method is not None:
+                method(*arguments)
+                return
+        self.say("there is no load to steer")
+
+    def action_help(self) -> None:
+        """The keys and what the figures mean."""
+        self.app.push_screen(Help(self.actions.keys))
