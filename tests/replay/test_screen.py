@@ -260,6 +260,16 @@ async def test_a_log_that_is_replaced_under_it_ends_it_with_one_line(path: Path)
         assert stage.app._failure is not None and "changed while it was open" in str(stage.app._failure)
 
 
+async def test_a_log_that_is_replaced_ends_it_also_where_a_pane_reads_lines_again(path: Path) -> None:
+    stage = Stage(path)
+    async with stage.run() as pilot:
+        await pilot.press("space", "greater_than_sign")
+        path.write_bytes(b"{}" * path.stat().st_size)
+        await pilot.press("8")
+        await pilot.pause()
+        assert stage.app._failure is not None and "changed while it was open" in str(stage.app._failure)
+
+
 # -- following
 
 

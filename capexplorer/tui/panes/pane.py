@@ -13,8 +13,10 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ...errors import SessionError
 from ...model.timeline import Timeline
 from ..look import Look
+from ..messages import FeedFailed
 
 
 class Pane(Widget, can_focus=True):
@@ -48,7 +50,11 @@ class Pane(Widget, can_focus=True):
     def _drawn(self) -> list[Strip]:
         if self.timeline is None:
             return []
-        strips = self.draw(self.timeline, self.cursor, self.look, self.size)
+        try:
+            strips = self.draw(self.timeline, self.cursor, self.look, self.size)
+        except SessionError as error:  # a moment of a recording reads some lines of the log again
+            self.app.post_message(FeedFailed(error))
+            return self._strips
         return [strip.adjust_cell_length(self.size.width) for strip in strips[: self.size.height]]
 
     def _replace(self, strips: list[Strip]) -> None:
