@@ -1,7 +1,7 @@
-"""A saved session at the moment of a playback. While another process still records it, it is followed.
+"""A saved session at the moment of a playback: replayed, or followed while another process records it.
 
-It is read in a part at a time, so that the screen answers keys meanwhile. Then jumps are got ready, between frames; and where the
-session is followed, new lines are looked for. Moving the position is `Playback`'s; how a moment is made is the recording's.
+It is read in one part at a time, so that the screen answers keys meanwhile. After that it prepares, between frames, what makes
+jumps quick; where the session is followed it looks for new lines. `Playback` moves the position; the recording makes the moment.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class RecordedFeed:
 
     @property
     def pause_s(self) -> float:
-        """None at all while it is read in, in parts between which keys are answered."""
+        """No pause while it is read in: keys are answered between its parts."""
         if self._reading:
             return 0.0
         return PREPARE_S if self._preparing else FRAME_S
