@@ -39,7 +39,7 @@ class _Output:
         return True
 
 
-def driver_on(terminal: Terminal) -> type[Driver] | None:
+def driver_on(terminal: Terminal) -> type[Driver] | None:  # noqa: C901 - counts the methods of the class within
     """For `App(driver_class=...)`: a class, since Textual makes the instance. None (Textual's own) where there is no termios."""
     if sys.platform == "win32":
         return None
