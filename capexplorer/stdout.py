@@ -1,4 +1,5 @@
-"""stdout as a command writes it: where it takes no more (a full disk, a closed descriptor), that is one line and an exit code."""
+"""stdout of a command: if it cannot be written (a full disk, a closed descriptor), the command ends with one line and an exit
+code."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from .errors import CapexplorerError, InputError
 
 
 class ReaderGoneError(CapexplorerError):
-    """Whoever read stdout has enough (`| head`): nothing is said of it."""
+    """The reader of stdout closed it (`| head`); this is not reported."""
 
     exit_code = 128 + getattr(signal, "SIGPIPE", 13)
 
 
 class StdoutError(InputError):
-    """stdout takes no more."""
+    """stdout cannot be written."""
 
 
 class _Stdout(io.FileIO):
@@ -48,5 +49,5 @@ def install() -> None:
 
 
 def give_up() -> None:
-    """From now on what is printed, or still buffered, goes nowhere: the interpreter flushes once more at its end."""
+    """Discard all further and buffered output, since the interpreter flushes once more at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -105,7 +105,7 @@ def _text_of(path: Path) -> str:
 
 
 def _refuse_odd_values(value: Any, where: str, key: str, deep: int) -> None:
-    """What TOML knows and JSON does not: nan, inf, dates, integers beyond 64 bits."""
+    """Refuses values that TOML has and JSON has not: nan, inf, dates, integers beyond 64 bits."""
     if deep > DEEP_MOST:
         raise _too_deep(where, key)
     if isinstance(value, dict):

@@ -21,21 +21,21 @@ from ..model.events import FailureSignature
 from .signature import links, reduce
 
 KEPT = 100
-"""Of one greenlet between two requests that Locust tells of: user code may use a client that tells nothing."""
+"""Attempts of one greenlet between two requests that Locust reports; user code may use a client that reports nothing."""
 
 Attempt = tuple[BaseException | None, FailureSignature]
-"""What was raised, if anything was, and what it is reduced to."""
+"""The exception, if there was one, and its signature."""
 
 
 def install() -> None:
-    """Listen where both clients decide to try again. Once a process."""
+    """Hook the retry decisions of both clients. Call once in a process."""
     _observe_resends()
     _observe_retries()
     _observe_urllib3()
 
 
 def of_request(exception: object, response: object = None) -> tuple[FailureSignature, ...]:
-    """Attempts of this greenlet's last request that were repeated: not the one by which it failed in the end."""
+    """Attempts of this greenlet's last request that were repeated, without the final one."""
     noted: list[Attempt] | None = getcurrent().__dict__.pop("attempts", None)
     if not noted:
         return ()
@@ -50,7 +50,7 @@ def _note(error: BaseException | None, signature: FailureSignature) -> None:
 
 
 def _observe_resends() -> None:
-    """geventhttpclient asks this where it has caught what a closed connection raised."""
+    """geventhttpclient calls this after a closed connection raised."""
     client: Any = geventhttpclient.client
     may_resend = client._may_retry_after_send_error
 
@@ -65,7 +65,7 @@ def _observe_resends() -> None:
 
 
 def _observe_retries() -> None:
-    """`max_retries` of a FastHttpUser, 0 unless a locustfile says more: this raises what is not to be repeated."""
+    """`max_retries` of a FastHttpUser, 0 unless a locustfile sets it: raises the errors that are not to be repeated."""
     agent: Any = geventhttpclient.useragent.UserAgent
     handle = agent._handle_error
 

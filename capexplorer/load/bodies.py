@@ -93,7 +93,7 @@ def _bound_unzipped(most_bytes: int) -> None:
         try:
             return content(response)
         except BodyTooLarge:
-            response._cached_content = b""  # whoever looks again finds nothing, rather than another try
+            response._cached_content = b""  # a second read finds an empty body instead of trying again
             raise
 
     kind.unzipped, kind._content = unzipped, emptied

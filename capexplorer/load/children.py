@@ -22,7 +22,7 @@ class ChildWatcher:
     """What gevent takes for a `child` watcher: `rpid` and `rstatus` are set before the callback is called."""
 
     def __init__(self, loop: Any, pid: int, ref: bool) -> None:
-        """`pid` 0: whichever child ends next among those that are watched."""
+        """`pid` 0: the next watched child that ends."""
         self.loop, self.pid = loop, pid
         self.rpid = self.rstatus = 0
         self._ref = ref
@@ -48,7 +48,7 @@ class ChildWatcher:
     def _look(self) -> None:
         try:
             ended, status = get_original("os", "waitpid")(self.pid, os.WNOHANG)
-        except ChildProcessError:  # somebody else has reaped it: as in the standard library, it ended well
+        except ChildProcessError:  # it was reaped elsewhere: as in the standard library, its status counts as 0
             ended, status = self.pid, 0
         if ended:
             for watcher in [each for each in self.loop.watched if each.pid in (self.pid, 0)]:
@@ -100,4 +100,4 @@ class LoadLoop(config.loop):  # type: ignore[misc]
         return ChildWatcher(self, pid, ref)
 
     def install_sigchld(self) -> None:
-        """SIGCHLD stays as it is: pidfds need no signal."""
+        """Leaves SIGCHLD alone: pidfds need no signal."""

@@ -1,4 +1,5 @@
-"""What the two clients know of a connection and do not tell: whether it had carried a request, and that it never came to be.
+"""Facts of a connection that the two clients do not report: whether it had carried a request, and whether it was ever
+established.
 
 Seen below the clients by marks that the healthy path hardly pays for; nothing of what they do or raise changes but a type's name.
 """
@@ -30,7 +31,7 @@ CLOSED = (ConnectionResetError, BrokenPipeError, ConnectionAbortedError, HTTPCon
 
 
 class ConnectTimedOut(TimeoutError):
-    """FastHttpUser could not connect in time: without its own name it is the same as a reply that came too late."""
+    """FastHttpUser could not connect in time; without a class of its own this looks like a late reply."""
 
 
 def install() -> None:

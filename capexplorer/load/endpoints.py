@@ -1,4 +1,5 @@
-"""Endpoint names kept few: past 200 names, parts that look like ids become `{id}` (301 rows in a WebDAV report: one a user)."""
+"""Bounds the number of endpoint names: past 200 names, parts that look like ids become `{id}` (301 rows in a WebDAV report: one a
+user)."""
 
 from __future__ import annotations
 
@@ -57,6 +58,6 @@ class EndpointNames:
         if key not in self._known and len(self._known) >= NAMES_GROUPED:
             key = (method, "{other}")
         self._known.add(key)
-        if len(self._cache) < 10_000:  # raw names may be endless
+        if len(self._cache) < 10_000:  # the number of raw names is unbounded
             self._cache[raw] = key
         return key

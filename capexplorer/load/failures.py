@@ -25,7 +25,7 @@ OTHER = FailureSignature(types=("Other",), text="further kinds of failure")
 
 
 class FailureKey(NamedTuple):
-    """What one count is of."""
+    """What one count belongs to."""
 
     retried: bool
     name: str
@@ -49,7 +49,7 @@ class FailureStream:
         """By signature, as admitted; None: emitted."""
 
     def add(self, name: str, method: str, signature: FailureSignature, example: str = "", *, retried: bool = False) -> None:
-        """Count one. `example`: its full text, where it is at hand."""
+        """Count one failure. `example`: its full text, if available."""
         key = self._admitted(FailureKey(retried, name, method, self._signature(signature)))
         self._waiting[key] += 1
         if example and example != key.signature.text:

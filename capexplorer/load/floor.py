@@ -1,4 +1,4 @@
-"""The client's floor: what a client class costs by itself, before any service is in the way."""
+"""The client's floor: what a client class costs by itself, without a service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load goes to loopback only, unless a host is allowed: the guard against a URL typed wrong and a redirect that leads away.
+"""Load goes to loopback only, unless a host is allowed: this stops mistyped URLs and redirects to other hosts.
 
 It checks the address that a connection is made to, not the name: a `localhost` that resolves to 10.99.0.1 is refused, and
 `--allow-host HOST` allows the addresses that HOST resolves to.
@@ -61,7 +61,7 @@ class HostGuard:
         self._turn = BoundedSemaphore(1)
         """Held while they are: a lookup yields, and others must wait for what it finds."""
         self.connects = 0
-        """Connections tried so far: what the kernel counts holds those of all neighbours, too."""
+        """Connections tried so far; the kernel's counters include other processes."""
 
     def permits(self, host: str) -> bool:
         """Whether load may go to this address, or this name be looked up."""
@@ -80,7 +80,7 @@ class HostGuard:
             self.check(address)
 
     def reachable(self, name: str, found: list[Entry]) -> list[Entry]:
-        """Of what a name resolved to, what load may go to. Raises HostNotAllowed when that is nothing."""
+        """The allowed ones of the addresses that a name resolved to. Raises HostNotAllowed if there is none."""
         if _plain(name) in self.allowed:
             self._addresses.update(_plain(entry[4][0]) for entry in found)
         permitted = [entry for entry in found if not name or self.permits(entry[4][0])]

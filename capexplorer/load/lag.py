@@ -1,4 +1,4 @@
-"""Loop lag: how late a 10 ms timer fires in the load thread's hub. The error bar on every latency we tell."""
+"""Loop lag: how late a 10 ms timer fires in the load thread's hub. It is the error bar of every latency in a report."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LagMeter:
             self._late_ms.append((time.perf_counter() - self._due_s) * 1000)
 
     def drain(self) -> Lag:
-        """What was late since the last call. A timer overdue right now counts: a stuck hub must not look idle."""
+        """The lateness since the last call. A timer overdue right now counts: a stuck hub must not look idle."""
         late = sorted(self._late_ms.popleft() for _ in range(len(self._late_ms)))
         overdue_ms = (time.perf_counter() - self._due_s) * 1000
         if overdue_ms > PERIOD_S * 1000:

@@ -1,4 +1,4 @@
-"""Steps and stops wait for user code, within bounds: an `on_stop` or `__init__` that does not return holds up nobody for ever."""
+"""Steps and stops wait for user code, within bounds: an `on_stop` or `__init__` that never returns does not block the run."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Patience:
         self._runner, self._errors = runner, errors
 
     def step(self, spawning: Any, spawn_rate: float) -> bool:
-        """Wait for a step, the greenlet `spawning`, to be done or replaced by another; False: it was given up.
+        """Wait until a step, the greenlet `spawning`, is done or replaced by another.
 
-        Given up is one in which users neither come nor go. Only seconds in which the hub runs count.
+        False: it was given up, since users neither started nor ended for too long. Only seconds in which the hub runs count.
         """
         users, quiet_s = self._runner.user_count, 0
         while quiet_s < self._step_s(spawn_rate):

@@ -52,7 +52,7 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """So many users for so long after they are all there."""
+    """A number of users for a time, counted from when all of them run."""
 
     users: int
     hold_s: float
@@ -81,7 +81,7 @@ def is_text(plan: str) -> bool:
 
 
 def _check_size(text: str, where: str) -> None:
-    """Before anything is parsed, so that no text takes long, whatever it holds."""
+    """Checked before parsing, so that no text takes long."""
     if len(text) > CHARACTERS_MOST:
         raise InputError(f"{where}: expected at most {CHARACTERS_MOST:,} characters, got {len(text):,}")
     digits = max((len(number) for number in re.findall(r"\d+", text)), default=0)
@@ -189,7 +189,8 @@ _MEANING: dict[str, Callable[[re.Match[str], str], list[Step]]] = {
 
 
 class PlanCursor:
-    """Where a plan stands. `due` says what to do at a moment; the caller does it and tells when spawning ended."""
+    """The state of a running plan. `due` returns the step for a moment; the caller carries it out and reports the end of
+    spawning."""
 
     def __init__(self, steps: tuple[Step, ...]) -> None:
         self.steps = steps
@@ -208,7 +209,7 @@ class PlanCursor:
         return self.steps[self.index] if 0 <= self.index < len(self.steps) else None
 
     def spawned(self, at_s: float) -> None:
-        """All users of the current step are there since `at_s`; of a ramp: it begins then."""
+        """All users of the current step run since `at_s`; a ramp begins then."""
         step = self.current
         if step is not None and step.kind != "find" and self._ends_s is None:
             self._ends_s = at_s + step.hold_s

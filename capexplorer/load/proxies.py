@@ -1,4 +1,4 @@
-"""A proxy on loopback is no way around the guard: where it would forward a request to is checked as if load went there directly.
+"""A proxy on loopback cannot bypass the guard: the host that it would forward a request to is checked like a direct connection.
 
 Covered: proxies of http.client (so of urllib and urllib3), requests (SOCKS, too) and Locust's fast client. Proxies named by the
 environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) are ignored: through them the figures would be the proxy's.
@@ -19,7 +19,7 @@ from requests.exceptions import ConnectionError as RequestsConnectionError
 from requests.utils import select_proxy
 
 Check = Callable[[str], None]
-"""Raises OSError where load may not go to a host."""
+"""Raises OSError for a host that is not allowed."""
 
 
 def forget_environment() -> list[str]:

@@ -43,7 +43,7 @@ def _connect(url: str) -> None:
 
 
 def _phrase(error: BaseException) -> str | None:
-    """What is wrong, in a few words; None where a TLS alert says that somebody is there who wants a client's certificate."""
+    """What is wrong, in a few words; None if a TLS alert shows a server that requires a client certificate."""
     chain = list(links(error))
     tls = next((link for link in chain if isinstance(link, ssl.SSLError)), None)
     if tls is not None:

@@ -1,4 +1,4 @@
-"""Replaces users that died: Locust lets a user whose `on_start` raises die for good (wanted 10, had 5)."""
+"""Replaces users that died: Locust does not replace a user whose `on_start` raised (10 wanted, 5 running)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Replacement:
         """Users replaced so far."""
 
     def run(self) -> None:
-        """Without end."""
+        """Never returns."""
         pause_s = EVERY_S
         while True:
             gevent.sleep(pause_s)

@@ -1,4 +1,5 @@
-"""What user code raises, counted wherever that is: in tasks, waits, `on_start`, shapes, or greenlets that it starts itself."""
+"""Exceptions of user code, counted wherever they are raised: in tasks, waits, `on_start`, shapes, or greenlets that it starts
+itself."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ class UserError:
 
 
 class Complaint(RuntimeError):
-    """Made by us about user code that raises nothing itself: it has no place of its own."""
+    """Created by the app for user code that raised nothing itself, so it has no place."""
 
 
 class UserErrors:

@@ -1,4 +1,4 @@
-"""The capacity picture: goodput against users with its error bars, and latency under it, an epoch a colour.
+"""The capacity picture: goodput against users with error bars, and latency below it, one colour for each epoch.
 
 Our own SVG and not a chart library: the same bytes every time, no dependency, and 2 ms where rendering by vl-convert kept the
 GIL for 190 ms and its script bundle for 2 s, during which no load at all was made (measured; the live screen exports too).
@@ -19,7 +19,7 @@ from .svg import DARK, LIGHT, Panel, Point, circle, line, panel, polyline, recta
 
 WIDTH, HEIGHT = 760, 480
 _LINE = 16
-"""One line at the foot."""
+"""Height of one line at the foot."""
 _LEFT, _RIGHT = 64, 24
 _LABELLED_MOST = 16
 """Points that carry their figure; more would overlap."""
@@ -36,7 +36,7 @@ class _Scene:
 
 
 def picture(timeline: Timeline) -> bytes | None:
-    """A file of its own, light or dark as the reader's system is. None when no level has a goodput."""
+    """As a file of its own, light or dark as the reader's system is set. None when no level has a goodput."""
     drawn = drawing(timeline)
     if drawn is None:
         return None
@@ -46,7 +46,7 @@ def picture(timeline: Timeline) -> bytes | None:
 
 
 def drawing(timeline: Timeline) -> str | None:
-    """The same without a style sheet, to stand in a page."""
+    """The picture without a style sheet, for a page that has one."""
     rows = [row for row in level_rows(timeline) if row.figures.goodput_rps is not None and row.users > 0]
     if not rows:
         return None
@@ -131,7 +131,7 @@ def _failing(rows: list[ReportedLevel]) -> bool:
 
 
 def _point(index: int, row: ReportedLevel, scene: _Scene) -> Iterator[str]:
-    """One level: interval, dots, and what a pointer over it is told."""
+    """One level: interval, dots, and the text that a pointer over it shows."""
     name, goodput_rps, error_rps = _series(row.opened.epoch), row.figures.goodput_rps or 0.0, row.goodput_error_rps
     x, y = scene.goodput.x(row.users), scene.goodput.y(goodput_rps)
     yield f'<g class="point" data-level="{row.opened.index}" data-bin="{"" if row.bin is None else row.bin}">'
@@ -167,7 +167,7 @@ def _told(row: ReportedLevel) -> str:
 
 
 def _linear(scene: _Scene) -> Iterator[str]:
-    """What the lowest level would be if it grew in proportion: where the curve leaves it is for the eye to see."""
+    """The lowest level's goodput in proportion to users; the reader sees where the curve leaves this line."""
     least = min(scene.rows, key=lambda row: row.users)
     slope = (least.figures.goodput_rps or 0) / least.users
     if slope > 0 and len({row.users for row in scene.rows}) > 1:

@@ -1,4 +1,4 @@
-"""What the detector says, on the capacity picture: lines, knees with their intervals, the USL fit. Must not judge.
+"""The detector's verdict on the capacity picture: lines, knees with their intervals, the USL fit. Must not judge.
 
 A log without verdicts has its marks alone, and one line in proportion to its lightest level.
 """
@@ -24,7 +24,7 @@ _USL_POINTS = 80
 
 
 def knees(verdicts: Verdicts, goodput: Panel, latency: Panel) -> Iterator[str]:
-    """Behind everything: bands over both panels, lines, and a label each at the foot of the goodput panel."""
+    """Drawn behind all else: bands over both panels, lines, and labels at the foot of the goodput panel."""
     for place, (epoch, verdict) in enumerate(sorted(verdicts.items())):
         knee, latency_knee = verdict.capacity.knee, verdict.capacity.latency_knee
         named = f"epoch {epoch}: " if len(verdicts) > 1 else ""
@@ -75,7 +75,7 @@ def marked(timeline: Timeline, goodput: Panel, latency: Panel) -> Iterator[str]:
 
 
 def lines(verdicts: Verdicts, goodput: Panel) -> Iterator[str]:
-    """Low load, capacity and the law, an epoch each."""
+    """Low-load line, capacity line and USL fit of each epoch."""
     for _, verdict in sorted(verdicts.items()):
         curve = _shown(verdict)
         if curve is None:
@@ -119,7 +119,7 @@ def told(verdicts: Verdicts) -> list[str]:
 
 
 def _shown(verdict: Verdict) -> CurveFit | None:
-    """Where all levels lie beyond the knee no line is that of low load."""
+    """If all levels lie beyond the knee there is no low-load line."""
     knee = verdict.capacity.knee
     return None if knee is not None and knee.kind == "at_or_below" else verdict.capacity.curve
 

@@ -21,14 +21,14 @@ class Line:
     column: str
     label: str
     color: int
-    """Of the page's series colours."""
+    """Index of the page's series colours."""
     decimals: int = 2
     step: bool = False
     dashed: bool = False
     right: bool = False
-    """On an axis of its own, as an area behind the rest."""
+    """Drawn on an axis of its own, as an area behind the other lines."""
     hidden: bool = False
-    """Until its name in the legend is clicked."""
+    """Hidden until its name in the legend is clicked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Chart:
     unit: str
     lines: tuple[Line, ...]
     logarithmic: bool = False
-    """May be."""
+    """Whether its axis may be switched to logarithmic."""
 
 
 _USERS = Line("users", "users", 3, 0, step=True, right=True)
@@ -82,7 +82,7 @@ CHARTS = (
 
 
 def data(timeline: Timeline) -> dict[str, Any]:
-    """Plain values, the same every time."""
+    """Plain values; the same timeline gives the same values."""
     decimals = {line.column: line.decimals for chart in CHARTS for line in chart.lines}
     times, series = points(timeline, decimals)
     return {
@@ -96,7 +96,7 @@ def data(timeline: Timeline) -> dict[str, Any]:
 
 
 def _levels(timeline: Timeline) -> list[dict[str, Any]]:
-    """One a level, so that the bins of a ramp are one band."""
+    """One entry for each level, so that the bins of a ramp are one band."""
     levels = {row.opened.index: row for row in level_rows(timeline)}
     return [
         {
@@ -114,7 +114,7 @@ def _levels(timeline: Timeline) -> list[dict[str, Any]]:
 
 
 def _marks(timeline: Timeline) -> list[dict[str, Any]]:
-    """Marks that stand, notes, and how the target died or came back."""
+    """Current marks, notes, and deaths and restarts of the target."""
     found: list[dict[str, Any]] = []
     ready, since_s, standing = False, marked_s(timeline), wording.standing(timeline)
     for entry in timeline.journal:

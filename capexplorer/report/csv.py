@@ -52,7 +52,7 @@ def _flat(level: dict[str, object]) -> dict[str, object]:
 
 
 def seconds(timeline: Timeline) -> bytes:
-    """The timeline's columns as they are. Rates count all requests, warm-up included: what the wire saw."""
+    """The timeline's columns as they are. Rates count all requests that were sent, warm-up included."""
     columns = [timeline.columns[name][: len(timeline)] for name in COLUMNS]
     whole = [name in _WHOLE for name in COLUMNS]
     ticks = zip(*columns, strict=True)

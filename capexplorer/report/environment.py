@@ -1,4 +1,4 @@
-"""Under which conditions a session was recorded: what the header holds, as lines for a table."""
+"""The conditions under which a session was recorded: the header's facts as lines for a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .figures import number, size
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line. `foreign`: written by people or programs; else figures of ours."""
+    """One line. `foreign`: written by people or other programs, not by the app."""
 
     name: str
     value: str
@@ -25,7 +25,7 @@ class Fact:
 
 
 def environment(timeline: Timeline) -> list[Fact]:
-    """What was measured of it; what is not known is left out, but for the host's facts, which say so."""
+    """The known facts. Unknown ones are left out, except those of the host, which are listed as not measured."""
     header = timeline.header
     if header is None:
         return []

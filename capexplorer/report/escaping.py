@@ -1,4 +1,4 @@
-"""Foreign text made inert, a function a medium: everything that a target, a profile, a log or a user wrote passes here.
+"""Escapes foreign text, with one function for each medium: all text of a target, a profile, a log or a user passes here.
 
 Control characters and what steers the direction of text are shown as signs, since neither a browser nor an editor shows them and
 both obey them. Right-to-left text is isolated, so that it cannot reorder what stands beside it.
@@ -12,10 +12,11 @@ import unicodedata
 from markupsafe import Markup, escape
 
 _JOINERS = "\u200c\u200d"
-"""Emoji and Indic scripts need them; they steer nothing."""
+"""Emoji and Indic scripts need them, and they do not change direction."""
 _ISOLATE, _END = "\u2068", "\u2069"
 _MARKDOWN = re.compile(r"([\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|:(?=//)|(?<=www)\.)")
-"""What begins markup inside a line: people read the source too, so nothing more is escaped. Never use at a line's beginning."""
+"""Characters that begin markup inside a line. No others are escaped, since people also read the source. Not for the beginning of
+a line."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -53,7 +54,7 @@ def markdown(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """As a code span for Markdown, a table's cell included: what people or programs wrote stands as they wrote it."""
+    """As a code span for Markdown, a table's cell included: the text stays as it was written."""
     shown = _isolated(visible(text)).replace("|", "\\|")
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
     space = " " if not shown.strip() or shown[0] in "` " or shown[-1] in "` " else ""

@@ -1,4 +1,4 @@
-"""Figures as people read them, in Markdown, HTML and pictures. What was not measured is a dash, never a zero."""
+"""Figures as text, for Markdown, HTML and pictures. A figure that was not measured is a dash, never a zero."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MISSING = "–"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """To `digits` significant digits, but no digit before the point is dropped: 0.0213, 4.07, 5, 12,345."""
+    """Rounded to `digits` significant digits, but all digits before the point are kept: 0.0213, 4.07, 5, 12,345."""
     if value is None or not math.isfinite(value):
         return MISSING
     if value == int(value):

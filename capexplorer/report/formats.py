@@ -1,4 +1,4 @@
-"""The formats of `export`, once: what each is called, what it writes, and where."""
+"""The table of the formats of `export`: their names, and what each writes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Format:
     suffix: str = ""
     """Of the one file that it writes (a picture may stand beside it); empty: a folder of files."""
     live: bool = True
-    """Can be written from a timeline; else it takes the log's events."""
+    """Whether it can be written from a timeline; if not, it needs the log's events."""
 
 
 FORMATS: Mapping[str, Format] = {

@@ -1,4 +1,4 @@
-"""`export --format locust-csv`: the four files that `locust --csv PREFIX` leaves, so that tooling for those reads on.
+"""`export --format locust-csv`: the four files that `locust --csv PREFIX` writes, for tools that read those.
 
 Columns and their order are Locust's (2.47). Figures are Locust's as far as the log holds them; what differs:
 - Counts and rates hold all requests, `on_start` and first cycles included, as Locust's do. Latencies leave those and failures out
@@ -37,7 +37,7 @@ FAILURES = ("Method", "Name", "Error", "Occurrences", "First Seen", "Last Seen")
 EXCEPTIONS = ("Count", "Message", "Traceback", "Nodes")
 
 _CURRENT_S = 10.0
-"""Locust's window for the rates of now."""
+"""Length of Locust's window for current rates."""
 
 
 def render(events: Iterable[Event]) -> dict[str, bytes]:

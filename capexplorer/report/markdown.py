@@ -114,7 +114,7 @@ def _marks(timeline: Timeline) -> list[str]:
 
 
 def _knees(timeline: Timeline) -> list[str]:
-    """The table, and what more would tell."""
+    """The table of knees, and which further levels would sharpen the verdict."""
     rows = knees.lines(timeline)
     if not rows:
         return []

@@ -52,7 +52,7 @@ _DOMAIN = re.compile(
     r"(?:com|net|org|io|dev|app|cloud|internal|intranet|local|localdomain|lan|corp|home|arpa|eu|de|uk|fr|ch|at|nl|us|cn|jp)(?![\w\-])",
     re.IGNORECASE,
 )
-"""Without a port, names with a dot look like those of exceptions: only common endings tell them apart."""
+"""Without a port, host names with a dot look like names of exceptions; only common endings distinguish them."""
 _UNIX_PATH = re.compile(r"(?<![\w/\]])(?:~[\w.\-]*|\.{1,2})?(?:/(?=[\w.~@+\-])[\w.~@+,=%\-]+){2,}/?")
 _HOME = re.compile(r"(?<![\w/])/(?:home|root|tmp|work|srv|opt|usr|var|etc|mnt|Users)(?![\w\-])")
 _WINDOWS_PATH = re.compile(r"(?<![\w])(?:[A-Za-z]:\\|\\\\)[^\s\"'<>|]+")
@@ -60,7 +60,7 @@ _Each = TypeVar("_Each", EndpointTick, LevelEndpoint)
 _Value = TypeVar("_Value")
 
 _LOCAL = ("localhost",)
-"""Tells nothing, and reads better."""
+"""These identify nobody and keep the text readable."""
 
 
 def redacted(events: Iterable[Event]) -> Iterator[Event]:
@@ -101,7 +101,7 @@ def _redactor(names: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def _endpoint_name(name: str, text: Callable[[str], str]) -> str:
-    """A path of the service is no path of a file: only a host before it goes."""
+    """A path of the service is no file path: only the host before it is removed."""
     scheme = _SCHEME.match(name)
     return name if name.startswith("/") else f"{text(scheme[0])}{name[scheme.end() :]}" if scheme else text(name)
 

@@ -1,4 +1,5 @@
-"""The lines of every table of levels: one a level, and of a ramp one a bin. Must not format: that is each format's own."""
+"""The lines of every table of levels: one for each level, and for a ramp one for each bin. Must not format figures; each format
+does that."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ class ReportedLevel:
 
     @property
     def settled_seconds(self) -> float | None:
-        """How long its figures were taken; None when it never settled, or the source does not tell."""
+        """Settled seconds behind its figures; None if it never settled, or the source does not say."""
         return self.figures.settled_seconds if self.figures.settled and self.figures.counted else None
 
     @property
@@ -70,7 +71,7 @@ def level_rows(timeline: Timeline) -> list[ReportedLevel]:
 
 
 def recovery_levels(timeline: Timeline) -> frozenset[int]:
-    """Indices of levels on the way down from overload, as the detector told them: they are no part of a curve."""
+    """Indices of levels on the way down from overload, by the detector's verdicts: they are no part of a curve."""
     return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.recovery_levels)
 
 

@@ -1,4 +1,4 @@
-"""The timeline's columns for a page: rounded, and where they are many, few without losing a peak.
+"""The timeline's columns for a page: rounded, and reduced without losing peaks if they are long.
 
 A bucket of ticks becomes two points that hold the bucket's least and greatest value of each column in the order they came
 (min-max aggregation; what remains after it is what a plot of that many pixels would show).

@@ -64,7 +64,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
 
 
 def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:
-    """With `--reanalyse` alone: whose marks these are, and how they differ from those recorded."""
+    """Only with `--reanalyse`: the version that made the marks, and how they differ from the recorded ones."""
     if event is None:
         return {}
     changes = [
@@ -81,7 +81,7 @@ def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:
 
 
 def _no_knee(verdict: Verdict | None) -> float | int | None:
-    """Where the generator spoiled levels, up to those that it did not."""
+    """If the generator spoiled levels, the verdict covers only the levels that it did not spoil."""
     knee = verdict.capacity.knee if verdict is not None else None
     return _whole(knee.users) if knee is not None and knee.kind == "no_knee" else None
 

@@ -1,4 +1,4 @@
-"""Reports to disk: whole or not at all, private where they are new, and over nothing without leave."""
+"""Writes reports to disk: completely or not at all, new files private, and never over existing files without `force`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ def _refuse(*paths: Path, force: bool) -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """By a new file beside it, so that a reader sees the old one or the new one. A link's target is what is replaced."""
+    """Writes a new file beside it and renames it, so that a reader sees the old file or the new one. Of a link, the target is
+    replaced."""
     path = path.resolve()
     new = path.with_name(f".{path.name[:200]}.{os.getpid()}.new")
     try:
@@ -86,7 +87,7 @@ def _create(path: Path, content: bytes) -> None:
 
 
 def _new_folder(path: Path, files: Files) -> None:
-    """By a new folder beside it; an empty one of that name is replaced."""
+    """Writes a new folder beside it and renames it; an empty folder of that name is replaced."""
     new = path.with_name(f".{path.name[:200]}.{os.getpid()}.new")
     new.mkdir(PRIVATE_FOLDER)
     try:
@@ -107,7 +108,7 @@ class AlreadyThere(InputError):
 
 
 class _told(contextlib.AbstractContextManager[None]):  # noqa: N801 - reads as a word
-    """What the system refuses, in one line."""
+    """An error of the operating system in one line."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
