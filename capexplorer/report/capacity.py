@@ -52,7 +52,7 @@ def drawing(timeline: Timeline) -> str | None:
         return None
     scene, verdicts = _scene(rows, timeline), wording.reported(timeline)
     knees = capacity_verdict.knees(verdicts, scene.goodput, scene.latency)
-    foot = [*_signs(scene, drawn=bool(verdicts)), *capacity_verdict.told(verdicts)]
+    foot = [*_signs(scene, drawn=bool(verdicts)), *capacity_verdict.foot_lines(verdicts)]
     height = HEIGHT + 8 + _LINE * len(foot)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_alt(rows, foot)}">',
@@ -63,7 +63,7 @@ def drawing(timeline: Timeline) -> str | None:
         *(capacity_verdict.lines(verdicts, scene.goodput) if verdicts else _linear(scene)),
         *(part for epoch in epochs(rows) for part in _epoch(epoch, scene)),
         *(part for index, row in enumerate(rows) for part in _point(index, row, scene)),
-        *_epochs_told(scene),
+        *_epoch_legend(scene),
         *(text(_LEFT, HEIGHT + 4 + _LINE * index, said, kind="muted") for index, said in enumerate(foot)),
         "</svg>",
     ]
@@ -135,7 +135,7 @@ def _point(index: int, row: ReportedLevel, scene: _Scene) -> Iterator[str]:
     name, goodput_rps, error_rps = _series(row.opened.epoch), row.figures.goodput_rps or 0.0, row.goodput_error_rps
     x, y = scene.goodput.x(row.users), scene.goodput.y(goodput_rps)
     yield f'<g class="point" data-level="{row.opened.index}" data-bin="{"" if row.bin is None else row.bin}">'
-    yield f"<title>{html(_told(row))}</title>"
+    yield f"<title>{html(_tooltip(row))}</title>"
     if error_rps:
         high, low = scene.goodput.y(goodput_rps + error_rps), scene.goodput.y(max(0.0, goodput_rps - error_rps))
         yield line(name, (x, high), (x, low))
@@ -158,7 +158,7 @@ def _few(row: ReportedLevel) -> bool:
     return row.few_for_p95 and row.figures.latency_ms.p95 is not None
 
 
-def _told(row: ReportedLevel) -> str:
+def _tooltip(row: ReportedLevel) -> str:
     latency = row.figures.latency_ms
     shown = ", ".join(f"{name} {figures.number(getattr(latency, name))} ms" for name in ("p50", "p95", "p99"))
     rate = figures.beside(row.figures.goodput_rps, row.goodput_error_rps)
@@ -174,7 +174,7 @@ def _linear(scene: _Scene) -> Iterator[str]:
         yield capacity_verdict.proportional(scene.goodput, slope)
 
 
-def _epochs_told(scene: _Scene) -> Iterator[str]:
+def _epoch_legend(scene: _Scene) -> Iterator[str]:
     shown = epochs(scene.rows)
     for place, epoch in enumerate(shown if len(shown) > 1 else ()):
         yield circle(f"{_series(epoch)} dot", (_LEFT + 4 + 84 * place, scene.latency.bottom + 32), 4)

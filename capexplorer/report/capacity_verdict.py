@@ -105,7 +105,7 @@ def _law(usl: UslFit, goodput: Panel) -> list[Point]:
     return points
 
 
-def told(verdicts: Verdicts) -> list[str]:
+def foot_lines(verdicts: Verdicts) -> list[str]:
     """Lines for the foot of the picture."""
     several = len(verdicts) > 1
     said = []
@@ -114,7 +114,7 @@ def told(verdicts: Verdicts) -> list[str]:
         parts = [wording.knee(knee)] if knee is not None else []
         parts += [f"low load {figures.number(curve.low_load_rps_per_user)}/s a user"] if curve is not None else []
         said += [named + "; ".join(parts)] if parts else []
-        said += [named + _law_told(curve.usl)] if curve is not None and curve.usl is not None else []
+        said += [named + _usl_fit_text(curve.usl)] if curve is not None and curve.usl is not None else []
     return said
 
 
@@ -124,7 +124,7 @@ def _shown(verdict: Verdict) -> CurveFit | None:
     return None if knee is not None and knee.kind == "at_or_below" else verdict.capacity.curve
 
 
-def _law_told(usl: UslFit) -> str:
+def _usl_fit_text(usl: UslFit) -> str:
     peak = "no peak" if usl.peak_users is None else f"peak at {usl.peak_users:.0f} users"
     why = {None: "", "few_levels": "; too few levels", "no_bend": "; nothing bends yet", "poor_fit": "; fits poorly"}[usl.grey]
     return f"USL fit (thin): λ {usl.lambda_rps:.3g}/s, σ {usl.sigma:.3g}, κ {usl.kappa:.2g}, {peak}{why}"

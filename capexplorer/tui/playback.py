@@ -23,7 +23,8 @@ class Playback:
         """Stays at the end, wherever that goes."""
 
     def advance(self, passed_s: float, duration_s: float, *, more: bool = False) -> None:
-        """Time passed. `more`: the end is not read yet, so that arriving there is no end."""
+        """Advance by time that passed. `more`: the log is not read to its end yet, so reaching its last moment does not end the
+        replay."""
         if self.at_end:
             self.position_s = duration_s
         elif self.playing:
@@ -41,7 +42,7 @@ class Playback:
             self.position_s = self.position_s if self.follows else 0.0
 
     def seek(self, t_s: float, duration_s: float) -> None:
-        """To a moment; playing goes on, or not, as before."""
+        """Jump to a moment; playing or paused stays as it was."""
         self.position_s = min(max(t_s, 0.0), duration_s)
         self.at_end = self.follows and self.playing and t_s >= duration_s
 

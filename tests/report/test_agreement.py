@@ -30,7 +30,7 @@ from capexplorer.report.summary import summarise
 from capexplorer.session.reader import open_session
 from capexplorer.tui.look import Look
 from capexplorer.tui.panes.failures import cause_lines
-from capexplorer.tui.panes.journal import told as journal
+from capexplorer.tui.panes.journal import entries as journal
 from trials.marked import marked
 
 from .material import HEADER, session

@@ -83,7 +83,7 @@ def _chart(
 
 
 def _first_settled(points: Sequence[LevelPoint], epoch: int) -> LevelPoint | None:
-    """The lightest settled level of this epoch that is known well: the nearest to what users do when nothing holds them up."""
+    """The lightest settled level of this epoch that is known well: the nearest to users who wait for nothing but the service."""
     here = [point for point in points if point.fitted and point.epoch == epoch and point.users > 0]
     candidates = [point for point in here if point.tabled or point.half_rps <= KNOWN_WELL_RATIO * point.goodput_rps]
     return min(candidates, key=lambda point: point.users, default=None)
@@ -107,13 +107,13 @@ def _joined(points: Sequence[LevelPoint], palette: Palette) -> tuple[Series, ...
 
 
 def _drawn(point: LevelPoint, epoch: int, look: Look) -> Point:
-    """Hollow and grey when it rests on little; the current one stands out and tells its figure."""
+    """Hollow and grey if it rests on few seconds; the current point is highlighted and labelled with its figure."""
     palette, shape = look.palette, _shape(point, epoch)
     low, high = max(point.goodput_rps - point.half_rps, 0.0), point.goodput_rps + point.half_rps
     counts = shape in (Shape.FILLED, Shape.RING)
     color = palette.accent if point.current else palette.secondary if counts else palette.muted
-    told = point.current or (look.large and point.fitted and point.epoch == epoch and point.kind != "ramp")
-    label = figure(point.goodput_rps) if told else ""
+    labelled = point.current or (look.large and point.fitted and point.epoch == epoch and point.kind != "ramp")
+    label = figure(point.goodput_rps) if labelled else ""
     return Point(point.users, point.goodput_rps, shape, color, low, high, bold=point.current, label=label)
 
 
@@ -132,7 +132,7 @@ def _legend(
     found: curve_verdict.Drawn | None,
     palette: Palette,
 ) -> tuple[Legend, ...]:
-    """The current level in figures, the knee; then what else is on the chart."""
+    """The current level's figures and the knee, then the chart's other series."""
     if not any(point.settled for point in points):
         return (Legend(KEYS[Shape.HOLLOW], _missing(levels), "", palette.accent),)
     entries = []

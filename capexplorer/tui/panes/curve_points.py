@@ -25,16 +25,16 @@ class LevelPoint:
     users: float
     goodput_rps: float
     half_rps: float
-    """Half of the 95% interval; NaN when settled seconds are too few for one, or a table tells none."""
+    """Half of the 95% interval; NaN when settled seconds are too few for one, or the imported table has none."""
     settled: bool
     current: bool
     kind: Literal["step", "ramp", "recovery"] = "step"
     tabled: bool = False
-    """From a table of rates: measured, as far as it says."""
+    """Imported from a table of rates, which counts as measured."""
 
     @property
     def certain(self) -> bool:
-        """Settled, and long enough for a standard error; or told by a table."""
+        """Settled, and long enough for a standard error; or imported from a table."""
         return self.settled and (self.tabled or not math.isnan(self.half_rps))
 
     @property
@@ -44,13 +44,13 @@ class LevelPoint:
 
     @property
     def top_rps(self) -> float:
-        """What the scale must hold of it: its error bar; the current one may still move, so of that only the point."""
+        """The range that the scale must include: its error bar, but only the point of the current level, which may still move."""
         bar = self.certain and not self.current and not math.isnan(self.half_rps)
         return self.goodput_rps + (self.half_rps if bar else 0.0)
 
 
 def level_points(timeline: Timeline, levels: Sequence[Level], cursor: int) -> list[LevelPoint]:
-    """Those that have a figure, in the order of the session. Levels that ended before they settled have none."""
+    """Levels with a figure, in the order of the session. Levels that ended before they settled have none."""
     recovery = recovery_levels(timeline)
     points = []
     for level in levels:

@@ -17,7 +17,7 @@ from ..render.legend import DASHED, DOTTED, Legend
 from ..render.raster import Pattern
 
 USL_POINTS = 60
-"""Where the law is drawn; it has no corners."""
+"""Points at which the smooth USL curve is drawn."""
 
 ADVICE_KEY, KNEE_KEY, LATENCY_KEY, PEAK_KEY = "→", "┃", "◆", "▵"
 
@@ -42,7 +42,7 @@ def drawn(verdict: Verdict, users: Axis, look: Look) -> Drawn:
     palette, knee = look.palette, verdict.capacity.knee
     beyond = knee is not None and knee.kind == "at_or_below"
     curve = None if beyond else verdict.capacity.curve  # where all levels lie beyond the knee no line is that of low load
-    notes = (_advice(verdict, palette), _lines_told(verdict, curve, palette), *_more(verdict, curve, palette))
+    notes = (_advice(verdict, palette), _line_keys(verdict, curve, palette), *_more(verdict, curve, palette))
     return Drawn(
         legend=_legend(knee, palette),
         notes=tuple(line for line in notes if line),
@@ -120,7 +120,7 @@ def _tags(verdict: Verdict, palette: Palette) -> list[Tag]:
 
 
 def _advice(verdict: Verdict, palette: Palette) -> tuple[Legend, ...]:
-    """What more would help, and why; where it is narrow what alone, what helps most first."""
+    """Which further levels would help, and why; without the reasons where it is narrow. The most useful comes first."""
     wanted = verdict.capacity.missing
     return tuple(
         Legend(ADVICE_KEY if not index else "", wording.missing(each), "", palette.text, short=wording.short_missing(each))
@@ -128,25 +128,25 @@ def _advice(verdict: Verdict, palette: Palette) -> tuple[Legend, ...]:
     )
 
 
-def _lines_told(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> tuple[Legend, ...]:
+def _line_keys(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> tuple[Legend, ...]:
     latency_knee = verdict.capacity.latency_knee
-    told = []
+    keys = []
     if curve is not None:
         said = f"low load {figure(curve.low_load_rps_per_user)}/s a user"
-        told.append(Legend(DOTTED, said, "", palette.muted, short="low load"))
+        keys.append(Legend(DOTTED, said, "", palette.muted, short="low load"))
     if curve is not None and curve.capacity_rps is not None:
-        told.append(Legend(DASHED, f"capacity {figure(curve.capacity_rps)}/s", "", palette.error, short="capacity"))
+        keys.append(Legend(DASHED, f"capacity {figure(curve.capacity_rps)}/s", "", palette.error, short="capacity"))
     if latency_knee is not None and latency_knee.users is not None:
-        told.append(Legend(LATENCY_KEY, f"latency knee {latency_knee.users:.0f}", "", palette.accent))
+        keys.append(Legend(LATENCY_KEY, f"latency knee {latency_knee.users:.0f}", "", palette.accent))
     peak = verdict.capacity.knee.peak if verdict.capacity.knee is not None else None
     if peak is not None:
         said = f"peak {figure(peak.goodput_rps)}/s at {peak.users:.0f}, then it {wording.FALLS[peak.shape]}"
-        told.append(Legend(PEAK_KEY, said, "", palette.text))
-    return tuple(told)
+        keys.append(Legend(PEAK_KEY, said, "", palette.text))
+    return tuple(keys)
 
 
 def _more(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> list[tuple[Legend, ...]]:
-    """The law's figures, then the objectives."""
+    """The USL fit's figures, then the objectives."""
     lines: list[tuple[Legend, ...]] = []
     usl = curve.usl if curve is not None else None
     if usl is not None:

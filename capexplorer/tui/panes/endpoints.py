@@ -25,7 +25,7 @@ ENOUGH_FOR_P99 = 1_000
 """Ten values beyond the percentile (DESIGN section 4)."""
 
 NAME_CELLS = 16
-"""The name keeps this much; columns of higher rank go first where it is narrow."""
+"""Least width of the name; in narrow terminals columns of higher rank are dropped first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of figures: its title, its cells, and when it goes."""
+    """A column of figures: its title, its cells, and its rank for narrow terminals."""
 
     title: str
     cells: int
@@ -83,7 +83,7 @@ class EndpointsPane(ScrollingPane):
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """Label and titles on top, the total at the end, between them as many rows as fit."""
         palette, width = look.palette, size.width
-        label, rows = told(timeline)
+        label, rows = rows_shown(timeline)
         muted = Style(color=palette.muted)
         if not rows:
             said = "  no level yet" if timeline.level is None else f"  {label}: no requests yet"
@@ -96,7 +96,7 @@ class EndpointsPane(ScrollingPane):
         return [*head, *body[first:last]][: size.height]
 
 
-def told(timeline: Timeline) -> tuple[str, list[Row]]:
+def rows_shown(timeline: Timeline) -> tuple[str, list[Row]]:
     """What the figures are of, and the rows, the total first. No rows: nothing to show."""
     level, last = timeline.level, timeline.last
     if level is None:
@@ -173,7 +173,7 @@ def _mean_bytes(rows: Sequence[Row]) -> float | None:
 
 
 def fitting(width: int) -> list[Column]:
-    """The columns that leave the name its room."""
+    """The columns that fit beside the name."""
     columns = list(COLUMNS)
     while _name_cells(columns, width) < NAME_CELLS and (worst := max(columns, key=lambda column: column.rank)).rank:
         columns.remove(worst)

@@ -25,7 +25,7 @@ ABOVE_LINES = 2
 """Of the verdict, in the status lines."""
 
 QUIET = ("not_saturated",)
-"""Says that nothing is wrong."""
+"""The text when nothing is wrong."""
 
 CAUSES, RAW = "Failures by cause   d raw errors", "Raw errors by endpoint   d causes"
 
@@ -44,7 +44,7 @@ class FailuresPane(ScrollingPane):
         self._rest_at(0)
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
-        """From the verdict down, as far as scrolling has reached."""
+        """Lines from the verdict down to where scrolling has reached."""
         draw = raw_lines if self.raw else cause_lines
         lines = draw(timeline, look.palette, size.width)
         first, last = self.window(len(lines), size.height)
@@ -59,12 +59,12 @@ class Tally:
     """For a tab and the status line."""
 
     open: int = 0
-    """Causes and leaks that stand now."""
+    """Causes and leaks that are open now."""
     over: int = 0
     raw: int = 0
     """Kinds of failures, by endpoint and signature."""
     grave: bool = False
-    """Among those that stand is one of severity error or above."""
+    """Whether an open one has severity error or above."""
 
     @property
     def said(self) -> str:
@@ -85,7 +85,7 @@ def tally(timeline: Timeline) -> Tally:
 
 
 def cause_lines(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
-    """The verdict where the status lines have it not or not whole, then what stands, then what is over; each by where it lies."""
+    """The verdict if the status lines do not show all of it, then open causes, then closed ones; both by place."""
     marks, judged = blames(timeline), wording.judgement(timeline)
     style = Style(color=color_of(judged.severity, palette) if judged.marked else palette.text, bold=True)
     verdict = list(_wrapped(judged.said, " ", style, width))
@@ -111,7 +111,7 @@ def _grouped(marks: Sequence[Mark]) -> Iterator[tuple[str, list[Mark]]]:
 
 
 def blames(timeline: Timeline) -> list[Mark]:
-    """What is shown: the gravest first, then the latest to begin."""
+    """The marks to show: the gravest first, then the latest."""
     found = [mark for mark in wording.standing(timeline).values() if mark.kind in wording.BLAMES and mark.id not in QUIET]
     return sorted(found, key=lambda mark: (SEVERITIES.index(mark.severity), -mark.t_s))
 
@@ -135,19 +135,19 @@ def _cause(mark: Mark, timeline: Timeline, palette: Palette, width: int) -> Iter
     yield text.line([(f" {sign} {text.pad(name[0], max(width - len(counted) - 4, 0))}", style), (counted, plain)], width)
     yield from (text.line([(f"   {more}", style)], width) for more in name[1:])
     example = wording.example(finding)
-    told = [
+    described = [
         " · ".join(filter(None, (wording.epoch_name(timeline, mark.epoch), _when(mark), wording.endpoints(finding)))),
         f"e.g. {example}" if example else "",
         "; ".join(part for part in (wording.readings(finding), wording.doubts(finding)) if part),
     ]
-    for line in filter(None, told):
+    for line in filter(None, described):
         yield from _wrapped(line, "     ", muted, width)
     if advice:
         yield from _wrapped(advice, "   → ", plain, width)
 
 
 def _when(mark: Mark) -> str:
-    """`since 01:23 at 82 users`, `01:23 to 02:10 at 82 users`, `no more by 02:10`, and how sure where that is told."""
+    """`since 01:23 at 82 users`, `01:23 to 02:10 at 82 users`, `no more by 02:10`, with the confidence if there is one."""
     cause = mark.finding if isinstance(mark.finding, Cause) else None
     began_s = mark.t_s if cause is None or cause.began_s is None else cause.began_s
     last_s = cause.last_s if cause is not None else None
@@ -167,7 +167,7 @@ def _wrapped(said: str, head: str, style: Style, width: int) -> Iterator[Strip]:
 
 
 def color_of(severity: str, palette: Palette) -> str:
-    """Red for what spoils or fails, yellow for a warning."""
+    """Red for critical causes and errors, yellow for warnings."""
     return {"critical": palette.error, "error": palette.error, "warning": palette.warning}.get(severity, palette.text)
 
 

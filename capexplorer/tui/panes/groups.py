@@ -1,4 +1,5 @@
-"""Pieces of a line that stand or go together: what matters least goes first where it is narrow, and nothing is cut."""
+"""Pieces of a line that are shown or dropped together: in narrow terminals the least important are dropped first, and nothing is
+cut."""
 
 from __future__ import annotations
 
@@ -16,13 +17,13 @@ _GAP = "   "
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Pieces that stand or go together. The higher `rank`, the sooner they go where it is narrow; rank 0 stays."""
+    """Pieces that are shown or dropped together. The higher `rank`, the sooner they are dropped; rank 0 stays."""
 
     pieces: tuple[Piece, ...]
     rank: int = 0
     right: bool = False
     shorter: Group | None = None
-    """What stands there instead when they go."""
+    """Shown instead if they are dropped."""
 
 
 def spread(groups: Sequence[Group], width: int) -> Strip:

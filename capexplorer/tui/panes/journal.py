@@ -39,7 +39,7 @@ class JournalPane(ScrollingPane):
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """The newest entries at the end, older ones by scrolling."""
-        lines = [strip for each in told(timeline) for strip in entry_lines(each, look.palette, size.width)]
+        lines = [strip for each in entries(timeline) for strip in entry_lines(each, look.palette, size.width)]
         if not lines:
             return [text.line([("  nothing yet", Style(color=look.palette.muted))], size.width)]
         first, last = self.window(len(lines), size.height)
@@ -47,13 +47,13 @@ class JournalPane(ScrollingPane):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An entry worth a line, and what it says."""
+class JournalEntry:
+    """An entry of the timeline with its text."""
 
     entry: Entry
     said: str
     revises: bool = False
-    """A mark that was told before and has moved since."""
+    """A mark whose earlier revision is shown, and which has moved since."""
 
     @property
     def key(self) -> str | None:
@@ -61,11 +61,11 @@ class Told:
         return self.entry.key if isinstance(self.entry, Mark) else None
 
 
-def told(timeline: Timeline) -> list[Told]:
+def entries(timeline: Timeline) -> list[JournalEntry]:
     """A note stands for its command, the last of a burst of steps for all, and of a knee that moves the first and the latest
     revision for those between. Marks that a later finding superseded are left out.
     """
-    kept: list[Told] = []
+    kept: list[JournalEntry] = []
     latest: dict[str, Mark] = {}
     superseded = _superseded(timeline)
     for entry in timeline.journal[-ENTRIES:]:
@@ -79,11 +79,11 @@ def told(timeline: Timeline) -> list[Told]:
             continue
         if kept and _continues(kept[-1].entry, entry):
             kept.pop()
-        kept.append(Told(entry, wording.journal(entry)))
+        kept.append(JournalEntry(entry, wording.journal(entry)))
     return [_of_epoch(each, timeline) for each in kept]
 
 
-def _of_epoch(each: Told, timeline: Timeline) -> Told:
+def _of_epoch(each: JournalEntry, timeline: Timeline) -> JournalEntry:
     name = wording.epoch_name(timeline, each.entry.epoch) if isinstance(each.entry, Mark) else ""
     return replace(each, said=f"{name}: {each.said}") if name else each
 
@@ -94,16 +94,16 @@ def _superseded(timeline: Timeline) -> set[str]:
     return current - wording.standing(timeline).keys()
 
 
-def _with_mark(kept: list[Told], before: Mark | None, mark: Mark) -> list[Told]:
-    """What is of another kind, back or gone is told in full; what has moved takes the place of where it moved to before."""
+def _with_mark(kept: list[JournalEntry], before: Mark | None, mark: Mark) -> list[JournalEntry]:
+    """A change of kind, a return or a retraction is shown in full; a further move replaces the entry of the move before."""
     if before is None or before.kind != mark.kind or "retracted" in (before.state, mark.state):
-        return [*kept, Told(mark, wording.journal_mark(mark))]
+        return [*kept, JournalEntry(mark, wording.journal_mark(mark))]
     if mark.kind not in MOVING:
-        return kept if mark.state == "updated" else [*kept, Told(mark, wording.journal_mark(mark))]
+        return kept if mark.state == "updated" else [*kept, JournalEntry(mark, wording.journal_mark(mark))]
     rest = [each for each in kept if not (each.revises and each.key == mark.key)]
     first = next((each.entry for each in reversed(rest) if isinstance(each.entry, Mark) and each.key == mark.key), None)
     said = wording.revised(mark)
-    return rest if first is not None and wording.revised(first) == said else [*rest, Told(mark, said, revises=True)]
+    return rest if first is not None and wording.revised(first) == said else [*rest, JournalEntry(mark, said, revises=True)]
 
 
 def _continues(before: Entry, entry: Entry) -> bool:
@@ -112,7 +112,7 @@ def _continues(before: Entry, entry: Entry) -> bool:
     return before.name == entry.name and entry.name in ("users", "step") and entry.t_s - before.t_s < BURST_S
 
 
-def entry_lines(each: Told, palette: Palette, width: int) -> list[Strip]:
+def entry_lines(each: JournalEntry, palette: Palette, width: int) -> list[Strip]:
     """One entry, wrapped under its own text."""
     entry = each.entry
     glyph, style = glyph_of(entry, palette)

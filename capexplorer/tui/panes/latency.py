@@ -26,7 +26,7 @@ class LatencyPane(Pane):
     TITLE = "Latency  ms"
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
-        """Draw this moment; the title tells the scale."""
+        """Draw this moment; the title names the scale."""
         self.border_title = f"{self.TITLE}, log scale" if look.log_latency else self.TITLE
         super().show(timeline, cursor, look)
 

@@ -1,4 +1,4 @@
-"""The log: what Locust, user code, the target and we logged or printed, each line with where it came from."""
+"""The log: lines that Locust, user code, the target and the app logged or printed, each with its source."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LogPane(ScrollingPane):
     AT_END = True
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
-        """Lays out only as many of the newest lines as scrolling has reached."""
+        """Lays out only the newest lines, as far as scrolling has reached."""
         if not timeline.log:
             said = "  nothing printed or logged yet (locust, user code, target, capexplorer)"
             said_lines = text.wrap(said, size.width)[: size.height]

@@ -1,4 +1,5 @@
-"""Ephemeral ports: how many are left and how long they last, warned of before the first error; once used up, by what.
+"""Ephemeral ports: how many are left and how long they last, warned of before the first error; once used up, by which
+connections.
 
 The bar and its states for the resources, and the same warning in a few words for the status line.
 """
@@ -18,7 +19,7 @@ from .resource_row import Row
 WARNING_RATIO = 0.8
 WARNING_S = 120.0
 TOLD_S = 600.0
-"""Beyond this, growth is the last step's connections, not a burn that would go on."""
+"""Seconds beyond which growth counts as the last step's connections instead of a lasting trend."""
 
 HOLDERS = {
     "ephemeral_port_exhaustion": "",
@@ -39,7 +40,7 @@ class Shortage:
 
 
 def shortage(timeline: Timeline) -> Shortage | None:
-    """None while there are ports enough."""
+    """None while enough ports are free."""
     ports = timeline.last.ports if timeline.last is not None else None
     for mark in timeline.marks.values():
         if mark.id in HOLDERS and mark.state in ("open", "updated"):

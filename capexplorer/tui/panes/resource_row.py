@@ -1,4 +1,4 @@
-"""One row of the resources: label, picture, figure, details. Pure; which resources there are, `resources` and `ports` say."""
+"""One row of the resources: label, picture, figure, details. Pure; `resources` and `ports` define the resources."""
 
 from __future__ import annotations
 

@@ -26,11 +26,11 @@ from .ports import port_rows
 from .resource_row import Row, row_lines
 
 BUSY_RATIO = 0.9
-"""A core, or the host, this busy has no room left: yellow."""
+"""Use of a core or of the host from which it counts as full: yellow."""
 
 
 class ResourcesPane(Pane):
-    """What is used of what there is."""
+    """Used amount and capacity."""
 
     TITLE = "Resources"
 
@@ -172,17 +172,17 @@ _HOST_TCP = {
 
 
 _CONNECT_ERRNOS = {errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL}
-"""With these a connect fails, and nothing that comes after it."""
+"""Failures of connecting itself, not of what follows."""
 
 
 def tcp_rows(sample: Sample, palette: Palette) -> Iterator[Row]:
     """What grew in this second; no row where nothing did. What is the service's or its users' own warns.
 
-    The kernel's counters do not: they are of the whole network namespace, neighbours of the service included.
+    The kernel's counters do not, since they include other processes of the network namespace.
     """
     tcp = sample.tcp or TcpReading()
-    told = {**_of_service(tcp.target or TargetTcpReading()), "users' failed connects": _failed_connects(sample)}
-    own = _grown(told)
+    counters = {**_of_service(tcp.target or TargetTcpReading()), "users' failed connects": _failed_connects(sample)}
+    own = _grown(counters)
     if own:
         yield Row("tcp", "", "", "", own, palette.warning, warned=True)
     of_host = _grown({said: tcp.grown(name) for name, said in _HOST_TCP.items()})

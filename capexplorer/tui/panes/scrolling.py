@@ -55,7 +55,7 @@ class ScrollingPane(Pane):
 
 
 def rest_of(above: int, below: int, *, at_end: bool) -> str:
-    """What the border says about lines out of sight, where the pane does not rest."""
+    """The border's text about hidden lines while the pane is scrolled."""
     if at_end:
         return f"{below} newer, end" if below else ""
     parts = ([f"▲ {above}"] if above else []) + ([f"▼ {below}"] if below else [])

@@ -18,7 +18,7 @@ from ..render.timepage import TimePage, boundaries, page_at, phases, staircase, 
 from .pane import Pane
 
 USERS_HEADROOM = 1.2
-"""Keeps the staircase below a throughput that grows with it, and the boundary labels in sight."""
+"""Keeps the users' staircase below the throughput, and the boundary labels visible."""
 
 
 class ThroughputPane(Pane):

@@ -1,4 +1,4 @@
-"""Round numbers for people: bounds, ticks and labels of axes, and the pages of a time axis that stands still. Pure arithmetic."""
+"""Round numbers: bounds, ticks and labels of axes, and the fixed pages of a time axis. Pure arithmetic."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SPANS_S = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 28
 """Lengths of the page that shows everything; days double from there."""
 
 LARGEST, SMALLEST = 1e300, 1e-12
-"""Room for round bounds outside of them; nothing that is measured comes near."""
+"""Limits that leave room for round bounds; no measured value comes near."""
 
 HUGE = 9.995e14
-"""From there on figures are powers of ten: 1e15."""
+"""From here on figures are shown as powers of ten: 1e15."""
 
 FAR = 1e4
 """Fractions end there: off any screen, and still whole numbers of dots."""

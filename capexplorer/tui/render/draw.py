@@ -93,7 +93,7 @@ def _axis_line(chart: Chart, palette: Palette, place: Layout) -> list[Segment]:
 
 
 def _write_tags(raster: Raster, chart: Chart, columns: int) -> None:
-    """Words stand behind their glyph, or where the next one is in the way, before it."""
+    """Words follow their glyph, or precede it if the next glyph is in the way."""
     placed = [(column, tag) for tag in chart.tags if (column := _column(chart.x, tag.x, columns)) is not None]
     free = 0
     for index, (column, tag) in enumerate(placed):

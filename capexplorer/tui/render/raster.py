@@ -28,7 +28,7 @@ _BLOCKS = [" ▀▄█"[bool(mask & _UPPER) + 2 * bool(mask & ~_UPPER)] for mask
 
 
 class Pattern(Enum):
-    """How a line is told from another without colour: dots drawn of each period, where the line is flat."""
+    """Dot pattern of a line, which distinguishes lines without colour. Applies where the line is flat."""
 
     SOLID = (1, 1)
     DASHED = (6, 10)
@@ -102,7 +102,7 @@ class Raster:
                     self.span(left, top, top, ink)
 
     def text(self, column: int, row: int, text: str, ink: int, *, over: bool = False, apart: bool = False) -> bool:
-        """Write single-width characters unless that leaves the grid or (without `over`) covers data; tells whether it did.
+        """Write single-width characters unless that leaves the grid or (without `over`) covers data; returns whether it did.
 
         `apart`: nor where they would touch data; background at either side is wiped out.
         """

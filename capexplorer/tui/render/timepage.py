@@ -43,7 +43,7 @@ _UNALARMING = {"think_time_limited": ("◇", "waits"), "not_saturated": ("◇", 
 """Bottlenecks that are none."""
 
 _AT_USERS = ("knee", "at_or_below", "bend", "latency_knee")
-"""Kinds whose user count is told beside them."""
+"""Kinds whose user count is shown beside them."""
 
 
 @dataclass(frozen=True, slots=True)
