@@ -88,7 +88,7 @@ KEYS = (
     Key("greater_than_sign", "edge(1)", ">", "", 0, "go to the end; with --follow it stays at the end", _REPLAY),
     # what shows and carries out what was measured
     Key("f", "failures", "f", "f failures", 0, "show the failures by cause, with evidence and advice; again: go back", _CHARTS),
-    Key("d", "raw", "d", "d errors", 7, "show the errors as they came, by endpoint; again: by cause", _CHARTS),
+    Key("d", "raw", "d", "d errors", 7, "show the raw errors by endpoint; again: by cause", _CHARTS),
     Key("o", "log", "o", "o log", 6, "show what was logged and printed; again: go back", _CHARTS),
     Key("1,2,3,4,5,6,7,8", "pane({index})", "1-8", "", 0, "show a pane by its number", _CHARTS),
     Key("tab", "next_pane(1)", "Tab", "Tab pane", 6, "go to the next pane; Shift+Tab to the previous one", _CHARTS),
