@@ -137,8 +137,9 @@ class Replay:
                 self._tick(place, event)
             elif event is not None:
                 self._take(place, event)
-        for column, values in zip(self._columns.values(), zip(*rows, strict=True), strict=False):
-            column.extend([math.nan if value is None else value for value in values] if None in values else values)
+        names = rows[0] if rows else {}
+        for name, values in zip(names, zip(*(each.values() for each in rows), strict=True), strict=True):
+            self._columns[name].extend([math.nan if value is None else value for value in values] if None in values else values)
 
     def _tick(self, place: int, sample: Sample) -> None:
         tick = len(self._tick_numbers)

@@ -47,18 +47,21 @@ SECOND_COLUMNS = (
 
 def row(sample: Sample) -> dict[str, float | None]:
     """One tick by the names of COLUMNS and FOLD_COLUMNS. Rates count all requests that were sent, warm-up included."""
-    ticks, targets, second = sample.endpoints, sample.targets, second_values(sample)
+    targets, second = sample.targets, second_values(sample)
+    requests = sum([tick.requests + tick.warmup_requests for tick in sample.endpoints])
+    failures, warmup_failures = sum([tick.failures for tick in sample.endpoints]), _warmup_failures(sample)
     duration_s = sample.duration_s if sample.duration_s > 0 else math.nan  # a log may be corrupted
     generator, host, ports = sample.generator or _NO_GENERATOR, sample.host or _NO_HOST, sample.ports or _NO_PORTS
     fds_fullest, fds_limit = _fullest(targets)
-    second |= {
+    return {
+        **second,
         "t_s": sample.t_s,
         "level": sample.level,
         "wanted": sample.wanted,
         "settled": float(sample.settled),
-        "throughput_rps": sum([tick.requests + tick.warmup_requests for tick in ticks]) / duration_s,
+        "throughput_rps": requests / duration_s,
         "goodput_rps": None if sample.work is None else (sample.work + sample.warmup_work) / duration_s,
-        "failures_rps": sum([tick.failures + tick.warmup_failures for tick in ticks]) / duration_s,
+        "failures_rps": (failures + warmup_failures) / duration_s,
         "p50_ms": sample.p50_ms,
         "p95_ms": sample.p95_ms,
         "p99_ms": sample.p99_ms,
@@ -74,10 +77,9 @@ def row(sample: Sample) -> dict[str, float | None]:
         "ports_time_wait": ports.time_wait,
         "ports_burn_rate_per_s": ports.burn_rate_per_s,
         "ports_exhausted_in_s": ports.exhausted_in_s,
-        "unsettled_failures": unsettled_failures(sample),
+        "unsettled_failures": warmup_failures if sample.settled else warmup_failures + failures,
         "app_backlog": _backlog(sample.app),
     }
-    return second
 
 
 def _backlog(app: Mapping[str, float]) -> float | None:
@@ -129,7 +131,12 @@ def second_values(sample: Sample) -> dict[str, float | None]:
 
 def unsettled_failures(sample: Sample) -> int:
     """Failures of a tick that are in no figure of its level but this count."""
-    return sum([tick.warmup_failures + (0 if sample.settled else tick.failures) for tick in sample.endpoints])
+    failures = 0 if sample.settled else sum([tick.failures for tick in sample.endpoints])
+    return failures + _warmup_failures(sample)
+
+
+def _warmup_failures(sample: Sample) -> int:
+    return sum([tick.warmup_failures for tick in sample.endpoints])
 
 
 def total(values: Iterable[float | None]) -> float | None:
