@@ -11,7 +11,7 @@ import click
 from .. import paths
 from ..errors import InputError
 from ..model.timeline import Timeline
-from ..report.compare import Comparison, Session, compare, sentences
+from ..report.compare import Comparison, SecondLatencies, Session, compare, sentences
 from ..report.compare.fail_if import HELP, Condition, judge, parse
 from ..report.writing import write_file
 from ..session import titles
@@ -77,11 +77,12 @@ def opened(name: str, folder: Path, *, reanalyse: bool = False) -> Session:
     """`ID`, `ID#1` or `ID:epoch=1`, read; what its log lacks is told. Raises InputError."""
     name, epoch = _epoch_of(name, folder)
     path = find(name, folder)
+    latencies = SecondLatencies()
     with open_session(path) as log:
-        timeline = Timeline(with_found(path, log) if reanalyse else log)
+        timeline = Timeline(latencies.noting(with_found(path, log) if reanalyse else log))
         for note in log.notes:
             tell(f"{path}: {note}")
-    return Session(timeline, epoch, titles.read(path), log.damaged)
+    return Session(timeline, epoch, titles.read(path), log.damaged, latencies)
 
 
 def _epoch_of(name: str, folder: Path) -> tuple[str, int | None]:

@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..model.level import Level
 from ..model.stream import SessionEntry
 from ..model.timeline import Timeline
-from ..report.compare import Comparison, Session, compare
+from ..report.compare import Comparison, SecondLatencies, Session, compare
 from ..report.formats import FORMATS
 from ..session import removal, titles
 from ..session.catalog import list_sessions
@@ -105,8 +105,10 @@ def _missing(entry: SessionEntry) -> bool:
 
 
 def _session(entry: SessionEntry) -> Session:
+    latencies = SecondLatencies()
     with open_session(entry.path) as log:
-        return Session(Timeline(log), title=titles.read(entry.path), damaged=log.damaged)
+        timeline = Timeline(latencies.noting(log))
+    return Session(timeline, title=titles.read(entry.path), damaged=log.damaged, latencies=latencies)
 
 
 def _level(level: Level) -> LevelRow:

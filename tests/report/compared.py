@@ -7,23 +7,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from capexplorer.model.events import (
     SCHEMA,
     ClientFloor,
     Ended,
+    EndpointTick,
     Event,
     Header,
     HostFacts,
     LevelClosed,
     LevelOpened,
     Mark,
+    Sample,
     Target,
     TargetFacts,
 )
 from capexplorer.model.figures import Latency, LevelEndpoint, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.readings import TargetReading
 from capexplorer.model.timeline import Timeline
+from capexplorer.report.compare import SecondLatencies, Session
 from trials.marked import marked
 
 USERS = {"wait_s": {"between": [0.1, 0.5], "constant": None}, "client": "fast", "task": [{"name": "/", "weight": 1}]}
@@ -44,6 +49,10 @@ class Seen:
     settled: bool = True
     failures: int = 0
     ramp: bool = False
+    cpu_ratio: float | None = None
+    host_cpu_ratio: float | None = None
+    shares: tuple[float, ...] = (1.0,) * 8
+    """Latencies of each of the SECONDS of `session`, relative to the level's."""
 
 
 def floors(**p50_ms: float) -> dict[str, ClientFloor]:
@@ -52,6 +61,55 @@ def floors(**p50_ms: float) -> dict[str, ClientFloor]:
 
 def timeline(levels: Sequence[Seen], *, more: Sequence[Event] = (), complete: bool = True, **header: Any) -> Timeline:
     return Timeline(events(levels, more=more, complete=complete, **header))
+
+
+SECONDS = 8
+"""Settled seconds of a level of `session`."""
+
+
+def session(levels: Sequence[Seen], **header: Any) -> Session:
+    """With the seconds that the levels' figures come from, as a recorded session has."""
+    found = list[Event]()
+    for event in events(levels, **header):
+        found += [*_seconds(levels[event.index], event), event] if isinstance(event, LevelClosed) else [event]
+    latencies = SecondLatencies()
+    return Session(Timeline(latencies.noting(found)), latencies=latencies)
+
+
+def _seconds(level: Seen, closed: LevelClosed) -> list[Sample]:
+    values_us = _values_us(level)
+    return [
+        Sample(
+            t_s=closed.started_s + 1 + second,
+            duration_s=1.0,
+            level=closed.index,
+            users=level.users,
+            wanted=level.users,
+            phase="settled",
+            settled=True,
+            endpoints=(_tick(level.shares[second] * values_us[second::SECONDS], level.failures // SECONDS),),
+            work=level.goodput_rps,
+            targets=() if level.cpu_ratio is None else (TargetReading(pid=1, cpu_ratio=level.cpu_ratio),),
+        )
+        for second in range(SECONDS)
+        if level.settled
+    ]
+
+
+def _tick(values_us: NDArray[np.float64], failures: int) -> EndpointTick:
+    histogram = LatencyHistogram()
+    histogram.record_us(values_us)
+    return EndpointTick(
+        name="/",
+        requests=len(values_us) + failures,
+        failures=failures,
+        latency=histogram.encode(),
+        latency_sum_ms=float(values_us.sum()) / 1000,
+    )
+
+
+def _values_us(level: Seen) -> NDArray[np.float64]:
+    return (level.p50_ms or 0.0) * 1000 * np.linspace(0.5, 1.5, 2_000 - level.failures)
 
 
 def events(levels: Sequence[Seen], *, more: Sequence[Event] = (), complete: bool = True, **header: Any) -> list[Event]:
@@ -84,8 +142,7 @@ def closed(level: Seen, index: int, began_s: float) -> LevelClosed:
     requests = 2_000
     histogram = LatencyHistogram()
     if level.p50_ms is not None:
-        spread = np.linspace(0.5, 1.5, requests - level.failures)
-        histogram.record_us(level.p50_ms * 1000 * spread)
+        histogram.record_us(_values_us(level))
     p50, p95, p99 = histogram.percentiles_ms((0.5, 0.95, 0.99))
     figures = LevelFigures(settled=False)
     if level.settled and not level.ramp:
@@ -100,6 +157,9 @@ def closed(level: Seen, index: int, began_s: float) -> LevelClosed:
             goodput_se_rps=level.se_rps,
             latency_ms=Latency(mean=level.mean_ms, p50=p50, p95=p95, p99=p99),
             latency_se_ms=level.mean_se_ms,
+            target_cpu_ratio=level.cpu_ratio,
+            host_cpu_ratio=level.host_cpu_ratio,
+            generator_cpu_ratio=None if level.host_cpu_ratio is None else 0.1,
         )
     endpoint = LevelEndpoint(name="/", method="GET", requests=requests, failures=level.failures, latency=histogram.encode())
     return LevelClosed(

@@ -36,7 +36,7 @@ def test_markdown_has_verdict_levels_and_what_is_unmatched() -> None:
     assert said.startswith(
         "# Comparison\n\n**B finishes more than A beyond noise at 1 of 2 user counts in common (+33.3% at 50 users)"
     )
-    assert "| 50 | goodput/s | 90.0 | 120.0 | +30.0 | +33.3% | 2.83 | better, beyond noise |" in said
+    assert "| 50 | goodput/s | 90.0 | 120.0 | +30.0 | +33.3% | 4.15 | better, beyond noise |" in said
     assert "Settled only in B: 60 users." in said
     assert "| A |" in said and "| 45 users, 90/s | 10, 50 | 80 |" in said
 
@@ -63,7 +63,8 @@ def test_json_names_its_schema_and_tells_null_from_zero() -> None:
     assert second["users"] == 50
     goodput = {"before": {"value": 90.0, "se": 1.0}, "after": {"value": 120.0, "se": 1.0}}
     assert second["goodput"] == goodput | {
-        "change": 30.0, "ratio": 0.333333, "noise": 2.828427, "judgement": "beyond", "better": True, "floor_change_ms": None,
+        "change": 30.0, "ratio": 0.333333, "noise": 4.151829, "judgement": "beyond", "sure": True,
+        "better": True, "floor_change_ms": None,
     }  # fmt: skip
     assert first["target_cpu"]["before"] == {"value": None, "se": None}
     assert first["failure_ratio"]["before"]["value"] == 0.0

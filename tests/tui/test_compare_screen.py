@@ -96,7 +96,7 @@ async def test_nothing_is_cut_off_at_80x24(keys: tuple[str, ...]) -> None:
 def test_the_level_table_reads_without_colour() -> None:
     text = compare_text.levels(sample(), PALETTE).plain
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert "50 goodput/s 90.0 70.0 -20.0 -22.2% 2.83 ▼ worse" in lines
+    assert "50 goodput/s 90.0 70.0 -20.0 -22.2% 3.73 ▼ worse" in lines
     assert "80 goodput/s 95.0 120.0 +25.0 +26.3% unknown noise unknown" in lines
     assert all(len(line) <= compare_text.TABLE_CELLS for line in text.splitlines())
 

@@ -2,10 +2,11 @@
 
     compare(sessions) -> Comparison --> markdown | html | json | the screen | judge(conditions)
 
-Pure: reads timelines, never files. Noise is what standard errors within the sessions say; what differs from run to run is not in
-it, and every form says so.
+Pure: reads timelines, never files. Noise is what varies within the sessions, and an allowance for what differs from run to run
+(docs/compare.md).
 """
 
 from .comparison import Comparison, Session, compare
+from .second_latencies import SecondLatencies
 
-__all__ = ["Comparison", "Session", "compare"]
+__all__ = ["Comparison", "SecondLatencies", "Session", "compare"]

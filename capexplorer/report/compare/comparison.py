@@ -1,13 +1,15 @@
 """Timelines to a typed comparison: curves, each against the first one, level by level.
 
-Rules: figures are compared at equal user counts, never between them; a difference counts when it exceeds 2 sqrt(se1^2 + se2^2)
-and 2%; without both errors its noise is unknown and it never counts; what two client classes cost by themselves is the client's.
+Rules: figures are compared at equal user counts, never between them; a difference counts when it is beyond its noise at 95%
+(`difference`) and 2%; without both errors its noise is unknown and it never counts; what two client classes cost by themselves is
+the client's. A headline looks at many figures at once and claims only those that are sure among all of them (`significance`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ... import wording
 from ...errors import InputError
@@ -19,10 +21,14 @@ from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
 from ..rows import recovery_levels
+from .across_levels import OverallChange, Pairs, overall_change, with_scatter
 from .difference import Difference, difference, floor_difference
 from .environment import Differing, Made, conditions, subject
 from .estimates import Estimate, level_estimates, pooled
-from .figures import LATENCIES, LEVEL_FIGURES
+from .figures import HEADLINE_FIGURES, HEADLINE_LATENCIES, LATENCIES, LEVEL_FIGURES
+from .second_latencies import SecondLatencies
+from .shared_machine import is_held_by_others
+from .significance import FALSE_MOST, sure
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -36,6 +42,8 @@ class Session:
     title: str | None = None
     damaged: int = 0
     """Lines of its log that were left out, or are missing."""
+    latencies: SecondLatencies = field(default_factory=SecondLatencies)
+    """Of the same events as the timeline; without them the noise of percentiles is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,8 @@ class CurvePoint:
     users: int
     levels: int
     figures: dict[str, Estimate]
+    held_by_others: bool = False
+    """Other processes held the machine in one of the levels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +100,8 @@ class MatchedLevel:
 
     users: int
     differences: tuple[Difference, ...]
+    held_by_others: bool = False
+    """Other processes held the machine in one of the two."""
 
     def __getitem__(self, figure: str) -> Difference:
         return next(each for each in self.differences if each.figure == figure)
@@ -106,6 +118,8 @@ class Pair:
     only_after: tuple[int, ...]
     knee: tuple[Difference, ...]
     """`knee` and `capacity`; not measured unless both have a knee."""
+    overall: tuple[OverallChange, ...]
+    """Latencies over all user counts in common; none where the client classes differ."""
     clients: tuple[str, str] | None
     """The two client classes, where they differ."""
 
@@ -159,7 +173,7 @@ def _curve(letter: str, session: Session, epoch: int) -> Curve:
     if header is None:
         raise ValueError("a session has a header")
     levels = [level for level in timeline.levels if level.opened.epoch == epoch and level.users]
-    points = _points(levels, timeline)
+    points = _points(levels, session)
     several = len({level.opened.epoch for level in timeline.levels}) > 1
     return Curve(
         letter=letter,
@@ -182,18 +196,23 @@ def _curve(letter: str, session: Session, epoch: int) -> Curve:
     )
 
 
-def _points(levels: Sequence[Level], timeline: Timeline) -> tuple[CurvePoint, ...]:
+def _points(levels: Sequence[Level], session: Session) -> tuple[CurvePoint, ...]:
     """Levels on the way down from overload are left out: they tell of recovery, not of that load."""
     found: dict[int, list[dict[str, Estimate]]] = {}
-    recovery = recovery_levels(timeline)
+    held = set[int]()
+    recovery = recovery_levels(session.timeline)
+    cpus = session.timeline.header.host.cpus if session.timeline.header is not None else None
     for level in levels:
         if level.figures.settled and not level.opened.ramp and level.opened.index not in recovery:
-            found.setdefault(level.users, []).append(level_estimates(level, timeline))
+            found.setdefault(level.users, []).append(level_estimates(level, session.timeline, session.latencies))
+            if is_held_by_others(level.figures, cpus):
+                held.add(level.users)
     return tuple(
         CurvePoint(
             users=users,
             levels=len(each),
             figures={figure.name: pooled([one[figure.name] for one in each]) for figure in LEVEL_FIGURES},
+            held_by_others=users in held,
         )
         for users, each in sorted(found.items())
     )
@@ -245,15 +264,84 @@ def _marks(timeline: Timeline, epoch: int) -> tuple[Mark, ...]:
 
 def _pair(before: Curve, after: Curve) -> Pair:
     ours, theirs = ({point.users: point for point in curve.points} for curve in (before, after))
+    common = sorted(ours.keys() & theirs)
+    figures = {
+        figure.name: [(ours[users].figures[figure.name], theirs[users].figures[figure.name]) for users in common]
+        for figure in LEVEL_FIGURES
+    }
+    held = [ours[users].held_by_others or theirs[users].held_by_others for users in common]
+    figures["target_cpu"] = with_scatter(figures["target_cpu"])
     clients = _clients(before, after)
-    return Pair(
+
+    def differences(index: int) -> tuple[Difference, ...]:
+        found = (_difference(name, *pairs[index], before, after, clients) for name, pairs in figures.items())
+        return tuple(map(_neighbours, found) if held[index] else found)
+
+    beyond = [users >= _lesser_knee(before, after) for users in common]
+    knee = tuple(difference(name, before.knee.get(name), after.knee.get(name)) for name in ("knee", "capacity"))
+    pair = Pair(
         before=before,
         after=after,
-        levels=tuple(_matched(ours[users], theirs[users], before, after, clients) for users in sorted(ours.keys() & theirs)),
+        levels=tuple(MatchedLevel(users, differences(index), held[index]) for index, users in enumerate(common)),
         only_before=tuple(sorted(ours.keys() - theirs.keys())),
         only_after=tuple(sorted(theirs.keys() - ours.keys())),
-        knee=tuple(difference(name, before.knee.get(name), after.knee.get(name)) for name in ("knee", "capacity")),
+        knee=tuple(map(_neighbours, knee))
+        if any(is_held and is_beyond for is_held, is_beyond in zip(held, beyond, strict=True))
+        else knee,
+        overall=_overall(figures, held, [users >= _greater_knee(before, after) for users in common], clients is not None),
         clients=clients,
+    )
+    return _with_sure(pair)
+
+
+def _neighbours(one: Difference) -> Difference:
+    return replace(one, judgement="neighbours") if one.counts else one
+
+
+def _overall(
+    figures: Mapping[str, Pairs], held: Sequence[bool], beyond: Sequence[bool], other_clients: bool
+) -> tuple[OverallChange, ...]:
+    """Latencies over all user counts in common, goodput over those that saturate both, without those that others held."""
+    found = [overall_change("goodput", _chosen(figures["goodput"], held, beyond))]
+    if not other_clients:
+        found += [overall_change(name, _chosen(figures[name], held, [True] * len(held))) for name in HEADLINE_LATENCIES]
+    return tuple(each for each in found if each is not None)
+
+
+def _chosen(pairs: Pairs, held: Sequence[bool], wanted: Sequence[bool]) -> Pairs:
+    return [pair for pair, is_held, is_wanted in zip(pairs, held, wanted, strict=True) if is_wanted and not is_held]
+
+
+def _lesser_knee(before: Curve, after: Curve) -> float:
+    """In users; infinite unless both have one."""
+    return min(_knee_counts(before, after), default=math.inf)
+
+
+def _greater_knee(before: Curve, after: Curve) -> float:
+    return max(_knee_counts(before, after), default=math.inf)
+
+
+def _knee_counts(before: Curve, after: Curve) -> list[float]:
+    found = [curve.knee["knee"].value for curve in (before, after) if curve.knee]
+    known = [users for users in found if users is not None]
+    return known if len(known) == 2 else []
+
+
+def _with_sure(pair: Pair) -> Pair:
+    """What a headline may claim: half of its chance of an error is for figures over many levels, half for single ones."""
+    overall = sure({one.figure: one.p for one in pair.overall}, FALSE_MOST / 2)
+    family: dict[tuple[int, str], Difference] = {(0, one.figure): one for one in pair.knee}
+    family |= {(level.users, name): level[name] for level in pair.levels if not level.held_by_others for name in HEADLINE_FIGURES}
+    single = sure({key: one.p for key, one in family.items() if one.p is not None}, FALSE_MOST / 2)
+
+    def seen(users: int, one: Difference) -> Difference:
+        return replace(one, sure=one.counts and (users, one.figure) in single)
+
+    return replace(
+        pair,
+        levels=tuple(replace(each, differences=tuple(seen(each.users, one) for one in each.differences)) for each in pair.levels),
+        knee=tuple(seen(0, one) for one in pair.knee),
+        overall=tuple(replace(one, sure=one.counts and one.figure in overall) for one in pair.overall),
     )
 
 
@@ -267,15 +355,12 @@ def _client(curve: Curve) -> str:
     return " + ".join(clients_of(curve.made.header))
 
 
-def _matched(ours: CurvePoint, theirs: CurvePoint, before: Curve, after: Curve, clients: tuple[str, str] | None) -> MatchedLevel:
-    found = []
-    for figure in LEVEL_FIGURES:
-        pair = ours.figures[figure.name], theirs.figures[figure.name]
-        if clients is not None and figure.name in LATENCIES:
-            found.append(floor_difference(figure.name, *pair, _floor_change(figure.name, before, after)))
-        else:
-            found.append(difference(figure.name, *pair))
-    return MatchedLevel(ours.users, tuple(found))
+def _difference(
+    figure: str, ours: Estimate, theirs: Estimate, before: Curve, after: Curve, clients: tuple[str, str] | None
+) -> Difference:
+    if clients is not None and figure in LATENCIES:
+        return floor_difference(figure, ours, theirs, _floor_change(figure, before, after))
+    return difference(figure, ours, theirs)
 
 
 def _floor_change(figure: str, before: Curve, after: Curve) -> float | None:

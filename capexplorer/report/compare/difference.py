@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from .estimates import MISSING, Estimate
 from .figures import FIGURES
-
-ERRORS = 2.0
-"""Combined standard errors that a difference must exceed: about 1 in 20 does by chance."""
+from .significance import DEGREES_MOST, FALSE_MOST, probability, threshold, welch
 
 LEAST_RATIO = 0.02
-"""And the share of the first value: smaller ones are real to statistics only."""
+"""The share of the first value that a difference must exceed beside its noise: smaller ones are real to statistics only."""
+
+RUN_TO_RUN = {
+    "goodput": 0.01,
+    "throughput": 0.01,
+    "mean": 0.02,
+    "p50": 0.02,
+    "p95": 0.03,
+    "p99": 0.05,
+    "target_cpu": 0.03,
+    "capacity": 0.02,
+}
+"""Relative standard deviation of a figure from run to run of an unchanged service, beyond what varies within a run: memory
+layout, frequency of the processor, who runs beside. No run can see it in its own seconds (docs/compare.md)."""
 
 CLIENT_UNDER_LOAD = 4.0
 """Times its floor that a client may cost under load: the floor is of one request at a time. 2.2 times was measured for HttpUser
 against FastHttpUser, 20 users on 2 busy cores, before one and the same server."""
 
-Judgement = Literal["beyond", "within", "unknown", "client", "partly_client", "not_measured"]
-"""`client`: what the client classes cost by themselves explains it; `partly_client`: it may, under load. Neither counts as the
-target's. `unknown`: no standard error on one side or both."""
+Judgement = Literal["beyond", "within", "unknown", "client", "partly_client", "neighbours", "not_measured"]
+"""`client`: what the client classes cost by themselves explains it; `partly_client`: it may, under load. `neighbours`: it is
+beyond its noise, but other processes held the machine. None of these counts as the target's. `unknown`: no standard error on one
+side or both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,8 @@ class Difference:
     judgement: Judgement
     floor_change_ms: float | None = None
     """How much more the client by itself costs; only where client classes differ."""
+    sure: bool = False
+    """It counts, and would among all the figures that a headline looks at (`significance.sure`)."""
 
     @property
     def change(self) -> float | None:
@@ -55,7 +69,14 @@ class Difference:
     @property
     def noise(self) -> float | None:
         """What a difference must exceed, in the figure's unit; None: unknown."""
-        return _noise(self.before, self.after)
+        error = _error(self.figure, self.before, self.after)
+        return None if error is None else error[0] * threshold(error[1])
+
+    @property
+    def p(self) -> float | None:
+        """Probability of a change at least as large where nothing differs; None: noise unknown, or not measured."""
+        error = _error(self.figure, self.before, self.after)
+        return None if error is None or self.change is None else probability(self.change, *error)
 
     @property
     def counts(self) -> bool:
@@ -75,7 +96,7 @@ def difference(figure: str, before: Estimate | None, after: Estimate | None) -> 
     if ours.value is None or theirs.value is None:
         return Difference(figure, ours, theirs, "not_measured")
     change = theirs.value - ours.value
-    return Difference(figure, ours, theirs, _judged(change, ours, theirs))
+    return Difference(figure, ours, theirs, _judged(figure, change, ours, theirs))
 
 
 def floor_difference(figure: str, before: Estimate, after: Estimate, floor_change_ms: float | None) -> Difference:
@@ -86,27 +107,30 @@ def floor_difference(figure: str, before: Estimate, after: Estimate, floor_chang
     """
     plain = difference(figure, before, after)
     if not plain.counts:
-        return Difference(figure, before, after, plain.judgement, floor_change_ms)
+        return replace(plain, floor_change_ms=floor_change_ms)
     if floor_change_ms is None:
-        return Difference(figure, before, after, "unknown")
+        return replace(plain, judgement="unknown")
     change = plain.change or 0.0
 
     def is_left(times: float) -> bool:
         left = change - times * floor_change_ms
-        return left * change > 0 and _judged(left, before, after) == "beyond"
+        return left * change > 0 and _judged(figure, left, before, after) == "beyond"
 
     judgement: Judgement = "client" if not is_left(1) else "beyond" if is_left(CLIENT_UNDER_LOAD) else "partly_client"
     return Difference(figure, before, after, judgement, floor_change_ms)
 
 
-def _judged(change: float, before: Estimate, after: Estimate) -> Judgement:
-    noise = _noise(before, after)
-    if noise is None:
+def _judged(figure: str, change: float, before: Estimate, after: Estimate) -> Judgement:
+    error = _error(figure, before, after)
+    if error is None:
         return "unknown"
-    return "beyond" if abs(change) > max(noise, LEAST_RATIO * abs(before.value or 0.0)) else "within"
+    counts = probability(change, *error) < FALSE_MOST and abs(change) > LEAST_RATIO * abs(before.value or 0.0)
+    return "beyond" if counts else "within"
 
 
-def _noise(before: Estimate, after: Estimate) -> float | None:
+def _error(figure: str, before: Estimate, after: Estimate) -> tuple[float, float] | None:
+    """(standard error of the difference, degrees of freedom): within both runs, and from run to run."""
     if before.se is None or after.se is None:
         return None
-    return ERRORS * math.hypot(before.se, after.se)
+    run = RUN_TO_RUN.get(figure, 0.0) * math.hypot(before.value or 0.0, after.value or 0.0)
+    return welch((before.se, before.degrees), (after.se, after.degrees), (run, DEGREES_MOST))

@@ -1,7 +1,8 @@
 """A level's figures with their standard errors, and levels of the same count pooled.
 
-Recorded errors are taken where there are some (goodput, mean latency). Throughput, failure ratio and target CPU get theirs by the
-same six batch means over the settled seconds; percentiles from their histograms (see `quantile_error`). None: noise unknown.
+Errors come from the settled seconds by overlapping batches (`moving_blocks`): rates and ratios from the timeline's columns,
+percentiles from the seconds' histograms. Where the seconds are not known (imported tables), recorded errors are taken. None:
+noise unknown.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from dataclasses import dataclass
 from ...model.histogram import LatencyHistogram
 from ...model.intervals import PERCENTILE_VALUES_LEAST
 from ...model.level import Level
-from ...model.level_fold import batch_error
+from ...model.level_fold import BATCHES
 from ...model.timeline import Timeline
-from .quantile_error import design_effect, quantile_error
+from .moving_blocks import Spread, moving_block_error, parts
+from .second_latencies import SecondLatencies
+from .significance import DEGREES_MOST
 
 _QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
@@ -30,80 +33,97 @@ class Estimate:
     """Settled seconds that it rests on."""
     quiet: bool = False
     """A percentile that rests on too few values."""
+    degrees: float = DEGREES_MOST
+    """Degrees of freedom of `se`: how well it is known itself."""
 
 
 MISSING = Estimate()
 
 
-def level_estimates(level: Level, timeline: Timeline) -> dict[str, Estimate]:
+def level_estimates(level: Level, timeline: Timeline, latencies: SecondLatencies) -> dict[str, Estimate]:
     """Every figure of a settled level, by the names of `figures.LEVEL_FIGURES`."""
-    figures, seconds = level.figures, level.figures.settled_seconds
-    ticks = _settled_ticks(level, timeline)
-
-    def by_batches(numerator: str, denominator: str = "") -> float | None:
-        return _batch_error(timeline, ticks, numerator, denominator)
-
-    found = {
-        "goodput": Estimate(figures.goodput_rps, figures.goodput_se_rps, seconds),
-        "throughput": Estimate(figures.throughput_rps, by_batches("throughput_rps"), seconds),
-        "mean": Estimate(figures.latency_ms.mean, figures.latency_se_ms, seconds),
-        "failure_ratio": Estimate(
-            figures.failure_ratio,
-            _ratio_error(figures.failures, figures.requests, by_batches("failures_rps", "throughput_rps")),
-            seconds,
-        ),
-        "target_cpu": Estimate(figures.target_cpu_ratio, by_batches("target_cpu_ratio"), seconds),
-    }
-    return found | _percentiles(level)
-
-
-def _percentiles(level: Level) -> dict[str, Estimate]:
     figures = level.figures
-    histogram = _histogram(level)
-    effect = design_effect(histogram, figures.latency_se_ms)
+    cut = parts(timeline.seconds_of(level))
+
+    def by_batches(value: float | None, numerator: str, denominator: str = "duration_s") -> Spread | None:
+        return _batch_error(timeline, cut, value, numerator, denominator)
+
+    def estimate(value: float | None, spread: Spread | None) -> Estimate:
+        if spread is None:
+            return Estimate(value, None, figures.settled_seconds)
+        return Estimate(value, spread.se, figures.settled_seconds, degrees=spread.degrees)
+
+    goodput, mean = figures.goodput_rps, figures.latency_ms.mean
+    found = {
+        "goodput": estimate(goodput, by_batches(goodput, "work") or _recorded(figures.goodput_se_rps)),
+        "throughput": estimate(figures.throughput_rps, by_batches(figures.throughput_rps, "requests")),
+        "mean": estimate(mean, by_batches(mean, "latency_sum_ms", "successes") or _recorded(figures.latency_se_ms)),
+        "failure_ratio": estimate(
+            figures.failure_ratio,
+            _ratio_error(figures.failures, figures.requests, by_batches(figures.failure_ratio, "failures", "requests")),
+        ),
+        "target_cpu": Estimate(figures.target_cpu_ratio, None, figures.settled_seconds),
+    }
+    return found | _percentiles(level, cut, latencies)
+
+
+def _recorded(se: float | None) -> Spread | None:
+    return None if se is None else Spread(se, BATCHES - 1.0)
+
+
+def _percentiles(level: Level, cut: Sequence[Sequence[int]], latencies: SecondLatencies) -> dict[str, Estimate]:
+    figures = level.figures
     successes = figures.requests - figures.failures
+    histograms = [latencies.histogram(ticks) for ticks in cut]
     found = {}
     for name, q in _QUANTILES.items():
+        value: float | None = getattr(figures.latency_ms, name)
         quiet = figures.counted and successes < PERCENTILE_VALUES_LEAST[name]
-        se = None if quiet or effect is None else quantile_error(histogram, q, effect)
-        found[name] = Estimate(getattr(figures.latency_ms, name), se, figures.settled_seconds, quiet)
+        spread = None if quiet or value is None else moving_block_error(len(cut), value, _quantile_of(histograms, q))
+        se, degrees = (None, DEGREES_MOST) if spread is None else (spread.se, spread.degrees)
+        found[name] = Estimate(value, se, figures.settled_seconds, quiet, degrees)
     return found
 
 
-def _histogram(level: Level) -> LatencyHistogram:
-    """Latencies of all its successes; empty when the log holds none."""
-    if level.fold is not None:
-        return level.fold.histogram()
-    merged = LatencyHistogram()
-    for endpoint in level.endpoints:
-        if endpoint.latency:
-            try:
-                merged.add(LatencyHistogram.decode(endpoint.latency))
-            except ValueError:  # of another layout, or damaged: then its noise is unknown
-                return LatencyHistogram()
-    return merged
+def _quantile_of(histograms: Sequence[LatencyHistogram], q: float) -> Callable[[int, int], float | None]:
+    def of_batch(first: int, end: int) -> float | None:
+        batch = LatencyHistogram()
+        for histogram in histograms[first:end]:
+            batch.add(histogram)
+        return batch.percentile_ms(q)
+
+    return of_batch
 
 
-def _settled_ticks(level: Level, timeline: Timeline) -> list[int]:
-    """Column indices of its settled seconds; none in a session that was imported from a table."""
-    return timeline.seconds_of(level)
+def _batch_error(
+    timeline: Timeline, cut: Sequence[Sequence[int]], value: float | None, numerator: str, denominator: str
+) -> Spread | None:
+    """Of the ratio of two sums over settled seconds; None where one of them was not measured."""
+    if value is None or not cut:
+        return None
+    above, below = (
+        [math.fsum(_second(timeline, name, tick) for tick in ticks) for ticks in cut] for name in (numerator, denominator)
+    )
+
+    def of_batch(first: int, end: int) -> float | None:
+        over, under = math.fsum(above[first:end]), math.fsum(below[first:end])
+        return None if math.isnan(over) or not under > 0 else over / under
+
+    return moving_block_error(len(cut), value, of_batch)
 
 
-def _batch_error(timeline: Timeline, ticks: Sequence[int], numerator: str, denominator: str) -> float | None:
-    """Of a rate's (or a reading's) mean over time, or of the ratio of two rates."""
-    duration_s, above = timeline.columns["duration_s"], timeline.columns[numerator]
-    below = timeline.columns[denominator] if denominator else None
-    pairs = [(above[tick] * duration_s[tick], duration_s[tick] * (below[tick] if below else 1.0)) for tick in ticks]
-    pairs = [pair for pair in pairs if not math.isnan(pair[0]) and not math.isnan(pair[1])]
-    return batch_error(pairs)
+def _second(timeline: Timeline, name: str, tick: int) -> float:
+    columns = timeline.columns
+    return columns["requests"][tick] - columns["failures"][tick] if name == "successes" else columns[name][tick]
 
 
-def _ratio_error(failures: int, requests: int, by_batches: float | None) -> float | None:
-    """Failures come in bursts, so by batches; but no failure in six batches is no proof of none (Agresti and Coull, 1998)."""
+def _ratio_error(failures: int, requests: int, by_batches: Spread | None) -> Spread | None:
+    """Failures come in bursts, so by batches; but no failure in any batch is no proof of none (Agresti and Coull, 1998)."""
     if by_batches is None or not requests:
         return None
     share = (failures + 2) / (requests + 4)
-    return max(by_batches, math.sqrt(share * (1 - share) / (requests + 4)))
+    counted = Spread(math.sqrt(share * (1 - share) / (requests + 4)), DEGREES_MOST)
+    return max(by_batches, counted, key=lambda each: each.se)
 
 
 def pooled(estimates: Sequence[Estimate]) -> Estimate:
@@ -118,7 +138,9 @@ def pooled(estimates: Sequence[Estimate]) -> Estimate:
     if len(rest) < 2:
         return rest[0] if rest else MISSING
     value, se = _weighted(rest, _weight_of(known))
-    return Estimate(value, se if known else None, sum(each.seconds for each in rest), all(each.quiet for each in rest))
+    seconds, quiet = sum(each.seconds for each in rest), all(each.quiet for each in rest)
+    degrees = min(sum(each.degrees for each in known), DEGREES_MOST) if known else DEGREES_MOST
+    return Estimate(value, se if known else None, seconds, quiet, degrees)
 
 
 def _weight_of(known: Sequence[Estimate]) -> Callable[[Estimate], float]:

@@ -12,6 +12,7 @@ from ...toml import nearest
 from . import sentences
 from .comparison import Comparison, Pair
 from .difference import Difference
+from .significance import FALSE_MOST, sure
 
 NAMES = ("knee", "capacity", "goodput", "p50", "p95", "p99", "failure_ratio")
 OF_THE_CURVE = ("knee", "capacity")
@@ -24,10 +25,11 @@ HELP = """A condition is FIGURE[@USERS] OP PERCENT: FIGURE is one of knee, capac
 goodput, p50, p95, p99, failure_ratio, OP one of < <= > >=. PERCENT is the
 change against the first session: "goodput<-5%" holds when goodput fell by
 more than 5%, "p95@50>10%" when p95 at 50 users rose by more than 10%.
-Without @USERS: at any user count in common. For failure_ratio PERCENT is in
-percentage points. A condition ends with exit code 3 only when the difference
-is beyond noise too, and not what the client classes cost by themselves. One
-that cannot be judged is an error: exit code 2."""
+Without @USERS: at any user count in common, and beyond the noise of as many
+as there are. For failure_ratio PERCENT is in percentage points. A condition
+ends with exit code 3 only when the difference is beyond noise too, and not
+what the client classes cost by themselves. One that cannot be judged is an
+error: exit code 2."""
 
 _GRAMMAR = re.compile(
     r"\s*(?P<figure>\w+)\s*(?:@\s*(?P<users>\d+))?\s*(?P<op><=|>=|<|>)\s*(?P<percent>[+-]?\d+(?:\.\d+)?)\s*%\s*"
@@ -99,11 +101,19 @@ def _of_pair(condition: Condition, pair: Pair) -> Outcome:
         in_which = f" in {' and '.join(lacking)}" if lacking else ""
         return Outcome(unjudged=(f"{who}: cannot be judged: {condition.figure} was not measured{in_which}",))
     over = [(at, one) for at, one, is_over in measured if is_over]
-    failed = tuple(f"{who}: holds{at}: {_told(one)}" for at, one in over if one.counts)
+    kept = sure({at: one.p for at, one, _ in measured if one.p is not None}, FALSE_MOST)
+    failed = tuple(f"{who}: holds{at}: {_told(one)}" for at, one in over if one.counts and at in kept)
     unknown = tuple(
-        f"{who}: cannot be judged{at}: {_told(one)}" for at, one in over if one.judgement in ("unknown", "partly_client")
+        f"{who}: cannot be judged{at}: {_told(one)}"
+        for at, one in over
+        if one.judgement in ("unknown", "partly_client", "neighbours")
     )
     excused = tuple(f"{who}: does not count{at}: {_told(one)}" for at, one in over if one.judgement in ("within", "client"))
+    excused += tuple(
+        f"{who}: does not count{at}: {_told(one)}, but not among {len(measured)} user counts"
+        for at, one in over
+        if one.counts and at not in kept
+    )
     return Outcome(failed, unknown, excused)
 
 

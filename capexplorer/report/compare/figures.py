@@ -39,3 +39,9 @@ KNEE_FIGURES = (Figure("knee", "knee", "users", 1), Figure("capacity", "capacity
 FIGURES = {figure.name: figure for figure in (*LEVEL_FIGURES, *KNEE_FIGURES)}
 
 LATENCIES = ("mean", "p50", "p95", "p99")
+
+HEADLINE_LATENCIES = ("p95", "mean", "p50")
+"""In the order in which a headline names the first that differs."""
+
+HEADLINE_FIGURES = ("goodput", *HEADLINE_LATENCIES)
+"""Of a level: what the verdict of a comparison looks at."""

@@ -11,6 +11,7 @@ from ... import wording as verdicts
 from ...model.events import Mark
 from ...model.findings import Cause
 from . import sentences
+from .across_levels import OverallChange
 from .comparison import Comparison, Curve, MatchedLevel, Pair
 from .difference import Difference
 from .environment import Differing
@@ -85,11 +86,20 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "users_only_before": list(pair.only_before),
         "users_only_after": list(pair.only_after),
         **{one.figure: _difference(one) for one in pair.knee},
+        "overall": {one.figure: _overall(one) for one in pair.overall},
     }
 
 
 def _level(level: MatchedLevel) -> dict[str, Any]:
-    return {"users": level.users, **{one.figure: _difference(one) for one in level.differences}}
+    return {
+        "users": level.users,
+        "held_by_others": level.held_by_others,
+        **{one.figure: _difference(one) for one in level.differences},
+    }
+
+
+def _overall(one: OverallChange) -> dict[str, Any]:
+    return {"levels": one.levels, "ratio": _rounded(one.ratio), "noise": _rounded(one.noise), "sure": one.sure}
 
 
 def _difference(one: Difference) -> dict[str, Any]:
@@ -100,6 +110,7 @@ def _difference(one: Difference) -> dict[str, Any]:
         "ratio": _rounded(one.ratio),
         "noise": _rounded(one.noise),
         "judgement": one.judgement,
+        "sure": one.sure,
         "better": one.better,
         "floor_change_ms": _rounded(one.floor_change_ms),
     }

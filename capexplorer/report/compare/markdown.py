@@ -58,6 +58,8 @@ def _pair(pair: Pair) -> list[str]:
         lines += _header(["users", "figure", before, after, "change", "%", "noise", "judgement"], left=2, last_left=True)
         lines += [_row(cells) for level in pair.levels for cells in _level(level)]
         lines.append("")
+    if sentences.overall(pair):
+        lines += [escaped(sentences.overall(pair)), ""]
     if any(one.judgement != "not_measured" for one in pair.knee):
         lines += _header(["", before, after, "change", "%", "noise", "judgement"], left=1, last_left=True)
         lines += [_row([_title(one), *_cells(one)]) for one in pair.knee]

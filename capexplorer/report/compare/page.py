@@ -90,6 +90,8 @@ class _PairRows:
     before: str
     after: str
     rows: list[_Row]
+    overall: str
+    """What the changes come to over all levels; may be empty."""
     unmatched: list[tuple[str, Sequence[int]]]
     """(letter, user counts that settled in this one only)."""
 
@@ -98,7 +100,7 @@ def _pair(pair: Pair) -> _PairRows:
     rows = [row for level in pair.levels for row in _level(level)]
     rows += [_row("", one) for one in pair.knee if one.judgement != "not_measured"]
     unmatched: list[tuple[str, Sequence[int]]] = [(pair.before.letter, pair.only_before), (pair.after.letter, pair.only_after)]
-    return _PairRows(pair.before.letter, pair.after.letter, rows, unmatched)
+    return _PairRows(pair.before.letter, pair.after.letter, rows, sentences.overall(pair), unmatched)
 
 
 def _level(level: MatchedLevel) -> Iterator[_Row]:

@@ -12,14 +12,16 @@ from .. import figures
 from .comparison import Comparison, Curve, MatchedLevel, Pair
 from .difference import Difference
 from .environment import Differing
-from .figures import FIGURES
+from .figures import FIGURES, HEADLINE_LATENCIES
 
 MISSING = "–"
 
 NOISE = (
-    "A difference counts when it exceeds its noise, 2 sqrt(se1² + se2²), and 2%. Standard errors are those within the sessions "
-    "(six batch means; percentiles by order statistics): what differs from one run to the next is not in them, so repeat what "
-    f"matters. {verdicts.INTERVALS}"
+    "A difference counts when it exceeds its noise and 2%. Noise is for each row by itself: where nothing differs, about 1 row "
+    "in 20 counts. It is what the figure varies by within both sessions (overlapping batches of seconds; target CPU: scatter "
+    "from level to level), and an allowance for what equal runs differ by. The verdict is about all figures at once: it claims "
+    "what about 1 comparison of equal services in 20 would show. Where other processes held a full machine nothing is claimed. "
+    f"Repeat what matters. {verdicts.INTERVALS}"
 )
 
 BEYOND = {True: "better, beyond noise", False: "worse, beyond noise", None: "differs beyond noise"}
@@ -29,10 +31,14 @@ JUDGEMENTS = {
     "unknown": "noise unknown",
     "client": "the client's",
     "partly_client": "partly client",
+    "neighbours": "others' CPU",
     "not_measured": "not measured",
 }
 
 _CLIENTS = ("client", "partly_client")
+
+_NOT_SURE = "not sure among all figures"
+"""Of a difference that counts by itself, in a verdict on many figures."""
 _NAMED = 6
 """Names of differing conditions that a sentence holds."""
 
@@ -88,6 +94,16 @@ def _four_digits(number: float) -> str:
     size = abs(number)
     decimals = 0 if size >= 999.95 else 1 if size >= 9.995 else 2 if size >= 0.0995 or not size else 3
     return f"{number:,.{decimals}f}"
+
+
+def overall(pair: Pair) -> str:
+    """`Over the user counts in common: p95 +9.8% (noise 4.1%).`; empty where there are too few."""
+    said = [
+        f"{FIGURES[one.figure].title} {percent(one.ratio)} over {one.levels} (noise {percent(one.noise).lstrip('+')})"
+        + (", beyond noise" if one.sure else "")
+        for one in pair.overall
+    ]
+    return f"Mean change over user counts in common: {'; '.join(said)}." if said else ""
 
 
 # -- sentences
@@ -148,6 +164,12 @@ def warnings(comparison: Comparison) -> list[str]:
     for pair in comparison.pairs:
         if pair.clients is not None:
             said.append(_clients(pair))
+        held = [str(level.users) for level in pair.levels if level.held_by_others]
+        if held:
+            said.append(
+                f"Other processes held the machine at {', '.join(held)} users of {pair.before.letter} or {pair.after.letter}: "
+                "no difference is claimed there."
+            )
         if not pair.levels:
             said.append(f"{pair.before.letter} and {pair.after.letter} have no settled user count in common.")
     said += [
@@ -202,9 +224,11 @@ def _pair(pair: Pair) -> str:
 
 def _goodput(pair: Pair) -> str:
     before, after = pair.before.letter, pair.after.letter
-    found = [(level.users, level["goodput"]) for level in pair.levels]
-    up = [(users, one) for users, one in found if one.counts and (one.change or 0) > 0]
-    down = [(users, one) for users, one in found if one.counts and (one.change or 0) < 0]
+    found = [(level.users, level["goodput"]) for level in pair.levels if not level.held_by_others]
+    if not found:
+        return f"other processes held the machine at every user count in common, so {after} and {before} cannot be compared"
+    up = [(users, one) for users, one in found if one.sure and (one.change or 0) > 0]
+    down = [(users, one) for users, one in found if one.sure and (one.change or 0) < 0]
     if up and down:
         return (
             f"the curves cross: {after} finishes more than {before} ({_strongest(up)}) and less ({_strongest(down)}), "
@@ -214,7 +238,12 @@ def _goodput(pair: Pair) -> str:
         told = f"{after} finishes {'more' if up else 'less'} than {before} beyond noise"
         counted = f" at {len(up or down)} of {len(found)} user counts in common" if len(found) > 1 else ""
         return f"{told}{counted} ({'most ' if len(up or down) > 1 else ''}{_strongest(up or down)})"
-    known = [one for _, one in found if one.judgement == "within"]
+    together = next((one for one in pair.overall if one.sure and one.figure == "goodput"), None)
+    if together is not None:
+        more = "more" if together.log_ratio > 0 else "less"
+        saturated = f"{percent(together.ratio)} over {together.levels} user counts that saturate both"
+        return f"{after} finishes {more} than {before} beyond noise ({saturated})"
+    known = [one for _, one in found if one.p is not None]
     where = f"{len(found)} user counts in common" if len(found) > 1 else f"{found[0][0]} users"
     if len(known) == len(found):
         return f"goodput of {after} and {before} does not differ beyond noise at {where}"
@@ -229,39 +258,55 @@ def _strongest(found: Sequence[tuple[int, Difference]]) -> str:
 
 
 def _latency(pair: Pair) -> str:
-    """The client's share is told as the client's."""
-    found = [(level.users, one) for level in pair.levels if (one := _judged_latency(level)) is not None]
+    """A difference that the client makes is named as the client's."""
+    undisturbed = [level for level in pair.levels if not level.held_by_others]
+    if not undisturbed:
+        return ""
+    found = [(level.users, one) for level in undisturbed if (one := _judged_latency(level)) is not None]
     judgements = {one.judgement for _, one in found}
-    if pair.clients and judgements & set(_CLIENTS) and "beyond" not in judgements:
+    counting = [(users, one) for users, one in found if one.sure]
+    if pair.clients and judgements & set(_CLIENTS) and not counting:
         before, after = pair.clients
         classes = f"({after} instead of {before})"
         if "partly_client" in judgements:
             return f"and the difference in latency is in part at least the client's {classes}: no verdict on the target"
         return f"and the difference in latency is the client's {classes}, not the target's"
-    counting = [(users, one) for users, one in found if one.counts]
+    overall = next((one for one in pair.overall if one.sure and one.figure != "goodput"), None)
+    if overall is not None and all((one.change or 0.0) * overall.log_ratio > 0 for _, one in counting):
+        most = f", {_strongest(counting)}" if counting else ""
+        return (
+            f"and {_moved(overall.figure, overall.log_ratio)} ({percent(overall.ratio)} over {overall.levels} user counts{most})"
+        )
     if not counting:
         return "and latency does not differ beyond noise" if found else "and noise of latency is unknown"
     users, one = max(counting, key=lambda each: abs(each[1].ratio or 0.0))
-    name = "mean latency" if one.figure == "mean" else one.figure
     also = " and at some counts the other way" if len({(each.change or 0) > 0 for _, each in counting}) > 1 else ""
-    return f"and its {name} is {'lower' if (one.change or 0) < 0 else 'higher'} ({ratio(one)} at {users} users){also}"
+    return f"and {_moved(one.figure, one.change or 0.0)} ({ratio(one)} at {users} users){also}"
+
+
+def _moved(figure: str, change: float) -> str:
+    return f"its {'mean latency' if figure == 'mean' else figure} is {'lower' if change < 0 else 'higher'}"
 
 
 def _judged_latency(level: MatchedLevel) -> Difference | None:
-    """The first of p95, mean and p50 that differs; else the first whose noise is known."""
-    known = [one for name in ("p95", "mean", "p50") if (one := level[name]).judgement not in ("unknown", "not_measured")]
-    differing = [one for one in known if one.judgement != "within"]
+    """The first latency that surely differs; else the first that the client may have made, or whose noise is known."""
+    known = [one for name in HEADLINE_LATENCIES if (one := level[name]).judgement not in ("unknown", "not_measured")]
+    differing = [one for one in known if one.sure] or [one for one in known if one.judgement in _CLIENTS]
     return next(iter(differing or known), None)
 
 
 def _knees(pair: Pair) -> str:
-    moved = pair.knee[0]
+    """The knees wherever both have one; the capacities where they surely differ."""
+    moved, capacity = pair.knee
     if moved.judgement == "not_measured":
         has = [one.letter for one in (pair.before, pair.after) if one.knee]
         return f"and only {has[0]} has a knee{_instead(pair)}" if has else ""
-    return f"and the knee is at {value('knee', moved.after.value)} instead of {value('knee', moved.before.value)} users " + (
-        f"({ratio(moved)}, {judgement(moved)})"
-    )
+    said = f"and the knee is at {value('knee', moved.after.value)} instead of {value('knee', moved.before.value)} users "
+    said += f"({ratio(moved)}, {judgement(moved) if moved.sure or not moved.counts else _NOT_SURE})"
+    if capacity.sure:
+        rates = f"{value('capacity', capacity.after.value)} instead of {value('capacity', capacity.before.value)}/s"
+        said += f", and the capacity is {rates} ({ratio(capacity)}, {judgement(capacity)})"
+    return said
 
 
 def _instead(pair: Pair) -> str:

@@ -1,0 +1,118 @@
+"""What the levels of a pair say together: how evenly a figure changed over all user counts in common.
+
+The scatter of the change from level to level holds every noise that is longer than a second and shorter than a run, whether
+batches within a level see it or not. So it is the only error of the target's CPU, whose noise is slow (garbage collection,
+neighbours that share caches), and it lets many small equal changes of latency add up to a sure one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from .difference import LEAST_RATIO, RUN_TO_RUN
+from .estimates import Estimate
+from .significance import DEGREES_MOST, FALSE_MOST, probability, threshold, welch
+
+LEVELS_LEAST = 3
+"""User counts in common under which there is no scatter to speak of."""
+
+WHOLE_RUN_SHARE = 0.5
+"""Of what equal runs differ by (RUN_TO_RUN): the part that is common to all levels of a run. The rest is slow noise of single
+levels, which the scatter from level to level holds already."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverallChange:
+    """A figure's mean change over all user counts in common, on a logarithmic scale."""
+
+    figure: str
+    levels: int
+    log_ratio: float
+    se: float
+    degrees: float
+    sure: bool = False
+    """It counts, and would among all the figures that a headline looks at."""
+
+    @property
+    def ratio(self) -> float:
+        """Relative to before."""
+        return math.expm1(self.log_ratio)
+
+    @property
+    def noise(self) -> float:
+        """What the ratio must exceed."""
+        return math.expm1(min(self.se * threshold(self.degrees), 50.0))
+
+    @property
+    def p(self) -> float:
+        """Probability of a change at least as large where nothing differs."""
+        return probability(self.log_ratio, self.se, self.degrees)
+
+    @property
+    def counts(self) -> bool:
+        """Beyond noise, and more than LEAST_RATIO."""
+        return self.p < FALSE_MOST and abs(self.ratio) > LEAST_RATIO
+
+
+Pairs = Sequence[tuple[Estimate, Estimate]]
+"""(before, after) at each user count in common."""
+
+
+def overall_change(figure: str, pairs: Pairs) -> OverallChange | None:
+    """None where fewer than LEVELS_LEAST levels have the figure with an error on both sides.
+
+    Levels are weighted by how well they are known, but none by more than twice the median level's weight: errors of single levels
+    are rough. The error holds for any weights (the sandwich estimator: squared weights times squared residuals).
+    """
+    measured = [(before, after) for before, after in pairs if _is_known(before) and _is_known(after)]
+    if len(measured) < LEVELS_LEAST:
+        return None
+    logs = _logs(measured)
+    variances = [math.fsum(_relative(each) ** 2 for each in pair) for pair in measured]
+    typical = median(variances)
+    weights = [1 / (variance + typical) if typical > 0 else 1.0 for variance in variances]
+    total = math.fsum(weights)
+    mean = math.fsum(w * log for w, log in zip(weights, logs, strict=True)) / total
+    squares = math.fsum((w * (log - mean)) ** 2 for w, log in zip(weights, logs, strict=True))
+    scatter = math.sqrt(squares * len(logs) / (len(logs) - 1)) / total
+    within = math.sqrt(math.fsum(w**2 * variance for w, variance in zip(weights, variances, strict=True))) / total
+    run = math.sqrt(2) * WHOLE_RUN_SHARE * RUN_TO_RUN[figure]
+    se, degrees = welch((max(scatter, within), len(logs) - 1), (run, DEGREES_MOST))
+    return OverallChange(figure, len(logs), mean, se, degrees)
+
+
+def with_scatter(pairs: Pairs) -> list[tuple[Estimate, Estimate]]:
+    """The same estimates; their errors are what the change scatters by from level to level. Unknown under LEVELS_LEAST levels."""
+    logs = _logs(pairs)
+    if len(logs) < LEVELS_LEAST:
+        return [(replace(before, se=None), replace(after, se=None)) for before, after in pairs]
+    _, scatter = _mean(logs)
+    return [(_scattered(before, scatter, len(logs)), _scattered(after, scatter, len(logs))) for before, after in pairs]
+
+
+def _scattered(estimate: Estimate, scatter: float, levels: int) -> Estimate:
+    """Half of the variance is each side's; both together have `levels` - 1 degrees of freedom."""
+    if not estimate.value:
+        return replace(estimate, se=None)
+    return replace(estimate, se=scatter / math.sqrt(2) * estimate.value, degrees=(levels - 1) / 2)
+
+
+def _logs(pairs: Pairs) -> list[float]:
+    return [math.log(after.value / before.value) for before, after in pairs if before.value and after.value]
+
+
+def _mean(logs: Sequence[float]) -> tuple[float, float]:
+    """Mean and standard deviation."""
+    mean = math.fsum(logs) / len(logs)
+    return mean, math.sqrt(math.fsum((each - mean) ** 2 for each in logs) / (len(logs) - 1))
+
+
+def _is_known(estimate: Estimate) -> bool:
+    return bool(estimate.value) and estimate.se is not None
+
+
+def _relative(estimate: Estimate) -> float:
+    return (estimate.se or 0.0) / (estimate.value or math.inf)

@@ -1,0 +1,30 @@
+"""The latency histograms of every second of a session, as its log holds them, so that parts of a level can be looked at.
+
+A timeline keeps a level's merged histogram and drops those of its seconds. How much a percentile varies in time can only be
+seen in the seconds, so a comparison keeps them: about 150 bytes an endpoint and second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...model.events import Event, Sample
+from ...model.histogram import LatencyHistogram, merged
+
+
+class SecondLatencies:
+    """Encoded histograms of successes by tick, in the order of the timeline's columns."""
+
+    def __init__(self) -> None:
+        self._ticks: list[tuple[str, ...]] = []
+
+    def noting(self, events: Iterable[Event]) -> Iterator[Event]:
+        """The same events; the histograms of samples are kept on the way."""
+        for event in events:
+            if isinstance(event, Sample):
+                self._ticks.append(tuple(tick.latency for tick in event.endpoints if tick.latency))
+            yield event
+
+    def histogram(self, ticks: Sequence[int]) -> LatencyHistogram:
+        """All latencies of these ticks (column indices), merged."""
+        return merged([text for tick in ticks if tick < len(self._ticks) for text in self._ticks[tick]])

@@ -1,0 +1,55 @@
+"""How likely a difference is by chance alone, and which of many differences are sure.
+
+A few batches know their own spread badly, so Student's t is used and not the normal distribution; its degrees of freedom for two
+spreads are Welch's (Biometrika 34, 1947). Wallace's transformation (Annals of Mathematical Statistics 30, 1959) turns t into a
+normal deviate, and back, within 1% for the degrees that occur here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from statistics import NormalDist
+from typing import TypeVar
+
+FALSE_MOST = 0.05
+"""Share of claims that may be false where nothing differs: of the rows of a table each by itself, of headlines as a whole."""
+
+DEGREES_MOST = 1e6
+"""More are a normal distribution."""
+
+Key = TypeVar("Key")
+
+
+def probability(change: float, se: float, degrees: float) -> float:
+    """Two-sided p: of a change at least as large where nothing differs."""
+    if se <= 0:
+        return 0.0 if change else 1.0
+    squared = min((change / se) ** 2, 1e12)
+    normal = math.sqrt(degrees * math.log1p(squared / degrees)) * (8 * degrees + 1) / (8 * degrees + 3)
+    return math.erfc(normal / math.sqrt(2))
+
+
+def threshold(degrees: float, p: float = FALSE_MOST) -> float:
+    """Standard errors that a change must exceed to have a probability under `p`."""
+    normal = NormalDist().inv_cdf(1 - p / 2) * (8 * degrees + 3) / (8 * degrees + 1)
+    return math.sqrt(degrees * math.expm1(min(normal**2 / degrees, 500.0)))
+
+
+def welch(*spreads: tuple[float, float]) -> tuple[float, float]:
+    """(standard error, degrees of freedom) of a sum of independent terms, each (standard error, degrees of freedom)."""
+    variance = math.fsum(se**2 for se, _ in spreads)
+    if variance <= 0:
+        return 0.0, DEGREES_MOST
+    unsure = math.fsum(se**4 / degrees for se, degrees in spreads)
+    return math.sqrt(variance), min(variance**2 / unsure, DEGREES_MOST) if unsure > 0 else DEGREES_MOST
+
+
+def sure(probabilities: Mapping[Key, float], false_most: float) -> frozenset[Key]:
+    """Those that stay if at most `false_most` of whole families may hold a false one (Holm, Scand. J. Statistics 6, 1979)."""
+    found = []
+    for rank, (key, p) in enumerate(sorted(probabilities.items(), key=lambda each: each[1])):
+        if p > false_most / (len(probabilities) - rank):
+            break
+        found.append(key)
+    return frozenset(found)

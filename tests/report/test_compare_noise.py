@@ -1,0 +1,171 @@
+"""Noise of a comparison: how large a difference must be to count, of a row, of a headline, beside busy neighbours."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from capexplorer.model.figures import LevelFigures
+from capexplorer.report.compare import compare, sentences
+from capexplorer.report.compare.across_levels import overall_change, with_scatter
+from capexplorer.report.compare.estimates import Estimate
+from capexplorer.report.compare.fail_if import judge, parse
+from capexplorer.report.compare.moving_blocks import moving_block_error, parts
+from capexplorer.report.compare.shared_machine import is_held_by_others, others_cpu
+from capexplorer.report.compare.significance import probability, sure, threshold, welch
+
+from .compared import Seen, session
+
+# -- significance
+
+
+@pytest.mark.parametrize(("degrees", "p", "student"), [(3, 0.05, 3.182), (5, 0.05, 2.571), (10, 0.01, 3.169), (1e6, 0.05, 1.960)])
+def test_thresholds_are_those_of_students_tables(degrees: float, p: float, student: float) -> None:
+    assert threshold(degrees, p) == pytest.approx(student, rel=0.015)
+    assert probability(student, 1.0, degrees) == pytest.approx(p, rel=0.03)
+
+
+def test_no_error_makes_any_change_certain_and_no_change_is_never_one() -> None:
+    assert (probability(1.0, 0.0, 5), probability(0.0, 0.0, 5)) == (0.0, 1.0)
+
+
+def test_degrees_of_two_equal_spreads_add_up_and_a_rough_one_alone_stays_rough() -> None:
+    assert welch((1.0, 3), (1.0, 3)) == pytest.approx((math.sqrt(2), 6))
+    assert welch((1.0, 3), (0.01, 1_000)) == pytest.approx((1.0, 3), rel=0.01)
+
+
+def test_among_many_figures_only_a_small_probability_is_sure() -> None:
+    assert sure({"a": 0.04}, 0.05) == {"a"}
+    assert sure({"a": 0.04, "b": 0.5}, 0.05) == set()
+    assert sure({"a": 0.001, "b": 0.02, "c": 0.9}, 0.05) == {"a", "b"}
+
+
+# -- overlapping batches
+
+
+def mean_between(sums: NDArray[np.float64], first: int, end: int) -> float:
+    return float(sums[end] - sums[first]) / (end - first)
+
+
+def test_the_error_of_correlated_seconds_is_that_of_repeated_levels() -> None:
+    random = np.random.default_rng(11)
+    wholes, variances = [], []
+    for _ in range(300):
+        seconds = np.zeros(30)
+        for index in range(1, 30):
+            seconds[index] = 0.5 * seconds[index - 1] + random.standard_normal()
+        sums = np.concatenate([[0.0], np.cumsum(seconds)])
+        found = moving_block_error(30, float(seconds.mean()), partial(mean_between, sums))
+        assert found is not None
+        wholes.append(seconds.mean())
+        variances.append(found.se**2)
+    assert math.sqrt(np.mean(variances)) == pytest.approx(np.std(wholes), rel=0.25)
+
+
+def test_under_six_seconds_and_with_an_empty_batch_there_is_no_error() -> None:
+    assert moving_block_error(5, 1.0, lambda first, end: 1.0) is None
+    assert moving_block_error(6, 1.0, lambda first, end: None if first == 2 else 1.0) is None
+    assert parts(range(5)) == []
+
+
+def test_a_long_level_is_cut_into_equal_parts() -> None:
+    cut = parts(range(100))
+    assert len(cut) == 24
+    assert [tick for part in cut for tick in part] == list(range(100))
+
+
+def test_a_percentile_that_moves_in_time_has_more_noise_than_one_that_does_not() -> None:
+    steady = session([Seen(10)])
+    random = np.random.default_rng(3)
+    moving = session([Seen(10, shares=tuple(float(share) for share in random.uniform(0.5, 1.5, 8)))])
+    (still,), (moved,) = (compare([each, each]).pairs for each in (steady, moving))
+    for figure in ("p50", "p95", "p99"):
+        error, wider = still.levels[0][figure].before.se, moved.levels[0][figure].before.se
+        assert error is not None and wider is not None and wider > 5 * error
+
+
+# -- from level to level
+
+
+@pytest.mark.parametrize(
+    ("shares", "judgement"),
+    [((1.3, 1.3, 1.3, 1.3), "beyond"), ((1.3, 0.8, 1.3, 0.9), "within"), ((1.3, 1.3), "unknown")],
+    ids=["even", "uneven", "two-levels"],
+)
+def test_target_cpu_is_judged_by_its_scatter_from_level_to_level(shares: tuple[float, ...], judgement: str) -> None:
+    counts = range(10, 10 + len(shares))
+    before = session([Seen(users, cpu_ratio=0.5) for users in counts])
+    after = session([Seen(users, cpu_ratio=0.5 * share) for users, share in zip(counts, shares, strict=True)])
+    (pair,) = compare([before, after]).pairs
+    assert {level["target_cpu"].judgement for level in pair.levels} == {judgement}
+
+
+def test_small_equal_changes_of_many_levels_make_one_sure_change() -> None:
+    pairs = [
+        (Estimate(100.0, 4.0, degrees=3), Estimate(110.0 + wander, 4.0, degrees=3)) for wander in (1, -1, 0, 2, -2, 0, 1, -1)
+    ]
+    found = overall_change("mean", pairs)
+    assert found is not None
+    assert found.counts and found.ratio == pytest.approx(0.1, abs=0.01)
+    assert not any(probability(10.0, math.hypot(4, 4), 6) < 0.05 for _ in pairs)
+
+
+def test_two_levels_have_no_scatter() -> None:
+    two = [(Estimate(100.0, 1.0), Estimate(150.0, 1.0))] * 2
+    assert overall_change("mean", two) is None
+    assert [before.se for before, _ in with_scatter(two)] == [None, None]
+
+
+# -- headlines and conditions
+
+
+def test_a_row_that_counts_by_itself_is_no_headline_among_many() -> None:
+    """At 36 users p95 differs by less than three errors, as one of some thirty figures may by chance."""
+    counts = [9, 18, 27, 36, 45, 54, 63]
+    wandering = (0.9, 1.1, 0.95, 1.05, 1.0, 0.92, 1.08, 1.0)
+    before = session([Seen(n, shares=wandering) for n in counts])
+    after = session([Seen(n, p50_ms=10.9 if n == 36 else 10.0, shares=wandering) for n in counts])
+    comparison = compare([before, after])
+    (pair,) = comparison.pairs
+    level = next(level for level in pair.levels if level.users == 36)
+    assert level["p50"].counts and not level["p50"].sure
+    assert "latency does not differ beyond noise" in sentences.verdict(comparison)
+    assert judge(parse("p50@36>5%"), comparison).failed
+    assert "but not among 7 user counts" in judge(parse("p50>5%"), comparison).excused[0]
+
+
+# -- neighbours
+
+
+def test_where_others_hold_a_full_machine_nothing_is_claimed() -> None:
+    quiet = Seen(10, 100.0, cpu_ratio=0.2, host_cpu_ratio=0.4)
+    held = Seen(10, 50.0, p50_ms=40.0, cpu_ratio=0.2, host_cpu_ratio=1.95)
+    comparison = compare([session([quiet]), session([held])])
+    (pair,) = comparison.pairs
+    assert {one.judgement for one in pair.levels[0].differences} <= {"neighbours", "within", "unknown"}
+    assert pair.levels[0]["p95"].judgement == "neighbours"
+    assert "other processes held the machine at every user count" in sentences.verdict(comparison).lower()
+    assert any("Other processes held the machine at 10 users" in warning for warning in sentences.warnings(comparison))
+    assert "others' CPU" in judge(parse("p95>5%"), comparison).unjudged[0]
+
+
+@pytest.mark.parametrize(
+    ("host", "target", "generator", "held"),
+    [(1.95, 0.3, 0.1, True), (1.95, 1.5, 0.4, False), (1.2, 0.1, 0.1, False), (None, 0.1, 0.1, False), (1.95, None, 0.1, False)],
+)
+def test_a_machine_is_held_by_others_if_it_is_full_and_they_have_a_part(
+    host: float | None, target: float | None, generator: float | None, held: bool
+) -> None:
+    figures = LevelFigures(settled=True, host_cpu_ratio=host, target_cpu_ratio=target, generator_cpu_ratio=generator)
+    assert is_held_by_others(figures, 2) is held
+    assert not is_held_by_others(figures, None)
+
+
+def test_this_apps_own_threads_are_not_others() -> None:
+    readings = {"generator.screen_cpu_ratio": 0.1, "generator.recorder_cpu_ratio": 0.2}
+    figures = LevelFigures(settled=True, host_cpu_ratio=1.9, target_cpu_ratio=1.0, generator_cpu_ratio=0.5, readings=readings)
+    assert others_cpu(figures) == pytest.approx(0.1)
