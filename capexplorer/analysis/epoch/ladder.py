@@ -26,10 +26,14 @@ COUNT_ERROR_SHARE = 0.3
 SHORT_S = 6.0
 """Shorter levels have no batch means and may be shorter than a user's cycle: their counts vary as much as Poisson's."""
 
+SHORT_ERROR = 0.1
+"""Relative error of such a level beside its count: the speed of a machine wanders by 3-10% from second to second, and a few
+seconds do not average that out."""
+
 FIRST_REQUESTS = 0.6
 """Share of a ramp's new users whose first request adds to the steady rate: by renewal theory half (constant waits) to all
-(exponential waits), minus those still in their first response. Applies only to figures that hold first requests, such as
-Locust's histories."""
+(exponential waits), minus those still in their first response (`responding_share`). Applies only to figures that hold first
+requests, such as Locust's histories."""
 
 LATENCY_ERROR_FLOOR = 0.02
 """Least relative error of latency, for the same reason."""
@@ -80,15 +84,30 @@ class LadderLevel:
 
     @property
     def goodput_error_rps(self) -> float:
-        """Standard error of goodput, not under the floors above."""
-        share = 1.0 if self.goodput_se_rps is None and (self.seconds or 0.0) < SHORT_S else COUNT_ERROR_SHARE
-        counted = share * math.sqrt(self.goodput_rps / self.seconds) if self.seconds else 0.0
-        return max(self.goodput_se_rps or 0.0, counted, RELATIVE_ERROR_FLOOR * self.goodput_rps, 1e-9)
+        """Standard error of goodput, not under the floors above; a count is never known better than to one request."""
+        if not self.seconds:
+            return max(self.goodput_se_rps or 0.0, RELATIVE_ERROR_FLOOR * self.goodput_rps, 1e-9)
+        count = self.goodput_rps * self.seconds
+        if self.goodput_se_rps is None and self.seconds < SHORT_S:
+            return max(math.hypot(math.sqrt(count), SHORT_ERROR * count), 1.0) / self.seconds
+        counted = max(COUNT_ERROR_SHARE * math.sqrt(count), 1.0) / self.seconds
+        return max(self.goodput_se_rps or 0.0, counted, RELATIVE_ERROR_FLOOR * self.goodput_rps)
+
+    @property
+    def is_short_bin(self) -> bool:
+        """A part of a ramp that is too short for batch means: high or low by luck."""
+        return self.ramp and 0 < (self.seconds or 0.0) < SHORT_S
 
     @property
     def steady_rps(self) -> float:
         """Goodput without the first requests of users who have just started."""
-        return max(self.goodput_rps - FIRST_REQUESTS * self.arrivals_per_s * (1 - (self.failure_ratio or 0.0)), 0.0)
+        first = max(FIRST_REQUESTS - self.responding_share, 0.0) * self.arrivals_per_s
+        return max(self.goodput_rps - first * (1 - (self.failure_ratio or 0.0)), 0.0)
+
+    @property
+    def responding_share(self) -> float:
+        """Share of users who wait for a response, X R / N by Little's law; 0 where that was not measured."""
+        return min((self.throughput_rps or 0.0) * (self.response_s or 0.0) / self.users, 1.0)
 
     @property
     def response_s(self) -> float | None:

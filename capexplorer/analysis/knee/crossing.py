@@ -46,6 +46,10 @@ PLATEAU_ERRORS = 2.0
 """Levels within so many standard errors of the greatest goodput belong to the plateau too. On 10 s levels of the tuning seeds
 this took the bias of N* from +1.7% to +1.4%."""
 
+LUCK_ERRORS = 3.0
+"""Standard errors by which a short bin of a ramp must exceed all others to have the greatest goodput: the highest of dozens of
+bins is high by luck. Two bins of 1-3 s at 396/s outweighed a hold of a minute at 317/s."""
+
 PLATEAU_USERS = 0.75
 """Of the users at the greatest goodput: levels with fewer users never belong to the plateau."""
 
@@ -75,6 +79,8 @@ class CapacityCurve:
     """Standard errors of goodput, floored."""
     steady: Floats
     """Goodput without the first requests of a ramp's new users. The low-load line is fitted to it."""
+    luck: Floats
+    """What is taken off goodput before the greatest is chosen; 0 but for short bins of ramps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +111,11 @@ def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
     error = np.array([level.goodput_error_rps for level in levels])
     if all(level.goodput_se_rps is None for level in levels):
         error = np.maximum(error, roughness(users, goodput) * goodput)
-    nothing = RELATIVE_ERROR_FLOOR * goodput.max()  # a level without success has an error too
+    uncounted = np.array([level.goodput_rps <= 0 and not level.seconds for level in levels])  # a table's level without success
+    error = np.where(uncounted, np.maximum(error, RELATIVE_ERROR_FLOOR * goodput.max()), error)
     steady = np.array([level.steady_rps for level in levels])
-    return CapacityCurve(users, goodput, np.where(goodput > 0, error, np.maximum(error, nothing)), steady)
+    luck = np.array([LUCK_ERRORS if level.is_short_bin else 0.0 for level in levels]) * error
+    return CapacityCurve(users, goodput, error, steady, luck)
 
 
 def roughness(users: Floats, goodput: Floats) -> float:
@@ -178,8 +186,8 @@ def plateau_levels(curve: CapacityCurve, goodput: Floats) -> Mask:
 
     Those near the greatest goodput or not surely under it: the greatest alone is too high, since noise selected it.
     """
-    best = goodput.argmax(axis=-1)
-    greatest = goodput.max(axis=-1, keepdims=True)
+    best = (goodput - curve.luck).argmax(axis=-1)
+    greatest = np.take_along_axis(goodput, np.expand_dims(best, -1), -1)
     unsure = PLATEAU_ERRORS * np.hypot(curve.error, curve.error[best][..., np.newaxis])
     near = goodput >= np.minimum(PLATEAU_LEAST * greatest, greatest - unsure)
     mask: Mask = near & (curve.users >= PLATEAU_USERS * curve.users[best][..., np.newaxis])

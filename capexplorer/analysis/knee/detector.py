@@ -29,6 +29,7 @@ from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, crossing, curve_of
 from .latency_knee import latency_knee
 from .limit import limit_of, perhaps_generators
 from .missing_levels import LEVELS_LEAST, missing
+from .waiting_share import saturated_users
 
 NOTHING_RPS = 1e-6
 """Less than one success in ten days: the service finishes nothing, so it has no curve."""
@@ -134,7 +135,10 @@ def judge(
     if len(ladder) < LEVELS_LEAST:
         return CapacityVerdict(epoch=epoch, curve=_lines(curve, found, None), missing=missing(ladder, found, None))
     gates = gates_of(curve, found)
-    if gates.flat:
+    waiting_users = saturated_users(ladder)
+    if waiting_users is not None and not (gates.flat and found.users <= waiting_users):
+        knee = _at_or_below(ladder, found, gates, waiting_users, epoch)
+    elif gates.flat:
         knee = _confirmed(_knee(ladder, curve, found, gates, structural, epoch), found, confirm)
     elif gates.bent:
         knee = _bend(ladder, curve, found, gates, epoch)
@@ -207,6 +211,21 @@ def _knee(
         confidence="low" if below else confidence_of(grounds),
         soft=peak is None and gates.slope_low > SOFT_SLOPE,
         evidence=grounds.added_to(_with_gates(evidence, found, gates)),
+    )
+
+
+def _at_or_below(ladder: Sequence[LadderLevel], found: Crossing, gates: Gates, users: float, epoch: int) -> KneeVerdict:
+    """A ramp whose users wait for responses from these users on, while its counts place no knee below."""
+    limit, evidence = limit_of(ladder, found)
+    return KneeVerdict(
+        kind="at_or_below",
+        epoch=epoch,
+        users=users,
+        users_high=users,
+        capacity_rps=found.capacity,
+        limit=limit,
+        confidence="low",
+        evidence=_with_gates(evidence, found, gates),
     )
 
 

@@ -1,0 +1,120 @@
+"""Ramps whose bins are short or empty: errors by counts, long holds before lucky bins, and saturation by response times."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from capexplorer.analysis.epoch.ladder import LadderLevel
+from capexplorer.analysis.knee.detector import judge
+from capexplorer.analysis.knee.waiting_share import saturated_users
+from capexplorer.model.verdicts import KneeVerdict
+
+
+def part(
+    users: float, rate: float, seconds: float, *, response_s: float | None = None, arrivals_per_s: float = 0.0
+) -> LadderLevel:
+    """A bin of a ramp."""
+    return LadderLevel(
+        users=users,
+        goodput_rps=rate,
+        throughput_rps=rate,
+        seconds=seconds,
+        requests=round(rate * seconds),
+        response_ms=None if response_s is None else 1000 * response_s,
+        failure_ratio=0.0 if rate else None,
+        ramp=True,
+        arrivals_per_s=arrivals_per_s,
+    )
+
+
+def hold(users: float, rate: float, seconds: float, *, se: float, response_s: float | None = None) -> LadderLevel:
+    return LadderLevel(
+        users=users,
+        goodput_rps=rate,
+        goodput_se_rps=se,
+        throughput_rps=rate,
+        seconds=seconds,
+        requests=round(rate * seconds),
+        response_ms=None if response_s is None else 1000 * response_s,
+        failure_ratio=0.0,
+    )
+
+
+def knee_of(levels: list[LadderLevel]) -> KneeVerdict:
+    knee = judge(levels).knee
+    assert knee is not None
+    return knee
+
+
+SLOW = [
+    *(part(users, 0.0, 1.0) for users in (3, 6, 9)),
+    part(12, 1.0, 2.0, response_s=2.2),
+    part(15, 2.0, 2.0, response_s=2.4),
+    part(18, 2.5, 2.0, response_s=3.5),
+    part(22, 2.5, 2.0, response_s=5.0),
+    part(26, 2.0, 2.0, response_s=6.5),
+    part(30, 2.5, 2.0, response_s=8.0),
+    part(35, 2.5, 2.0, response_s=9.5),
+    part(40, 2.0, 2.0, response_s=11.5),
+    part(45, 2.5, 2.0, response_s=13.0),
+    hold(50, 2.4, 60.0, se=0.05, response_s=18.8),
+]
+"""10 users saturate 2.4/s; the ramp came faster than the first responses. At the top X R is 45 of 50 users."""
+
+
+def test_an_empty_bin_is_known_to_one_request() -> None:
+    assert part(3, 0.0, 2.0).goodput_error_rps == 0.5
+    assert hold(3, 0.0, 20.0, se=0.0).goodput_error_rps == pytest.approx(1 / 20)
+
+
+def test_a_short_bin_has_the_error_of_its_count_and_of_a_few_seconds() -> None:
+    assert part(30, 100.0, 1.0).goodput_error_rps == pytest.approx(math.hypot(10.0, 10.0))
+
+
+def test_empty_bins_at_the_start_of_a_ramp_do_not_hide_that_it_is_saturated() -> None:
+    found = knee_of(SLOW)
+    assert found.kind in ("knee", "at_or_below")
+    assert found.users is not None and found.users < 50
+
+
+def test_response_times_bound_the_knee_of_a_slow_ramp_from_above() -> None:
+    assert (users := saturated_users(SLOW)) is not None and 10 <= users < 50
+
+
+def test_response_times_say_nothing_without_a_ramp_with_think_time_or_while_requests_fail() -> None:
+    held = [hold(level.users, level.goodput_rps or 0.1, 20.0, se=0.05, response_s=level.response_s) for level in SLOW]
+    thinking = [*SLOW[:-1], hold(50, 2.4, 60.0, se=0.05, response_s=6.0)]
+    failing = [*SLOW[:-1], LadderLevel(users=50, goodput_rps=2.0, throughput_rps=2.4, response_ms=18_800, failure_ratio=0.2)]
+    assert [saturated_users(levels) for levels in (held, thinking, failing)] == [None, None, None]
+
+
+def test_a_straight_ramp_without_think_time_is_no_saturation() -> None:
+    """X R is N at every load of a service that is never waited for."""
+    straight = [part(users, users / 2.0, 2.0, response_s=2.0) for users in range(4, 50, 4)]
+    assert saturated_users(straight) is None
+    assert knee_of([*straight, hold(50, 25.0, 60.0, se=0.5, response_s=2.0)]).kind == "no_knee"
+
+
+@pytest.mark.parametrize("seconds", [1.0, 2.0, 3.0])
+def test_two_lucky_bins_do_not_outweigh_a_long_hold(seconds: float) -> None:
+    line = [part(users, 2.1 * users, 2.0) for users in (20, 40, 60, 80, 100, 120, 140)]
+    lucky = [part(160, 396.0, seconds), part(170, 396.0, seconds)]
+    found = knee_of([*line, *lucky, hold(200, 317.0, 60.0, se=4.0)])
+    assert found.capacity_rps == pytest.approx(317, rel=0.03)
+
+
+def test_many_bins_that_agree_are_not_outweighed_by_a_hold_after_the_collapse() -> None:
+    line = [part(users, 0.4 * users, 1.0) for users in range(20, 260, 20)]
+    collapsed = [part(users, 35.0, 1.0) for users in range(300, 500, 20)]
+    found = knee_of([*line, *collapsed, hold(500, 40.0, 56.0, se=2.0)])
+    assert found.capacity_rps is not None and found.capacity_rps > 80
+
+
+def test_users_who_wait_for_a_response_add_no_first_request_to_the_rate() -> None:
+    """Renewal theory: a new user's first request adds half a request, less the share of its cycle that it waits for responses."""
+    quick = part(100, 50.0, 2.0, response_s=0.01, arrivals_per_s=5.0)
+    slow = part(100, 50.0, 2.0, response_s=1.9, arrivals_per_s=5.0)
+    assert quick.steady_rps == pytest.approx(50 - 0.6 * 5, rel=0.01)
+    assert slow.steady_rps == 50.0
