@@ -11,7 +11,7 @@ PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check lint bench experiments faults fuzz kills knees moving services setup built wheel clean
+.PHONY: run test check lint bench experiments faults fuzz kills knees moving services aa setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
@@ -70,6 +70,10 @@ moving: setup
 services: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -r trials/services/requirements.lock
 	$(BIN)/python -m trials.services $(NAMES)
+# Equal runs beside each other: simulated ones (4 minutes of CPU), then REPEATS=5 real runs of five services (20 minutes).
+aa: setup
+	$(BIN)/python -m trials.aa simulated --pairs $(or $(PAIRS),120) --save
+	$(BIN)/python -m trials.aa real --repeats $(or $(REPEATS),5) --save
 
 setup: $(READY)
 

@@ -35,6 +35,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     knee: float
     failed: bool
     """Whether `--fail-if "p95>5%"` or `"goodput<-5%"` ends with exit code 3."""
+    held: tuple[bool, ...]
+    """Of each user count in common: other processes held the machine."""
     said: str
 
     @property
@@ -61,6 +63,7 @@ def outcome(name: str, before: Session, after: Session) -> Outcome:
         latency=_largest(latency),
         knee=_largest(knee),
         failed=failed,
+        held=tuple(level.held_by_others for level in pair.levels),
         said=sentences.verdict(comparison),
     )
 

@@ -1,0 +1,113 @@
+"""`python -m trials.aa simulated --pairs 120 --save`, `python -m trials.aa real --repeats 5 --save` (`make aa` does both).
+
+A claim is one row of a comparison: a figure at a user count that is called better, worse or different. A headline is one verdict
+that claims any difference. Between equal runs both are false.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from trials.record import Conditions, save
+from trials.simulation.ladders import KINDS, Kind
+
+from .claims import Outcome, outcome
+from .real import SERVICES, comparable, record
+from .simulated import pair as simulated_pair
+
+FIRST_SEED = 860_000
+"""Thresholds were set on seeds from 700,000 to 819,999."""
+
+SERVICE_LIMITED: tuple[Kind, ...] = ("queue", "usl")
+"""Kinds whose capacity is that of the service: there longer service times are a true change of capacity and of latency."""
+
+
+def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Shares of claims and of headlines."""
+    claims = [claim for one in outcomes for claim in one.claims]
+    figures = sorted({claim.figure for claim in claims})
+    return {
+        "pairs": len(outcomes),
+        "claims": _share(claim.counts for claim in claims),
+        "claims_saturated": _share(claim.counts for claim in claims if claim.saturated),
+        "claims_by_figure": {name: _share(claim.counts for claim in claims if claim.figure == name) for name in figures},
+        "headlines": _share(one.headline for one in outcomes),
+        "fail_if_exit_3": _share(one.failed for one in outcomes),
+    }
+
+
+def found(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """What headlines say of pairs whose second service is slower."""
+    return {
+        "less_capacity": _share(one.goodput_or_capacity < 0 or one.knee < 0 for one in outcomes),
+        "more_latency": _share(one.latency > 0 for one in outcomes),
+        "either": _share(one.goodput_or_capacity < 0 or one.knee < 0 or one.latency > 0 for one in outcomes),
+        "wrong_direction": _share(one.goodput_or_capacity > 0 or one.knee > 0 or one.latency < 0 for one in outcomes),
+    }
+
+
+def simulated(pairs: int) -> dict[str, Any]:
+    """Equal pairs over all kinds, and pairs with 10% longer service times where the service is the limit; levels of 20 and 10 s."""
+    result: dict[str, Any] = {"first_seed": FIRST_SEED}
+    for level_s in (20, 10):
+        equal = _pairs(KINDS, pairs, lambda kind, seed: simulated_pair(kind, seed, level_s=level_s))
+        slower = _pairs(
+            SERVICE_LIMITED, pairs, lambda kind, seed: simulated_pair(kind, seed + 10_000, level_s=level_s, slower=0.1)
+        )
+        result[f"levels_of_{level_s}_s"] = {"equal": summary(equal), "slower_by_10_per_cent": found(slower)}
+    return result
+
+
+def _pairs(kinds: Sequence[Kind], count: int, make: Callable[[Kind, int], tuple[Any, Any]]) -> list[Outcome]:
+    return [
+        outcome(f"{kind}-{seed}", *make(kind, seed))
+        for seed in range(FIRST_SEED, FIRST_SEED + -(-count // len(kinds)))
+        for kind in kinds
+    ]
+
+
+def real(folder: Path, repeats: int) -> dict[str, Any]:
+    """Each service is run `repeats` times, in turn, and every two of its runs are compared."""
+    record(folder, repeats)
+    result: dict[str, Any] = {"repeats": repeats}
+    outcomes = []
+    for service in SERVICES:
+        runs = comparable(folder / service.name)
+        own = [outcome(f"{service.name}-{a}-{b}", runs[a], runs[b]) for a, b in itertools.combinations(range(len(runs)), 2)]
+        result[service.name] = summary(own) | {"levels_held_by_others": _share(held for one in own for held in one.held)}
+        outcomes += own
+    return result | {"all": summary(outcomes) | {"levels_held_by_others": _share(held for one in outcomes for held in one.held)}}
+
+
+def _share(hits: Iterable[bool]) -> dict[str, float | int | None]:
+    known = list(hits)
+    return {"hits": sum(known), "of": len(known), "share": round(sum(known) / len(known), 4) if known else None}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m trials.aa", description=__doc__)
+    parser.add_argument("what", choices=("simulated", "real"))
+    parser.add_argument("--pairs", type=int, default=120, help="simulated pairs of each sort")
+    parser.add_argument("--repeats", type=int, default=5, help="real runs of each service")
+    parser.add_argument("--folder", type=Path, help="where real sessions are kept; runs that are there are not repeated")
+    parser.add_argument("--save", action="store_true", help="write trials/results/aa-WHAT.json")
+    chosen = parser.parse_args()
+    began = Conditions.now()
+    if chosen.what == "simulated":
+        result = simulated(chosen.pairs)
+    else:
+        with tempfile.TemporaryDirectory(prefix="aa-") as scratch:
+            result = real(chosen.folder or Path(scratch), chosen.repeats)
+    print(result)
+    if chosen.save:
+        print(os.path.relpath(save(f"aa-{chosen.what}", result, began)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Short real runs of real services, quiet and saturated, in turn: so that what changes on the machine falls on all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from capexplorer.commands.compare import opened
+from capexplorer.report.compare import Session
+from trials.experiments.headless import run
+from trials.experiments.systems import PROFILES
+
+LONGEST_S = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What is run."""
+
+    name: str
+    profile: str
+    plan: str
+
+
+SERVICES = (
+    Service("sleepers", "sleepers", "10:11s,40:11s,70:11s"),
+    Service("mixed", "mixed", "10:13s,60:13s,120:13s"),
+    Service("kv-fast", "kv-fast", "25:12s,100:12s"),
+    Service("kv-go", "kv-go", "10:11s,60:11s"),
+    Service("two-workers", str(PROFILES / "two-workers.toml"), "5:11s,10:11s,20:11s"),
+)
+
+
+def record(folder: Path, repeats: int) -> None:
+    """Run each service once a round; runs whose session is there already are left as they are."""
+    for number in range(1, repeats + 1):
+        for service in SERVICES:
+            own = folder / service.name / str(number)
+            if not list(own.glob("*.jsonl")):
+                run(own, service.profile, "--plan", service.plan, timeout_s=LONGEST_S)
+
+
+def comparable(folder: Path) -> list[Session]:
+    """The runs of one service, in order."""
+    return [opened(str(path), folder) for path in sorted(folder.glob("*/*.jsonl"))]
