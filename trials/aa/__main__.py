@@ -10,7 +10,7 @@ import argparse
 import itertools
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from trials.record import Conditions, save
 from trials.simulation.ladders import KINDS, Kind
 
 from .claims import Outcome, outcome
-from .real import SERVICES, comparable, record
-from .simulated import pair as simulated_pair
+from .real import SERVICES, comparable, conditions, record
+from .simulated import pair
 
 FIRST_SEED = 860_000
 """Thresholds were set on seeds from 700,000 to 819,999."""
@@ -35,6 +35,8 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     return {
         "pairs": len(outcomes),
         "claims": _share(claim.counts for claim in claims),
+        "claims_where_others_held_nothing": _share(claim.counts for claim in claims if not claim.held),
+        "beyond_noise_where_others_held_the_machine": _share(claim.beyond_noise for claim in claims if claim.held),
         "claims_saturated": _share(claim.counts for claim in claims if claim.saturated),
         "claims_by_figure": {name: _share(claim.counts for claim in claims if claim.figure == name) for name in figures},
         "headlines": _share(one.headline for one in outcomes),
@@ -53,29 +55,26 @@ def found(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def simulated(pairs: int) -> dict[str, Any]:
-    """Equal pairs over all kinds, and pairs with 10% longer service times where the service is the limit; levels of 20 and 10 s."""
-    result: dict[str, Any] = {"first_seed": FIRST_SEED}
-    for level_s in (20, 10):
-        equal = _pairs(KINDS, pairs, lambda kind, seed: simulated_pair(kind, seed, level_s=level_s))
-        slower = _pairs(
-            SERVICE_LIMITED, pairs, lambda kind, seed: simulated_pair(kind, seed + 10_000, level_s=level_s, slower=0.1)
-        )
-        result[f"levels_of_{level_s}_s"] = {"equal": summary(equal), "slower_by_10_per_cent": found(slower)}
-    return result
+    """Equal pairs over all kinds, and pairs with 10% longer service times where the service is the limit."""
+    return {"first_seed": FIRST_SEED} | {f"levels_of_{level_s}_s": _at(level_s, pairs) for level_s in (20, 10)}
 
 
-def _pairs(kinds: Sequence[Kind], count: int, make: Callable[[Kind, int], tuple[Any, Any]]) -> list[Outcome]:
-    return [
-        outcome(f"{kind}-{seed}", *make(kind, seed))
-        for seed in range(FIRST_SEED, FIRST_SEED + -(-count // len(kinds)))
-        for kind in kinds
-    ]
+def _at(level_s: int, pairs: int) -> dict[str, Any]:
+    equal = _pairs(KINDS, pairs, FIRST_SEED, level_s, 0.0)
+    slower = _pairs(SERVICE_LIMITED, pairs, FIRST_SEED + 10_000, level_s, 0.1)
+    return {"equal": summary(equal), "slower_by_10_per_cent": {"pairs": len(slower)} | found(slower)}
+
+
+def _pairs(kinds: Sequence[Kind], count: int, first_seed: int, level_s: int, slower: float) -> list[Outcome]:
+    seeds = range(first_seed, first_seed - (-count // len(kinds)))
+    chosen = [(kind, seed) for seed in seeds for kind in kinds]
+    return [outcome(f"{kind}-{seed}", *pair(kind, seed, level_s=level_s, slower=slower)) for kind, seed in chosen]
 
 
 def real(folder: Path, repeats: int) -> dict[str, Any]:
     """Each service is run `repeats` times, in turn, and every two of its runs are compared."""
     record(folder, repeats)
-    result: dict[str, Any] = {"repeats": repeats}
+    result: dict[str, Any] = {"repeats": repeats} | conditions([folder / service.name for service in SERVICES])
     outcomes = []
     for service in SERVICES:
         runs = comparable(folder / service.name)

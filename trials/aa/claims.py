@@ -20,6 +20,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     counts: bool
     saturated: bool
     """At or over the knee of either run."""
+    held: bool
+    """Other processes held the machine, so that it cannot count."""
+    beyond_noise: bool
+    """Whether it would count if that were not looked at."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,10 +75,19 @@ def outcome(name: str, before: Session, after: Session) -> Outcome:
 def _claims(pair: Pair) -> list[Claim]:
     knees = [curve.knee["knee"].value for curve in (pair.before, pair.after) if curve.knee]
     least = min((users for users in knees if users is not None), default=float("inf"))
-    rows = [(level.users, one) for level in pair.levels for one in level.differences] + [(0, one) for one in pair.knee]
+    rows = [(level.users, level.held_by_others, one) for level in pair.levels for one in level.differences]
+    rows += [(0, any(level.held_by_others for level in pair.levels), one) for one in pair.knee]
     return [
-        Claim(figure=one.figure, users=users, ratio=one.ratio, counts=one.counts, saturated=users >= least)
-        for users, one in rows
+        Claim(
+            figure=one.figure,
+            users=users,
+            ratio=one.ratio,
+            counts=one.counts,
+            saturated=users >= least,
+            held=held,
+            beyond_noise=one.judgement in ("beyond", "neighbours"),
+        )
+        for users, held, one in rows
         if one.p is not None
     ]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,3 +46,16 @@ def record(folder: Path, repeats: int) -> None:
 def comparable(folder: Path) -> list[Session]:
     """The runs of one service, in order."""
     return [opened(str(path), folder) for path in sorted(folder.glob("*/*.jsonl"))]
+
+
+def conditions(folders: Sequence[Path]) -> dict[str, object]:
+    """When the runs were recorded, by which version, and beside what: medians over seconds."""
+    timelines = [session.timeline for folder in folders for session in comparable(folder)]
+    headers = [timeline.header for timeline in timelines if timeline.header is not None]
+    load = [value for timeline in timelines for value in timeline.columns["load_average_1m"] if not math.isnan(value)]
+    return {
+        "recorded_from": min(header.started_at for header in headers),
+        "recorded_to": max(header.started_at for header in headers),
+        "recorded_by": sorted({header.versions.get("capexplorer", "") for header in headers}),
+        "recorded_load_average_1m": round(statistics.median(load), 2) if load else None,
+    }
