@@ -20,7 +20,8 @@ NOISE = (
     "A difference counts when it exceeds its noise and 2%. Noise is for each row by itself: where nothing differs, about 1 row "
     "in 20 counts. It is what the figure varies by within both sessions (overlapping batches of seconds; target CPU: scatter "
     "from level to level), and an allowance for what equal runs differ by. The verdict is about all figures at once: it claims "
-    "only what is sure among them (docs/compare.md has how often that is wrong). Where other processes held a full machine nothing is claimed. "
+    "only what is sure among them (docs/compare.md has how often that is wrong). Where other processes held a full machine "
+    "nothing is claimed. "
     f"Repeat what matters. {verdicts.INTERVALS}"
 )
 
