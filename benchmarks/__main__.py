@@ -18,6 +18,7 @@ ALL = {
     "client_hook_cost": "what our hooks in the HTTP clients cost a request",
     "autopilot": "(autopilot) the autopilot against plain policies on simulated systems",
     "knees": "(knees) detector against kneed and a broken stick on simulated ladders",
+    "moving": "(moving) false knees on simulated services that change while they are climbed",
     "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are told",
 }
 

@@ -7,6 +7,7 @@ side can do to a measurement is in the same pass: a generator that is late, port
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Literal
@@ -20,6 +21,24 @@ FAILED_FAST_S = 0.001
 """How long a refused request takes."""
 
 LOGNORMAL_CV = 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A change in time, from `at_s` on until `until_s`, whatever the load."""
+
+    at_s: float = math.inf
+    until_s: float = math.inf
+    speed: float = 1.0
+    """Of all servers, times their usual speed."""
+    failing: float = 0.0
+    """Share of requests that fail at once."""
+    stalled_s: float = 0.0
+    """No request is answered, and clients give up after so long; 0: requests are answered."""
+
+    def now(self, at_s: float) -> bool:
+        """Whether it lasts at this moment."""
+        return self.at_s <= at_s < self.until_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +65,7 @@ class System:
     """As many servers as users."""
     usl: tuple[float, float] | None = None
     """(sigma, kappa): one server whose speed depends on how many are present; service and think are then exponential."""
+    trouble: Trouble = Trouble()
 
 
 def draws(rng: np.random.Generator, mean_s: float, spread: Spread, count: int) -> NDArray[np.float64]:
@@ -128,10 +148,17 @@ class Run:
                 asked_s = max(asked_s, self._generator_free_s) + system.generator_s
                 self._generator_free_s = asked_s
             ok, end = True, 0.0
+            troubled = system.trouble.now(asked_s)
+            if troubled and system.trouble.stalled_s:
+                self._answered(asked_s, asked_s + system.trouble.stalled_s, ok=False)
+                heapreplace(asks, asked_s + system.trouble.stalled_s + think.pop())
+                continue
+            if troubled and system.trouble.failing:
+                ok = self._rng.random() >= system.trouble.failing
             if system.queue_limit is not None:
                 while done and done[0] <= asked_s:
                     heappop(done)
-                ok = len(done) < system.queue_limit
+                ok = ok and len(done) < system.queue_limit
             if system.ports is not None:
                 while ports and ports[0] <= asked_s:
                     heappop(ports)
@@ -139,7 +166,7 @@ class Run:
             if not ok:
                 end = asked_s + FAILED_FAST_S
             else:
-                taken_s = service.pop() / self._speed_at(asked_s)
+                taken_s = service.pop() / (self._speed_at(asked_s) * (system.trouble.speed if troubled else 1.0))
                 if system.linear:
                     end = asked_s + taken_s
                 else:
@@ -151,11 +178,14 @@ class Run:
                     heappush(ports, end + system.time_wait_s)
                 if system.timeout_s is not None and end - asked_s > system.timeout_s:
                     ok, end = False, asked_s + system.timeout_s
-            self.ended_s.append(end)
-            self.response_s.append(end - asked_s)
-            self.ok.append(ok)
+            self._answered(asked_s, end, ok=ok)
             heapreplace(asks, end + think.pop())
         self.now_s = end_s
+
+    def _answered(self, asked_s: float, end_s: float, *, ok: bool) -> None:
+        self.ended_s.append(end_s)
+        self.response_s.append(end_s - asked_s)
+        self.ok.append(ok)
 
     def _speed_at(self, at_s: float) -> float:
         """The machine's speed in that second: AR(1) with a correlation of 0.6 from second to second."""

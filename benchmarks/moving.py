@@ -1,0 +1,105 @@
+"""False knees in worlds that move: whole sessions of simulated services that change while they are climbed.
+
+Capacity rises or falls, requests fail or stall, for good or for a while, a neighbour takes part of the machine: at a random time,
+before, between and after steps, with and without a return to the first level. Sessions run through the product's own clock and
+live detectors. A knee is false if it lies more than 25% from every N* that was in force; an "at or below" if every N* lies 15%
+above it. Thresholds were tuned on seeds 0-599; these are 700,000 and up.
+
+    python -m benchmarks moving        or: python benchmarks/moving.py [--ladders 1000] [--first-seed 700000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from multiprocessing import Pool
+
+import numpy as np
+
+from capexplorer.model.events import Mark
+from capexplorer.model.findings import Knee
+from trials.simulation.moving import WORLDS, MovingLadder, World, knee_marks, moving_ladder
+
+FIRST_SEED = 700_000
+
+NEAR = 0.25
+AT_OR_BELOW = 1.15
+
+COLUMNS = ("ladders", "false", "false ever", "knees", "of those due", "covered", "changes found")
+
+
+class Outcome:
+    """What was marked of one ladder, and whether that was right."""
+
+    def __init__(self, ladder: MovingLadder) -> None:
+        self.world, self.seed = ladder.world, ladder.seed
+        self.marks = knee_marks(ladder.timeline)
+        self.false = [mark for mark in self.marks if is_false(mark, ladder.knees)]
+        ever = (each for each in ladder.timeline.journal if isinstance(each, Mark))
+        ever = (mark for mark in ever if mark.kind in ("knee", "at_or_below") and mark.state != "retracted")
+        self.false_ever = any(is_false(mark, ladder.knees) for mark in ever)
+        self.due = max(ladder.users) >= 1.3 * ladder.knees[0]
+        self.found = any(mark.kind == "knee" for mark in self.marks)
+        found = [mark.finding.verdict for mark in self.marks if isinstance(mark.finding, Knee)]
+        self.covered = [
+            any((knee.users_low or 0.0) <= truth <= (knee.users_high or np.inf) for truth in ladder.knees) for knee in found
+        ]
+        verdict = ladder.timeline.verdict
+        self.changes = len(verdict.regimes) > 1 if verdict is not None else False
+
+
+def is_false(mark: Mark, knees: Sequence[float]) -> bool:
+    users = mark.users or 0.0
+    if mark.kind == "at_or_below":
+        return all(knee > AT_OR_BELOW * users for knee in knees)
+    return all(abs(users / knee - 1) > NEAR for knee in knees)
+
+
+def outcome(chosen: tuple[World, int]) -> Outcome:
+    return Outcome(moving_ladder(*chosen))
+
+
+def row(name: str, outcomes: Sequence[Outcome]) -> None:
+    due = [each for each in outcomes if each.due]
+    cells = (
+        str(len(outcomes)),
+        share(bool(each.false) for each in outcomes),
+        share(each.false_ever for each in outcomes),
+        share(each.found for each in outcomes),
+        share(each.found for each in due),
+        share(hit for each in outcomes for hit in each.covered),
+        share(each.changes for each in outcomes),
+    )
+    print(f"  {name:18}" + "".join(f"{cell:>15}" for cell in cells))
+
+
+def share(hits: Iterable[bool]) -> str:
+    known = list(hits)
+    return f"{sum(known) / len(known):.1%}" if known else "-"
+
+
+def main(argv: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ladders", type=int, default=1_000, help="in worlds that move, over seven kinds")
+    parser.add_argument("--still", type=int, default=500, help="in a world that stands still")
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
+    asked = parser.parse_args(list(argv))
+    moving = WORLDS[1:]
+    chosen = [(moving[index % len(moving)], asked.first_seed + index) for index in range(asked.ladders)]
+    chosen += [("still", asked.first_seed + index) for index in range(asked.still)]
+    began = time.perf_counter()
+    with Pool(2) as pool:
+        outcomes = pool.map(outcome, chosen, chunksize=10)
+    print(f"  seeds {asked.first_seed}-{asked.first_seed + asked.ladders - 1}; {time.perf_counter() - began:.0f} s\n")
+    print(f"  {'':18}" + "".join(f"{name:>15}" for name in COLUMNS))
+    row("all that move", [each for each in outcomes if each.world != "still"])
+    for world in WORLDS:
+        row(world.replace("_", " "), [each for each in outcomes if each.world == world])
+    false = [f"{each.world} {each.seed}" for each in outcomes if each.false]
+    print(f"\n  false: {', '.join(false) or 'none'}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
