@@ -20,6 +20,7 @@ from ..model.conclusions import (
     NoKneeYet,
     NotJudged,
     RunSpoiled,
+    ServiceChanged,
     ServiceLimited,
     TargetDied,
     WaitsLimit,
@@ -39,8 +40,9 @@ def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
     Costs a pass over the marks, and one over journal and levels for each cause that spoils the run.
     """
     view = EpochView(timeline, epoch)
-    found, shared = next(_candidates(view), Conclusion((_curve_alone(view),))), _shared(view)
-    return found if shared is None or found.spoiled else replace(found, clauses=(*found.clauses, shared))
+    found = next(_candidates(view), Conclusion((_curve_alone(view),)))
+    beside = [clause for clause in (_changed(view), _shared(view)) if clause is not None]
+    return found if found.spoiled else replace(found, clauses=(*found.clauses, *beside))
 
 
 def epochs_with_findings(timeline: Timeline) -> list[int]:
@@ -165,6 +167,11 @@ def _curve_alone(view: EpochView) -> CurveAlone | NotJudged:
         return CurveAlone(view.capacity)
     settled = [level for level in view.settled() if level.figures.goodput_rps is not None]
     return NotJudged(len(settled), max(settled, key=lambda level: level.figures.goodput_rps or 0.0, default=None))
+
+
+def _changed(view: EpochView) -> ServiceChanged | None:
+    regimes = view.verdict.regimes if view.verdict is not None else ()
+    return ServiceChanged(regimes) if any(each.began is not None for each in regimes) else None
 
 
 def _shared(view: EpochView) -> MachineShared | None:

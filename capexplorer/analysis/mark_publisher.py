@@ -25,7 +25,9 @@ PACE_MOVED_LEAST = 0.3
 """The same for rates of growth and times to a limit, which change with every second."""
 
 MOVED = {
-    **dict.fromkeys(("capacity_rps", "limit", "soft", "provisional", "peak_users", "recovered", "after_s"), MOVED_LEAST),
+    **dict.fromkeys(
+        ("capacity_rps", "limit", "soft", "provisional", "peak_users", "recovered", "after_s", "until_s"), MOVED_LEAST
+    ),
     **dict.fromkeys(("users_low", "users_high"), BOUND_MOVED_LEAST),
     **dict.fromkeys(("growth_per_hour", "backlog_growth_per_s", "limit_in_s"), PACE_MOVED_LEAST),
 }

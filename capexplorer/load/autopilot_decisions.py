@@ -1,4 +1,4 @@
-"""The autopilot's possible decisions, each with its reason and the figures for the reason's sentence."""
+"""What the autopilot can decide, each with its reason and the figures that the reason's sentence names."""
 
 from __future__ import annotations
 

@@ -56,6 +56,8 @@ class AutopilotInput:
     exhausted_in_s: float | None = None
     """Seconds until all ports are used at the present rate."""
     generator_saturated: bool = False
+    fault: bool = False
+    """The open level fails since a moment in its middle, or since an earlier level: a fault in time, not its load."""
 
     @property
     def open(self) -> InputLevel:

@@ -178,7 +178,8 @@ class AutopilotPolicy:
             return self._step_to_recovery(knee)()
         if why == "ports":
             return self._give_up(known, why)
-        self._ceiling, self._ceiling_why = min(now, self._ceiling or now), why
+        if not known.fault:
+            self._ceiling, self._ceiling_why = min(now, self._ceiling or now), why
         return self._back_off(known, why)
 
     def _back_off(self, known: AutopilotInput, why: Why) -> Decision:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .events import Mark
 from .grades import Severity
 from .level import Level
-from .verdicts import CapacityVerdict, KneeVerdict
+from .verdicts import CapacityVerdict, KneeVerdict, RegimeVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,14 @@ class NotJudged:
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceChanged:
+    """The service changed in time, not with load."""
+
+    regimes: tuple[RegimeVerdict, ...]
+    """All of the epoch's; at least one began with a change."""
+
+
+@dataclass(frozen=True, slots=True)
 class MachineShared:
     """The generator had a large part of a full machine."""
 
@@ -127,6 +135,7 @@ Clause = (
     | NoKneeYet
     | CurveAlone
     | NotJudged
+    | ServiceChanged
     | MachineShared
 )
 

@@ -21,7 +21,7 @@ from .readings import (
     TargetReading,
     TcpReading,
 )
-from .verdicts import CapacityVerdict, SloVerdict
+from .verdicts import CapacityVerdict, RegimeVerdict, SloVerdict
 
 SCHEMA = 2
 """1: lines had no seal, and marks held untyped evidence and sentences of advice (`session/upgrade.py`)."""
@@ -276,6 +276,8 @@ class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
     slo: tuple[SloVerdict, ...] = ()
     recovery_levels: tuple[int, ...] = ()
     """Indices of levels on the way down from overload, which feed no fit."""
+    regimes: tuple[RegimeVerdict, ...] = ()
+    """In the order they began, where the service changed in time; empty: it did not."""
 
 
 class FigureChange(Reading, frozen=True, kw_only=True):

@@ -66,6 +66,8 @@ class CurveFinding(Finding, frozen=True, kw_only=True):
             "limit": own.limit,
             "soft": own.soft if knee else None,
             "provisional": own.provisional if knee else None,
+            "since_s": own.since_s,
+            "until_s": own.until_s,
             "peak_users": peak.users if peak is not None else None,
             "peak_rps": peak.goodput_rps if peak is not None else None,
             "peak_shape": peak.shape if peak is not None else None,

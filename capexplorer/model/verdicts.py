@@ -88,6 +88,9 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
     confidence: Confidence | None = None
     soft: bool = False
     """Goodput still creeps up beyond the knee."""
+    since_s: float | None = None
+    until_s: float | None = None
+    """It holds for the service between these moments, seconds of the session; None: from the epoch's start, to its end."""
     provisional: bool = True
     """A soak near 70% of it and a return to the first level have not both agreed yet."""
     evidence: KneeEvidence = KneeEvidence()
@@ -143,6 +146,32 @@ class CapacityVerdict(Reading, frozen=True, kw_only=True):
     latency_knee: KneeVerdict | None = None
     curve: CurveFit | None = None
     missing: tuple[Missing, ...] = ()
+
+
+class RegimeVerdict(Reading, frozen=True, kw_only=True):
+    """A stretch of an epoch in which the service was one and the same, and what changed at its beginning."""
+
+    began_s: float
+    """Seconds of the session."""
+    began: Literal["goodput", "failures"] | None = None
+    """What changed; None: it is the first."""
+    inside: bool = False
+    """It began in the middle of a level: no step of load explains it."""
+    after_step_s: float | None = None
+    """From the last step of users to its beginning."""
+    users: float
+    """At its beginning."""
+    before_rps: float | None = None
+    """Goodput of as many users just before; None: they were not measured."""
+    after_rps: float
+    failure_ratio: float | None = None
+    """Of its first level."""
+    most_users: float
+    """The greatest load that it did not fail at, and its goodput; of one that fails everywhere the greatest load."""
+    most_rps: float
+    knee: KneeVerdict | None = None
+    judged: bool = False
+    """It is the one that the epoch's verdict on capacity is about."""
 
 
 class SloVerdict(Reading, frozen=True, kw_only=True):

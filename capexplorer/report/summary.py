@@ -14,6 +14,7 @@ from ..model.events import Header, Mark, Note, Reanalysed, Verdict
 from ..model.figures import Latency, LevelEndpoint, LevelFigures
 from ..model.level import Level
 from ..model.timeline import Timeline
+from ..model.verdicts import RegimeVerdict
 from .rows import recovery_levels
 
 SCHEMA = "capexplorer.summary/1"
@@ -52,6 +53,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "slo": _objectives(latest),
         "recoveries": [_recovery(mark) for mark in marks if mark.kind == "recovery"],
         "shifts": [_shift(mark) for mark in marks if mark.kind == "shift"],
+        "regimes": [_regime(epoch, each) for epoch, verdict in verdicts.items() for each in verdict.regimes],
         "stop_rules": [_stop_rule(mark) for mark in marks if mark.kind == "stop_rule"],
         "notes": [{"t_s": _rounded(note.t_s), "text": note.text} for note in timeline.journal if isinstance(note, Note)],
         "verdict": wording.verdict(timeline),
@@ -222,6 +224,25 @@ def _recovery(mark: Mark) -> dict[str, Any]:
 
 def _shift(mark: Mark) -> dict[str, Any]:
     return {"epoch": mark.epoch, "users": mark.users, **mark.finding.figures()}
+
+
+def _regime(epoch: int, found: RegimeVerdict) -> dict[str, Any]:
+    knee = found.knee
+    return {
+        "epoch": epoch,
+        "began_s": _rounded(found.began_s),
+        "began": found.began,
+        "inside": found.inside,
+        "after_step_s": _rounded(found.after_step_s),
+        "users": found.users,
+        "before_rps": _rounded(found.before_rps),
+        "after_rps": _rounded(found.after_rps),
+        "failure_ratio": _rounded(found.failure_ratio),
+        "most_users": _rounded(found.most_users),
+        "most_rps": _rounded(found.most_rps),
+        "knee_users": _rounded(knee.users) if knee is not None and knee.kind == "knee" else None,
+        "judged": found.judged,
+    }
 
 
 def _stop_rule(mark: Mark) -> dict[str, Any]:

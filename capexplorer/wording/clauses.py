@@ -13,10 +13,10 @@ from ..model import conclusions as found
 from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Leak
-from ..model.verdicts import KneeVerdict
 from . import numbers
 from .cause_names import limiter
-from .knee_sentences import capacity, knee
+from .changes_in_time import changes
+from .knee_sentences import capacity, knee, knee_alone
 from .marks import title
 from .times import session_time
 
@@ -31,7 +31,7 @@ def clause(each: found.Clause) -> str:
 def _(each: found.RunSpoiled) -> str:
     beyond = "" if each.clean_users is None else f" beyond {numbers.users(each.clean_users)}"
     said = f"limited by {limiter(each.cause.id)} {_since(each.cause)}: nothing is said about the service{beyond}"
-    return said if each.knee is None else f"{said}; up to there {_knee_alone(each.knee)}"
+    return said if each.knee is None else f"{said}; up to there {knee_alone(each.knee)}"
 
 
 @clause.register
@@ -96,6 +96,11 @@ def _(each: found.MachineShared) -> str:
     return f"from {numbers.counted(each.users)} on the generator had {each.share_ratio:.0%} of the machine's busy CPU"
 
 
+@clause.register
+def _(each: found.ServiceChanged) -> str:
+    return changes(each.regimes)
+
+
 # -- the curve
 
 
@@ -128,12 +133,6 @@ def _(each: found.NotJudged) -> str:
 def _p95(figures: LevelFigures) -> str:
     p95_ms = figures.latency_ms.p95
     return "" if p95_ms is None else f" (p95 {p95_ms:.4g} ms)"
-
-
-def _knee_alone(found: KneeVerdict) -> str:
-    """`knee at 47 users [43–52] and 122/s`."""
-    interval = numbers.interval(found.users_low, found.users_high)
-    return f"knee at {numbers.counted(found.users)} {interval} and {numbers.number(found.capacity_rps)}/s"
 
 
 # -- when and where

@@ -6,6 +6,7 @@ import msgspec
 
 from ..model.verdicts import CapacityVerdict, KneeVerdict, Missing, SloVerdict
 from . import numbers
+from .times import session_time
 
 LIMITS = {
     "queueing": "queueing",
@@ -52,6 +53,12 @@ def short_knee(verdict: KneeVerdict) -> str:
     return knee(msgspec.structs.replace(verdict, limit="unknown"))
 
 
+def knee_alone(found: KneeVerdict) -> str:
+    """`knee at 47 users [43–52] and 122/s`."""
+    interval = numbers.interval(found.users_low, found.users_high)
+    return f"knee at {numbers.counted(found.users)} {interval} and {numbers.number(found.capacity_rps)}/s"
+
+
 def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
     """One sentence: `Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); provisional: no soak yet.`
 
@@ -68,7 +75,7 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
         case "knee":
             limit = f": {blamed}" if blamed else f", limited by {LIMITS[found.limit or 'unknown']}"
             interval = numbers.interval(found.users_low, found.users_high)
-            where = f"Knee at {counted} {interval} and {numbers.number(found.capacity_rps)}/s"
+            where = f"Knee at {counted} {interval} and {numbers.number(found.capacity_rps)}/s{_held(found)}"
             return f"{where}{limit}{sure}{_fall(found)}{_provisional(found)}."
         case "at_or_below":
             if found.limit == "generator":
@@ -82,6 +89,12 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             return f"{falls}, but its ceiling was not seen: no knee yet."
         case "latency_knee" | "no_knee":
             return f"No knee up to {counted}{sure}."
+
+
+def _held(found: KneeVerdict) -> str:
+    """` until 01:01`: of a service that changed."""
+    since = "" if found.since_s is None else f" from {session_time(found.since_s)}"
+    return since + ("" if found.until_s is None else f" until {session_time(found.until_s)}")
 
 
 def _fall(found: KneeVerdict) -> str:

@@ -55,10 +55,12 @@ def known(
     latest: tuple[int, int] = (100, 0),
     ports: tuple[float, float | None] = (0.0, None),
     generator: bool = False,
+    fault: bool = False,
 ) -> AutopilotInput:
     return AutopilotInput(
         levels=levels, open_s=open_s, verdict=says or verdict(), max_users=max_users, latest_requests=latest[0],
         latest_failures=latest[1], ports_used_ratio=ports[0], exhausted_in_s=ports[1], generator_saturated=generator,
+        fault=fault,
     )  # fmt: skip
 
 
@@ -173,6 +175,13 @@ def test_a_level_that_all_but_fails_is_left_at_once_before_it_settles() -> None:
     assert step(pilot.due(known(*LOW, level(24, seconds=0.0), latest=(100, 95)))) == (7, "retreat")
     users, why = step(pilot.due(known(*LOW, level(24, seconds=0.0), level(7, seconds=4.0))))
     assert (why, 12 < users < 24) == ("between", True)
+
+
+def test_a_fault_that_began_in_the_middle_of_a_level_makes_its_users_no_ceiling() -> None:
+    pilot = AutopilotPolicy()
+    assert step(pilot.due(known(*LOW, level(24, seconds=4.0), latest=(100, 95), fault=True))) == (7, "retreat")
+    users, _ = step(pilot.due(known(*LOW, level(24, seconds=4.0), level(7, seconds=4.0))))
+    assert users > 24
 
 
 def test_where_the_knee_is_known_already_failures_lead_straight_down() -> None:

@@ -18,7 +18,7 @@ from trials.marked import marked
 
 TOP = {
     "schema", "session", "levels", "endpoints", "knees", "no_knee_up_to_users", "causes", "bottlenecks", "slo", "recoveries",
-    "shifts", "stop_rules", "notes", "verdict", "verdicts", "conventions",
+    "shifts", "regimes", "stop_rules", "notes", "verdict", "verdicts", "conventions",
 }  # fmt: skip
 SESSION = {
     "id", "label", "started_at", "duration_s", "profile", "target", "complete", "engine", "clients", "client_floor_ms",

@@ -95,11 +95,11 @@ class MeasuredLevel:
 
 
 def measured_levels(epoch: Epoch) -> Iterator[MeasuredLevel]:
-    """Settled levels with users of an epoch in the order they ran, ramps as their bins."""
+    """Settled levels with users that load explains, in the order they ran, ramps as their bins."""
     timeline = epoch.timeline
     host = timeline.header.host if timeline.header is not None else HostFacts()
     program, local = program_of(timeline), is_loopback_url(timeline.header.target.url if timeline.header else "")
-    for each in epoch.measured:
+    for each in epoch.explained_by_load:
         if each.level.users:
             yield MeasuredLevel(
                 level=each.level,

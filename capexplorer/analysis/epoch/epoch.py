@@ -7,11 +7,14 @@ costs about 4 ms under the interpreter lock that the load shares (`python -m ben
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from msgspec.structs import replace
 
 from ...model.events import Verdict
 from ...model.level import Level
@@ -19,10 +22,14 @@ from ...model.timeline import Timeline
 from ...model.verdicts import SloVerdict
 from ..causes.generator_saturation import is_saturated, own_time_ms
 from ..knee.detector import AUTOPILOT_ERROR, LADDER_ERROR
+from ..knee.missing_levels import LEVELS_LEAST
 from ..knee.objectives import Name, capacity_at
 from .judgeable import judgeable_levels
-from .ladder import LadderLevel, Measured, measured_of, parts
+from .ladder import LadderLevel, Measured, measured_of, parts, pooled
+from .onset import halves_of, parts_of
 from .recovery import Split, conclude, split
+from .regime_verdicts import regime_verdicts
+from .regimes import Halves, Regime, regimes_of
 
 OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
 
@@ -44,17 +51,51 @@ class Epoch:
     own_ms: float
     """Part of a user's cycle outside responses and declared waits (`generator_saturation.own_time_ms`)."""
     measured: tuple[Measured, ...]
-    """Settled levels with goodput in the order they ran, ramps as their bins."""
+    """Settled levels with goodput in the order they ran, in parts where they changed inside, ramps as their bins."""
+    halves: Halves
+    """Doubtful parts of a level."""
 
     @property
     def ladder(self) -> tuple[LadderLevel, ...]:
-        """The rates of `measured`."""
+        """The rates of `measured`, of all regimes."""
         return tuple(each.rates for each in self.measured)
 
     @cached_property
+    def regimes(self) -> tuple[Regime, ...]:
+        """The stretches in which the service was one and the same, in the order they began; one unless it changed."""
+        return regimes_of(self.measured, self.halves)
+
+    @cached_property
+    def judged(self) -> Regime:
+        """The regime that the verdict is about: the latest from which a knee can be told, else that of the most user counts.
+        One that began with failures only where there is no other."""
+        chosen = Regime()
+        for each in self.regimes:
+            counts, best = (min(len(pooled(regime.levels)), LEVELS_LEAST) for regime in (each, chosen))
+            is_better = counts > best or counts == best == LEVELS_LEAST
+            if (is_better and not each.fails) or not chosen.measured:
+                chosen = each
+        return chosen
+
+    @property
+    def has_fault(self) -> bool:
+        """Whether the latest level fails, and that began in the middle of a level."""
+        latest = max(self.regimes, key=lambda regime: regime.measured[-1].rates.started_s, default=None)
+        return latest is not None and latest.fails and latest.began_inside
+
+    @property
+    def explained_by_load(self) -> list[Measured]:
+        """Levels of the regime that is judged, and those at which goodput fell with a step up, which may be load's doing."""
+        most_rps = max((level.goodput_rps for level in self.judged.levels), default=0.0)
+        fell = [each for each in self.regimes if each.began == "goodput" and not each.began_inside]
+        fell = [each for each in fell if each.levels[0].goodput_rps < most_rps]
+        chosen = {id(each) for regime in (self.judged, *fell) for each in regime.measured}
+        return [each for each in self.measured if id(each) in chosen]
+
+    @cached_property
     def judgeable(self) -> tuple[LadderLevel, ...]:
-        """The ladder without levels in which generator, host or network failed."""
-        return judgeable_levels(self.timeline, self.ladder)
+        """The levels of the regime that is judged, without those in which generator, host or network failed."""
+        return judgeable_levels(self.timeline, self.judged.steady)
 
     @cached_property
     def split(self) -> Split:
@@ -67,17 +108,21 @@ class Epoch:
         if not self.judgeable:
             return None
         aside = {level.started_s for level in self.split.recovery}
-        capacity = conclude(self.split, self.judgeable, epoch=self.index, structural=self._structural_error)
+        capacity = conclude(self.split, self.judgeable, epoch=self.index, structural=self.structural_error)
+        found = regime_verdicts(self, capacity.knee) if len(self.regimes) > 1 else ()
+        if capacity.knee is not None and found:
+            capacity = replace(capacity, knee=next(each.knee for each in found if each.judged))
         return Verdict(
             t_s=self.timeline.last_s,
             epoch=self.index,
             capacity=capacity,
             slo=self._objectives(),
             recovery_levels=tuple(level.opened.index for level in self.levels if level.started_s in aside),
+            regimes=found,
         )
 
     @property
-    def _structural_error(self) -> float:
+    def structural_error(self) -> float:
         """The structural error of a ladder by hand, or the greater one of the autopilot's few short levels."""
         return AUTOPILOT_ERROR if any(level.opened.by == "autopilot" for level in self.levels) else LADDER_ERROR
 
@@ -106,16 +151,24 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
     """One epoch as the timeline has it now. `levels`: use these levels only."""
     own = tuple(level for level in (timeline.levels if levels is None else levels) if level.opened.epoch == index)
     counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]
-    own_ms = own_time_ms(figures for level in counted for _, figures in parts(level))
+    own_ms = own_time_ms(part.figures for level in counted for part in parts(level))
     saturated = {level.opened.index: is_saturated(level.figures, own_ms) for level in counted if level.figures.settled}
-    measured = measured_of(
-        counted,
+    measured = functools.partial(
+        measured_of,
         epoch=index,
         work_is_metric=work_is_metric(timeline),
         saturated={at: known for at, known in saturated.items() if known is not None},
         first_requests=timeline.header is not None and timeline.header.source is not None,
     )
-    return Epoch(timeline, index, own, own_ms, tuple(measured))
+
+    def halves(each: Measured) -> tuple[Measured, ...]:
+        is_part = each.part.began_inside or each.part.ended_s != each.level.ended_s
+        if is_part or not halves_of(timeline, each.level):
+            return ()
+        return tuple(measured([each.level], parts_of=lambda level: halves_of(timeline, level)))
+
+    whole = tuple(measured(counted, parts_of=lambda level: parts_of(timeline, level)))
+    return Epoch(timeline, index, own, own_ms, whole, halves)
 
 
 def work_is_metric(timeline: Timeline) -> bool:

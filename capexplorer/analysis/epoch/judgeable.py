@@ -23,8 +23,7 @@ _FLAGGED = ("generator_cpu_saturated", "log_write_failed")
 def judgeable_levels(timeline: Timeline, levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
     """The levels during which no critical cause of generator, host or network made requests fail."""
     spans = list(_spans(timeline))
-    ended_s = {level.started_s: level.ended_s or timeline.last_s for level in timeline.levels} if spans else {}
-    return tuple(level for level in levels if not _is_invalid(level, ended_s.get(level.started_s, 0.0), spans))
+    return tuple(level for level in levels if not _is_invalid(level, level.ended_s or timeline.last_s, spans))
 
 
 def _is_invalid(level: LadderLevel, ended_s: float, spans: Sequence[tuple[float, float]]) -> bool:

@@ -7,7 +7,7 @@ levels are recovery is decided in `recovery`, because that needs a verdict on th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -70,6 +70,8 @@ class LadderLevel:
     """Mean wait between a user's requests, measured or declared."""
     started_s: float = 0.0
     """Seconds of the session; orders the levels."""
+    ended_s: float | None = None
+    """None: it is open."""
     ramp: bool = False
     """A bin of a ramp, in which the user count changed all the time."""
     arrivals_per_s: float = 0.0
@@ -126,12 +128,40 @@ class LadderLevel:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A whole level, a bin of a ramp, or what lies between two changes inside a level."""
+
+    users: float
+    figures: LevelFigures
+    started_s: float
+    ended_s: float | None
+    """None: it is open."""
+    began_inside: bool = False
+    """A change inside the level began it, not a step."""
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
-    """A settled level, or one bin of a ramp, with its rates."""
+    """A settled level, or a part of one, with its rates."""
 
     level: Level
-    figures: LevelFigures
+    part: Part
     rates: LadderLevel
+
+    @property
+    def figures(self) -> LevelFigures:
+        """Of the part."""
+        return self.part.figures
+
+
+def parts(level: Level) -> list[Part]:
+    """A level as one part, a ramp as its bins."""
+    found = [(part.users, part.figures) for part in level.bins] if level.opened.ramp else [_whole(level)]
+    return [Part(users, figures, level.started_s, level.ended_s) for users, figures in found]
+
+
+def _whole(level: Level) -> tuple[float, LevelFigures]:
+    return level.figures.users_mean or float(level.users), level.figures
 
 
 def measured_of(
@@ -141,8 +171,9 @@ def measured_of(
     work_is_metric: bool = False,
     saturated: Mapping[int, bool] = MappingProxyType({}),
     first_requests: bool = False,
+    parts_of: Callable[[Level], Sequence[Part]] = parts,
 ) -> Iterator[Measured]:
-    """Settled levels of an epoch in the order they ran, ramps as their bins, nothing pooled yet.
+    """Settled levels of an epoch in the order they ran, in the parts that `parts_of` makes of them, nothing pooled yet.
 
     `saturated`: by level index, whether the generator was saturated; a level that is not in it: not known.
     `first_requests`: figures include users' first requests, as those of imported histories do (`header.source` is set).
@@ -150,18 +181,20 @@ def measured_of(
     for level in levels:
         if level.opened.epoch != epoch:
             continue
-        for users, figures in parts(level):
-            if figures.settled and figures.goodput_rps is not None and users > 0:
+        for part in parts_of(level):
+            figures = part.figures
+            if figures.settled and figures.goodput_rps is not None and part.users > 0:
                 rates = ladder_level(
-                    users,
+                    part.users,
                     figures,
-                    started_s=level.started_s,
+                    started_s=part.started_s,
+                    ended_s=part.ended_s,
                     ramp=level.opened.ramp,
                     arrivals_per_s=level.opened.spawn_rate if first_requests and level.opened.ramp else 0.0,
                     generator_saturated=saturated.get(level.opened.index),
                     work_is_metric=work_is_metric,
                 )
-                yield Measured(level, figures, rates)
+                yield Measured(level, part, rates)
 
 
 def ladder_of(
@@ -175,13 +208,6 @@ def ladder_of(
     """The rates of `measured_of`."""
     found = measured_of(levels, epoch=epoch, work_is_metric=work_is_metric, saturated=saturated, first_requests=first_requests)
     return tuple(each.rates for each in found)
-
-
-def parts(level: Level) -> list[tuple[float, LevelFigures]]:
-    """(users, figures) of a level, or of each bin of a ramp."""
-    if level.opened.ramp:
-        return [(part.users, part.figures) for part in level.bins]
-    return [(level.figures.users_mean or float(level.users), level.figures)]
 
 
 def ladder_level(users: float, figures: LevelFigures, **known: Any) -> LadderLevel:

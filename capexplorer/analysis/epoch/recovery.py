@@ -16,6 +16,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
+from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import CapacityVerdict, Recovery
 from ..knee.crossing import LINEAR_LIKELY
 from ..knee.detector import LADDER_ERROR, judge, overloaded_from
@@ -34,6 +35,9 @@ GOODPUT_AGREES = 0.05
 LATENCY_AGREES = 0.25
 """Relative differences within which a return to the first level agrees. Two standard errors are enough as well, and of latency
 the generator's loop lag."""
+
+SLOWER = 0.10
+"""Share of its goodput that the first level's load surely lost, from which no knee is proven: two services were measured."""
 
 RECOVERED_S = 5
 """Seconds over which goodput and latency are averaged."""
@@ -90,7 +94,8 @@ def analyse(levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float 
 def conclude(parts: Split, levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
     """The same, of levels that were split already."""
     confirm = functools.partial(confirmation, levels)
-    return judge(parts.fit, epoch=epoch, structural=structural, confirm=confirm)
+    disputed = bool(levels) and _returned_slower(levels)
+    return judge(parts.fit, epoch=epoch, structural=structural, confirm=confirm, disputed=disputed)
 
 
 def confirmation(levels: Sequence[LadderLevel], knee_users: float, rate: float) -> tuple[bool | None, bool | None]:
@@ -101,10 +106,25 @@ def confirmation(levels: Sequence[LadderLevel], knee_users: float, rate: float) 
         if SOAK_FROM * knee_users <= level.users <= SOAK_TO * knee_users and (level.seconds or 0.0) >= SOAK_LEAST_S
     ]
     soaked = all(_on_line(level, rate) for level in soaks) if soaks else None
-    top = max(range(len(levels)), key=lambda index: levels[index].users)
-    first = levels[0]
-    back = [level for level in levels[top + 1 :] if abs(level.users - first.users) <= RETURN_USERS * first.users]
-    return soaked, _same(first, back[-1]) if back and top else None
+    back = _returns(levels)
+    return soaked, _same(levels[0], back[-1]) if back else None
+
+
+def _returned_slower(levels: Sequence[LadderLevel]) -> bool:
+    """Whether the first level's load surely made less when it came back: the service changed, or has not recovered."""
+    back, first = _returns(levels), levels[0]
+    if not back:
+        return False
+    expected = first.goodput_rps * back[-1].users / first.users
+    error = math.hypot(first.goodput_error_rps, back[-1].goodput_error_rps)
+    return expected - back[-1].goodput_rps - ONE_SIDED_95 * error > SLOWER * expected
+
+
+def _returns(levels: Sequence[LadderLevel]) -> list[LadderLevel]:
+    """Levels after the top with the users of the first one."""
+    top, first = max(range(len(levels)), key=lambda index: levels[index].users), levels[0]
+    near = RETURN_USERS * first.users
+    return [level for level in levels[top + 1 :] if abs(level.users - first.users) <= near] if top else []
 
 
 def _on_line(level: LadderLevel, rate: float) -> bool:

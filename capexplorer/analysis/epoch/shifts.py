@@ -47,10 +47,10 @@ def shifts(goodput: Sequence[float], latency_ms: Sequence[float] = ()) -> tuple[
 
     A split that both series show is returned once, as one of goodput.
     """
-    found = [_shift(at, "goodput", np.asarray(goodput, float)) for at in _split(np.asarray(goodput, float), _goodput_gap)]
+    found = [_shift(at, "goodput", np.asarray(goodput, float)) for at in cuts_of(np.asarray(goodput, float), _goodput_gap)]
     if len(latency_ms):
         slow = _log(latency_ms)
-        for at in _split(slow, _latency_gap):
+        for at in cuts_of(slow, _latency_gap):
             if all(abs(at - other.at) >= SEGMENT_LEAST for other in found):
                 found.append(_shift(at, "latency", np.asarray(latency_ms, float)))
     return tuple(_with_neighbours(sorted(found, key=lambda shift: shift.at), goodput, latency_ms))
@@ -100,12 +100,21 @@ def _latency_gap(before: float, after: float) -> bool:
     return abs(after - before) >= math.log(1 + LATENCY_CHANGE)
 
 
-def _split(series: Series, gap: Gap) -> list[int]:
+def cuts_of(
+    series: Series,
+    gap: Gap,
+    *,
+    side_least: int = SEGMENT_LEAST,
+    strength_least: float | None = None,
+    most: int = SPLITS_MOST,
+) -> list[int]:
     """Indices at which the series is cut, ascending: the best candidates without those that are not significant.
 
-    Candidates are tested together: while one large change is not cut out, every other cut looks like a slow wave.
+    Candidates are tested together: while one large change is not cut out, every other cut looks like a slow wave. `side_least`:
+    seconds on each side. `strength_least`: least difference over its error; None: that of shifts. `most`: candidates.
     """
-    cuts = _candidates(series)
+    cuts = _candidates(series, side_least, most)
+    least = STATISTIC_LEAST * math.sqrt(1 + SHORT_S / max(len(series), 1)) if strength_least is None else strength_least
     while cuts:
         edges = [0, *cuts, len(series)]
         means = [float(series[start:end].mean()) for start, end in zip(edges, edges[1:], strict=False)]
@@ -115,19 +124,21 @@ def _split(series: Series, gap: Gap) -> list[int]:
             for before, after, start, cut, end in zip(means, means[1:], edges, cuts, edges[2:], strict=False)
         ]
         weakest = int(np.argmin(strengths))
-        if strengths[weakest] >= STATISTIC_LEAST * math.sqrt(1 + SHORT_S / len(series)):
+        if strengths[weakest] >= least:
             break
         del cuts[weakest]
     return cuts
 
 
-def _candidates(series: Series) -> list[int]:
-    """Up to SPLITS_MOST cuts. Each is the one that explains most of the variance left by the cuts before it."""
+def _candidates(series: Series, side_least: int, most: int) -> list[int]:
+    """Up to `most` cuts. Each is the one that explains most of the variance left by the cuts before it."""
     cuts: list[int] = []
     parts = [(0, len(series))]
-    while len(cuts) < SPLITS_MOST:
+    while len(cuts) < most:
         best = [
-            (found[1], start, start + found[0], end) for start, end in parts if (found := _best(series[start:end])) is not None
+            (found[1], start, start + found[0], end)
+            for start, end in parts
+            if (found := _best(series[start:end], side_least)) is not None
         ]
         if not best:
             break
@@ -145,12 +156,12 @@ def _strength(before: float, after: float, error: float, counts: tuple[int, int]
     return abs(after - before) / (error * math.sqrt(1 / counts[0] + 1 / counts[1])) if error else math.inf
 
 
-def _best(part: Series) -> tuple[int, float] | None:
-    """(the cut that explains most variance, how much), at least SEGMENT_LEAST from both ends; None if the part is too short."""
+def _best(part: Series, side_least: int) -> tuple[int, float] | None:
+    """(the cut that explains most variance, how much), at least `side_least` from both ends; None if the part is too short."""
     count = len(part)
-    if count < 2 * SEGMENT_LEAST:
+    if count < 2 * side_least:
         return None
-    before = np.arange(SEGMENT_LEAST, count - SEGMENT_LEAST + 1)
+    before = np.arange(side_least, count - side_least + 1)
     sums = np.cumsum(part)[before - 1]
     explained = (sums - before * part.mean()) ** 2 * count / (before * (count - before))
     best = int(explained.argmax())

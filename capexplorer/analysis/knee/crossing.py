@@ -50,6 +50,10 @@ LUCK_ERRORS = 3.0
 """Standard errors by which a short bin of a ramp must exceed all others to have the greatest goodput: the highest of dozens of
 bins is high by luck. Two bins of 1-3 s at 396/s outweighed a hold of a minute at 317/s."""
 
+PLATEAU_SURELY = 0.85
+"""Of the greatest goodput: below it no level is on the plateau, however large its error. Otherwise levels in which the service
+failed for a while gave capacities below that of a clean level."""
+
 PLATEAU_USERS = 0.75
 """Of the users at the greatest goodput: levels with fewer users never belong to the plateau."""
 
@@ -189,7 +193,7 @@ def plateau_levels(curve: CapacityCurve, goodput: Floats) -> Mask:
     best = (goodput - curve.luck).argmax(axis=-1)
     greatest = np.take_along_axis(goodput, np.expand_dims(best, -1), -1)
     unsure = PLATEAU_ERRORS * np.hypot(curve.error, curve.error[best][..., np.newaxis])
-    near = goodput >= np.minimum(PLATEAU_LEAST * greatest, greatest - unsure)
+    near = goodput >= np.minimum(PLATEAU_LEAST * greatest, np.maximum(greatest - unsure, PLATEAU_SURELY * greatest))
     mask: Mask = near & (curve.users >= PLATEAU_USERS * curve.users[best][..., np.newaxis])
     return mask
 

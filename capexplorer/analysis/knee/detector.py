@@ -25,7 +25,16 @@ from ...model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdi
 from ..epoch.ladder import LadderLevel, pooled
 from . import usl
 from .confidence import KneeGrounds, confidence_of
-from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, crossing, curve_of, efficiency, interval, scatter
+from .crossing import (
+    LINEAR_LIKELY,
+    CapacityCurve,
+    Crossing,
+    crossing,
+    curve_of,
+    efficiency,
+    interval,
+    scatter,
+)
 from .latency_knee import latency_knee
 from .limit import limit_of, perhaps_generators
 from .missing_levels import LEVELS_LEAST, missing
@@ -52,6 +61,12 @@ SLOPE_FROM = 0.8
 
 AT_OR_BELOW = 1.15
 """Times the users of the lowest level: below this no level under the knee was measured, so the verdict is "at or below"."""
+
+BEYOND_KNEE = 1.15
+"""Of N*: from there on no level is on the low-load line. Nearer a system of constant times still is."""
+
+GAP_MOST = 0.75
+"""Of the capacity: what a level between N* and the plateau must reach. A random system makes 0.85 of it just below N*."""
 
 SOFT_SLOPE = 0.1
 """Slope over lambda0: where more than this surely remains beyond the knee, the knee is called soft."""
@@ -121,11 +136,13 @@ def judge(
     epoch: int = 0,
     structural: float = LADDER_ERROR,
     confirm: Confirm | None = None,
+    disputed: bool = False,
 ) -> CapacityVerdict:
     """The verdict on the capacity of one epoch. The caller leaves recovery levels out (`epoch.recovery`).
 
     `confirm` is called for a knee. The knee stays provisional until a soak and a return to the first level have both agreed;
-    its confidence is low if one of them disagrees.
+    its confidence is low if one of them disagrees. `disputed`: the first level's load made surely less when it came back,
+    so no knee is proven.
     """
     ladder = pooled(levels)
     if not ladder or max(level.goodput_rps for level in ladder) <= NOTHING_RPS:
@@ -138,10 +155,12 @@ def judge(
     waiting_users = saturated_users(ladder)
     if waiting_users is not None and not (gates.flat and found.users <= waiting_users):
         knee = _at_or_below(ladder, found, gates, waiting_users, epoch)
-    elif gates.flat:
+    elif gates.flat and not disputed and is_consistent(curve, found):
         knee = _confirmed(_knee(ladder, curve, found, gates, structural, epoch), found, confirm)
-    elif gates.bent:
+    elif gates.bent or gates.flat:
         knee = _bend(ladder, curve, found, gates, epoch)
+        if disputed:
+            knee = msgspec.structs.replace(knee, evidence=msgspec.structs.replace(knee.evidence, return_agrees=False))
     else:
         knee = _none(ladder, found, gates, epoch)
     return CapacityVerdict(
@@ -164,6 +183,19 @@ def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:
     if gates.flat:
         return found.users
     return _bend(ladder, curve, found, gates, 0).users if gates.bent else None
+
+
+def is_consistent(curve: CapacityCurve, found: Crossing) -> bool:
+    """Whether all levels fit the two lines. Where they do not, the service was not the same at all of them: nothing is a knee.
+
+    A level well beyond N* is off the low-load line, and between N* and the plateau no level is far below the capacity.
+    """
+    shares, _ = efficiency(curve, found)
+    beyond = curve.users >= BEYOND_KNEE * found.users
+    on_line = beyond & (shares >= LINEAR_LIKELY)
+    gaps = beyond & (curve.users < curve.users[found.plateau].max())
+    gaps &= curve.goodput + ONE_SIDED_95 * curve.error < GAP_MOST * found.capacity
+    return not on_line.any() and not gaps.any()
 
 
 def gates_of(curve: CapacityCurve, found: Crossing) -> Gates:

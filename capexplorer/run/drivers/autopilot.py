@@ -10,6 +10,7 @@ from typing import Literal
 
 from ... import wording
 from ...analysis.causes.generator_saturation import is_saturated
+from ...analysis.epoch.epoch import Epoch
 from ...load.autopilot_decisions import Done, GiveUp, GoTo
 from ...load.autopilot_input import AutopilotInput, InputLevel
 from ...load.autopilot_policy import AutopilotPolicy
@@ -105,14 +106,13 @@ class AutopilotDriver:
     def _input(self, current: CurrentEpoch) -> AutopilotInput:
         timeline, epoch = self._timeline, current.epoch
         level = timeline.level
-        levels = [each for each in epoch.levels if not each.opened.ramp]
         measured = level is not None and level.figures.settled_seconds >= LEAST_S - 0.5
         if measured:
             self._verdict = epoch.verdict.capacity if epoch.verdict is not None else CapacityVerdict()
         ports = timeline.last.ports if timeline.last is not None else None
         requests, failures = self._latest(level)
         return AutopilotInput(
-            levels=[InputLevel(each.users, each.figures) for each in levels],
+            levels=input_levels(epoch),
             open_s=self._all_running_s(level),
             verdict=self._verdict,
             max_users=self._max_users,
@@ -120,6 +120,7 @@ class AutopilotDriver:
             latest_failures=failures,
             ports_used_ratio=(ports.used or 0) / ports.capacity if ports is not None and ports.capacity else 0.0,
             exhausted_in_s=ports.exhausted_in_s if ports is not None else None,
+            fault=epoch.has_fault,
             generator_saturated=measured and level is not None and bool(is_saturated(level.figures, epoch.own_ms)),
         )
 
@@ -138,3 +139,18 @@ class AutopilotDriver:
         ticks = [tick for sample in samples for tick in sample.endpoints]
         requests = sum(tick.requests + tick.warmup_requests for tick in ticks)
         return requests, sum(tick.failures + tick.warmup_failures for tick in ticks)
+
+
+def input_levels(epoch: Epoch) -> list[InputLevel]:
+    """Levels of the epoch in the order they ran, the open one last. What a change in time did to a level is left out."""
+    found = []
+    for level in epoch.levels:
+        if level.opened.ramp:
+            continue
+        parts = [each.figures for each in epoch.measured if each.level is level]
+        kept = [each.figures for each in epoch.explained_by_load if each.level is level]
+        if len(kept) == len(parts) or level is epoch.levels[-1]:
+            found.append(InputLevel(level.users, level.figures))
+        elif kept:
+            found.append(InputLevel(level.users, kept[-1]))
+    return found

@@ -20,6 +20,9 @@ UP = [Load(users, users / 0.4, 100.0, WAIT_S) for users in (5, 10, 20, 40)]
 BROKEN = Load(80, 45.0, 60.0, WAIT_S, failure_ratio=0.8)
 """As ports run out: most requests fail at once, and goodput falls to a fraction."""
 
+WORSE = Load(120, 25.0, 60.0, WAIT_S, failure_ratio=0.9)
+"""And more users make it worse: it is load that does it."""
+
 
 def cause(timeline: Timeline, level: int, name: str, state: Literal["open", "closed"] = "open") -> Mark:
     began, ended = timeline.levels[level].started_s, timeline.levels[level].ended_s or timeline.last_s
@@ -48,7 +51,7 @@ def test_a_generator_that_failed_makes_no_knee(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["fd_exhaustion_target", "load_shedding", "target_crashed", "generator_cpu_saturated"])
 def test_the_services_own_failures_stay_in_its_curve(name: str) -> None:
-    timeline = closed_session(*UP, BROKEN)
+    timeline = closed_session(*UP, BROKEN, WORSE)
     found = knee(timeline, [cause(timeline, 4, name)])
     assert found is not None and found.kind != "no_knee"
 

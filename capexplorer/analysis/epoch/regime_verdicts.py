@@ -1,0 +1,77 @@
+"""What is told of each regime of an epoch: when it began, how long after the last step of users, and what it made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ...model.level import Level
+from ...model.verdicts import KneeVerdict, RegimeVerdict
+from .judgeable import judgeable_levels
+from .recovery import analyse
+from .regimes import FAILING, USERS_SAME, Regime
+
+if TYPE_CHECKING:
+    from .epoch import Epoch
+
+
+def regime_verdicts(epoch: Epoch, judged: KneeVerdict | None) -> tuple[RegimeVerdict, ...]:
+    """One for each regime, in the order they began. `judged`: the verdict on the regime that the epoch's is about."""
+    return tuple(_verdict(epoch, regime, judged) for regime in epoch.regimes)
+
+
+def _verdict(epoch: Epoch, regime: Regime, judged: KneeVerdict | None) -> RegimeVerdict:
+    first, is_judged = regime.measured[0], regime is epoch.judged
+    knee = judged if is_judged else _knee(epoch, regime)
+    held = [each.rates for each in regime.measured if (each.rates.failure_ratio or 0.0) < FAILING]
+    most = max(held or [each.rates for each in regime.measured], key=lambda level: level.users)
+    began_s = _began_s(epoch, regime)
+    is_first = regime.began is None
+    return RegimeVerdict(
+        began_s=began_s,
+        began=regime.began,
+        inside=regime.began_inside,
+        after_step_s=None if is_first else began_s - _stepped_s(epoch.levels, began_s),
+        users=float(first.level.users),
+        before_rps=None if is_first else _before(epoch, regime),
+        after_rps=first.rates.goodput_rps,
+        failure_ratio=first.rates.failure_ratio,
+        most_users=most.users,
+        most_rps=most.goodput_rps,
+        knee=None if knee is None else replace(knee, since_s=None if is_first else began_s, until_s=_until_s(epoch, regime)),
+        judged=is_judged,
+    )
+
+
+def _began_s(epoch: Epoch, regime: Regime) -> float:
+    """Failures are known from the end of their first second, as causes are; other changes from its beginning."""
+    if not (regime.fails and regime.began_inside):
+        return regime.started_s
+    timeline = epoch.timeline
+    return timeline.columns["t_s"][min(timeline.index_at(regime.started_s) + 1, timeline.ticks - 1)]
+
+
+def _knee(epoch: Epoch, regime: Regime) -> KneeVerdict | None:
+    """Its own knee; None of one that began with failures: what a fault leaves is no capacity."""
+    levels = () if regime.fails else judgeable_levels(epoch.timeline, regime.steady)
+    return analyse(levels, epoch=epoch.index, structural=epoch.structural_error).knee if levels else None
+
+
+def _stepped_s(levels: Sequence[Level], at_s: float) -> float:
+    """When users were last changed at that moment."""
+    return max((level.opened.t_s for level in levels if level.opened.since_s is None and level.opened.t_s <= at_s), default=at_s)
+
+
+def _before(epoch: Epoch, regime: Regime) -> float | None:
+    """Goodput just before it began, of the same users."""
+    first = regime.measured[0].rates
+    earlier = [each.rates for each in epoch.measured if each.rates.started_s < first.started_s]
+    known = earlier and abs(earlier[-1].users - first.users) <= USERS_SAME * first.users
+    return earlier[-1].goodput_rps if known else None
+
+
+def _until_s(epoch: Epoch, regime: Regime) -> float | None:
+    last_s = regime.measured[-1].rates.started_s
+    return min((other.started_s for other in epoch.regimes if other.started_s > last_s), default=None)

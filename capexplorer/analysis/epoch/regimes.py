@@ -1,0 +1,275 @@
+"""Regimes: stretches of an epoch in which the service was one and the same. Levels of different regimes never share a curve.
+
+A limit of load begins with a step of users, takes hold within the service's own response time, and goes when load goes. A fault
+or another capacity begins when it likes. So a regime ends where a level changed in its middle (`onset`, `shifts`), and at a step
+after which the service does what no load explains: less finished work than fewer users got out of it while they were still on the
+low-load line, more work a user than before, or failures at a load that was clean. A service that does again what it did before is
+in its earlier regime. Failures that came with a step up and went with a step down are load's doing after all, and belong to the
+regime around them. Pure: takes levels in the order they ran.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from ...model.intervals import ONE_SIDED_95
+from ..knee.crossing import LINEAR_LIKELY
+from ..knee.detector import overloaded_from
+from .ladder import LadderLevel, Measured, pooled
+
+FALL = 0.10
+"""Share by which goodput of more users surely lies under that of fewer users who were on the low-load line. Retrograde systems
+mostly bend before they fall, and then go on falling."""
+
+DEEP_FALL = 0.7
+"""The same of users who were not: nothing is known of what lies between."""
+
+RISE = 0.15
+"""Share by which goodput a user surely rises with more users, or with the same load later."""
+
+AGREES = 0.07
+"""Relative difference of goodput within which a level continues a regime; two standard errors are enough as well."""
+
+FAILING = 0.2
+"""Points of failures above the clean levels of a regime, from which a level fails."""
+
+USERS_SAME = 0.1
+"""Relative distance of user counts that are the same load."""
+
+PART_LEAST_S = 5.5
+"""Settled seconds of a part of a level from which it is judged, as of an open level."""
+
+UNSTEADY, UNSTEADY_COUNTS = 0.2, 1.5
+"""Standard error of a level's goodput, as a share of it and over that of random counts, from which the level is not judged."""
+
+Began = Literal["goodput", "failures"]
+
+Halves = Callable[[Measured], Sequence[Measured]]
+"""A level in two parts where it seems to have changed inside; empty if it does not."""
+
+
+@dataclass(slots=True, eq=False)
+class Regime:
+    """Levels, in the order they ran, of a service that did not change meanwhile."""
+
+    measured: list[Measured] = field(default_factory=list)
+    began: Began | None = None
+    """What changed at its beginning; None: it is the first."""
+    began_inside: bool = False
+    """It began in the middle of a level, not with a step."""
+
+    @property
+    def levels(self) -> tuple[LadderLevel, ...]:
+        """Rates."""
+        return tuple(each.rates for each in self.measured)
+
+    @property
+    def steady(self) -> tuple[LadderLevel, ...]:
+        """Levels that can be judged: long enough for a standard error if they are parts, and steady."""
+        return tuple(each.rates for each in self.measured if not (_is_scrap(each) or _is_unsteady(each.rates)))
+
+    @property
+    def fails(self) -> bool:
+        """Whether it began with failures."""
+        return self.began == "failures"
+
+    @property
+    def started_s(self) -> float:
+        """Begin of its first level, seconds of the session."""
+        return self.measured[0].rates.started_s
+
+
+def _is_scrap(each: Measured) -> bool:
+    part, level = each.part, each.level
+    return (part.began_inside or part.ended_s != level.ended_s) and part.figures.settled_seconds < PART_LEAST_S
+
+
+def _is_unsteady(level: LadderLevel) -> bool:
+    """Whether its seconds differ so much that their mean says nothing: it holds two states of the service."""
+    error = level.goodput_se_rps or 0.0
+    counted = math.sqrt(level.goodput_rps / level.seconds) if level.seconds else 0.0
+    return not level.ramp and error > max(UNSTEADY * level.goodput_rps, UNSTEADY_COUNTS * counted)
+
+
+def regimes_of(measured: Sequence[Measured], halves: Halves = lambda _: ()) -> tuple[Regime, ...]:
+    """The regimes of an epoch in the order they began. A ramp cannot be cut: its bins belong to the regime that it ran in."""
+    found: list[Regime] = []
+    for each in measured:
+        if found:
+            _place(found, each, halves)
+        else:
+            found.append(Regime([each]))
+    return tuple(sorted(found, key=lambda regime: regime.started_s))
+
+
+def _place(found: list[Regime], each: Measured, halves: Halves) -> None:
+    """Add a level to the latest regime, to an earlier one that it continues, or to a new one. The latest regime is the last."""
+    began, current = _change(found, each), found[-1]
+    if _falls_on(found, each):
+        found.pop()
+        found[-1].measured += [*current.measured, each]
+        return
+    parts = halves(current.measured[-1]) if began != "failures" else ()
+    if parts and _changed_before(found, parts, each):
+        current.measured[-1:] = parts[:1]
+        _begin(found, parts[1], "goodput")
+        began = _change(found, each)
+    if began is None:
+        found[-1].measured.append(each)
+    else:
+        _begin(found, each, began)
+
+
+def _falls_on(found: Sequence[Regime], each: Measured) -> bool:
+    """Whether goodput goes on falling with more users since it fell at a step: it depends on load, the service is retrograde."""
+    current, last, now = found[-1], found[-1].levels[-1], each.rates
+    if len(found) < 2 or current.began is None or current.began_inside or now.users <= last.users:
+        return False
+    fell = max(found[-2].levels, key=lambda level: level.users).goodput_rps > last.goodput_rps
+    return fell and last.goodput_rps - now.goodput_rps - ONE_SIDED_95 * _error(last, now) > FALL * last.goodput_rps
+
+
+def _changed_before(found: Sequence[Regime], parts: Sequence[Measured], each: Measured) -> bool:
+    """Whether the level before had changed already: this one falls behind its first part and does what its second part did."""
+    first, second = (part.rates for part in parts)
+    levels = (*found[-1].levels[:-1], first)
+    alike = abs(second.goodput_rps - each.rates.goodput_rps) <= 2 * _error(second, each.rates)
+    return alike and each.rates.users > first.users and _falls(levels, each.rates)
+
+
+def _begin(found: list[Regime], each: Measured, began: Began) -> None:
+    current, inside = found[-1], _inside(each)
+    for earlier in reversed(found[:-1]):
+        if not earlier.fails and _continues(earlier.levels, each.rates):
+            found.remove(earlier)
+            if current.fails and not current.began_inside and not inside and _is_under(each, current):
+                earlier.measured += current.measured
+                found.remove(current)
+            earlier.measured.append(each)
+            found.append(earlier)
+            return
+    found.append(Regime([each], began, inside))
+
+
+def _is_under(each: Measured, current: Regime) -> bool:
+    return all(level.users > each.rates.users for level in current.levels)
+
+
+def _inside(each: Measured) -> bool:
+    return each.part.began_inside or each.level.opened.since_s is not None
+
+
+def _change(found: Sequence[Regime], each: Measured) -> Began | None:
+    """What changed between the latest regime and this level; None: nothing but the load."""
+    levels, now = found[-1].levels, each.rates
+    last = levels[-1]
+    if now.ramp or last.ramp:
+        return None
+    if found[-1].fails and _failing(now) >= FAILING:
+        return None  # it goes on failing
+    more = _failing(now) - _failing(last)
+    if abs(more) >= FAILING and _inside(each):
+        return "failures" if more > 0 else "goodput"
+    if abs(now.users - last.users) <= USERS_SAME * last.users:
+        return "goodput" if _differs(now.goodput_rps, last.goodput_rps * now.users / last.users, _error(now, last)) else None
+    if now.users < last.users:
+        return _at_step_down(found, levels, now)
+    if _falls(levels, now):
+        return "failures" if more >= FAILING else "goodput"
+    is_first = len(found) == 1 and len(levels) == 1  # few requests, cold caches
+    return "goodput" if not is_first and _rises(last, now) else None
+
+
+def _falls(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
+    """Whether more users get less goodput than fewer users did on the line."""
+    under = [level for level in pooled(levels) if level.users < now.users]
+    if not under:
+        return False
+    best = max(under, key=lambda level: level.goodput_rps)
+    fallen = best.goodput_rps - now.goodput_rps - ONE_SIDED_95 * _error(best, now)
+    relative = best.goodput_error_rps / max(best.goodput_rps, 1e-12)
+    on_line = _efficiency(under, best) * (1 + relative) >= LINEAR_LIKELY
+    return fallen > (FALL if on_line else DEEP_FALL) * best.goodput_rps
+
+
+def _rises(last: LadderLevel, now: LadderLevel) -> bool:
+    """Whether more users get more goodput a user."""
+    own, before = now.goodput_rps / now.users, last.goodput_rps / last.users
+    error = math.hypot(now.goodput_error_rps / now.users, last.goodput_error_rps / last.users)
+    return own - before - ONE_SIDED_95 * error > RISE * before
+
+
+def _at_step_down(found: Sequence[Regime], levels: tuple[LadderLevel, ...], now: LadderLevel) -> Began | None:
+    """Fewer users: other than this load made before. After overload a service may need a while (`recovery`)."""
+    expected = _expected(levels, now.users)
+    if expected is None:
+        return None
+    rate_rps, error = expected
+    differs = _differs(now.goodput_rps, rate_rps, math.hypot(error, now.goodput_error_rps))
+    bound = overloaded_from(levels)
+    if bound is not None and levels[-1].users > bound:
+        resumes = any(not earlier.fails and _continues(earlier.levels, now) for earlier in found[:-1])
+        return "goodput" if differs and resumes else None
+    if _failing(now) - min(map(_failing, levels)) >= FAILING:
+        return "failures"
+    return "goodput" if differs else None
+
+
+def _continues(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
+    """Whether the level does what these levels did at its load; beyond them, whether one curve may go through all."""
+    if _failing(now) - min(map(_failing, levels)) >= FAILING:
+        return False
+    expected = _expected(levels, now.users)
+    if expected is not None:
+        return _agrees(now, *expected)
+    curve = pooled(levels)
+    best, top = max(curve, key=lambda level: level.goodput_rps), curve[-1]
+    is_straight = _efficiency(curve, top) >= LINEAR_LIKELY
+    most_rps = max(best.goodput_rps, top.goodput_rps * now.users / top.users) if is_straight else best.goodput_rps
+    nearest_rps = min(max(now.goodput_rps, best.goodput_rps), most_rps)
+    return _agrees(now, nearest_rps, best.goodput_error_rps)
+
+
+def _agrees(now: LadderLevel, rate_rps: float, error: float) -> bool:
+    return abs(now.goodput_rps - rate_rps) <= max(AGREES * rate_rps, 2 * math.hypot(error, now.goodput_error_rps))
+
+
+def _expected(levels: Sequence[LadderLevel], users: float) -> tuple[float, float] | None:
+    """(goodput, its error) that these levels made at a load, interpolated; under the lowest on its line; None beyond."""
+    curve = pooled(levels)
+    at = [level.users for level in curve]
+    if users > at[-1] * (1 + USERS_SAME):
+        return None
+    if users < at[0]:
+        return curve[0].goodput_rps * users / at[0], curve[0].goodput_error_rps * users / at[0]
+    rate = float(np.interp(users, at, [level.goodput_rps for level in curve]))
+    return rate, float(np.interp(users, at, [level.goodput_error_rps for level in curve]))
+
+
+def _efficiency(curve: Sequence[LadderLevel], level: LadderLevel) -> float:
+    """Goodput a user over that of the line through the other levels; 1 without another."""
+    others = [other for other in curve if other is not level]
+    if not others:
+        return 1.0
+    weights = [1 / other.goodput_error_rps**2 for other in others]
+    line = math.fsum(w * o.users * o.goodput_rps for w, o in zip(weights, others, strict=True))
+    line /= math.fsum(w * o.users**2 for w, o in zip(weights, others, strict=True))
+    return level.goodput_rps / level.users / max(line, 1e-12)
+
+
+def _differs(now_rps: float, before_rps: float, error: float) -> bool:
+    return abs(now_rps - before_rps) - ONE_SIDED_95 * error > FALL * max(now_rps, before_rps)
+
+
+def _error(one: LadderLevel, other: LadderLevel) -> float:
+    return math.hypot(one.goodput_error_rps, other.goodput_error_rps)
+
+
+def _failing(level: LadderLevel) -> float:
+    """Failure ratio; a level without any answer has failed whole."""
+    return (0.0 if level.goodput_rps else 1.0) if level.failure_ratio is None else level.failure_ratio

@@ -1,0 +1,162 @@
+"""A service that changes in time is not one curve: what begins in the middle of a level is no limit of load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from session.samples import HEADER
+
+from capexplorer import wording
+from capexplorer.analysis.epoch.epoch import Epoch, epoch_of
+from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed
+from capexplorer.model.events import EndpointTick, Event, LevelOpened, Sample
+from capexplorer.model.timeline import Timeline
+from capexplorer.session.reader import read
+
+from ..loads import Load, closed_session
+
+RECORDED = Path(__file__).parents[2] / "data" / "sessions"
+WAIT_S = 0.2
+
+Seconds = list[tuple[int, int]]
+"""(requests, failures) of each settled second."""
+
+
+def found_in(name: str) -> Timeline:
+    """A recording with the marks of today."""
+    events = list(read(RECORDED / name))
+    return reanalysed(Timeline(events), reanalyse_events(events), "now")
+
+
+def session(*levels: tuple[int, Seconds]) -> Timeline:
+    events: list[Event] = [HEADER]
+    t_s = 1.0
+    for index, (users, seconds) in enumerate(levels):
+        events.append(LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=10.0, by="plan"))
+        for requests, failures in seconds:
+            t_s += 1.0
+            good = requests - failures
+            tick = EndpointTick(
+                name="/", requests=requests, failures=failures, latency_sum_ms=15.0 * good, failure_latency_sum_ms=failures
+            )
+            events.append(
+                Sample(
+                    t_s=t_s, duration_s=1.0, level=index, users=users, wanted=users, phase="settled", settled=True,
+                    endpoints=(tick,), work=float(good), waits=requests, wait_sum_s=WAIT_S * requests,
+                )
+            )  # fmt: skip
+        events.append(Timeline(events).levels[-1].ending(t_s))
+    return Timeline(events)
+
+
+def clean(rate: int, seconds: int = 9) -> Seconds:
+    return [(rate + (-1) ** second, 0) for second in range(seconds)]
+
+
+def failing(rate: int, seconds: int = 9) -> Seconds:
+    return [(rate, rate)] * seconds
+
+
+CLIMB = [(8, clean(40)), (16, clean(80)), (24, clean(120))]
+
+
+def regimes(epoch: Epoch) -> list[tuple[str | None, list[int]]]:
+    return [(regime.began, [round(level.users) for level in regime.levels]) for regime in epoch.regimes]
+
+
+# -- recordings
+
+
+def test_an_upstream_that_dies_at_constant_load_is_a_fault_with_its_time_and_no_knee() -> None:
+    timeline = found_in("upstream-dies-at-24-users.jsonl")
+    assert {mark.kind for mark in timeline.marks.values()} == {"cause", "bottleneck"}
+    verdict = timeline.verdicts[0]
+    assert verdict.capacity.knee is not None and (verdict.capacity.knee.kind, verdict.capacity.knee.users) == ("no_knee", 24)
+    healthy, failed = verdict.regimes
+    assert healthy.most_users == 24 and healthy.most_rps == pytest.approx(112, rel=0.01)
+    assert failed.began == "failures" and failed.inside and failed.began_s == pytest.approx(35.5, abs=0.1)
+    assert failed.after_step_s == pytest.approx(11, abs=0.1)
+    said = wording.verdict(timeline)
+    assert said.startswith("Bad gateway (HTTP 502)") and "a fault in time, not a limit of load" in said and "knee" not in said
+
+
+def test_a_capacity_that_doubles_gives_both_truths_and_when_it_changed() -> None:
+    timeline = found_in("capacity-doubles-at-60-s.jsonl")
+    knee = timeline.verdicts[0].capacity.knee
+    assert knee is not None and knee.kind == "knee"
+    assert knee.users == pytest.approx(24, rel=0.05) and knee.until_s == pytest.approx(61.2, abs=0.1)
+    said = wording.verdict(timeline)
+    assert said.startswith("Knee at 24 users [21–27] and 95.4/s until 01:01")
+    assert "at 01:01 and 48 users goodput rose from 95.4 to 191/s" in said and "since then 48 users made 191/s" in said
+
+
+# -- faults
+
+
+@pytest.mark.parametrize("good", range(2, 8))
+def test_failures_that_begin_inside_a_short_level_end_the_regime_there(good: int) -> None:
+    epoch = epoch_of(session(*CLIMB[:2], (24, clean(120, good) + failing(120, 9 - good)), (32, failing(160))), 0)
+    assert regimes(epoch) == [(None, [8, 16, 24]), ("failures", [24, 32])]
+    assert epoch.has_fault and epoch.judged is epoch.regimes[0]
+
+
+def test_failures_that_go_on_at_a_load_that_was_clean_are_a_fault_though_they_came_with_a_step() -> None:
+    epoch = epoch_of(session(*CLIMB, (32, failing(160)), (8, failing(40))), 0)
+    assert regimes(epoch) == [(None, [8, 16, 24]), ("failures", [32, 8])]
+    assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
+    assert epoch.verdict.capacity.knee.kind == "no_knee"
+
+
+def test_failures_that_come_with_a_step_and_go_with_load_are_loads_doing() -> None:
+    epoch = epoch_of(session(*CLIMB, (32, failing(160)), (8, clean(40))), 0)
+    assert regimes(epoch) == [(None, [8, 16, 24, 32, 8])]
+
+
+def test_after_a_fault_that_passes_the_service_is_in_its_old_regime() -> None:
+    passing = clean(80, 3) + failing(80, 4) + clean(80, 4)
+    epoch = epoch_of(session(CLIMB[0], (16, passing), CLIMB[2]), 0)
+    assert regimes(epoch) == [(None, [8, 16, 16, 24]), ("failures", [16])]
+
+
+def test_a_service_that_answers_nothing_has_failed() -> None:
+    epoch = epoch_of(session(*CLIMB[:2], (24, clean(120, 4) + [(0, 0)] * 5), (32, [(0, 0)] * 9)), 0)
+    assert regimes(epoch) == [(None, [8, 16, 24]), ("failures", [24, 32])]
+
+
+def test_a_few_refusals_that_wax_and_wane_at_the_limit_are_one_regime() -> None:
+    wave = [(120, failures) for failures in (2, 9, 14, 6, 3, 18, 12, 7, 4)]
+    assert regimes(epoch_of(session(*CLIMB[:2], (24, wave)), 0)) == [(None, [8, 16, 24])]
+
+
+# -- another capacity
+
+
+@pytest.mark.parametrize("good", range(3, 7))
+def test_a_capacity_that_halves_inside_a_level_makes_no_knee_between_the_truths(good: int) -> None:
+    levels = [*CLIMB, (32, clean(160, good) + clean(80, 9 - good)), (40, clean(80)), (48, clean(80))]
+    epoch = epoch_of(session(*levels), 0)
+    assert regimes(epoch) == [(None, [8, 16, 24, 32]), ("goodput", [32, 40, 48])]
+    for told in epoch.verdict.regimes if epoch.verdict is not None else ():
+        assert told.knee is None or told.knee.kind != "knee"
+
+
+def test_a_plateau_that_more_users_leave_on_the_old_line_was_another_service() -> None:
+    loads = [Load(users, rate, 50.0, WAIT_S) for users, rate in ((8, 40), (16, 80), (24, 100), (32, 100), (40, 200), (48, 240))]
+    assert regimes(epoch_of(closed_session(*loads), 0)) == [(None, [8, 16, 24, 32]), ("goodput", [40, 48])]
+
+
+def test_a_fall_from_the_line_in_one_step_is_left_open_and_one_that_goes_on_with_load_is_retrograde() -> None:
+    line = [Load(users, 5.0 * users, 50.0, WAIT_S) for users in (8, 16, 24)]
+    one = epoch_of(closed_session(*line, Load(32, 60, 300.0, WAIT_S)), 0)
+    two = epoch_of(closed_session(*line, Load(32, 60, 300.0, WAIT_S), Load(40, 35, 900.0, WAIT_S)), 0)
+    assert regimes(one) == [(None, [8, 16, 24]), ("goodput", [32])] and not one.has_fault
+    assert regimes(two) == [(None, [8, 16, 24, 32, 40])]
+
+
+def test_a_knee_is_not_proven_where_the_first_load_makes_less_when_it_comes_back() -> None:
+    up = [Load(users, min(5.0 * users, 100.0), 50.0, WAIT_S) for users in (8, 16, 24, 32, 40)]
+    for back, kind in ((40.0, "knee"), (25.0, "bend")):
+        verdict = epoch_of(closed_session(*up, Load(8, back, 50.0, WAIT_S)), 0).verdict
+        assert verdict is not None and verdict.capacity.knee is not None
+        assert verdict.capacity.knee.kind == kind
