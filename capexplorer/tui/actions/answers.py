@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ...model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
+
 
 def users_wrong(answer: str, max_users: int) -> str | None:
     """What is wrong with a number of users."""
@@ -13,10 +15,11 @@ def users_wrong(answer: str, max_users: int) -> str | None:
 def rate_wrong(answer: str) -> str | None:
     """What is wrong with a spawn rate."""
     try:
-        right = not answer or 0 < float(answer) < float("inf")
+        right = not answer or SPAWN_RATE_LEAST <= float(answer) <= SPAWN_RATE_MOST
     except ValueError:
         right = False
-    return None if right else "expected users a second, above 0 (for example 10 or 0.5), or nothing for automatic"
+    bounds = f"{SPAWN_RATE_LEAST:g} to {SPAWN_RATE_MOST:,.0f}"
+    return None if right else f"expected users a second, {bounds} (for example 10 or 0.5), or nothing for automatic"
 
 
 def note_wrong(answer: str) -> str | None:
