@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from wording.test_verdict import UP, curve, failing_levels, levels, mark, seconds
 
@@ -20,17 +21,26 @@ from capexplorer.model.conclusions import (
     NotJudged,
     RequestsFailed,
     RunSpoiled,
+    ServiceChanged,
     ServiceLimited,
     TargetDied,
     WaitsLimit,
 )
 from capexplorer.model.events import Event
 from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import RegimeVerdict
 
 SHARED = mark("generator_shares_host", generator_share_ratio=0.4)
 FAILURES = mark("server_error", count=9)
 KNEE = curve("knee", 47)
 NO_KNEE = curve("no_knee", 82, "unknown")
+REGIMES = (
+    RegimeVerdict(began_s=0.0, users=10, after_rps=100.0, most_users=47, most_rps=400.0, judged=True),
+    RegimeVerdict(
+        began_s=70.0, began="goodput", inside=True, users=47, before_rps=400.0, after_rps=200.0, most_users=47, most_rps=200.0
+    ),
+)
+CHANGED = msgspec.structs.replace(KNEE, regimes=REGIMES)
 
 CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "nothing settled": ([], (NotJudged,), "info"),
@@ -47,6 +57,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "failures before what the curve shows": ([*UP, NO_KNEE, FAILURES], (RequestsFailed, NoKneeUpTo), "error"),
     "a bottleneck without a curve": ([*UP, mark("disk_saturated")], (ServiceLimited, NoKneeYet), "warning"),
     "waits of the users": ([*UP, mark("think_time_limited")], (WaitsLimit, NoKneeYet), "info"),
+    "a change in time after the knee": ([*UP, CHANGED], (KneeFound, ServiceChanged), "info"),
     "a full machine comes last": (
         [*UP, KNEE, SHARED], (KneeFound, MachineShared), "info",
     ),

@@ -56,7 +56,7 @@ def test_a_queue_that_grows_is_not_over_because_a_level_has_only_begun(tmp_path:
             run.second(20, 2.0, target=target(), app={"queued": float(queued), "running": 4.0})
     assert set(states(run.marked("bottleneck"), "queue_growth")[1:]) <= {"updated"}
     assert states(run.marked("bottleneck"), "not_saturated") == []
-    hold(run, 10, 20, 2.0)
+    hold(run, 12, 2, 2.0)
     run.end()
     assert states(run.marked("bottleneck"), "queue_growth")[-1] == "closed"
     assert reanalyse(Timeline(read(run.path))).changes == ()

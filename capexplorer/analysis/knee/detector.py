@@ -188,9 +188,10 @@ def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:
 def is_consistent(curve: CapacityCurve, found: Crossing) -> bool:
     """Whether all levels fit the two lines. Where they do not, the service was not the same at all of them: nothing is a knee.
 
-    A level well beyond N* is off the low-load line, and between N* and the plateau no level is far below the capacity.
+    A level well beyond N* is off the low-load line, and between N* and the plateau no level is far below the capacity. A short
+    bin of a ramp may be on the line by luck.
     """
-    shares, _ = efficiency(curve, found)
+    shares = efficiency(curve, found)[0] - curve.luck / (curve.users * found.rate)
     beyond = curve.users >= BEYOND_KNEE * found.users
     on_line = beyond & (shares >= LINEAR_LIKELY)
     gaps = beyond & (curve.users < curve.users[found.plateau].max())
