@@ -16,6 +16,7 @@ from .grades import Confidence, Severity
 from .readings import (
     GeneratorReading,
     HostReading,
+    NeighboursReading,
     PortsReading,
     Reading,
     TargetReading,
@@ -223,6 +224,8 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     generator: GeneratorReading | None = None
     targets: tuple[TargetReading, ...] = ()
     host: HostReading | None = None
+    neighbours: NeighboursReading | None = None
+    """None in logs from before it was measured, too."""
     ports: PortsReading | None = None
     tcp: TcpReading | None = None
     app: dict[str, float] = {}

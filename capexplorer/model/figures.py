@@ -75,6 +75,9 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     readings: dict[str, float] = {}
     """Every number that was read in settled ticks, `part.field` (`target.listen_queue`, `tcp.listen_overflows`, `app.queued`; see
     `reading_means`): its mean over the ticks in which it was measured."""
+    other_processes: dict[str, float] = {}
+    """Cores of the three processes, neither the target's nor the generator's, that used most, by name; empty while such processes
+    use little, and in older logs."""
 
 
 class LevelBin(Reading, frozen=True, kw_only=True):

@@ -92,6 +92,7 @@ class LevelFold:
             users_mean=round(sum(users_seconds) / duration_s, 6),  # 40 users are not 40.000000000000014
             **self._reading_figures(),
             readings=self.merged.readings.means(),
+            other_processes=self.merged.readings.other_processes(),
         )
 
     def histogram(self) -> LatencyHistogram:

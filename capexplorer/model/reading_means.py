@@ -1,7 +1,7 @@
 """Every number that probes read, as its mean over a level's settled ticks: what `LevelFigures.readings` holds.
 
-Keys are `part.field`: a field of `readings.py` behind `generator`, `target`, `host`, `ports` or `tcp` (`KEYS` has them all), or
-`app.` and a name of the target's own metrics. The mean is over the ticks in which it was measured; a key is absent when none did.
+Keys are `part.field`: a field of `readings.py` behind `generator`, `target`, `host`, `neighbours`, `ports` or `tcp` (`KEYS` has
+them all), or `app.` and a name of the target's own metrics. The mean is over the ticks in which it was measured; a key is absent when none did.
 Counters (`tcp.listen_overflows`, `target.processes_ended`) are means a tick: with ticks of one second, a second. Of several
 targets there is the sum, but where OF_SEVERAL says otherwise.
 
@@ -11,7 +11,7 @@ Sums are kept, not values: a level may last for days. Must not know levels.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import NoneType
 from typing import Any, get_args
@@ -19,7 +19,16 @@ from typing import Any, get_args
 import msgspec
 
 from .events import Sample
-from .readings import CountingReading, GeneratorReading, HostReading, PortsReading, Reading, TargetReading, TcpReading
+from .readings import (
+    CountingReading,
+    GeneratorReading,
+    HostReading,
+    NeighboursReading,
+    PortsReading,
+    Reading,
+    TargetReading,
+    TcpReading,
+)
 
 Values = tuple[float | None, ...]
 
@@ -35,6 +44,9 @@ OF_SEVERAL: dict[str, Callable[[Iterable[float]], float]] = {
 """How fields of several targets become one; all others are added up."""
 
 _NO_NUMBERS = frozenset(("pid",))
+_PROCESSES = 3
+"""Names of other processes that a level keeps."""
+
 _DECIMALS = 6
 """Of a mean: counts are whole, ratios have four, times three."""
 
@@ -49,7 +61,8 @@ def _fields(kind: type[Reading]) -> tuple[str, ...]:
 
 
 _PARTS: dict[str, type[Reading]] = {
-    "generator": GeneratorReading, "host": HostReading, "ports": PortsReading, "tcp": TcpReading, "target": TargetReading,
+    "generator": GeneratorReading, "host": HostReading, "neighbours": NeighboursReading, "ports": PortsReading,
+    "tcp": TcpReading, "target": TargetReading,
 }  # fmt: skip
 _FIELDS = {name: _fields(kind) for name, kind in _PARTS.items()}
 _VALUES: dict[str, Callable[[Any], Values]] = {name: attrgetter(*fields) for name, fields in _FIELDS.items()}
@@ -62,12 +75,15 @@ KEYS = tuple(f"{name}.{field}" for name, fields in _FIELDS.items() for field in 
 class ReadingSums:
     """Sums of the ticks that were added. 5 us a tick."""
 
-    __slots__ = ("_app", "_counts", "_sums")
+    __slots__ = ("_app", "_counts", "_named", "_processes", "_sums")
 
     def __init__(self) -> None:
         self._sums = [0.0] * len(KEYS)
         self._counts = [0] * len(KEYS)
         self._app: dict[str, tuple[float, int]] = {}
+        self._processes: dict[str, float] = {}
+        """Cores of other processes by name, summed over the ticks in which some were named, of which there are `_named`."""
+        self._named = 0
 
     def add(self, sample: Sample) -> None:
         """One tick's readings."""
@@ -79,6 +95,14 @@ class ReadingSums:
         for name, value in sample.app.items():
             total, count = self._app.get(name, (0.0, 0))
             self._app[name] = total + value, count + 1
+        if sample.neighbours is not None and sample.neighbours.processes:
+            self._add_processes(sample.neighbours.processes, 1)
+
+    def _add_processes(self, cores: Mapping[str, float], ticks: int) -> None:
+        sign = 1 if ticks >= 0 else -1
+        for name, ratio in cores.items():
+            self._processes[name] = self._processes.get(name, 0.0) + sign * ratio
+        self._named += ticks
 
     def merge(self, other: ReadingSums, sign: int = 1) -> None:
         """Add another's ticks; with a `sign` of -1, take off ticks that were added."""
@@ -87,11 +111,13 @@ class ReadingSums:
         for name, (theirs, ticks) in other._app.items():
             total, count = self._app.get(name, (0.0, 0))
             self._app[name] = total + sign * theirs, count + sign * ticks
+        self._add_processes(other._processes, sign * other._named)
 
     def copy(self) -> ReadingSums:
         """One of its own that stands where this one does."""
         twin = ReadingSums()
         twin._sums, twin._counts, twin._app = self._sums.copy(), self._counts.copy(), self._app.copy()
+        twin._processes, twin._named = self._processes.copy(), self._named
         return twin
 
     def without(self, samples: Iterable[Sample]) -> ReadingSums:
@@ -109,12 +135,21 @@ class ReadingSums:
         app = {f"app.{name}": round(total / count, _DECIMALS) for name, (total, count) in self._app.items() if count}
         return means | app
 
+    def other_processes(self) -> dict[str, float]:
+        """Cores of the three other processes that used most, by name: means over the ticks in which some were named."""
+        if not self._named:
+            return {}
+        means = {name: round(total / self._named, _DECIMALS) for name, total in self._processes.items()}
+        most = sorted(means.items(), key=lambda item: (-item[1], item[0]))[:_PROCESSES]
+        return {name: cores for name, cores in most if cores > 0}
+
 
 def _values_of(sample: Sample) -> Values:
     """By KEYS."""
     return (
         *_part("generator", sample.generator),
         *_part("host", sample.host),
+        *_part("neighbours", sample.neighbours),
         *_part("ports", sample.ports),
         *_part("tcp", sample.tcp),
         *_targets(sample.targets),

@@ -123,6 +123,17 @@ class HostReading(CountingReading, frozen=True, kw_only=True):
     """Tracked connections; None where there are none, or the kernel tracks none."""
 
 
+class NeighboursReading(Reading, frozen=True, kw_only=True):
+    """Other processes of the machine: neither the target's nor the generator's."""
+
+    cpu_ratio: float | None = None
+    """Cores that they use: the host's busy cores less those of the target and of this process. None where one of these was not
+    measured. Without a target that is watched, a service that runs here counts as another process."""
+    processes: dict[str, float] = {}
+    """The three names that use most (comm, no command line), in cores over the last seconds between two looks, three at least.
+    Empty while others use less than 0.2 cores, and where they cannot be seen (another container)."""
+
+
 class PortsReading(Reading, frozen=True, kw_only=True):
     """Ephemeral ports of this network namespace."""
 

@@ -7,16 +7,17 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
+from ..model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
 
 if sys.platform == "linux":
     from .generator import GeneratorProbe
     from .host import HostProbe
+    from .neighbours import NeighboursProbe
     from .ports import PortsProbe
     from .target import TargetProbe
     from .tcp import TcpProbe
 else:
-    from .portable import GeneratorProbe, HostProbe, PortsProbe, TargetProbe, TcpProbe
+    from .portable import GeneratorProbe, HostProbe, NeighboursProbe, PortsProbe, TargetProbe, TcpProbe
 
 if TYPE_CHECKING:
     from .app import AppProbe
@@ -30,6 +31,7 @@ class Readings:
     targets: tuple[TargetReading, ...]
     """Empty while nothing is watched."""
     host: HostReading
+    neighbours: NeighboursReading
     ports: PortsReading
     tcp: TcpReading
     app: dict[str, float] | None
@@ -42,6 +44,7 @@ class Probes:
     def __init__(self, load_tid: int | None = None, screen_tid: int | None = None, recorder_tid: int | None = None) -> None:
         self._generator = GeneratorProbe(load_tid, screen_tid, recorder_tid)
         self._host = HostProbe()
+        self._neighbours = NeighboursProbe()
         self._ports = PortsProbe()
         self._tcp = TcpProbe()
         self._watched = _Watched(None, None, None)
@@ -61,10 +64,14 @@ class Probes:
         `lag_ms`: the load room's loop lag (p50, p99, max). `ports_exhausted`: EADDRNOTAVAIL was seen, so count ports now.
         """
         self._turn()
+        generator, targets = self._generator.read(elapsed_s, lag_ms), self._targets(elapsed_s)
+        host = self._host.read(elapsed_s)
+        ours = [generator.process_cpu_ratio, *(target.cpu_ratio for target in targets if target.alive)]
         return Readings(
-            generator=self._generator.read(elapsed_s, lag_ms),
-            targets=self._targets(elapsed_s),
-            host=self._host.read(elapsed_s),
+            generator=generator,
+            targets=targets,
+            host=host,
+            neighbours=self._neighbours.read(elapsed_s, host.cpu_ratio, ours, self._watched.pid),
             tcp=self._tcp.read(elapsed_s),
             ports=self._ports.read(elapsed_s, dump_now=ports_exhausted),
             app=self._watched.app.read() if self._watched.app else None,  # last: it may take half a second
@@ -75,7 +82,7 @@ class Probes:
         while self._asked:
             self._watched.close()
             self._watched = self._asked.popleft()
-            self._tcp.watch(self._watched.target.pid if self._watched.target else None, self._watched.port)
+            self._tcp.watch(self._watched.pid, self._watched.port)
             self._ports.watch(self._watched.port)
 
     def _targets(self, elapsed_s: float) -> tuple[TargetReading, ...]:
@@ -88,7 +95,7 @@ class Probes:
     def close(self) -> None:
         """Give all files and sockets back. Not while `read` runs."""
         self._turn()
-        for each in (self._generator, self._host, self._ports, self._tcp, self._watched):
+        for each in (self._generator, self._host, self._neighbours, self._ports, self._tcp, self._watched):
             each.close()
 
 
@@ -103,6 +110,10 @@ class _Watched:
     target: TargetProbe | None
     app: AppProbe | None
     port: int | None
+
+    @property
+    def pid(self) -> int | None:
+        return self.target.pid if self.target is not None else None
 
     def close(self) -> None:
         if self.target is not None:

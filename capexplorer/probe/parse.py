@@ -32,6 +32,16 @@ class Schedule(NamedTuple):
     slices: int
 
 
+class ProcessCpu(NamedTuple):
+    """/proc/PID/stat: whose CPU time it is. Times in clock ticks, start time since boot."""
+
+    name: str
+    parent: int
+    ticks: int
+    """Its own, of all its threads; not that of children."""
+    started_ticks: int
+
+
 class CpuTime(NamedTuple):
     """The `cpu` line of /proc/stat in clock ticks, all cores together."""
 
@@ -58,6 +68,21 @@ def stat(text: str | None) -> Stat | None:
         rss_pages=int(fields[21]),
         wait_status=int(fields[49]) if len(fields) > 49 else 0,
     )
+
+
+def process_cpu(text: str | None) -> ProcessCpu | None:
+    """One process: its name as a log may show it, and the CPU time that it used itself."""
+    head, bracket, rest = (text or "").rpartition(")")
+    fields = rest.split()
+    if not bracket or len(fields) < 20:
+        return None
+    return ProcessCpu(process_name(head.partition("(")[2]), int(fields[1]), int(fields[11]) + int(fields[12]), int(fields[19]))
+
+
+def process_name(comm: str) -> str:
+    """A comm as a log may show it: threads of the kernel without the core they run on, what cannot be printed as `?`."""
+    kernel_thread = comm.partition("/")[0] if comm.startswith(("kworker/", "ksoftirqd/", "migration/", "rcu")) else comm
+    return "".join(each if each.isprintable() else "?" for each in kernel_thread)
 
 
 def schedstat(text: str | None) -> Schedule | None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 import psutil
 
-from ..model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
+from ..model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
 from .procfs import Growth, per_second
 
 T = TypeVar("T")
@@ -148,6 +148,22 @@ class HostProbe:
         idle = self._growth("idle", round((times.idle + getattr(times, "iowait", 0.0)) * 1e6))
         total = self._growth("total", round(sum(times) * 1e6))
         return None if idle is None or not total or cpus is None else max(0.0, (1 - idle / total) * cpus)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class NeighboursProbe:
+    """Other processes together; their names are not looked up here."""
+
+    def read(
+        self, elapsed_s: float, busy: float | None, ours: Sequence[float | None], target_pid: int | None
+    ) -> NeighboursReading:
+        """The host's busy cores less `ours`."""
+        known = [cores for cores in ours if cores is not None]
+        if busy is None or len(known) < len(ours):
+            return NeighboursReading()
+        return NeighboursReading(cpu_ratio=max(0.0, busy - sum(known)))
 
     def close(self) -> None:
         """Nothing is held."""

@@ -34,7 +34,7 @@ from ..model.events import (
     TargetFacts,
     Unknown,
 )
-from ..model.figures import LevelEndpoint
+from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
 from ..model.findings import AnyFinding, Blame, Cause
 from ..model.readings import PortsReading
 
@@ -113,8 +113,8 @@ def _event(event: Event, text: Callable[[str], str]) -> Event:
         case Sample():
             return _sample(event, text)
         case LevelClosed():
-            bins = tuple(replace(each, endpoints=_endpoints(each.endpoints, text)) for each in event.bins)
-            return replace(event, endpoints=_endpoints(event.endpoints, text), bins=bins)
+            bins = tuple(_bin(each, text) for each in event.bins)
+            return replace(event, endpoints=_endpoints(event.endpoints, text), figures=_figures(event.figures, text), bins=bins)
         case Mark():
             return replace(event, finding=_finding(event.finding, text))
         case Reanalysed():
@@ -187,7 +187,19 @@ def _sample(sample: Sample, text: Callable[[str], str]) -> Sample:
     ports = sample.ports
     if ports is not None and ports.destination is not None:
         ports = _portless(ports)
-    return replace(sample, endpoints=endpoints, failures=failures, retried=retried, ports=ports)
+    others = sample.neighbours
+    if others is not None and others.processes:
+        others = replace(others, processes=_plain(others.processes, text))
+    return replace(sample, endpoints=endpoints, failures=failures, retried=retried, ports=ports, neighbours=others)
+
+
+def _figures(figures: LevelFigures, text: Callable[[str], str]) -> LevelFigures:
+    """Names of other processes may hold a host's name."""
+    return replace(figures, other_processes=_plain(figures.other_processes, text)) if figures.other_processes else figures
+
+
+def _bin(part: LevelBin, text: Callable[[str], str]) -> LevelBin:
+    return replace(part, endpoints=_endpoints(part.endpoints, text), figures=_figures(part.figures, text))
 
 
 def _portless(ports: PortsReading) -> PortsReading:

@@ -71,6 +71,7 @@ def build(
         generator=_with_lag(readings.generator, lag),
         targets=readings.targets,
         host=readings.host,
+        neighbours=readings.neighbours,
         ports=readings.ports,
         tcp=readings.tcp,
         app=readings.app or {},

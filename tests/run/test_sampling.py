@@ -8,7 +8,7 @@ from capexplorer.load.lag import Lag
 from capexplorer.load.recorder import Tick
 from capexplorer.model.events import By, EndpointTick, LevelClosed, LevelOpened, Phase, Sample
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TcpReading
+from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.probe.panel import Readings
 from capexplorer.profile import Work
@@ -18,7 +18,13 @@ from capexplorer.run.sampling import WorkMeter
 
 FINISHED = Tick(finished=7, finished_warmup=2)
 READINGS = Readings(
-    generator=GeneratorReading(cpu_ratio=0.5), targets=(), host=HostReading(), ports=PortsReading(), tcp=TcpReading(), app=None
+    generator=GeneratorReading(cpu_ratio=0.5),
+    targets=(),
+    host=HostReading(),
+    neighbours=NeighboursReading(cpu_ratio=0.3),
+    ports=PortsReading(),
+    tcp=TcpReading(),
+    app=None,
 )
 
 

@@ -21,7 +21,7 @@ from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
 from capexplorer.load.users import Workload
 from capexplorer.model.events import Command, Header, HostFacts, TargetFacts
-from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TcpReading
+from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading
 from capexplorer.probe.panel import Readings
 from capexplorer.profile import Guards, Profile, StopRules, Task, Users
 from capexplorer.run.live import LiveRun
@@ -134,7 +134,7 @@ class _Probes:
     def close(self) -> None: ...
 
     def read(self, *_: Any, **__: Any) -> Readings:
-        return Readings(GeneratorReading(), (), HostReading(), PortsReading(), TcpReading(), None)
+        return Readings(GeneratorReading(), (), HostReading(), NeighboursReading(), PortsReading(), TcpReading(), None)
 
 
 class _Commanded:

@@ -1,0 +1,122 @@
+"""What other processes take of the machine: busy cores less the target's and the generator's, and by name whose they are.
+
+The sum costs nothing more: it is the difference of readings that are taken anyway. The names need a look at every process of the
+machine (`/proc/PID/stat`), so they are looked up only while others take much, and no more often than is cheap. Names alone, never
+command lines: a log is passed on.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..model.readings import NeighboursReading
+from . import parse
+from .tree import descendants
+
+NAMED_FROM_CORES = 0.2
+"""CPU of others from which they are looked up by name."""
+
+LOOK_EVERY_S = 3.0
+"""Seconds between two looks at all processes."""
+
+COST_MOST = 0.005
+"""Most of a core that these looks may take: on a machine with thousands of processes they become rarer."""
+
+NAMED_MOST = 3
+
+
+class Look(NamedTuple):
+    """All processes at one moment."""
+
+    at_s: float
+    """Since boot."""
+    processes: dict[tuple[int, int], parse.ProcessCpu]
+    """By pid and start time: a pid alone may be another process by the next look."""
+
+
+class NeighboursProbe:
+    """Reads a NeighboursReading a tick."""
+
+    def __init__(self) -> None:
+        self._last: Look | None = None
+        self._since_s = LOOK_EVERY_S
+        self._every_s = LOOK_EVERY_S
+        self._processes: dict[str, float] = {}
+
+    def read(
+        self, elapsed_s: float, busy: float | None, ours: Sequence[float | None], target_pid: int | None
+    ) -> NeighboursReading:
+        """`busy`: cores that the host used over the last `elapsed_s`; `ours`: those of the generator and of the target."""
+        known = [cores for cores in ours if cores is not None]
+        if busy is None or len(known) < len(ours):
+            return NeighboursReading()
+        others = max(0.0, busy - sum(known))
+        self._since_s += elapsed_s
+        if others < NAMED_FROM_CORES:
+            self._last, self._processes = None, {}
+        elif self._last is None or self._since_s >= self._every_s:
+            self._look(target_pid)
+        return NeighboursReading(cpu_ratio=others, processes=dict(self._processes))
+
+    def _look(self, target_pid: int | None) -> None:
+        """Look at all processes, and name those that used most since the look before."""
+        began_ns = time.thread_time_ns()
+        now, before = look(), self._last
+        if now is None:
+            return
+        if before is not None:
+            ours = {pid for pid in (os.getpid(), target_pid) if pid is not None}
+            self._processes = busiest(before, now, ours)
+        self._last, self._since_s = now, 0.0
+        self._every_s = max(LOOK_EVERY_S, (time.thread_time_ns() - began_ns) / 1e9 / COST_MOST)
+
+    def close(self) -> None:
+        """Nothing is held between two looks."""
+
+
+def look() -> Look | None:
+    """All processes that can be seen here; None when /proc cannot be listed (no descriptor is left)."""
+    try:
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return None
+    at_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+    found = ((pid, parse.process_cpu(_stat(pid))) for pid in pids)
+    return Look(at_s, {(pid, each.started_ticks): each for pid, each in found if each is not None})
+
+
+def _stat(pid: int) -> str | None:
+    """Its /proc/PID/stat in one read; None when it has ended, or no descriptor is left."""
+    try:
+        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return os.read(descriptor, 4096).decode("utf-8", "replace")
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def busiest(before: Look, now: Look, ours: set[int]) -> dict[str, float]:
+    """The names that used most between two looks, in cores; without `ours` and what descends from them.
+
+    A process that began after the first look counts whole. One that began and ended between the looks is not seen.
+    """
+    parents = {pid: each.parent for (pid, _), each in now.processes.items()}
+    left_out = {*ours, *descendants(ours, parents)}
+    ticks_per_s, elapsed_s = os.sysconf("SC_CLK_TCK"), now.at_s - before.at_s
+    cores: dict[str, float] = {}
+    for key, each in now.processes.items():
+        earlier = before.processes.get(key)
+        if key[0] in left_out or (earlier is None and each.started_ticks < before.at_s * ticks_per_s):
+            continue
+        used = each.ticks - (earlier.ticks if earlier is not None else 0)
+        if used > 0 and elapsed_s > 0:
+            cores[each.name] = cores.get(each.name, 0.0) + used / ticks_per_s / elapsed_s
+    most = sorted(cores.items(), key=lambda item: (-item[1], item[0]))[:NAMED_MOST]
+    return {name: round(ratio, 4) for name, ratio in most if ratio >= 0.01}
