@@ -2,6 +2,7 @@
 
 Precedence: critical causes of the generator, its host and the network (nothing is said about the service then); the knee with its
 bottleneck; failures; a bottleneck without a knee; the users' waits; leaks; the curve alone. What is not marked is not concluded.
+Other processes that held levels stand before all of it, unless a knee was found without those levels.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import replace
 from ..model.conclusions import (
     Clause,
     Conclusion,
+    CpuHeld,
     CurveAlone,
     KneeFound,
     Leaking,
@@ -30,6 +32,7 @@ from ..model.findings import Bottleneck, Leak
 from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict
 from .causes.catalogue import DEATHS, REFUSALS
+from .causes.generator_saturation import others_cpu
 from .epoch_view import EpochView, epochs
 from .failed_requests import failed_requests
 
@@ -41,8 +44,20 @@ def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
     """
     view = EpochView(timeline, epoch)
     found = next(_candidates(view), Conclusion((_curve_alone(view),)))
+    if found.spoiled:
+        return found
     beside = [clause for clause in (_changed(view), _shared(view)) if clause is not None]
-    return found if found.spoiled else replace(found, clauses=(*found.clauses, *beside))
+    found, held = replace(found, clauses=(*found.clauses, *beside)), _held(view)
+    return found if held is None else _beside(found, held)
+
+
+def _beside(found: Conclusion, held: CpuHeld) -> Conclusion:
+    """Other processes first, where they may have hidden a knee; else last."""
+    first = found.clauses[0]
+    is_knee = isinstance(first, KneeFound) and first.capacity.knee is not None and first.capacity.knee.kind == "knee"
+    clauses = (*found.clauses, held) if is_knee else (held, *found.clauses)
+    severity = "warning" if found.severity == "info" and held.left_out_users else found.severity
+    return replace(found, clauses=clauses, severity=severity)
 
 
 def epochs_with_findings(timeline: Timeline) -> list[int]:
@@ -92,6 +107,8 @@ def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
     if found.limit == "generator":
         return []
     bottlenecks = [mark for mark in view.bottlenecks() if (mark.users or 0) >= (found.users_low or 0)]
+    if found.limit == "errors":
+        bottlenecks = [mark for mark in bottlenecks if mark.id != "cpu_steal"]  # no status comes from the hypervisor
     if bottlenecks or found.limit != "errors":
         return bottlenecks[:2]
     return [mark for mark in view.causes("target") if mark.severity in ("critical", "error") or mark.id in REFUSALS][:1]
@@ -180,3 +197,15 @@ def _shared(view: EpochView) -> MachineShared | None:
         if share is not None:
             return MachineShared(mark.users, share)
     return None
+
+
+def _held(view: EpochView) -> CpuHeld | None:
+    """By the level where others used most; of those left out, if there are any."""
+    left_out = view.left_out()
+    levels = left_out or view.held()
+    if not levels:
+        return None
+    worst = max(levels, key=lambda level: others_cpu(level.figures) or 0.0).figures
+    cores = view.timeline.header.host.cpus if view.timeline.header is not None else None
+    users = tuple(sorted({float(level.users) for level in left_out}))
+    return CpuHeld(others_cpu(worst) or 0.0, cores, tuple(worst.other_processes), users)

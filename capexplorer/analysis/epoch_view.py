@@ -66,6 +66,14 @@ class EpochView:
         levels = [level for level in self.timeline.levels if self.epoch is None or level.opened.epoch == self.epoch]
         return [level for level in levels if level.users and level.figures.settled]
 
+    def held(self) -> list[Level]:
+        """Levels in which other processes held the CPU that service or generator needed."""
+        return [level for level in self.settled() if self.verdict is not None and level.opened.index in self.verdict.held_levels]
+
+    def left_out(self) -> list[Level]:
+        """Those of them that show nothing about the service."""
+        return [level for level in self.held() if self.verdict and level.opened.index in self.verdict.left_out_levels]
+
     def requests(self, begin_s: float, end_s: float) -> float:
         """Number of requests in that time, warm-up and failures included."""
         columns, timeline = self.timeline.columns, self.timeline

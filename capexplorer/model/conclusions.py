@@ -123,6 +123,20 @@ class MachineShared:
     share_ratio: float
 
 
+@dataclass(frozen=True, slots=True)
+class CpuHeld:
+    """Other processes held CPU that service or generator needed."""
+
+    others_cpu_ratio: float
+    """Cores that they used in the level where they used most."""
+    cores: int | None
+    """Of the machine."""
+    names: tuple[str, ...]
+    """Those that used most; empty where they cannot be seen."""
+    left_out_users: tuple[float, ...]
+    """User counts of the levels that therefore show nothing about the service, ascending."""
+
+
 Clause = (
     RunSpoiled
     | KneeFound
@@ -137,6 +151,7 @@ Clause = (
     | NotJudged
     | ServiceChanged
     | MachineShared
+    | CpuHeld
 )
 
 

@@ -281,6 +281,10 @@ class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
     """Indices of levels on the way down from overload, which feed no fit."""
     regimes: tuple[RegimeVerdict, ...] = ()
     """In the order they began, where the service changed in time; empty: it did not."""
+    held_levels: tuple[int, ...] = ()
+    """Indices of levels in which other processes held the CPU that service or generator needed."""
+    left_out_levels: tuple[int, ...] = ()
+    """Those of `held_levels` that feed no fit, because they show nothing about the service."""
 
 
 class FigureChange(Reading, frozen=True, kw_only=True):

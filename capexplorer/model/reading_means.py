@@ -1,9 +1,9 @@
 """Every number that probes read, as its mean over a level's settled ticks: what `LevelFigures.readings` holds.
 
 Keys are `part.field`: a field of `readings.py` behind `generator`, `target`, `host`, `neighbours`, `ports` or `tcp` (`KEYS` has
-them all), or `app.` and a name of the target's own metrics. The mean is over the ticks in which it was measured; a key is absent when none did.
-Counters (`tcp.listen_overflows`, `target.processes_ended`) are means a tick: with ticks of one second, a second. Of several
-targets there is the sum, but where OF_SEVERAL says otherwise.
+them all), or `app.` and a name of the target's own metrics. The mean is over the ticks in which it was measured; a key is
+absent when none did. Counters (`tcp.listen_overflows`, `target.processes_ended`) are means a tick: with ticks of one second, a
+second. Of several targets there is the sum, but where OF_SEVERAL says otherwise. Names of other processes are kept apart.
 
 Sums are kept, not values: a level may last for days. Must not know levels.
 """

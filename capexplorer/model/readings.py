@@ -128,7 +128,7 @@ class NeighboursReading(Reading, frozen=True, kw_only=True):
 
     cpu_ratio: float | None = None
     """Cores that they use: the host's busy cores less those of the target and of this process. None where one of these was not
-    measured. Without a target that is watched, a service that runs here counts as another process."""
+    measured, or a service runs here that nobody watches: it may be what uses them."""
     processes: dict[str, float] = {}
     """The three names that use most (comm, no command line), in cores over the last seconds between two looks, three at least.
     Empty while others use less than 0.2 cores, and where they cannot be seen (another container)."""

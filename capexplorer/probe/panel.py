@@ -47,16 +47,19 @@ class Probes:
         self._neighbours = NeighboursProbe()
         self._ports = PortsProbe()
         self._tcp = TcpProbe()
-        self._watched = _Watched(None, None, None)
+        self._watched = _Watched(None, None, None, False)
         self._asked: deque[_Watched] = deque()
 
-    def watch(self, pid: int | None, port: int | None = None, metrics_url: str | None = None) -> None:
+    def watch(
+        self, pid: int | None, port: int | None = None, metrics_url: str | None = None, *, unseen_here: bool = False
+    ) -> None:
         """From the next tick on the target is `pid` and what descends from it; None: there is no target to watch.
 
-        `port` is where it listens, for its accept queue and the ports held to it. Files are opened here and now.
+        `port` is where it listens, for its accept queue and the ports held to it. `unseen_here`: a
+        service that nobody watches runs on this machine, so that what others use cannot be known. Files are opened here and now.
         """
         target = TargetProbe(pid, port) if pid is not None else None
-        self._asked.append(_Watched(target, _app_probe(metrics_url) if metrics_url else None, port))
+        self._asked.append(_Watched(target, _app_probe(metrics_url) if metrics_url else None, port, unseen_here))
 
     def read(self, elapsed_s: float, lag_ms: tuple[float, float, float] | None = None, ports_exhausted: bool = False) -> Readings:
         """Everything over the `elapsed_s` since the last call; figures over time are None at the first.
@@ -67,6 +70,7 @@ class Probes:
         generator, targets = self._generator.read(elapsed_s, lag_ms), self._targets(elapsed_s)
         host = self._host.read(elapsed_s)
         ours = [generator.process_cpu_ratio, *(target.cpu_ratio for target in targets if target.alive)]
+        ours += [None] if self._watched.unseen_here else []
         return Readings(
             generator=generator,
             targets=targets,
@@ -110,6 +114,7 @@ class _Watched:
     target: TargetProbe | None
     app: AppProbe | None
     port: int | None
+    unseen_here: bool
 
     @property
     def pid(self) -> int | None:

@@ -61,6 +61,12 @@ class Service:
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
     @property
+    def is_here(self) -> bool:
+        """Whether it runs on this machine, or may: users may have hosts of their own."""
+        host = urlsplit(self.url).hostname
+        return host is None or is_loopback(host)
+
+    @property
     def metrics_url(self) -> str | None:
         """Where the target tells its own metrics."""
         metrics = self.spec.metrics if self.spec is not None else None

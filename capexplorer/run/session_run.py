@@ -152,7 +152,8 @@ class SessionRun:
     def _on_ready(self) -> None:
         assert self._probes is not None
         port = self.service.port if self.service.url else None  # users may have hosts of their own
-        self._probes.watch(self.service.pid, port, self.service.metrics_url)
+        unseen_here = self.service.pid is None and self.service.is_here
+        self._probes.watch(self.service.pid, port, self.service.metrics_url, unseen_here=unseen_here)
         if self.load_control.levels.tracker.index < 0:
             gc.collect()
             gc.freeze()  # what start-up made stays: no collection under load walks it again

@@ -89,6 +89,7 @@ ADVICE = {
     "disk_full": "Free space: `df -h`.",
     "network_bandwidth_saturated": "A faster link, or smaller replies (compression).",
     "generator_shares_host": "Run the generator on another machine: by itself the service may get further.",
+    "noisy_neighbours": "End the other processes, or keep them off these cores, and measure the same users again.",
     "not_saturated": "Step up: more users still bring more.",
 }  # fmt: skip
 

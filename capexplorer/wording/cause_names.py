@@ -81,6 +81,7 @@ NAMES = {
     "fd_leak": "the target leaks file descriptors",
     "not_saturated": "nothing is saturated",
     "generator_shares_host": "generator and service share a full machine",
+    "noisy_neighbours": "other processes hold the CPU",
 }
 
 LIMITERS = {

@@ -39,6 +39,17 @@ def _(each: found.KneeFound) -> str:
     return capacity(each.capacity, " and ".join(map(title, each.blamed)))
 
 
+@clause.register
+def _(each: found.CpuHeld) -> str:
+    """`1.6 of 2 cores belong to other processes (cc1plus, chrome): nothing is said about the service at 20 users`."""
+    names = f" ({', '.join(each.names)})" if each.names else ""
+    share = f"{each.others_cpu_ratio:.2g} of {each.cores} core{'s' * (each.cores != 1)} belong" if each.cores else "CPU belongs"
+    users = each.left_out_users
+    between = " and ".join(map(numbers.users, users)) if len(users) < 3 else f"{numbers.users(users[0])} to {numbers.users(users[-1])}"
+    left_out = f": nothing is said about the service at {between} user{'s' * (users != (1.0,))}" if users else ""
+    return f"{share} to other processes{names}{left_out}"
+
+
 # -- failures
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..analysis.conclusion import conclude, epochs_with_findings
 from ..analysis.epoch_view import epochs
-from ..model.conclusions import Clause, Conclusion, NoKneeYet, ServiceLimited, WaitsLimit
+from ..model.conclusions import Clause, Conclusion, CpuHeld, NoKneeYet, ServiceLimited, WaitsLimit
 from ..model.grades import Severity
 from ..model.timeline import Timeline
 from .clauses import clause, waits_in_full
@@ -52,7 +52,8 @@ def _sentence(found: Conclusion) -> str:
     first, *beside = found.clauses
     said, before = _capital(_headline(first)).removesuffix("."), first
     for each in beside:
-        said, before = f"{said}{_joint(before, each)}{clause(each)}", each
+        words = waits_in_full(each) if isinstance(each, WaitsLimit) and isinstance(before, CpuHeld) else _small(clause(each))
+        said, before = f"{said}{_joint(before, each)}{words.removesuffix('.')}", each
     return f"{said}."
 
 
@@ -61,7 +62,13 @@ def _headline(first: Clause) -> str:
 
 
 def _joint(before: Clause, after: Clause) -> str:
-    return ": " if isinstance(before, ServiceLimited) and isinstance(after, NoKneeYet) else "; "
+    held_on_the_line = isinstance(before, CpuHeld) and not before.left_out_users
+    return ": " if held_on_the_line or (isinstance(before, ServiceLimited) and isinstance(after, NoKneeYet)) else "; "
+
+
+def _small(said: str) -> str:
+    """Of a clause that is a sentence elsewhere."""
+    return f"{said[:1].lower()}{said[1:]}" if said.endswith(".") else said
 
 
 def _capital(said: str) -> str:

@@ -83,8 +83,13 @@ def test_without_one_of_the_readings_nothing_is_said_of_others(busy: float | Non
 
 
 def test_all_processes_are_looked_at_only_while_others_use_much_and_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = []
-    monkeypatch.setattr(neighbours, "look", lambda: looks.append(1) or processes(float(len(looks))))
+    looks: list[Look] = []
+
+    def counted() -> Look:
+        looks.append(processes(float(len(looks))))
+        return looks[-1]
+
+    monkeypatch.setattr(neighbours, "look", counted)
     probe = NeighboursProbe()
     for _ in range(10):
         probe.read(1.0, 0.1, [0.0], None)

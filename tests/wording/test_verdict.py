@@ -64,17 +64,40 @@ def mark(id_: str, users: float = 82, at_s: float = 180.0, *, state: str = "open
     )  # fmt: skip
 
 
-def curve(kind: KneeKind, users: float, limit: Limit = "queueing", *, t_s: float = 200.0, **changes: Any) -> Verdict:
+def held(users: int, others: float, processes: dict[str, float]) -> list[Event]:
+    """Three levels; at the last one other processes used that many cores."""
+    *_, closed = events = levels(10, 14, users)
+    assert isinstance(closed, LevelClosed)
+    figures = msgspec.structs.replace(closed.figures, readings={"neighbours.cpu_ratio": others}, other_processes=processes)
+    return [*events[:-1], msgspec.structs.replace(closed, figures=figures)]
+
+
+def curve(
+    kind: KneeKind,
+    users: float,
+    limit: Limit = "queueing",
+    *,
+    t_s: float = 200.0,
+    held_levels: tuple[int, ...] = (),
+    left_out_levels: tuple[int, ...] = (),
+    **changes: Any,
+) -> Verdict:
     knee = KneeVerdict(
         kind=kind, users=users, users_low=users - 4, users_high=users + 5, capacity_rps=122.0, limit=limit, confidence="high",
         provisional=False, **changes,
     )  # fmt: skip
-    return Verdict(t_s=t_s, capacity=CapacityVerdict(knee=knee, curve=CURVE))
+    capacity = CapacityVerdict(knee=knee, curve=CURVE)
+    return Verdict(t_s=t_s, capacity=capacity, held_levels=held_levels, left_out_levels=left_out_levels)
 
 
 def told(*events: Event, started_at: str = STARTED_AT) -> str:
     header = Header(
-        t_s=0.0, schema=1, id="x", started_at=started_at, target=TargetFacts(name="x", url="http://127.0.0.1:1"), host=HostFacts()
+        t_s=0.0,
+        schema=1,
+        id="x",
+        started_at=started_at,
+        target=TargetFacts(name="x", url="http://127.0.0.1:1"),
+        host=HostFacts(cpus=2),
     )
     return wording.verdict(Timeline([header, *events]))
 
@@ -281,6 +304,24 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
         [*UP, curve("knee", 47), mark("generator_shares_host", 82, generator_share_ratio=0.36)],
         "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); from 82 users on the generator had 36% "
         "of the machine's busy CPU.",
+    ),
+    "other processes held the levels that would show a knee": (
+        [*held(20, 1.64, {"cc1plus": 1.2, "chrome": 0.3}), curve("no_knee", 14, held_levels=(0, 2), left_out_levels=(2,))],
+        "1.6 of 2 cores belong to other processes (cc1plus, chrome): nothing is said about the service at 20 users; no knee up to "
+        "14 users (high confidence).",
+    ),
+    "other processes held levels on the line": (
+        [*held(20, 1.64, {}), curve("no_knee", 20, held_levels=(2,))],
+        "1.6 of 2 cores belong to other processes: no knee up to 20 users (high confidence).",
+    ),
+    "a knee that was found without the levels that other processes held": (
+        [*held(20, 0.4, {"make": 0.4}), curve("knee", 12, held_levels=(2,), left_out_levels=(2,))],
+        "Knee at 12 users [8–17] and 122/s, limited by queueing (high confidence); 0.4 of 2 cores belong to other processes "
+        "(make): nothing is said about the service at 20 users.",
+    ),
+    "stolen time, where requests failed": (
+        [*UP, curve("knee", 47, "errors"), mark("cpu_steal", 82), mark("rate_limited", 82, 70.0)],
+        "Knee at 47 users [43–52] and 122/s: the service limits the rate (HTTP 429) (high confidence).",
     ),
     "a bend with its bottleneck": (
         [*UP, curve("bend", 60), mark("disk_saturated", 82, confidence="medium")],

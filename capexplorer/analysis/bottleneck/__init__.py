@@ -27,9 +27,11 @@ AT_TOP = ("think_time_limited", "not_saturated")
 IDS = (
     "think_time_limited", "target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated", "host_cpu_saturated",
     "cpu_throttled", "cpu_steal", "worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "memory_saturated", "swapping",
-    "disk_saturated", "disk_full", "network_bandwidth_saturated", "not_saturated", "generator_shares_host",
+    "disk_saturated", "disk_full", "network_bandwidth_saturated", "not_saturated", "generator_shares_host", "noisy_neighbours",
 )  # fmt: skip
 """All ids that may be found, in the order of their marks."""
+
+NEIGHBOURS = "noisy_neighbours"
 
 SHOWS_S = 20.0
 """Settled seconds after which an open level would show the bottleneck of the level before it: a queue needs time to grow."""
@@ -52,7 +54,11 @@ def marks(epoch: Epoch) -> Iterator[Mark]:
             showing[id_].append(level)
     for id_, found in showing.items():
         if found:
-            yield _mark(id_, found, is_open=_is_open(id_, found[-1], levels), timeline=epoch.timeline, epoch=epoch.index)
+            if id_ == NEIGHBOURS:  # they come and go with no load
+                is_open = found[-1] is levels[-1]
+            else:
+                is_open = _is_open(id_, found[-1], [each for each in levels if each.level.withheld is None])
+            yield _mark(id_, found, is_open=is_open, timeline=epoch.timeline, epoch=epoch.index)
 
 
 def judged_levels(epoch: Epoch) -> Iterator[LevelJudgement]:

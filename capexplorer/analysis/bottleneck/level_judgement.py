@@ -1,6 +1,7 @@
 """What one level shows: first rules that hold at any load, then rules behind the gate, then queues, then "nothing limits".
 
-In the order of docs/causes.md. All findings that compete are kept. A level whose generator was saturated shows nothing.
+In the order of docs/causes.md. All findings that compete are kept. A level whose generator was saturated shows nothing, and one
+that other processes held shows only those.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ Rule = Callable[[MeasuredLevel], Found | None]
 
 UNGATED: tuple[Rule, ...] = (
     resource_rules.cpu_throttled,
-    resource_rules.cpu_steal,
     resource_rules.memory,
     resource_rules.swapping,
     resource_rules.disk_full,
@@ -32,6 +32,7 @@ GATED: tuple[Rule, ...] = (
     resource_rules.gil,
     resource_rules.single_thread,
     resource_rules.host_cpu,
+    resource_rules.cpu_steal,
     resource_rules.disk,
     resource_rules.network,
 )
@@ -72,9 +73,11 @@ def judge_level(
     backlog: Backlog | None,
 ) -> LevelJudgement:
     """`levels`: all of the epoch. `fit`: pooled levels that feed the fit. `backlog`: of the target's own work, if it is known."""
-    gate = gate_of(level.rates, fit, knee)
+    gate = gate_of(level.rates, [each for each in fit if not each.held], knee)
     if level.generator_saturated:
         return LevelJudgement(level, gate, None)
+    if level.withheld is not None:
+        return LevelJudgement(level, gate, (), sharing.noisy_neighbours(level))
     found = [rule(level) for rule in UNGATED] + [queue_growth(backlog)]
     if gate.is_open:
         found += [rule(level) for rule in GATED]

@@ -5,20 +5,21 @@ A reading that was not taken is None, never zero: a rule that needs it finds not
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from errno import ENOSPC
 from urllib.parse import urlsplit
 
 from ...addresses import is_loopback
 from ...model.events import HostFacts
-from ...model.events import Target as TargetEvent
 from ...model.figures import LevelFigures
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
 from ..epoch.epoch import Epoch
 from ..epoch.ladder import LadderLevel
+from ..epoch.neighbours import NeighbourCheck, Withheld
+from ..epoch.program import is_one_python_process, program_of
 
 FAILURES_MOST = 0.05
 """Share of requests that may fail in a level whose response times are interpreted: fast failures hide waiting."""
@@ -39,6 +40,8 @@ class MeasuredLevel:
     """The target has an address of this machine, so no network link is used."""
     reported_no_space: bool
     """A failure in it said that no space was left (ENOSPC)."""
+    withheld: Withheld | None
+    """CPU that other processes held; None: none that matters. The level then shows nothing about the service."""
     own_ms: float
     """See `generator_saturation.own_time_ms`."""
 
@@ -74,8 +77,8 @@ class MeasuredLevel:
 
     @property
     def is_one_python_process(self) -> bool:
-        """Whether one global interpreter lock limits the whole target. A second process may be a supervisor."""
-        return (self.program or "").startswith("python") and (self.read("target.processes") or 1.0) < 2.5
+        """Whether one global interpreter lock limits the whole target."""
+        return is_one_python_process(self.program, self.read("target.processes"))
 
     @property
     def requests_inside(self) -> float | None:
@@ -98,6 +101,7 @@ def measured_levels(epoch: Epoch) -> Iterator[MeasuredLevel]:
     """Settled levels with users that load explains, in the order they ran, ramps as their bins."""
     timeline = epoch.timeline
     host = timeline.header.host if timeline.header is not None else HostFacts()
+    neighbours = NeighbourCheck.of(timeline)
     program, local = program_of(timeline), is_loopback_url(timeline.header.target.url if timeline.header else "")
     for each in epoch.explained_by_load:
         if each.level.users:
@@ -109,17 +113,9 @@ def measured_levels(epoch: Epoch) -> Iterator[MeasuredLevel]:
                 program=program,
                 is_loopback=local,
                 reported_no_space=reported_no_space(timeline, each.level),
+                withheld=neighbours.withheld(each.figures),
                 own_ms=epoch.own_ms,
             )
-
-
-def program_of(timeline: Timeline) -> str | None:
-    """File name of the target's program: reported by the system, else from its command."""
-    reported = [entry.program for entry in timeline.journal if isinstance(entry, TargetEvent) and entry.program]
-    if reported:
-        return reported[-1]
-    command: Sequence[str] = timeline.header.target.command if timeline.header is not None else ()
-    return command[0].replace("\\", "/").rpartition("/")[2] if command else None
 
 
 def is_loopback_url(url: str) -> bool:

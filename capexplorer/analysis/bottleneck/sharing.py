@@ -1,4 +1,4 @@
-"""How much of the machine the generator takes from the service: not a bottleneck of the service, but a limit of the run.
+"""How much of the machine the generator, or other processes, take from the service: no bottleneck of it, but a limit of the run.
 
 On a machine of its own the service might get further; how much further is not known.
 """
@@ -29,3 +29,23 @@ def generator_shares_host(level: MeasuredLevel) -> Found | None:
         return None
     readings: Readings = {"generator_share_ratio": generator / busy, "generator_cpu_ratio": generator, "target_cpu_ratio": target}
     return Found("generator_shares_host", {**readings, "host_cpu_ratio": busy, "cores": cores})
+
+
+def noisy_neighbours(level: MeasuredLevel) -> Found | None:
+    """Other processes held the CPU that the service or the load thread needed."""
+    withheld, cores = level.withheld, level.host.cpus
+    if withheld is None:
+        return None
+    readings: Readings = {"others_cpu_ratio": withheld.others_cpu_ratio, **({"cores": cores} if cores else {})}
+    if level.figures.other_processes:
+        readings["processes"] = ", ".join(f"{name} {ratio:.2f}" for name, ratio in level.figures.other_processes.items())
+    names = {
+        "target_cpu_ratio": "target.cpu_ratio",
+        "target_run_delay_ratio": "target.run_delay_ratio",
+        "generator_cpu_ratio": "generator.cpu_ratio",
+        "generator_run_delay_ratio": "generator.run_delay_ratio",
+        "cpu_pressure_ratio": "host.cpu_pressure_ratio",
+    }
+    known = {name: level.read(reading) for name, reading in names.items()}
+    readings |= {name: value for name, value in known.items() if value is not None}
+    return Found("noisy_neighbours", readings, level.missing("target.run_delay_ratio"))

@@ -97,6 +97,7 @@ _BOTTLENECKS = (
     Entry("network_bandwidth_saturated", "network", "warning"),
     Entry("not_saturated", "target", "info"),
     Entry("generator_shares_host", "generator", "warning"),
+    Entry("noisy_neighbours", "host", "warning"),
 )
 
 ENTRIES: dict[str, Entry] = {entry.id: entry for entry in (*_CAUSES, *_BOTTLENECKS)}
@@ -107,7 +108,7 @@ ENTRIES: dict[str, Entry] = {entry.id: entry for entry in (*_CAUSES, *_BOTTLENEC
 
 OUTSIDE_THE_TARGET: tuple[Where, ...] = ("generator", "host", "network")
 
-NO_LIMITS = ("not_saturated", "think_time_limited", "generator_shares_host")
+NO_LIMITS = ("not_saturated", "think_time_limited", "generator_shares_host", "noisy_neighbours")
 """Bottlenecks that do not limit the service: it was not at its limit, or they limit the run."""
 
 NOT_YET_AT_LIMIT = ("not_saturated", "think_time_limited")

@@ -52,6 +52,13 @@ LAGS_MOST = 5.0
 accept queue lost 1.4 s a request to connections that were not made, at a lag of 70 ms (measured)."""
 
 
+STARVED_OTHERS_LEAST = 0.2
+"""Cores used by other processes from which they, and not its work, may be why the load thread has no time to spare."""
+
+STARVED_LEAST = 0.15
+"""CPU time that others withheld from the load thread, over the CPU time that it had, from which it is starved (0.87 over 0.08
+beside busy neighbours). Less, and the load thread is full by itself."""
+
 PROCESS = ("process_cpu_ratio", "cpu_ratio", "screen_cpu_ratio", "recorder_cpu_ratio")
 """Readings of the generator: the whole process first, then its threads that are known by name."""
 
@@ -72,6 +79,10 @@ class SaturationGrounds:
     """Part of a request's cycle that none of these explains."""
     target_cpu_ratio: float | None = None
     listen_queue: float | None = None
+    run_delay_ratio: float | None = None
+    """The part of `busy_ratio` in which the load thread waited for a core."""
+    others_cpu_ratio: float | None = None
+    """Cores used by processes that are neither the target's nor the generator's."""
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -91,10 +102,25 @@ class SaturationGrounds:
 
     @property
     def saturated(self) -> bool | None:
-        """None where the load thread's CPU was not measured (imports)."""
+        """By its own work. None where the load thread's CPU was not measured (imports)."""
+        return None if self.busy_ratio is None else self._has_no_time and not self._is_starved
+
+    @property
+    def starved(self) -> bool:
+        """It had no time to spare because other processes had the CPU: nothing is the generator's fault, nor the service's."""
+        return self._has_no_time and self._is_starved
+
+    @property
+    def _has_no_time(self) -> bool:
         if self.busy_ratio is None:
-            return None
+            return False
         return self.busy_ratio >= BUSY_ALONE or self._blocked or (self._busy and len(self.reasons) > 1)
+
+    @property
+    def _is_starved(self) -> bool:
+        others, delay = self.others_cpu_ratio or 0.0, self.run_delay_ratio or 0.0
+        had = max(0.0, (self.busy_ratio or 0.0) - delay)
+        return others >= STARVED_OTHERS_LEAST and min(others, delay) >= STARVED_LEAST * had
 
     @property
     def _busy(self) -> bool:
@@ -150,7 +176,21 @@ def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> SaturationGrounds:
         unaccounted_ms=None if unaccounted_ms is None else unaccounted_ms - own_ms,
         target_cpu_ratio=figures.target_cpu_ratio,
         listen_queue=figures.readings.get("target.listen_queue"),
+        run_delay_ratio=figures.generator_run_delay_ratio,
+        others_cpu_ratio=others_cpu(figures),
     )
+
+
+def others_cpu(figures: LevelFigures) -> float | None:
+    """Cores used by other processes. In logs from before that was a reading: the host's less the target's and the generator's.
+
+    None where it cannot be known: a service whose CPU was not measured may itself be what uses them.
+    """
+    readings = figures.readings
+    known, target = readings.get("neighbours.cpu_ratio"), readings.get("target.cpu_ratio")
+    if known is not None or target is None:
+        return known
+    return _rest(readings.get("host.cpu_ratio"), target, readings.get("generator.process_cpu_ratio"))
 
 
 def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> SaturationGrounds:
@@ -166,7 +206,18 @@ def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> SaturationGrou
         unaccounted_ms=unaccounted_ms,
         target_cpu_ratio=_mean_of_known([_cpu_of_targets(tick) for tick in ticks]),
         listen_queue=_mean_of_known([target.listen_queue for tick in ticks for target in tick.targets]),
+        run_delay_ratio=_mean_of_known([each.run_delay_ratio for each in read]),
+        others_cpu_ratio=_mean_of_all([_others_of(tick) for tick in ticks]),
     )
+
+
+def _others_of(tick: Sample) -> float | None:
+    """The reading, or of a tick from before it was one: the host's CPU less the target's and the generator's."""
+    if tick.neighbours is not None:
+        return tick.neighbours.cpu_ratio
+    generator = tick.generator.process_cpu_ratio if tick.generator is not None else None
+    host = tick.host.cpu_ratio if tick.host is not None else None
+    return _rest(host, generator, *(target.cpu_ratio for target in tick.targets)) if tick.targets else None
 
 
 def _busy_of(generator: GeneratorReading) -> float | None:

@@ -26,6 +26,7 @@ from ..knee.missing_levels import LEVELS_LEAST
 from ..knee.objectives import Name, capacity_at
 from .judgeable import judgeable_levels
 from .ladder import LadderLevel, Measured, measured_of, parts, pooled
+from .neighbours import NeighbourCheck, usable_levels
 from .onset import halves_of, parts_of
 from .recovery import Split, conclude, split
 from .regime_verdicts import regime_verdicts
@@ -62,8 +63,12 @@ class Epoch:
 
     @cached_property
     def regimes(self) -> tuple[Regime, ...]:
-        """The stretches in which the service was one and the same, in the order they began; one unless it changed."""
-        return regimes_of(self.measured, self.halves)
+        """The stretches in which the service was one and the same, in the order they began; one unless it changed.
+
+        What other processes took away is no change of the service: levels that they held below the line are in none.
+        """
+        usable = {level.started_s for level in usable_levels(self.ladder)}
+        return regimes_of([each for each in self.measured if each.rates.started_s in usable], self.halves)
 
     @cached_property
     def judged(self) -> Regime:
@@ -94,8 +99,9 @@ class Epoch:
 
     @cached_property
     def judgeable(self) -> tuple[LadderLevel, ...]:
-        """The levels of the regime that is judged, without those in which generator, host or network failed."""
-        return judgeable_levels(self.timeline, self.judged.steady)
+        """The levels of the regime that is judged, without those in which generator, host or network failed, or which other
+        processes held below the line."""
+        return usable_levels(judgeable_levels(self.timeline, self.judged.steady))
 
     @cached_property
     def split(self) -> Split:
@@ -108,6 +114,8 @@ class Epoch:
         if not self.judgeable:
             return None
         aside = {level.started_s for level in self.split.recovery}
+        used = {level.started_s for level in self.judgeable}
+        held = {level.started_s for level in self.ladder if level.held}
         capacity = conclude(self.split, self.judgeable, epoch=self.index, structural=self.structural_error)
         found = regime_verdicts(self, capacity.knee) if len(self.regimes) > 1 else ()
         if capacity.knee is not None and found:
@@ -119,6 +127,8 @@ class Epoch:
             slo=self._objectives(),
             recovery_levels=tuple(level.opened.index for level in self.levels if level.started_s in aside),
             regimes=found,
+            held_levels=tuple(level.opened.index for level in self.levels if level.started_s in held),
+            left_out_levels=tuple(level.opened.index for level in self.levels if level.started_s in held - used),
         )
 
     @property
@@ -129,11 +139,8 @@ class Epoch:
     def _objectives(self) -> tuple[SloVerdict, ...]:
         header = self.timeline.header
         wanted = _table(header.profile, "slo") if header is not None else {}
-        found = (
-            capacity_at(self.split.fit, name, wanted[name], epoch=self.index)
-            for name in OBJECTIVES
-            if _is_number(wanted.get(name))
-        )
+        free = [level for level in self.split.fit if not level.held]
+        found = (capacity_at(free, name, wanted[name], epoch=self.index) for name in OBJECTIVES if _is_number(wanted.get(name)))
         return tuple(each for each in found if each is not None)
 
 
@@ -153,11 +160,13 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
     counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]
     own_ms = own_time_ms(part.figures for level in counted for part in parts(level))
     saturated = {level.opened.index: is_saturated(level.figures, own_ms) for level in counted if level.figures.settled}
+    neighbours = NeighbourCheck.of(timeline)
     measured = functools.partial(
         measured_of,
         epoch=index,
         work_is_metric=work_is_metric(timeline),
         saturated={at: known for at, known in saturated.items() if known is not None},
+        held=lambda figures: neighbours.withheld(figures) is not None,
         first_requests=timeline.header is not None and timeline.header.source is not None,
     )
 

@@ -79,6 +79,8 @@ class LadderLevel:
     generator_saturated: bool | None = None
     loop_lag_ms: float | None = None
     """Delay of the generator's own timers (p99)."""
+    held: bool = False
+    """Other processes held the CPU that it needed (`neighbours`): its goodput is a lower bound, its latency theirs."""
     work_is_metric: bool = False
     """Goodput is the target's own count, not successful requests."""
     accepted_rps: float | None = None
@@ -170,13 +172,15 @@ def measured_of(
     epoch: int = 0,
     work_is_metric: bool = False,
     saturated: Mapping[int, bool] = MappingProxyType({}),
+    held: Callable[[LevelFigures], bool] = lambda figures: False,
     first_requests: bool = False,
     parts_of: Callable[[Level], Sequence[Part]] = parts,
 ) -> Iterator[Measured]:
     """Settled levels of an epoch in the order they ran, in the parts that `parts_of` makes of them, nothing pooled yet.
 
-    `saturated`: by level index, whether the generator was saturated; a level that is not in it: not known.
-    `first_requests`: figures include users' first requests, as those of imported histories do (`header.source` is set).
+    `saturated`: by level index, whether the generator was saturated; a level that is not in it: not known. `held`: whether
+    other processes held the CPU that a level needed. `first_requests`: figures include users' first requests, as those of
+    imported histories do (`header.source` is set).
     """
     for level in levels:
         if level.opened.epoch != epoch:
@@ -192,6 +196,7 @@ def measured_of(
                     ramp=level.opened.ramp,
                     arrivals_per_s=level.opened.spawn_rate if first_requests and level.opened.ramp else 0.0,
                     generator_saturated=saturated.get(level.opened.index),
+                    held=held(figures),
                     work_is_metric=work_is_metric,
                 )
                 yield Measured(level, part, rates)
@@ -264,6 +269,7 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
         ramp=all(level.ramp for level in same),
         generator_saturated=any(flags) if flags else None,
         loop_lag_ms=_mean_known([level.loop_lag_ms for level in same], same),
+        held=any(level.held for level in same),
         accepted_rps=_mean_known([level.accepted_rps for level in same], same),
     )
 

@@ -100,6 +100,9 @@ def conclude(parts: Split, levels: Sequence[LadderLevel], *, epoch: int = 0, str
 
 def confirmation(levels: Sequence[LadderLevel], knee_users: float, rate: float) -> tuple[bool | None, bool | None]:
     """(a soak near 70% of the knee is on the low-load line, a return agrees with the first level); None: was not tried."""
+    levels = [level for level in levels if not level.held]
+    if not levels:
+        return None, None
     soaks = [
         level
         for level in levels

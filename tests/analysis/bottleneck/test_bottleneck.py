@@ -242,12 +242,66 @@ def test_latency_that_rose_by_no_more_than_the_generators_timers_are_late_opens_
     assert "target_cpu_saturated" in found(Load(8, 78, 5), Load(16, 79, 20, readings=busy))
 
 
+# -- the hypervisor, and other processes of the machine
+
+
+STOLEN = {"target.cpu_ratio": 2.4, "target.run_delay_ratio": 1.8, "host.cpu_ratio": 3.2, "host.steal_ratio": 0.7}
+
+
+def test_stolen_time_limits_a_service_that_waits_for_cores_on_a_full_machine() -> None:
+    assert ids(found(*overloaded(STOLEN))) == {"cpu_steal": "open"}
+
+
+@pytest.mark.parametrize(
+    ("why", "changed"),
+    [
+        ("the machine has cores left", {"host.cpu_ratio": 2.6}),
+        ("the service does not wait for one", {"target.run_delay_ratio": 0.05}),
+        ("the service uses a tenth of a core", {"target.cpu_ratio": 0.1, "target.run_delay_ratio": 0.02}),
+        ("little is stolen", {"host.steal_ratio": 0.15, "host.cpu_ratio": 3.8}),
+        ("its CPU was not measured", {}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_stolen_time_alone_limits_nothing(why: str, changed: dict[str, float]) -> None:
+    unread = () if changed else UNREAD_TARGET
+    assert "cpu_steal" not in found(*overloaded(STOLEN | changed, unread=unread))
+
+
+def test_stolen_time_is_no_bottleneck_while_more_users_bring_more() -> None:
+    assert "cpu_steal" not in found(*LINEAR[:-1], Load(8, 78, 52, readings=STOLEN))
+
+
+HELD = {"host.cpu_ratio": 1.95, "target.cpu_ratio": 0.32, "target.run_delay_ratio": 0.6, "target.busiest_thread_ratio": 0.1,
+        "target.cpus_allowed": 2.0, "neighbours.cpu_ratio": 1.6}  # fmt: skip
+"""As it was seen: a Python service whose threads had 0.32 cores of the one that they can use, beside two compilers."""
+
+
+def test_a_level_that_other_processes_hold_blames_them_and_nothing_else() -> None:
+    marks = found(
+        *overloaded(HELD, figures={"other_processes": {"cc1plus": 1.31, "chrome": 0.24}}), program="python3", host=TWO_CORES
+    )
+    assert ids(marks) == {"noisy_neighbours": "open"}
+    figures = marks["noisy_neighbours"].finding.figures()
+    assert (figures["others_cpu_ratio"], figures["cores"], figures["processes"]) == (1.6, 2, "cc1plus 1.31, chrome 0.24")
+    assert figures["target_run_delay_ratio"] == 0.6 and marks["noisy_neighbours"].severity == "warning"
+
+
+def test_other_processes_that_are_gone_at_the_next_level_are_marked_as_ended() -> None:
+    marks = found(*LINEAR, Load(16, 100, 110, readings=HELD), Load(16, 155, 55), program="python3", host=TWO_CORES)
+    assert ids(marks) == {"noisy_neighbours": "closed"}
+
+
+def test_a_level_that_other_processes_hold_ends_no_bottleneck_that_was_found_before() -> None:
+    marks = found(*overloaded({"target.cpu_ratio": 0.02}), Load(48, 60, 700, readings=HELD), program="python3", host=TWO_CORES)
+    assert ids(marks) == {"lock_or_pool_limit": "open", "noisy_neighbours": "open"}
+
+
 # -- what is wrong at any load
 
 
 STANDING: list[tuple[str, dict[str, float], str]] = [
     ("a quota that holds it back", {"target.throttled_ratio": 0.2}, "cpu_throttled"),
-    ("stolen time", {"host.steal_ratio": 0.4}, "cpu_steal"),
     ("memory", {"host.memory_pressure_ratio": 0.05, "target.major_faults_per_s": 300.0}, "memory_saturated"),
     ("swap", {"host.swapped_in_per_s": 500.0, "target.major_faults_per_s": 200.0}, "swapping"),
     ("a full disk", {"target.disk_free_bytes": 0.0}, "disk_full"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from capexplorer.analysis.causes.generator_saturation import is_saturated, little_ratio, own_time_ms
+from capexplorer.analysis.causes.generator_saturation import grounds_of, is_saturated, little_ratio, others_cpu, own_time_ms
 from capexplorer.model.figures import LevelFigures
 
 RESOLVERS = {
@@ -63,6 +63,44 @@ def test_the_generator_is_saturated_by_its_cpu_and_another_ground(
     why: str, figures: dict[str, float], expected: bool | None
 ) -> None:
     assert is_saturated(LevelFigures(settled=True, **figures)) is expected  # type: ignore[arg-type]
+
+
+STARVED = {"generator_cpu_ratio": 0.08, "generator_run_delay_ratio": 0.87, "loop_lag_p99_ms": 60.0}
+
+
+def others(cores: float) -> dict[str, float]:
+    return {"neighbours.cpu_ratio": cores, "target.cpu_ratio": 0.3, "generator.loop_lag_p50_ms": 25.0}
+
+
+def test_a_load_thread_that_other_processes_keep_from_its_core_is_starved_and_not_saturated() -> None:
+    """As it was seen: 0.08 cores and a run delay of 0.87, beside 1.6 cores of compilers."""
+    found = grounds_of(LevelFigures(settled=True, readings=others(1.6), **STARVED))  # type: ignore[arg-type]
+    assert (found.saturated, found.starved) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("why", "cpu", "delay", "cores"),
+    [
+        ("others use little", 0.08, 0.87, 0.1),
+        ("it is full by itself", 0.93, 0.06, 1.0),
+        ("others are not known", 0.08, 0.87, None),
+    ],
+)
+def test_without_others_that_take_much_of_its_time_it_is_saturated(
+    why: str, cpu: float, delay: float, cores: float | None
+) -> None:
+    readings = {} if cores is None else others(cores)
+    figures = LevelFigures(
+        settled=True, readings=readings, generator_cpu_ratio=cpu, generator_run_delay_ratio=delay, loop_lag_p99_ms=60.0
+    )
+    assert (grounds_of(figures).saturated, grounds_of(figures).starved) == (True, False), why
+
+
+def test_in_older_logs_others_are_what_host_target_and_generator_leave() -> None:
+    readings = {"host.cpu_ratio": 1.98, "target.cpu_ratio": 0.83, "generator.process_cpu_ratio": 0.10}
+    assert others_cpu(LevelFigures(settled=True, readings=readings)) == pytest.approx(1.05)
+    del readings["target.cpu_ratio"]
+    assert others_cpu(LevelFigures(settled=True, readings=readings)) is None, "the service itself may be what uses them"
 
 
 def test_time_that_users_lose_at_low_load_as_well_is_their_own() -> None:

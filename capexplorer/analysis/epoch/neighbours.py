@@ -1,0 +1,127 @@
+"""Whether other processes of the machine held the CPU that a level needed (docs/knee.md, section 2).
+
+Others that use CPU do no harm while cores are left. A level is *held* if all of this is so: others use a relevant part of the
+machine; the service (or the load thread) waited for a core, by its run delay; it would have used much more CPU without them;
+and CPU is what its requests need. What a held level finished is a lower bound of what the service can do. So a held level that
+lies on the low-load line still shows that the service keeps up, and one below the line shows nothing: no knee, no capacity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...model.events import HostFacts
+from ...model.figures import LevelFigures
+from ...model.timeline import Timeline
+from ..causes.generator_saturation import grounds_of, others_cpu
+from ..knee.crossing import LINEAR_LIKELY, crossing, curve_of
+from .ladder import LadderLevel, pooled
+from .program import is_one_python_process, program_of
+
+OTHERS_LEAST = 0.2
+"""Cores used by others from which they may hold a level. An idle desktop or a quiet server uses 0.02 to 0.1."""
+
+WITHHELD_LEAST = 0.15
+"""CPU time that others withheld from the service, over the CPU time that it had. Without them it could have done so much more
+work; less is within the accuracy of a knee (10%)."""
+
+SERIAL_LEAST = 0.80
+"""Share of a service's CPU time in one thread from which it is serial: it can use one core."""
+
+WANTED_LEAST = 0.85
+"""Cores that the service ran on or waited for, over those that it can use, from which CPU is what it needs."""
+
+WANTED_OF_REQUESTS = 0.30
+"""The same over the requests inside it (Little's law): 0.36 and more for a CPU-bound service on two crowded cores, 0.01 for one
+that waits for a lock (measured). A rate limiter beside busy neighbours: 0.00 to 0.07."""
+
+HOST_FULL = 0.95
+OTHERS_NOTABLE = 0.25
+"""Shares of the machine's cores, in use at all and used by others, from which a level is held if no run delay was measured."""
+
+WORKERS_LEAST = 2
+"""Processes beside the first from which they are counted as its workers, with one core each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """What others held of a level."""
+
+    others_cpu_ratio: float
+    """Cores that they used."""
+    from_service: bool
+    from_generator: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourCheck:
+    """What the machine and the service's program say about all levels of a session."""
+
+    host: HostFacts
+    program: str | None
+
+    @classmethod
+    def of(cls, timeline: Timeline) -> NeighbourCheck:
+        """From the header and the journal."""
+        return cls(timeline.header.host if timeline.header is not None else HostFacts(), program_of(timeline))
+
+    def withheld(self, figures: LevelFigures) -> Withheld | None:
+        """What others held of a level; None: nothing that matters, or it cannot be known."""
+        others = others_cpu(figures)
+        if others is None or others < OTHERS_LEAST:
+            return None
+        service, generator = self._from_service(figures, others), grounds_of(figures).starved
+        return Withheld(others, service, generator) if service or generator else None
+
+    def _from_service(self, figures: LevelFigures, others: float) -> bool:
+        cpu, delay = (figures.readings.get(f"target.{name}_ratio") for name in ("cpu", "run_delay"))
+        if cpu is None:
+            return False
+        if delay is None:
+            return self._is_full(figures, others)
+        usable = self._cores_usable(figures, cpu)
+        withheld = min(others, delay, math.inf if usable is None else usable - cpu)
+        return withheld >= WITHHELD_LEAST * cpu and _needs_cpu(figures, cpu + delay, usable)
+
+    def _is_full(self, figures: LevelFigures, others: float) -> bool:
+        busy, cores = figures.readings.get("host.cpu_ratio"), self.host.cpus
+        return busy is not None and bool(cores) and busy >= HOST_FULL * (cores or 0) and others >= OTHERS_NOTABLE * (cores or 0)
+
+    def _cores_usable(self, figures: LevelFigures, cpu: float) -> float | None:
+        """Cores that it can use: one if it is serial, else one a worker process, at most those that it may use."""
+        readings = figures.readings
+        busiest, processes = readings.get("target.busiest_thread_ratio"), readings.get("target.processes") or 1.0
+        allowed = [readings.get("target.cpus_allowed") or self.host.cpus, self.host.cgroup_cpus]
+        most = min((float(cores) for cores in allowed if cores), default=None)
+        if is_one_python_process(self.program, processes) or (busiest is not None and busiest >= SERIAL_LEAST * cpu):
+            return 1.0
+        workers = processes - 1
+        return most if workers < WORKERS_LEAST else workers if most is None else min(most, workers)
+
+
+def _needs_cpu(figures: LevelFigures, wanted: float, usable: float | None) -> bool:
+    """Whether the service wanted nearly all the cores that it can use, or its requests ran or waited for one most of their time."""
+    if usable is not None and wanted >= WANTED_LEAST * usable:
+        return True
+    rate, response_ms = figures.throughput_rps, figures.response_ms
+    return rate is not None and response_ms is not None and wanted >= WANTED_OF_REQUESTS * rate * response_ms / 1000
+
+
+def usable_levels(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
+    """The levels that say something about the service: those that were not held, and of the held ones those on the low-load line.
+
+    The line is that of the levels that were not held; without any, that of all. A held level says nothing where another level of
+    the same users was not held.
+    """
+    free = [level for level in levels if not level.held]
+    if len(free) == len(levels) or not levels:
+        return tuple(levels)
+    counts = {round(level.users) for level in free}
+    rate = crossing(curve_of(pooled(free or levels))).rate if any(level.goodput_rps > 0 for level in free or levels) else 0.0
+    return tuple(level for level in levels if not level.held or (round(level.users) not in counts and _on_line(level, rate)))
+
+
+def _on_line(level: LadderLevel, rate: float) -> bool:
+    return level.goodput_rps > 0 and level.goodput_rps + 2 * level.goodput_error_rps >= LINEAR_LIKELY * rate * level.users

@@ -1,0 +1,156 @@
+"""Levels that other processes of the machine held: what counts as held, what such a level still shows, what it may never claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from capexplorer import wording
+from capexplorer.analysis.epoch.epoch import epoch_of
+from capexplorer.analysis.epoch.ladder import LadderLevel
+from capexplorer.analysis.epoch.neighbours import NeighbourCheck, usable_levels
+from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed
+from capexplorer.model.events import HostFacts
+from capexplorer.model.figures import LevelFigures
+from capexplorer.model.timeline import Timeline
+from capexplorer.session.reader import open_session
+
+from ..loads import FACTS, Load, closed_session
+
+RECORDED = Path(__file__).parents[2] / "data" / "sessions" / "busy-neighbours.jsonl"
+TWO_CORES = msgspec.structs.replace(FACTS, cpus=2)
+ONE_THREAD = {"target.cpu_ratio": 0.83, "target.run_delay_ratio": 0.18, "target.busiest_thread_ratio": 0.82,
+              "neighbours.cpu_ratio": 1.05, "host.cpu_ratio": 1.98}  # fmt: skip
+"""20 users on a service of one CPU-bound thread, beside others (recorded)."""
+
+
+def is_held(readings: dict[str, float], *, program: str = "node", host: HostFacts = TWO_CORES, inside: float = 4.2) -> bool:
+    figures = LevelFigures(settled=True, throughput_rps=100.0, response_ms=10.0 * inside, readings=readings)
+    return NeighbourCheck(host, program).withheld(figures) is not None
+
+
+HELD = [
+    ("one thread that wants its core and waits for it", {}, "node"),
+    ("a Python service, whose threads wait in turn",
+     {"target.cpu_ratio": 0.32, "target.run_delay_ratio": 0.6, "target.busiest_thread_ratio": 0.1}, "python3"),
+    ("four workers on two cores",
+     {"target.cpu_ratio": 1.0, "target.run_delay_ratio": 2.4, "target.busiest_thread_ratio": 0.3, "target.processes": 5.0}, "gunicorn"),
+    ("requests that do nothing but run and wait for a core, at low load",
+     {"target.cpu_ratio": 0.10, "target.run_delay_ratio": 0.06, "target.busiest_thread_ratio": 0.1}, "node"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "readings", "program"), HELD, ids=[each[0] for each in HELD])
+def test_a_level_is_held_if_others_keep_a_service_from_the_cpu_that_it_needs(
+    why: str, readings: dict[str, float], program: str
+) -> None:
+    inside = 0.15 if "low load" in why else 4.2
+    assert is_held(ONE_THREAD | readings, program=program, inside=inside)
+
+
+FREE = [
+    ("others use 0.05 cores, whatever it waits for", {"neighbours.cpu_ratio": 0.05, "target.run_delay_ratio": 0.5}, 4.2),
+    ("it does not wait: cores are left", {"target.run_delay_ratio": 0.02}, 4.2),
+    ("it has its core, and its own threads wait for each other",
+     {"target.cpu_ratio": 0.945, "target.run_delay_ratio": 0.79, "target.busiest_thread_ratio": 0.9}, 4.2),
+    ("a rate limiter: its requests wait for no core", {"target.cpu_ratio": 0.04, "target.run_delay_ratio": 0.06}, 21.9),
+    ("a pool inside", {"target.cpu_ratio": 0.02, "target.run_delay_ratio": 0.09}, 1.2),
+    ("many processes fill the machine themselves", {"target.cpu_ratio": 1.6, "target.run_delay_ratio": 4.0,
+     "target.busiest_thread_ratio": 0.3, "target.processes": 5.0, "neighbours.cpu_ratio": 0.21}, 9.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "readings", "inside"), FREE, ids=[each[0] for each in FREE])
+def test_others_that_do_a_service_no_harm_hold_nothing(why: str, readings: dict[str, float], inside: float) -> None:
+    assert not is_held(ONE_THREAD | readings, inside=inside)
+
+
+def test_nothing_is_held_where_it_is_not_known_what_others_use() -> None:
+    assert not is_held({name: value for name, value in ONE_THREAD.items() if not name.startswith("neighbours.")})
+
+
+def test_without_a_run_delay_a_full_machine_with_much_of_it_others_holds_a_level() -> None:
+    unread = {name: value for name, value in ONE_THREAD.items() if name != "target.run_delay_ratio"}
+    assert is_held(unread)
+    assert not is_held(unread | {"host.cpu_ratio": 1.5})
+    assert not is_held(unread | {"neighbours.cpu_ratio": 0.4})
+
+
+def level(users: float, goodput_rps: float, *, held: bool = False) -> LadderLevel:
+    return LadderLevel(users=users, goodput_rps=goodput_rps, goodput_se_rps=0.01 * goodput_rps, seconds=20.0, held=held)
+
+
+def test_a_held_level_on_the_line_shows_that_the_service_keeps_up_and_one_below_it_shows_nothing() -> None:
+    free = [level(2, 20), level(4, 40), level(8, 80)]
+    on_line, below = level(12, 119, held=True), level(16, 118, held=True)
+    assert usable_levels([*free, on_line, below]) == (*free, on_line)
+
+
+def test_where_all_levels_were_held_their_own_line_is_all_there_is() -> None:
+    held = [level(2, 9.1, held=True), level(4, 18.7, held=True), level(9, 40.9, held=True), level(20, 77.7, held=True)]
+    assert usable_levels(held) == tuple(held[:3])
+
+
+def test_a_held_level_says_nothing_where_the_same_users_were_measured_without_others() -> None:
+    free = [level(2, 20), level(4, 40), level(8, 80)]
+    assert usable_levels([level(8, 79, held=True), *free]) == tuple(free)
+
+
+def test_levels_that_nobody_held_are_all_used() -> None:
+    levels = (level(2, 20), level(4, 22))
+    assert usable_levels(levels) == levels and usable_levels(()) == ()
+
+
+CLIMB = [Load(users, 10.0 * users, 50) for users in (2, 4, 8, 12)]
+STARVED = {**ONE_THREAD, "neighbours.cpu_ratio": 1.3, "target.cpu_ratio": 0.5, "target.run_delay_ratio": 0.48,
+           "target.busiest_thread_ratio": 0.5}  # fmt: skip
+
+
+def test_a_plateau_that_others_made_is_no_knee_and_no_latency_knee() -> None:
+    loads = [
+        *CLIMB,
+        Load(16, 118, 120, readings=STARVED),
+        Load(24, 119, 190, readings=STARVED),
+        Load(32, 120, 250, readings=STARVED),
+    ]
+    held = epoch_of(closed_session(*loads, host=TWO_CORES), 0).verdict
+    assert held is not None and held.capacity.knee is not None
+    assert (held.capacity.knee.kind, held.capacity.knee.users) == ("no_knee", 12)
+    assert held.capacity.latency_knee is None
+    assert (held.held_levels, held.left_out_levels) == ((4, 5, 6), (4, 5, 6))
+    alone = [Load(each.users, each.goodput_rps, each.latency_ms) for each in loads]
+    found = epoch_of(closed_session(*alone, host=TWO_CORES), 0).verdict
+    assert found is not None and found.capacity.knee is not None and found.capacity.knee.kind == "knee", "it is one without them"
+
+
+def test_a_knee_is_still_found_beside_levels_that_others_held() -> None:
+    plateau = [Load(users, 120, 1000 * users / 120 - 50) for users in (16, 24, 32)]
+    loads = [*CLIMB, Load(10, 60, 120, readings=STARVED), *plateau]
+    verdict = epoch_of(closed_session(*loads, host=TWO_CORES), 0).verdict
+    assert verdict is not None and verdict.capacity.knee is not None
+    assert verdict.capacity.knee.kind == "knee" and verdict.capacity.knee.users == pytest.approx(12, rel=0.05)
+    assert verdict.left_out_levels == (4,)
+
+
+def test_a_return_that_others_held_does_not_disagree_and_is_no_failed_recovery() -> None:
+    loads = [*CLIMB, *(Load(users, 120, 1000 * users / 120 - 50) for users in (16, 24)), Load(2, 19.9, 140, readings=STARVED)]
+    epoch = epoch_of(closed_session(*loads, host=TWO_CORES), 0)
+    assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
+    assert epoch.verdict.capacity.knee.evidence.return_agrees is None
+
+
+def test_the_recording_beside_busy_neighbours_proves_no_knee_and_says_whose_the_cores_were() -> None:
+    with open_session(RECORDED) as reader:
+        events = list(reader)
+    found = reanalysed(Timeline(events), reanalyse_events(events), "now")
+    verdict = found.verdicts[0]
+    assert verdict.capacity.knee is not None
+    assert (verdict.capacity.knee.kind, verdict.capacity.knee.users) == ("no_knee", 14)
+    assert verdict.left_out_levels == (5,)
+    assert {mark.id for mark in found.marks.values()} == {"noisy_neighbours"}
+    assert wording.verdict(found) == (
+        "1.1 of 2 cores belong to other processes: nothing is said about the service at 20 users; "
+        "no knee up to 14 users (low confidence)."
+    )
