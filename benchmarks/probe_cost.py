@@ -27,6 +27,7 @@ from capexplorer.probe.app import AppProbe
 from capexplorer.probe.cgroup import cgroup_of
 from capexplorer.probe.generator import GeneratorProbe
 from capexplorer.probe.host import HostProbe
+from capexplorer.probe.other_processes import snapshot
 from capexplorer.probe.panel import Probes
 from capexplorer.probe.ports import PortsProbe
 from capexplorer.probe.syscalls import disk_free_bytes
@@ -60,7 +61,7 @@ def main() -> None:
     options.add_argument("--seconds", type=int, default=10)
     chosen = options.parse_args()
     enter_namespace()
-    print(f"{'':28}{'TIME_WAIT':>12}{'mean ms':>10}{'max ms':>10}{'% of a core at 1 Hz':>22}")
+    print(f"{'':56}{'TIME_WAIT':>12}{'mean ms':>10}{'max ms':>10}{'% of a core at 1 Hz':>22}")
     for count in (0, min(max(chosen.time_wait, 1), 60_000)):
         with ExitStack() as stack:
             listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=256))
@@ -134,6 +135,7 @@ def measure(pid: int, port: int, seconds: int) -> None:
         "  accept queue": lambda: tcp.listen_queue(port),
         "    in another namespace": lambda: there.queue(port),
         "  host": lambda: host.read(1.0),
+        "  all processes, every 3 s while others use 0.2 cores": snapshot,
         "  tcp": lambda: tcp.read(),
         "  ports": lambda: ports.read(1.0),
         "  app (HTTP)": lambda: app.read(),
@@ -151,7 +153,7 @@ def measure(pid: int, port: int, seconds: int) -> None:
     time_wait = panel.read(1.0).tcp.sockets_time_wait
     for name, values in costs.items():
         mean = sum(values) / len(values)
-        print(f"{name:28}{time_wait!s:>12}{mean:>10.3f}{max(values):>10.3f}{mean / 10:>21.2f}%")
+        print(f"{name:56}{time_wait!s:>12}{mean:>10.3f}{max(values):>10.3f}{mean / 10:>21.2f}%")
     for each in (panel, generator, watched, host, tcp, ports, cgroup, there):
         each.close()
 

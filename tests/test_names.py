@@ -17,6 +17,7 @@ COUNTED_AND_SHOWN = "the probe counts them, a pane shows them"
 CLASSES = {
     "GeneratorProbe": SAME_READING,
     "HostProbe": SAME_READING,
+    "NeighboursProbe": SAME_READING,
     "PortsProbe": SAME_READING,
     "TargetProbe": SAME_READING,
     "TcpProbe": SAME_READING,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def command(profile_name: str | None, as_json: bool) -> None:
 def examine(found: Profile | None, where: str) -> tuple[Check, ...]:
     """This machine against a profile, or against the defaults. Raises InputError when the profile's target is wrong."""
     asks = Asks() if found is None else asks_of(found)
-    here = machine(_programs(found, where), namespace.refusal())
+    here = machine(time.sleep, _programs(found, where), namespace.refusal())
     return (*checks(here, asks), *_of_limits(found, where))
 
 

@@ -20,6 +20,7 @@ COLUMNS = (
     "generator_cpu_ratio", "screen_cpu_ratio", "recorder_cpu_ratio", "loop_lag_p99_ms",
     "generator_rss_bytes", "generator_fds",
     "ports_used", "ports_capacity", "ports_time_wait", "ports_burn_rate_per_s", "ports_exhausted_in_s",
+    "others_cpu_ratio",
 )  # fmt: skip
 
 FOLD_COLUMNS = (
@@ -77,6 +78,7 @@ def row(sample: Sample) -> dict[str, float | None]:
         "ports_time_wait": ports.time_wait,
         "ports_burn_rate_per_s": ports.burn_rate_per_s,
         "ports_exhausted_in_s": ports.exhausted_in_s,
+        "others_cpu_ratio": sample.neighbours.cpu_ratio if sample.neighbours is not None else None,
         "unsettled_failures": warmup_failures if sample.settled else warmup_failures + failures,
         "app_backlog": _backlog(sample.app),
     }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from .events import HostFacts
-from .readings import Reading
+from .readings import NeighboursReading, Reading
 
 
 class Machine(Reading, frozen=True, kw_only=True):
     """Read once, as this process would see it. None: could not be read."""
 
     host: HostFacts
+    neighbours: NeighboursReading = NeighboursReading()
+    """All other processes over about a second: nothing is under load yet."""
     fds_hard_limit: int | None = None
     """Hard RLIMIT_NOFILE of this process, to which the app raises its own soft one."""
     fds_of_system: int | None = None

@@ -60,12 +60,17 @@ def _fields(kind: type[Reading]) -> tuple[str, ...]:
     )
 
 
+def _getter(fields: tuple[str, ...]) -> Callable[[Any], Values]:
+    """A tuple, of a single field as well."""
+    return attrgetter(*fields) if len(fields) > 1 else lambda reading: (getattr(reading, fields[0]),)
+
+
 _PARTS: dict[str, type[Reading]] = {
     "generator": GeneratorReading, "host": HostReading, "neighbours": NeighboursReading, "ports": PortsReading,
     "tcp": TcpReading, "target": TargetReading,
 }  # fmt: skip
 _FIELDS = {name: _fields(kind) for name, kind in _PARTS.items()}
-_VALUES: dict[str, Callable[[Any], Values]] = {name: attrgetter(*fields) for name, fields in _FIELDS.items()}
+_VALUES: dict[str, Callable[[Any], Values]] = {name: _getter(fields) for name, fields in _FIELDS.items()}
 _NONE: dict[str, Values] = {name: (None,) * len(fields) for name, fields in _FIELDS.items()}
 
 KEYS = tuple(f"{name}.{field}" for name, fields in _FIELDS.items() for field in fields)

@@ -5,21 +5,30 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 
 from ..model.machine import Machine
+from ..model.readings import NeighboursReading
 from . import parse
 from .facts import host_facts
+from .host import HostProbe
+from .other_processes import busiest, snapshot
 from .procfs import numbers, read_once
+
+WATCHED_S = 1.0
+"""How long other processes are watched."""
 
 _NEEDED_FOR_OTHERS = (1 << 19, (1 << 1) | (1 << 2))
 """CAP_SYS_PTRACE, and one of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: what /proc/PID/fd of another user asks for."""
 
 
-def machine(programs: Iterable[str] = (), namespace_refused: str | None = None) -> Machine:
-    """This machine now. `programs`: those to look for; `namespace_refused`: what `namespace.refusal()` found."""
+def machine(wait: Callable[[float], None], programs: Iterable[str] = (), namespace_refused: str | None = None) -> Machine:
+    """This machine now. `wait` sleeps while other processes are watched; `programs`: those to look for; `namespace_refused`:
+    what `namespace.refusal()` found."""
     return Machine(
         host=host_facts(),
+        neighbours=_neighbours(wait),
         fds_hard_limit=_hard_limit(),
         fds_of_system=(parse.file_nr(read_once("/proc/sys/fs/file-nr")) or (None,))[0],
         cpus_usable=len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
@@ -30,6 +39,23 @@ def machine(programs: Iterable[str] = (), namespace_refused: str | None = None) 
         namespace_refused=namespace_refused,
         programs={name: shutil.which(name, path=_where_to_look()) for name in programs},
     )
+
+
+def _neighbours(wait: Callable[[float], None]) -> NeighboursReading:
+    """Other processes over a second, this one and its children left out."""
+    if sys.platform != "linux":
+        return NeighboursReading()
+    host, before = HostProbe(), snapshot()
+    host.read(1.0)
+    own_ns = time.process_time_ns()
+    began_s = time.monotonic()
+    wait(WATCHED_S)
+    busy, now, elapsed_s = host.read(WATCHED_S).cpu_ratio, snapshot(), time.monotonic() - began_s
+    host.close()
+    if busy is None or before is None or now is None or elapsed_s <= 0:
+        return NeighboursReading()
+    own = (time.process_time_ns() - own_ns) / 1e9 / elapsed_s
+    return NeighboursReading(cpu_ratio=max(0.0, busy - own), processes=busiest(before, now, {os.getpid()}))
 
 
 def reads_other_users(status: str | None) -> bool | None:

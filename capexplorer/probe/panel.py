@@ -12,7 +12,7 @@ from ..model.readings import GeneratorReading, HostReading, NeighboursReading, P
 if sys.platform == "linux":
     from .generator import GeneratorProbe
     from .host import HostProbe
-    from .neighbours import NeighboursProbe
+    from .other_processes import NeighboursProbe
     from .ports import PortsProbe
     from .target import TargetProbe
     from .tcp import TcpProbe

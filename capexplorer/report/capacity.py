@@ -21,6 +21,7 @@ WIDTH, HEIGHT = 760, 480
 _LINE = 16
 """Height of one line at the foot."""
 _LEFT, _RIGHT = 64, 24
+_NO_CURVE = ("recovery", "held")
 _LABELLED_MOST = 16
 """Points that carry their figure; more would overlap."""
 
@@ -107,7 +108,7 @@ def _of(rows: list[ReportedLevel], epoch: int, figure: Callable[[ReportedLevel],
     found: dict[float, list[float]] = defaultdict(list)
     for row in rows:
         value = figure(row)
-        if row.opened.epoch == epoch and row.kind != "recovery" and value is not None:
+        if row.opened.epoch == epoch and row.kind not in _NO_CURVE and value is not None:
             found[row.users].append(value)
     return [(users, sum(found[users]) / len(found[users])) for users in sorted(found)]
 
@@ -140,11 +141,11 @@ def _point(index: int, row: ReportedLevel, scene: _Scene) -> Iterator[str]:
         high, low = scene.goodput.y(goodput_rps + error_rps), scene.goodput.y(max(0.0, goodput_rps - error_rps))
         yield line(name, (x, high), (x, low))
         yield from (line(name, (x - 5, end), (x + 5, end)) for end in (high, low))
-    if row.kind == "recovery":
+    if row.kind in _NO_CURVE:
         yield rectangle(f"{name} hollow", x - 3, y - 3, 6, 6)
     else:
         yield circle(f"{name} {'dot' if row.kind == 'step' else 'hollow'}", (x, y), 3.5)
-    if len(scene.rows) <= _LABELLED_MOST and row.kind != "recovery":
+    if len(scene.rows) <= _LABELLED_MOST and row.kind not in _NO_CURVE:
         above = scene.goodput.y(goodput_rps + (error_rps or 0)) - 8
         yield text(x, above, figures.number(goodput_rps), anchor="middle", kind="value")
     for ms, few in ((scene.solid_ms(row), False), (row.figures.latency_ms.p95, row.few_for_p95)):
@@ -188,6 +189,7 @@ def _signs(scene: _Scene, *, drawn: bool) -> list[str]:
         "solid: goodput, dashed: all requests": _failing(scene.rows),
         "hollow: a ramp's bins, or few values": any(_few(row) or row.kind == "ramp" for row in scene.rows),
         "squares: recovery": any(row.kind == "recovery" for row in scene.rows),
+        "squares: held by other processes": any(row.kind == "held" for row in scene.rows),
         "dotted: in proportion to the lowest level": lowest and not drawn,
         "dotted: in proportion to low load": drawn,
     }

@@ -143,6 +143,8 @@ class _Levels:
     epochs: bool
     """Whether there are several."""
     recovery: bool
+    held: bool
+    """Whether there are levels that other processes held."""
     p95_least: str = f"{P95_LEAST:,}"
     p99_least: str = f"{P99_LEAST:,}"
 
@@ -163,10 +165,11 @@ def _levels(timeline: Timeline) -> _Levels | None:
         rows=[_row(row) for row in rows],
         epochs=len(epochs(rows)) > 1,
         recovery=any(row.kind == "recovery" for row in rows),
+        held=any(row.kind == "held" for row in rows),
     )
 
 
-_SIGNS = {"step": "", "ramp": "~", "recovery": "↓"}
+_SIGNS = {"step": "", "ramp": "~", "recovery": "↓", "held": "×"}
 
 
 def _row(row: ReportedLevel) -> _Row:

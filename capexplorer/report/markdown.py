@@ -20,7 +20,8 @@ from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, level_rows
 _FEW = f"In parentheses: rests on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
 
 
-_SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ "}
+_SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ ", "held": "× "}
+_HELD = "Rows with × were held by other processes of the machine: they say nothing about the service."
 _RECOVERY = "Rows with an arrow are on the way down from overload: they tell of recovery, and are no part of the curve."
 
 
@@ -69,6 +70,7 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     said = [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
     said += ["Rows with a tilde are bins of a ramp."] if any(row.kind == "ramp" for row in rows) else []
     said += [_RECOVERY] if any(row.kind == "recovery" for row in rows) else []
+    said += [_HELD] if any(row.kind == "held" for row in rows) else []
     return ["## Levels", "\n".join(lines), *([" ".join(said)] if said else [])]
 
 

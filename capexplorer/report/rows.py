@@ -16,6 +16,10 @@ P95_LEAST, P99_LEAST = PERCENTILE_VALUES_LEAST["p95"], PERCENTILE_VALUES_LEAST["
 """Successes under which a percentile stands in parentheses."""
 
 
+Kind = Literal["step", "ramp", "recovery", "held"]
+"""`held`: other processes held its CPU, so that it shows nothing about the service."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReportedLevel:
     """A level, or one bin of a ramp. Times are seconds of the session."""
@@ -23,7 +27,7 @@ class ReportedLevel:
     opened: LevelOpened
     started_s: float
     users: float
-    kind: Literal["step", "ramp", "recovery"]
+    kind: Kind
     settled_s: float | None
     ended_s: float
     """The session's end for a level that is still open."""
@@ -66,8 +70,19 @@ class ReportedLevel:
 
 def level_rows(timeline: Timeline) -> list[ReportedLevel]:
     """In the order of the session."""
-    recovery = recovery_levels(timeline)
-    return [row for level in timeline.levels for row in _rows(level, timeline, recovery)]
+    kinds = level_kinds(timeline)
+    return [row for level in timeline.levels for row in _rows(level, timeline, kinds.get(level.opened.index, "step"))]
+
+
+def held_levels(timeline: Timeline) -> frozenset[int]:
+    """Indices of levels in which other processes held CPU that service or generator needed, on the curve or not."""
+    return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.held_levels)
+
+
+def level_kinds(timeline: Timeline) -> dict[int, Literal["recovery", "held"]]:
+    """By index, the levels that are no part of a curve: on the way down from overload, or held by other processes."""
+    held = {index: "held" for verdict in timeline.verdicts.values() for index in verdict.left_out_levels}
+    return {**held, **dict.fromkeys(recovery_levels(timeline), "recovery")}  # type: ignore[dict-item]
 
 
 def recovery_levels(timeline: Timeline) -> frozenset[int]:
@@ -75,10 +90,9 @@ def recovery_levels(timeline: Timeline) -> frozenset[int]:
     return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.recovery_levels)
 
 
-def _rows(level: Level, timeline: Timeline, recovery: frozenset[int]) -> list[ReportedLevel]:
+def _rows(level: Level, timeline: Timeline, kind: Kind) -> list[ReportedLevel]:
     ended_s = level.ended_s if level.ended_s is not None else timeline.last_s
     if not level.opened.ramp:
-        kind: Literal["step", "recovery"] = "recovery" if level.opened.index in recovery else "step"
         return [
             ReportedLevel(
                 level.opened, level.started_s, level.users, kind, level.settled_s, ended_s, level.figures, level.endpoints

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from .. import wording
+from ..analysis.causes.generator_saturation import others_cpu
 from ..model.clients import clients_of
 from ..model.events import Header, Mark, Note, Reanalysed, Verdict
 from ..model.figures import Latency, LevelEndpoint, LevelFigures
 from ..model.level import Level
 from ..model.timeline import Timeline
 from ..model.verdicts import RegimeVerdict
-from .rows import recovery_levels
+from .rows import held_levels, recovery_levels
 
 SCHEMA = "capexplorer.summary/1"
 
@@ -23,6 +24,14 @@ _FIGURES = (
     "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m", "generator_cpu_ratio", "loop_lag_p99_ms",
     "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
 )  # fmt: skip
+_WAITS = {
+    "target_run_delay_ratio": "target.run_delay_ratio",
+    "generator_run_delay_ratio": "generator.run_delay_ratio",
+    "cpu_pressure_ratio": "host.cpu_pressure_ratio",
+    "steal_ratio": "host.steal_ratio",
+}
+"""Who waited for CPU: key to reading."""
+
 _CONVENTIONS = (
     "Names that end in _se_rps hold one standard error. users_low and users_high of a knee or an objective are the ends of a 90% "
     "interval, of other kinds the levels between which it lies. t_s, started_s, settled_s, ended_s, first_s, last_s and at_s are "
@@ -159,6 +168,10 @@ def _level(
         "latency_ms": _latency(figures.latency_ms),
         "endpoints": [_endpoint(each) for each in endpoints],
         **{name: _figure(name, getattr(figures, name)) for name in _FIGURES},
+        "others_cpu_ratio": _rounded(others_cpu(figures)),
+        "other_processes": {name: _rounded(ratio) for name, ratio in figures.other_processes.items()} or None,
+        **{name: _rounded(figures.readings.get(reading)) for name, reading in _WAITS.items()},
+        "held": opened.index in held_levels(timeline),
     }
 
 

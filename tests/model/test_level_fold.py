@@ -15,7 +15,7 @@ from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level_fold import RAMP_BINS, LevelFold, RampFold, batch_error
 from capexplorer.model.reading_means import KEYS
-from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
+from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
 
 
 def endpoint(
@@ -321,3 +321,26 @@ def test_bins_have_endpoints_with_histograms_when_asked() -> None:
 
 def test_a_ramp_without_a_second_has_no_bins() -> None:
     assert RampFold().bins() == ()
+
+
+def others(t_s: float, cpu_ratio: float | None, **processes: float) -> Sample:
+    return second(t_s, endpoint([10]), neighbours=NeighboursReading(cpu_ratio=cpu_ratio, processes=processes))
+
+
+OTHERS = (
+    others(11.0, 1.0),
+    others(12.0, 1.5, cc1plus=1.2, chrome=0.2),
+    others(13.0, None),
+    others(14.0, 1.1, cc1plus=0.6, make=0.1, sshd=0.05),
+)
+
+
+def test_other_processes_are_means_by_name_over_the_seconds_in_which_some_were_named() -> None:
+    figures = folded(*OTHERS).figures()
+    assert figures.readings["neighbours.cpu_ratio"] == pytest.approx(1.2)
+    assert figures.other_processes == pytest.approx({"cc1plus": 0.9, "chrome": 0.1, "make": 0.05})
+
+
+def test_other_processes_of_seconds_that_became_another_level_are_taken_off() -> None:
+    assert folded(*OTHERS).without(OTHERS[2:]).figures().other_processes == pytest.approx({"cc1plus": 1.2, "chrome": 0.2})
+    assert folded(*OTHERS).without(OTHERS[1:]).figures().other_processes == {}

@@ -225,7 +225,7 @@ def test_levels_csv_is_the_summary_flat() -> None:
 def test_every_figure_of_a_level_is_in_levels_csv() -> None:
     level = summarise(Timeline(session()))["levels"][0]
     latency = {f"latency_{name}_ms" for name in level["latency_ms"]}
-    assert set(csv_report.LEVEL_COLUMNS) == set(level) - {"latency_ms", "endpoints"} | latency
+    assert set(csv_report.LEVEL_COLUMNS) == set(level) - {"latency_ms", "endpoints", "other_processes"} | latency
 
 
 def test_seconds_csv_has_every_tick_and_leaves_empty_what_was_not_measured() -> None:

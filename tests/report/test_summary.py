@@ -28,6 +28,8 @@ LEVEL = {
     "failure_ratio", "failures_while_unsettled", "throughput_rps", "goodput_rps", "goodput_se_rps", "latency_ms", "endpoints",
     "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m", "generator_cpu_ratio", "loop_lag_p99_ms",
     "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
+    "others_cpu_ratio", "other_processes", "target_run_delay_ratio", "generator_run_delay_ratio", "cpu_pressure_ratio",
+    "steal_ratio", "held",
 }  # fmt: skip
 LATENCY = {"min", "mean", "p50", "p90", "p95", "p99", "p999", "max"}
 LEVEL_ENDPOINT = {"name", "method", "requests", "failures", "mean_bytes", "latency_ms"}
@@ -131,6 +133,7 @@ def test_a_figure_that_was_not_measured_is_null_and_never_zero() -> None:
     measured = {
         "index", "epoch", "users", "by", "kind", "started_s", "settled_s", "ended_s", "settled", "requests", "failures",
         "failure_ratio", "failures_while_unsettled", "throughput_rps", "goodput_rps", "latency_ms", "endpoints",
+        "held",
     }  # fmt: skip
     assert {key for key, value in only.items() if value is not None} == measured
     assert set(only["latency_ms"].values()) == {None}

@@ -29,7 +29,7 @@ from capexplorer.model.events import (
 from capexplorer.model.figures import Latency, LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
+from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
 from capexplorer.session.codec import encode
 from capexplorer.session.seal import sealed
 
@@ -144,6 +144,7 @@ def busy_sample(t_s: float, seed: int = 0, endpoints: int = 4, values: int = 40)
             sent_bytes_per_s=random.random() * 1e7,
             fds=12_345,
         ),
+        neighbours=NeighboursReading(cpu_ratio=1.6 * random.random(), processes={"cc1plus": 0.9, "chrome": 0.3}),
         ports=PortsReading(
             capacity=28_232,
             used=12_345,

@@ -21,7 +21,7 @@ from capexplorer.model.events import (
     Target,
     TargetFacts,
 )
-from capexplorer.model.readings import PortsReading, TargetTcpReading, TcpReading
+from capexplorer.model.readings import NeighboursReading, PortsReading, TargetReading, TargetTcpReading, TcpReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.hold import moment
 from capexplorer.tui.look import Look, Palette
@@ -378,3 +378,26 @@ def test_a_held_moment_does_not_move() -> None:
     assert isinstance(timeline.last, Sample) and timeline.last.level == 1
     assert [drawn(kind(), held) for kind in TABLES] == before
     assert len(held) == 8 and held.level is not None and held.level.ended_s is None
+
+
+def _others(cpu_ratio: float | None, delay: float, **processes: float) -> Timeline:
+    targets = (TargetReading(pid=7, cpu_ratio=0.3, run_delay_ratio=delay),)
+    return with_last(Timeline(session()), targets=targets, neighbours=NeighboursReading(cpu_ratio=cpu_ratio, processes=processes))
+
+
+def test_other_processes_have_a_row_with_their_names_and_who_waits_for_a_core() -> None:
+    lines = drawn(ResourcesPane(), _others(1.6, 0.4, cc1plus=1.31, chrome=0.24), Size(160, 40))
+    at = next(index for index, line in enumerate(lines) if line.startswith(" others cpu"))
+    said = " ".join(" ".join(lines[at : at + 2]).split())
+    assert "1.60 of 2 cores !" in said and "cc1plus 1.31, chrome 0.24, waits: target 0.40" in said
+
+
+def test_other_processes_that_nobody_waits_for_do_not_warn_and_unmeasured_ones_have_no_row() -> None:
+    (row,) = [line for line in drawn(ResourcesPane(), _others(1.6, 0.01), LARGE) if line.startswith(" others cpu")]
+    assert " !" not in row
+    assert not any("others cpu" in line for line in drawn(ResourcesPane(), _others(None, 0.4), LARGE))
+
+
+def test_a_name_of_another_process_cannot_steer_the_terminal() -> None:
+    text = "\n".join(drawn(ResourcesPane(), _others(1.6, 0.4, **{"a\x1b[2Jb": 1.0}), Size(160, 40)))
+    assert "\x1b" not in text and "␛[2Jb" in text

@@ -307,8 +307,8 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "other processes held the levels that would show a knee": (
         [*held(20, 1.64, {"cc1plus": 1.2, "chrome": 0.3}), curve("no_knee", 14, held_levels=(0, 2), left_out_levels=(2,))],
-        "1.6 of 2 cores belong to other processes (cc1plus, chrome): nothing is said about the service at 20 users; no knee up to "
-        "14 users (high confidence).",
+        "1.6 of 2 cores belong to other processes (cc1plus, chrome): nothing is said about the service at 20 users; no knee "
+        "up to 14 users (high confidence).",
     ),
     "other processes held levels on the line": (
         [*held(20, 1.64, {}), curve("no_knee", 20, held_levels=(2,))],

@@ -25,7 +25,7 @@ from capexplorer.session.reader import read
 from trials.programs import missing
 
 from .judge import Verdict, judge
-from .room import HERE, NAMESPACE_PROGRAMS, busy, cgroups, is_root, namespace, service
+from .room import HERE, NAMESPACE_PROGRAMS, busy, cgroups, is_root, namespace, neighbours, service
 from .row import Client, Row
 
 PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
@@ -55,7 +55,8 @@ class Ran:
         """Cores that others kept busy, in the middle of the run's seconds; those that the row keeps busy left out."""
         busy = [_of_others(event) for event in self.events if isinstance(event, Sample)]
         measured = [cores for cores in busy if cores is not None]
-        return 0.0 if self.row.busy_cores or not measured else median(measured)
+        makes_them = self.row.busy_cores or set(self.row.neighbours) - {"idle"}
+        return 0.0 if makes_them or not measured else median(measured)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -64,7 +65,7 @@ class Ran:
 
     @property
     def verdict(self) -> Verdict:
-        found = judge(self.row, self.marks, self.stderr)
+        found = judge(self.row, self.marks, self.stderr, self.neighbours)
         exported = {each["id"] for part in ("causes", "bottlenecks", "leaks") for each in self.summary.get(part, ())}
         lost = tuple(
             f"{each} in the export" for each in self.row.expected if each not in (*exported, *found.missing, *self.row.told)
@@ -96,6 +97,7 @@ def carry_out(row: Row, client: Client, folder: Path, short: bool = False) -> Ra
         words = room.enter_context(namespace(row.namespace))
         groups = room.enter_context(cgroups(row.cgroups))
         room.enter_context(busy(row.busy_cores))
+        room.enter_context(neighbours(row.neighbours, folder / "sessions", row.neighbours_at))
         params = {"act": row.act, **row.params} | ({"cgroup": groups} if groups else {})
         if row.served == "apart":
             room.enter_context(service([*words, *_idle_core(row)], folder, port, params, row.tls))
@@ -112,7 +114,7 @@ def _idle_core(row: Row) -> list[str]:
 
 def _run(row: Row, client: Client, folder: Path, before: Sequence[str], arguments: Sequence[str]) -> Ran:
     sessions = folder / "sessions"
-    sessions.mkdir()
+    sessions.mkdir(exist_ok=True)
     command = [*before, PROGRAM, "run", *arguments, "--headless", "--sessions-dir", str(sessions)]
     if row.small_disk:
         command = _on_small_disk(command, sessions, row.small_disk)

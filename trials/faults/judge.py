@@ -10,9 +10,14 @@ from capexplorer.model.events import Mark
 from .row import Row
 
 KINDS = ("cause", "bottleneck", "leak")
+CURVE_KINDS = ("knee", "at_or_below", "bend", "latency_knee")
 SEVERE = ("error", "critical")
 HARMLESS = ("think_time_limited", "not_saturated")
 """All that a healthy run may be told."""
+
+NEIGHBOURS = "noisy_neighbours"
+NEIGHBOURS_LEAST = 0.2
+"""Cores that others must have used in the middle of the run for a mark that blames them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +38,21 @@ class Verdict:
         return "; ".join(missing + wrong) or "right"
 
 
-def judge(row: Row, marks: Sequence[Mark], stderr: str = "") -> Verdict:
-    """Every revision counts: a wrong mark that was taken back later was on the screen all the same."""
+def judge(row: Row, marks: Sequence[Mark], stderr: str = "", others: float = 0.0) -> Verdict:
+    """Every revision counts: a wrong mark that was taken back later was on the screen all the same.
+
+    `others`: cores that other processes used beside the row's own. Who uses much may be named on any row.
+    """
     found = list(relevant(marks))
     standing = {mark.id for mark in latest(found) if mark.state != "retracted"} | told(row, stderr)
     missing = [wanted for wanted in row.expected if wanted not in standing]
     if row.one_of and not standing & set(row.one_of):
         missing.append(" or ".join(row.one_of))
     right = {*row.expected, *row.one_of, *row.true_too}
+    right |= {NEIGHBOURS} if others >= NEIGHBOURS_LEAST else set()
     wrong = {mark.id: None for mark in found if mark.id not in right and _is_blame(row, mark)}
-    return Verdict(tuple(missing), tuple(wrong))
+    curve = {mark.kind: None for mark in marks if row.no_knee and mark.kind in CURVE_KINDS}
+    return Verdict(tuple(missing), (*wrong, *curve))
 
 
 def told(row: Row, stderr: str) -> set[str]:

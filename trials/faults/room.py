@@ -88,6 +88,22 @@ def busy(cores: Sequence[int], count: int = 4) -> Iterator[None]:
 
 
 @contextmanager
+def neighbours(kinds: Sequence[str], sessions: Path, at: tuple[int, int]) -> Iterator[None]:
+    """Processes of these kinds on each core, which do their work while the session is at those levels (`neighbour.py`)."""
+    sessions.mkdir(exist_ok=True)
+    levels = [str(level) for level in at]
+    program = [sys.executable, str(HERE / "neighbour.py")]
+    cores = sorted(os.sched_getaffinity(0)) if kinds else []
+    processes = [subprocess.Popen([*program, kind, str(core), str(sessions), *levels]) for core in cores for kind in kinds]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
 def service(words: Sequence[str], folder: Path, port: int, params: Mapping[str, object], tls: bool) -> Iterator[None]:
     """The faulty service, not started by capexplorer. It is found once it listens."""
     given = [part for name, value in params.items() for part in (f"--{name}", str(value))]

@@ -9,8 +9,8 @@ from typing import Literal
 Client = Literal["fast", "requests"]
 BOTH: tuple[Client, ...] = ("fast", "requests")
 
-Family = Literal["generator", "host", "network", "target", "http", "bottleneck", "healthy"]
-FAMILIES: tuple[Family, ...] = ("generator", "host", "network", "target", "http", "bottleneck", "healthy")
+Family = Literal["generator", "host", "network", "target", "http", "bottleneck", "moving", "healthy"]
+FAMILIES: tuple[Family, ...] = ("generator", "host", "network", "target", "http", "bottleneck", "moving", "healthy")
 
 Param = str | int | float
 
@@ -68,6 +68,12 @@ class Row:
     """Words that the app, and what it starts, runs under."""
     busy_cores: tuple[int, ...] = ()
     """Each has four busy processes. A service apart gets the other core."""
+    neighbours: tuple[Literal["cpu", "memory", "idle"], ...] = ()
+    """Processes on each core, by what they do (`neighbour.py`)."""
+    neighbours_at: tuple[int, int] = (0, 0)
+    """The first and the last level at which they do it, by index."""
+    no_knee: bool = False
+    """No point of the capacity curve may be marked."""
     cgroups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Controller to its files' contents, for the service."""
     small_disk: str = ""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from . import bottlenecks, generator, healthy, http, network, target
+from . import bottlenecks, generator, healthy, http, moving, network, target
 
-ALL = {row.name: row for part in (generator, network, target, http, bottlenecks, healthy) for row in part.ROWS}
+ALL = {row.name: row for part in (generator, network, target, http, bottlenecks, moving, healthy) for row in part.ROWS}
 
 NOT_INJECTED = {
     "fd_exhaustion_system": "its limit is the whole machine's",
     "tcp_memory_pressure": "its limit is the whole machine's",
     "memory_saturated": "its pressure is the whole machine's",
     "disk_saturated": "the disk is the whole machine's",
+    "host_cpu_saturated": "generator and service would have to fill the machine by themselves",
     "swapping": "it needs a machine with swap",
     "cpu_steal": "another virtual machine would have to take the core",
     "network_bandwidth_saturated": "no link of a namespace tells its speed",

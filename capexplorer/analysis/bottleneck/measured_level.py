@@ -19,7 +19,7 @@ from ..causes.generator_saturation import is_saturated
 from ..epoch.epoch import Epoch
 from ..epoch.ladder import LadderLevel
 from ..epoch.neighbours import NeighbourCheck, Withheld
-from ..epoch.program import is_one_python_process, program_of
+from ..epoch.service_program import is_one_python_process, program_of
 
 FAILURES_MOST = 0.05
 """Share of requests that may fail in a level whose response times are interpreted: fast failures hide waiting."""

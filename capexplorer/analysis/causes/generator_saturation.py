@@ -52,8 +52,8 @@ LAGS_MOST = 5.0
 accept queue lost 1.4 s a request to connections that were not made, at a lag of 70 ms (measured)."""
 
 
-STARVED_OTHERS_LEAST = 0.2
-"""Cores used by other processes from which they, and not its work, may be why the load thread has no time to spare."""
+OTHERS_LEAST = 0.2
+"""Cores used by other processes from which they may hold back generator or service: quiet machines use 0.02 to 0.1."""
 
 STARVED_LEAST = 0.15
 """CPU time that others withheld from the load thread, over the CPU time that it had, from which it is starved (0.87 over 0.08
@@ -120,7 +120,7 @@ class SaturationGrounds:
     def _is_starved(self) -> bool:
         others, delay = self.others_cpu_ratio or 0.0, self.run_delay_ratio or 0.0
         had = max(0.0, (self.busy_ratio or 0.0) - delay)
-        return others >= STARVED_OTHERS_LEAST and min(others, delay) >= STARVED_LEAST * had
+        return others >= OTHERS_LEAST and min(others, delay) >= STARVED_LEAST * had
 
     @property
     def _busy(self) -> bool:

@@ -15,13 +15,10 @@ from dataclasses import dataclass
 from ...model.events import HostFacts
 from ...model.figures import LevelFigures
 from ...model.timeline import Timeline
-from ..causes.generator_saturation import grounds_of, others_cpu
+from ..causes.generator_saturation import OTHERS_LEAST, grounds_of, others_cpu
 from ..knee.crossing import LINEAR_LIKELY, crossing, curve_of
 from .ladder import LadderLevel, pooled
-from .program import is_one_python_process, program_of
-
-OTHERS_LEAST = 0.2
-"""Cores used by others from which they may hold a level. An idle desktop or a quiet server uses 0.02 to 0.1."""
+from .service_program import is_one_python_process, program_of
 
 WITHHELD_LEAST = 0.15
 """CPU time that others withheld from the service, over the CPU time that it had. Without them it could have done so much more
@@ -102,7 +99,7 @@ class NeighbourCheck:
 
 
 def _needs_cpu(figures: LevelFigures, wanted: float, usable: float | None) -> bool:
-    """Whether the service wanted nearly all the cores that it can use, or its requests ran or waited for one most of their time."""
+    """Whether the service wanted nearly all cores that it can use, or its requests ran or waited for one most of their time."""
     if usable is not None and wanted >= WANTED_LEAST * usable:
         return True
     rate, response_ms = figures.throughput_rps, figures.response_ms

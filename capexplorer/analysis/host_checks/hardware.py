@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...model.machine import Machine
+from ..causes.generator_saturation import OTHERS_LEAST
 from .check import Asks, Check, unavailable
 
 _GENERATOR_CORES = 1
@@ -55,6 +56,24 @@ def cgroup_cpus(machine: Machine, asks: Asks) -> Check:
         here="no quota found" if quota is None else f"{quota:g} cores",
         bounds_at="" if quota is None else f"{quota:g} cores for generator and target together, throttled beyond",
         lift="" if quota is None else "the container's CPU limit",
+    )
+
+
+def neighbours(machine: Machine, asks: Asks) -> Check:
+    """Other processes that use CPU take it from generator and target, and make knees of their own."""
+    others, cpus = machine.neighbours.cpu_ratio, machine.cpus_usable or machine.host.cpus
+    if others is None:
+        return unavailable("neighbours", "other processes", {"others_cpu_ratio": None, "others": None})
+    names = ", ".join(f"{name} {ratio:.2f}" for name, ratio in machine.neighbours.processes.items())
+    left = None if cpus is None else max(0.0, cpus - others)
+    return Check(
+        id="neighbours",
+        title="other processes",
+        state="bounds" if others >= OTHERS_LEAST else "ok",
+        readings={"others_cpu_ratio": round(others, 3), "others": names or None},
+        here=f"{others:.2f} of {cpus} cores in use now" + (f": {names}" if names else ""),
+        bounds_at="" if left is None else f"{left:.1f} cores left for generator and target",
+        lift="" if others < OTHERS_LEAST else "end them, or keep them off cores of their own (taskset, cpuset), before the start",
     )
 
 

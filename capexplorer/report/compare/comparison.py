@@ -20,7 +20,7 @@ from ...model.intervals import Z90
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
-from ..rows import recovery_levels
+from ..rows import level_kinds
 from .across_levels import OverallChange, Pairs, overall_change, with_scatter
 from .difference import Difference, difference, floor_difference
 from .environment import Differing, Made, conditions, subject
@@ -197,13 +197,13 @@ def _curve(letter: str, session: Session, epoch: int) -> Curve:
 
 
 def _points(levels: Sequence[Level], session: Session) -> tuple[CurvePoint, ...]:
-    """Levels on the way down from overload are left out: they tell of recovery, not of that load."""
+    """Levels on the way down from overload, or held by other processes, are left out: they do not tell of that load."""
     found: dict[int, list[dict[str, Estimate]]] = {}
     held = set[int]()
-    recovery = recovery_levels(session.timeline)
+    left_out = level_kinds(session.timeline)
     cpus = session.timeline.header.host.cpus if session.timeline.header is not None else None
     for level in levels:
-        if level.figures.settled and not level.opened.ramp and level.opened.index not in recovery:
+        if level.figures.settled and not level.opened.ramp and level.opened.index not in left_out:
             found.setdefault(level.users, []).append(level_estimates(level, session.timeline, session.latencies))
             if is_held_by_others(level.figures, cpus):
                 held.add(level.users)

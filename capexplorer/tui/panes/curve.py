@@ -122,7 +122,7 @@ def _shape(point: LevelPoint, epoch: int) -> Shape:
         return Shape.CROSS
     if not point.certain:
         return Shape.HOLLOW
-    return {"step": Shape.FILLED, "ramp": Shape.RING, "recovery": Shape.SALTIRE}[point.kind]
+    return {"step": Shape.FILLED, "ramp": Shape.RING, "recovery": Shape.SALTIRE, "held": Shape.SALTIRE}[point.kind]
 
 
 def _legend(
@@ -149,7 +149,9 @@ def _legend(
     if Shape.RING in shapes:
         entries.append(Legend(KEYS[Shape.RING], "ramp", "", palette.secondary))
     if Shape.SALTIRE in shapes:
-        entries.append(Legend(KEYS[Shape.SALTIRE], "recovery", "", palette.muted))
+        said = {"recovery": "recovery", "held": "held by other processes"}
+        kinds = dict.fromkeys(point.kind for point in points if _shape(point, epoch) is Shape.SALTIRE)
+        entries.append(Legend(KEYS[Shape.SALTIRE], ", ".join(said[kind] for kind in kinds), "", palette.muted))
     if Shape.CROSS in shapes:
         entries.append(Legend(KEYS[Shape.CROSS], "before restart", "", palette.muted))
     return tuple(entries)

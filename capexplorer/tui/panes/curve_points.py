@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from ...model.figures import LevelFigures
 from ...model.intervals import Z95
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ...report.rows import recovery_levels
+from ...report.rows import Kind, level_kinds
 
 SO_FAR_TICKS = 5
 """A level that has not settled is drawn, hollow, at the mean of its last few ticks: more would lag behind the spawning."""
@@ -28,7 +27,7 @@ class LevelPoint:
     """Half of the 95% interval; NaN when settled seconds are too few for one, or the imported table has none."""
     settled: bool
     current: bool
-    kind: Literal["step", "ramp", "recovery"] = "step"
+    kind: Kind = "step"
     tabled: bool = False
     """Imported from a table of rates, which counts as measured."""
 
@@ -39,8 +38,8 @@ class LevelPoint:
 
     @property
     def fitted(self) -> bool:
-        """Part of the curve: certain, and not on the way down from overload."""
-        return self.certain and self.kind != "recovery"
+        """Part of the curve: certain, not on the way down from overload, and not held by other processes."""
+        return self.certain and self.kind in ("step", "ramp")
 
     @property
     def top_rps(self) -> float:
@@ -51,15 +50,14 @@ class LevelPoint:
 
 def level_points(timeline: Timeline, levels: Sequence[Level], cursor: int) -> list[LevelPoint]:
     """Levels with a figure, in the order of the session. Levels that ended before they settled have none."""
-    recovery = recovery_levels(timeline)
+    kinds = level_kinds(timeline)
     points = []
     for level in levels:
         current = level is levels[-1] and level.figures.counted
         points += [_point(level, part.users, part.figures, "ramp") for part in level.bins]
         goodput_rps = _so_far(timeline, level, cursor) if current and not level.figures.settled else None
-        kind: Literal["step", "recovery"] = "recovery" if level.opened.index in recovery else "step"
         if not (level.opened.ramp and level.bins):
-            points.append(_point(level, level.users, level.figures, kind, current, goodput_rps))
+            points.append(_point(level, level.users, level.figures, kinds.get(level.opened.index, "step"), current, goodput_rps))
     return [point for point in points if math.isfinite(point.goodput_rps)]
 
 
@@ -67,7 +65,7 @@ def _point(
     level: Level,
     users: float,
     figures: LevelFigures,
-    kind: Literal["step", "ramp", "recovery"],
+    kind: Kind,
     current: bool = False,
     so_far_rps: float | None = None,
 ) -> LevelPoint:

@@ -1,4 +1,4 @@
-"""The resources: target, host, generator, ephemeral ports, network. One row a resource, its recent past as a spark line.
+"""The resources: target, host, other processes, generator, ports, network. One row a resource, its recent past as a spark line.
 
 Rows are listed by what an engineer needs first; where it is low the last ones give way, where it is narrow the details do.
 """
@@ -27,6 +27,9 @@ from .resource_row import Row, row_lines
 
 BUSY_RATIO = 0.9
 """Use of a core or of the host from which it counts as full: yellow."""
+
+OTHERS_RATIO = 0.2
+"""Cores of other processes from which they may hold back the target."""
 
 
 class ResourcesPane(Pane):
@@ -95,6 +98,7 @@ def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: _Histor
     host, generator = sample.host or HostReading(), sample.generator or GeneratorReading()
     yield from target_rows(sample, history, palette, facts.cpus)
     yield from host_rows(host, facts, history, palette)
+    yield from neighbour_rows(sample, facts, history, palette)
     yield from generator_rows(generator, history, palette)
     yield from port_rows(timeline, history.cells, palette)
     yield network_row(host, history, palette)
@@ -139,6 +143,29 @@ def host_rows(host: HostReading, facts: HostFacts, history: _History, palette: P
     share = used / whole if used is not None and whole else None
     number, spark = _parted(text.size(used, beside=whole))[0], history.spark("host_memory_bytes", whole)
     yield Row("host mem", spark, number, f"of {text.size(whole)}", (text.percent(share),), palette.secondary)
+
+
+WAITS_RATIO = 0.25
+"""CPU time that the target waited for, over the CPU time that it had, from which others that use much are yellow."""
+
+
+def neighbour_rows(sample: Sample, facts: HostFacts, history: _History, palette: Palette) -> Iterator[Row]:
+    """CPU of other processes, by name, and who waits for a core; no row where it was not measured."""
+    others = sample.neighbours
+    if others is None or others.cpu_ratio is None:
+        return
+    cpu = total(target.cpu_ratio for target in sample.targets)
+    delay = total(target.run_delay_ratio for target in sample.targets)
+    own = sample.generator.run_delay_ratio if sample.generator is not None else None
+    memory = sample.host.memory_pressure_ratio if sample.host is not None else None
+    details = [f"{text.safe(name)} {text.three_digits(ratio)}" for name, ratio in others.processes.items()]
+    details.append(f"waits: target {text.three_digits(delay)}, generator {text.three_digits(own)}")
+    if memory:
+        details.append(f"memory pressure {text.percent(memory)}")
+    held = delay is not None and cpu is not None and min(others.cpu_ratio, delay) >= max(WAITS_RATIO * cpu, OTHERS_RATIO / 2)
+    warned = others.cpu_ratio >= OTHERS_RATIO and held
+    figure = cores(others.cpu_ratio, facts.cpus)
+    yield Row("others cpu", history.spark("others_cpu_ratio", facts.cpus), *figure, tuple(details), palette.secondary, warned)
 
 
 def generator_rows(generator: GeneratorReading, history: _History, palette: Palette) -> Iterator[Row]:

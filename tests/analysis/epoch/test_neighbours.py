@@ -1,4 +1,4 @@
-"""Levels that other processes of the machine held: what counts as held, what such a level still shows, what it may never claim."""
+"""Levels that other processes of the machine held: what counts as held, what such a level shows, and what it may never claim."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ HELD = [
     ("a Python service, whose threads wait in turn",
      {"target.cpu_ratio": 0.32, "target.run_delay_ratio": 0.6, "target.busiest_thread_ratio": 0.1}, "python3"),
     ("four workers on two cores",
-     {"target.cpu_ratio": 1.0, "target.run_delay_ratio": 2.4, "target.busiest_thread_ratio": 0.3, "target.processes": 5.0}, "gunicorn"),
+     {"target.cpu_ratio": 1.0, "target.run_delay_ratio": 2.4, "target.busiest_thread_ratio": 0.3, "target.processes": 5.0},
+     "gunicorn"),
     ("requests that do nothing but run and wait for a core, at low load",
      {"target.cpu_ratio": 0.10, "target.run_delay_ratio": 0.06, "target.busiest_thread_ratio": 0.1}, "node"),
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from capexplorer.analysis.host_checks import Asks, Check, checks
 from capexplorer.model.events import HostFacts
 from capexplorer.model.limits import Limits, NetworkLimits, ProcessLimits
 from capexplorer.model.machine import Machine
+from capexplorer.model.readings import NeighboursReading
 
 HOST: dict[str, Any] = {
     "cpus": 8, "memory_bytes": 16 << 30, "fds_limit": 20_000, "fds_limit_of_system": 1_000_000, "port_range": (32_768, 60_999),
@@ -17,7 +18,7 @@ HOST: dict[str, Any] = {
 }  # fmt: skip
 MACHINE: dict[str, Any] = {
     "fds_hard_limit": 20_000, "fds_of_system": 2_000, "cpus_usable": 8, "tcp_tw_reuse_delay_ms": 1000,
-    "pressure_readable": True, "reads_other_users": True,
+    "pressure_readable": True, "reads_other_users": True, "neighbours": NeighboursReading(cpu_ratio=0.05),
 }  # fmt: skip
 FEW_PORTS = Limits(network=NetworkLimits(ip_local_port_range=(32_768, 34_767), tcp_tw_reuse=0))
 
@@ -33,6 +34,10 @@ def apart(generator: tuple[int, ...], target: tuple[int, ...]) -> Limits:
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, str]]] = {
     "a roomy machine": ({}, {}, {}, {}),
+    "a machine that others use": (
+        {}, {"neighbours": NeighboursReading(cpu_ratio=1.6, processes={"cc1plus": 1.31})}, {}, {"neighbours": "bounds"},
+    ),
+    "a machine of which it is not known": ({}, {"neighbours": NeighboursReading()}, {}, {"neighbours": "unavailable"}),
     "the usual soft limit, which the target has": ({"fds_limit": 1024}, {}, {}, {"fds_target": "bounds"}),
     "a low hard limit": ({"fds_limit": 1024}, {"fds_hard_limit": 1024}, {}, {"fds_generator": "bounds", "fds_target": "bounds"}),
     "a low limit and few users": ({"fds_limit": 1024}, {"fds_hard_limit": 1024}, {"users": 800}, {}),
@@ -110,8 +115,16 @@ def test_what_was_not_read_is_unavailable_and_null_and_never_zero() -> None:
     unread = {name for name, check in rows.items() if check.state == "unavailable"}
     assert unread == {
         "fds_generator", "fds_target", "fds_system", "ports", "new_connections", "accept_queue", "syn_backlog", "cores", "memory",
-        "pressure", "other_users",
+        "pressure", "other_users", "neighbours",
     }  # fmt: skip
     for name in unread:
         assert rows[name].here == "unavailable"
         assert 0 not in rows[name].readings.values(), rows[name]
+
+
+def test_other_processes_are_told_with_their_share_and_their_names() -> None:
+    others = NeighboursReading(cpu_ratio=1.6, processes={"cc1plus": 1.31, "chrome": 0.24})
+    told = found({}, {"neighbours": others, "cpus_usable": 2}, {})["neighbours"]
+    assert told.here == "1.60 of 2 cores in use now: cc1plus 1.31, chrome 0.24"
+    assert told.bounds_at == "0.4 cores left for generator and target"
+    assert told.readings == {"others_cpu_ratio": 1.6, "others": "cc1plus 1.31, chrome 0.24"}

@@ -13,14 +13,14 @@ if sys.platform != "linux":
     pytest.skip("/proc is Linux", allow_module_level=True)
 
 from capexplorer.model.readings import NeighboursReading
-from capexplorer.probe import neighbours, parse
-from capexplorer.probe.neighbours import Look, NeighboursProbe, busiest, look
+from capexplorer.probe import other_processes, parse
+from capexplorer.probe.other_processes import NeighboursProbe, Snapshot, busiest, snapshot
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 OWN, TARGET = 100, 200
 
 
-def processes(at_s: float, **used_s: tuple[int, int, float, float]) -> Look:
+def processes(at_s: float, **used_s: tuple[int, int, float, float]) -> Snapshot:
     """name=(pid, parent, CPU seconds, started at)."""
     found = {
         (pid, round(began_s * TICKS_PER_S)): parse.ProcessCpu(
@@ -28,7 +28,7 @@ def processes(at_s: float, **used_s: tuple[int, int, float, float]) -> Look:
         )
         for name, (pid, parent, cpu_s, began_s) in used_s.items()
     }
-    return Look(at_s, found)
+    return Snapshot(at_s, found)
 
 
 def test_the_three_names_that_used_most_are_given_in_cores() -> None:
@@ -83,13 +83,13 @@ def test_without_one_of_the_readings_nothing_is_said_of_others(busy: float | Non
 
 
 def test_all_processes_are_looked_at_only_while_others_use_much_and_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[Look] = []
+    looks: list[Snapshot] = []
 
-    def counted() -> Look:
+    def counted() -> Snapshot:
         looks.append(processes(float(len(looks))))
         return looks[-1]
 
-    monkeypatch.setattr(neighbours, "look", counted)
+    monkeypatch.setattr(other_processes, "snapshot", counted)
     probe = NeighboursProbe()
     for _ in range(10):
         probe.read(1.0, 0.1, [0.0], None)
@@ -103,11 +103,11 @@ def test_a_real_neighbour_is_named_with_about_what_it_used() -> None:
     spin = "import time\nwhile time.process_time() < 60: pass"
     with subprocess.Popen([sys.executable, "-c", spin]) as neighbour:
         try:
-            before = look()
+            before = snapshot()
             used = _cpu_s(neighbour.pid)
             while _cpu_s(neighbour.pid) < used + 0.3:
                 time.sleep(0.05)
-            now = look()
+            now = snapshot()
             assert before is not None and now is not None
             everyone = busiest(before, now, set())
             own = now.processes[next(key for key in now.processes if key[0] == neighbour.pid)]

@@ -28,20 +28,20 @@ COST_MOST = 0.005
 NAMED_MOST = 3
 
 
-class Look(NamedTuple):
+class Snapshot(NamedTuple):
     """All processes at one moment."""
 
     at_s: float
     """Since boot."""
     processes: dict[tuple[int, int], parse.ProcessCpu]
-    """By pid and start time: a pid alone may be another process by the next look."""
+    """By pid and start time: a pid alone may be another process by the next one."""
 
 
 class NeighboursProbe:
     """Reads a NeighboursReading a tick."""
 
     def __init__(self) -> None:
-        self._last: Look | None = None
+        self._last: Snapshot | None = None
         self._since_s = LOOK_EVERY_S
         self._every_s = LOOK_EVERY_S
         self._processes: dict[str, float] = {}
@@ -64,7 +64,7 @@ class NeighboursProbe:
     def _look(self, target_pid: int | None) -> None:
         """Look at all processes, and name those that used most since the look before."""
         began_ns = time.thread_time_ns()
-        now, before = look(), self._last
+        now, before = snapshot(), self._last
         if now is None:
             return
         if before is not None:
@@ -77,7 +77,7 @@ class NeighboursProbe:
         """Nothing is held between two looks."""
 
 
-def look() -> Look | None:
+def snapshot() -> Snapshot | None:
     """All processes that can be seen here; None when /proc cannot be listed (no descriptor is left)."""
     try:
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
@@ -85,7 +85,7 @@ def look() -> Look | None:
         return None
     at_s = time.clock_gettime(time.CLOCK_BOOTTIME)
     found = ((pid, parse.process_cpu(_stat(pid))) for pid in pids)
-    return Look(at_s, {(pid, each.started_ticks): each for pid, each in found if each is not None})
+    return Snapshot(at_s, {(pid, each.started_ticks): each for pid, each in found if each is not None})
 
 
 def _stat(pid: int) -> str | None:
@@ -102,10 +102,10 @@ def _stat(pid: int) -> str | None:
         os.close(descriptor)
 
 
-def busiest(before: Look, now: Look, ours: set[int]) -> dict[str, float]:
-    """The names that used most between two looks, in cores; without `ours` and what descends from them.
+def busiest(before: Snapshot, now: Snapshot, ours: set[int]) -> dict[str, float]:
+    """The names that used most between two snapshots, in cores; without `ours` and what descends from them.
 
-    A process that began after the first look counts whole. One that began and ended between the looks is not seen.
+    A process that began after the first one counts whole. One that began and ended between the two is not seen.
     """
     parents = {pid: each.parent for (pid, _), each in now.processes.items()}
     left_out = {*ours, *descendants(ours, parents)}

@@ -1,0 +1,65 @@
+"""A world that moves: neighbours on the machine that come and go while the service stays the same. None of it is a knee."""
+
+from __future__ import annotations
+
+from .row import Row
+
+_LEVELS = "2:8s,4:9s,6:9s,8:9s,4:9s"
+"""A service of 6 ms of CPU a request and users that wait 100 ms carry all of them alone: 75 of 166 requests a second."""
+
+ROWS = (
+    Row(
+        name="neighbour-cpu",
+        family="moving",
+        fault="two busy processes on each core while the two highest levels run; the service carries them alone",
+        expected=("noisy_neighbours",),
+        no_knee=True,
+        act="burn",
+        params={"amount": 100_000},
+        wait_s="{ constant = 0.1 }",
+        neighbours=("cpu", "cpu"),
+        neighbours_at=(2, 3),
+        plan=_LEVELS,
+        short="4:8s,6:8s,8:8s,4:8s",
+    ),
+    Row(
+        name="neighbour-cpu-one-thread",
+        family="moving",
+        fault="the same, beside a service of one thread",
+        expected=("noisy_neighbours",),
+        no_knee=True,
+        act="one_thread",
+        params={"amount": 100_000},
+        wait_s="{ constant = 0.1 }",
+        neighbours=("cpu", "cpu"),
+        neighbours_at=(2, 3),
+        plan=_LEVELS,
+    ),
+    Row(
+        name="neighbour-memory",
+        family="moving",
+        fault="two processes on each core that copy 64 MB again and again while the two highest levels run",
+        expected=("noisy_neighbours",),
+        no_knee=True,
+        act="burn",
+        params={"amount": 100_000},
+        wait_s="{ constant = 0.1 }",
+        neighbours=("memory", "memory"),
+        neighbours_at=(2, 3),
+        plan=_LEVELS,
+    ),
+    Row(
+        name="neighbour-quiet",
+        family="moving",
+        fault="a process on each core that uses 0.05 of it: nobody is held",
+        expected=(),
+        one_of=("not_saturated", "think_time_limited"),
+        no_knee=True,
+        act="burn",
+        params={"amount": 100_000},
+        wait_s="{ constant = 0.1 }",
+        neighbours=("idle",),
+        neighbours_at=(0, 4),
+        plan=_LEVELS,
+    ),
+)

@@ -1,0 +1,78 @@
+"""A neighbour that comes and goes: a process that uses the machine while a session is at certain levels, and sleeps otherwise.
+
+It reads the session's log to know the level, as anybody may. Ends by itself, or when it is killed.
+
+    python neighbour.py cpu|memory|idle CORE SESSIONS FIRST_LEVEL LAST_LEVEL
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+MOST_S = 240.0
+LOOK_EVERY_S = 0.1
+SLICE_S = 0.1
+BUFFER_BYTES = 64 << 20
+"""More than the caches of any machine: copying it is limited by memory."""
+
+IDLE_SHARE = 0.05
+"""Of a core, as a desktop or a quiet server has it."""
+
+
+def main() -> None:
+    kind, core, sessions, first, last = sys.argv[1:]
+    os.sched_setaffinity(0, {int(core)})
+    use = {"cpu": spin, "memory": copier(), "idle": doze}[kind]
+    for level in levels_of(Path(sessions)):
+        if int(first) <= level <= int(last):
+            use()
+        else:
+            time.sleep(LOOK_EVERY_S)
+
+
+def spin() -> None:
+    """Computes for a slice of time."""
+    ends_s = time.monotonic() + SLICE_S
+    while time.monotonic() < ends_s:
+        sum(range(1000))
+
+
+def doze() -> None:
+    """Computes a little of the time."""
+    ends_s = time.monotonic() + IDLE_SHARE * SLICE_S
+    while time.monotonic() < ends_s:
+        pass
+    time.sleep((1 - IDLE_SHARE) * SLICE_S)
+
+
+def copier() -> Callable[[], None]:
+    """Copies a buffer again and again for a slice of time."""
+    source, place = bytearray(BUFFER_BYTES), bytearray(BUFFER_BYTES)
+
+    def copy() -> None:
+        ends_s = time.monotonic() + SLICE_S
+        while time.monotonic() < ends_s:
+            place[:] = source
+
+    return copy
+
+
+def levels_of(folder: Path) -> Iterator[int]:
+    """The session's level now, again and again; -1 before the first."""
+    ends_s, level, log = time.monotonic() + MOST_S, -1, None
+    while time.monotonic() < ends_s:
+        if log is None and (found := sorted(folder.glob("*.jsonl"))):
+            log = found[0].open()
+        for line in log or ():
+            if line.startswith('{"type":"level",') and line.endswith("\n"):
+                level = json.loads(line)["index"]
+        yield level
+
+
+if __name__ == "__main__":
+    main()
