@@ -28,6 +28,7 @@ Why = Literal[
     "not_recovered",
     "not_settling",
     "nothing_done",
+    "neighbours",
 ]
 """Reasons of decisions; the wording room has their sentences."""
 

@@ -19,6 +19,7 @@ TROUBLES = {
     "not_recovered": "it does not recover",
     "not_settling": "the level does not settle",
     "nothing_done": "nothing is finished",
+    "neighbours": "other processes hold the machine",
 }
 
 PLAN_ENDS = {
@@ -63,13 +64,18 @@ def autopilot(args: Mapping[str, Any]) -> str:
         return "autopilot on"
     match args.get("end"):
         case "done":
-            return f"autopilot finished: {_found(args)}"
+            return f"autopilot finished: {_found(args)}{_left_out(args)}"
         case "gave_up":
             known = f"; {_found(args)}" if args.get("kind") else ""
-            return f"autopilot gave up: {TROUBLES.get(str(args.get('why')), str(args.get('why')))}{known}"
+            return f"autopilot gave up: {TROUBLES.get(str(args.get('why')), str(args.get('why')))}{known}{_left_out(args)}"
     if args.get("why") != "taken_over":
         return "autopilot off"
     return "autopilot off: ended by a step by hand" if args.get("who") == "user" else f"autopilot off, by {args.get('who')}"
+
+
+def _left_out(args: Mapping[str, Any]) -> str:
+    count = args.get("left_out")
+    return f"; {count} level{'s' * (count != 1)} that other processes held left out" if isinstance(count, int) and count else ""
 
 
 def plan(args: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from session.samples import HEADER
 from capexplorer.load.recorder import Tick
 from capexplorer.model.events import By, EndpointTick, Event, Mark, Sample
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.readings import GeneratorReading, HostReading, TargetReading
+from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.profile import StopRules
 from capexplorer.run.current_epoch import CurrentEpoch
@@ -62,6 +62,7 @@ class Driven:
         load: float = 0.5,
         app: dict[str, float] | None = None,
         target: TargetReading | None = None,
+        neighbours: NeighboursReading | None = None,
     ) -> None:
         """One second of users: so many successes at this latency, so many failures at 1 ms."""
         began_s, self.now_s = self.now_s, self.now_s + 1.0
@@ -81,6 +82,7 @@ class Driven:
                 t_s=self.now_s, duration_s=1.0, level=self.tracker.index, users=there, wanted=opened.users, phase=phase,
                 settled=settled, endpoints=(tick,), work=float(goodput), host=HostReading(load_average_1m=load, cpu_ratio=0.5),
                 app=app or {}, targets=() if target is None else (target,), generator=GeneratorReading(cpu_ratio=0.1),
+                neighbours=neighbours,
             )
         )  # fmt: skip
         self.marks.look_for_shifts()

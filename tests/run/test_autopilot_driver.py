@@ -11,6 +11,7 @@ from load.patched import Played, play
 from capexplorer import wording
 from capexplorer.errors import InputError
 from capexplorer.model.events import Command, LevelOpened
+from capexplorer.model.readings import NeighboursReading, TargetReading
 from capexplorer.model.stream import Param
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilot import AutopilotDriver
@@ -35,10 +36,27 @@ def shedding(users: int) -> tuple[int, float, int]:
     return rate, 100.0, 2 * users - rate
 
 
+def starved(users: int) -> tuple[int, float, int]:
+    """The same beside neighbours, which leave it 40/s."""
+    rate = min(2 * users, 40)
+    return rate, max(100.0, users / rate * 1000 - 400), 0
+
+
+STARVED = TargetReading(pid=7, cpu_ratio=0.4, busiest_thread_ratio=0.4, run_delay_ratio=0.58, processes=1)
+
+
 class Search:
     """A driven run with the autopilot as its driver."""
 
-    def __init__(self, path: Path, service: Service = steady, max_users: int = 1_000) -> None:
+    def __init__(
+        self,
+        path: Path,
+        service: Service = steady,
+        max_users: int = 1_000,
+        target: TargetReading | None = None,
+        neighbours: NeighboursReading | None = None,
+    ) -> None:
+        self.target, self.neighbours = target, neighbours
         self.run, self.load_target, self.service = Driven(path), LoadTarget(0, 100.0), service
         self.load_target.is_open = True
         self.finished: list[str] = []
@@ -67,7 +85,7 @@ class Search:
 
     def second(self) -> None:
         goodput, latency_ms, failures = self.service(self.load_target.wanted)
-        self.run.second(goodput, latency_ms, failures)
+        self.run.second(goodput, latency_ms, failures, target=self.target, neighbours=self.neighbours)
         self.driver.ticked(CurrentEpoch(self.run.timeline))
 
     def commands(self) -> list[Command]:
@@ -133,6 +151,16 @@ def test_what_a_session_did_before_is_no_reason_to_give_up(search: Search) -> No
     search.load_target.wanted = 5
     search.go()
     assert search.finished and search.finished[0].startswith("autopilot finished: knee 50 [")
+
+
+def test_where_other_processes_hold_the_machine_it_gives_up_says_so_and_has_no_knee(tmp_path: Path) -> None:
+    search = Search(tmp_path / "held.jsonl", starved, target=STARVED, neighbours=NeighboursReading(cpu_ratio=1.4))
+    search.go()
+    assert search.finished == ["autopilot gave up: other processes hold the machine; 3 levels that other processes held left out"]
+    knee = search.run.timeline.verdicts[0].capacity.knee
+    assert knee is not None and knee.kind == "no_knee"
+    assert search.levels()[-1] == (1, "autopilot"), "at rest"
+    search.run.end()
 
 
 def test_at_the_guard_it_gives_up_and_rests(tmp_path: Path) -> None:

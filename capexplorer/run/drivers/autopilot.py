@@ -26,6 +26,9 @@ from .load_target import LoadTarget
 LATEST_S = 3.0
 """Seconds over which failures are counted that make the autopilot leave a level at once."""
 
+HELD_MOST = 3
+"""Levels in a row that other processes held below the low-load line, after which the search is given up."""
+
 EmitCommand = Callable[[Literal["users", "autopilot"], Mapping[str, Param | None]], None]
 """Emits a command of the autopilot: its name and arguments."""
 
@@ -50,6 +53,8 @@ class AutopilotDriver:
         self._verdict = CapacityVerdict()
         self._spawning_s = 0.0
         """When users were last seen spawning."""
+        self._left_out = 0
+        """Levels that other processes held, which the verdict does not use."""
 
     @property
     def is_on(self) -> bool:
@@ -74,7 +79,7 @@ class AutopilotDriver:
         """A second was folded into the timeline."""
         if self._policy is None or not self._load_target.is_open:
             return
-        match self._policy.due(self._input(current)):
+        match self._held(current) or self._policy.due(self._input(current)):
             case GoTo() as step:
                 self._step(step)
             case Done() as done:
@@ -82,6 +87,18 @@ class AutopilotDriver:
             case GiveUp() as given_up:
                 if self._step(GoTo(given_up.users, "rest")):
                     self._end("gave_up", given_up.why, given_up.figures)
+
+    def _held(self, current: CurrentEpoch) -> GiveUp | None:
+        """Whether other processes hold the machine for so long that no level tells anything."""
+        epoch, level = current.epoch, self._timeline.level
+        if level is None or not level.figures.settled or epoch.verdict is None:
+            return None
+        left_out = epoch.verdict.left_out_levels
+        self._left_out = len(left_out)
+        latest = [each.opened.index for each in epoch.levels if each.figures.settled][-HELD_MOST:]
+        if len(latest) < HELD_MOST or not set(latest) <= set(left_out):
+            return None
+        return GiveUp(min(each.users for each in epoch.levels if each.figures.settled), "neighbours")
 
     def _step(self, step: GoTo) -> bool:
         """False if another driver has begun: the step is refused."""
@@ -99,7 +116,7 @@ class AutopilotDriver:
     def _end(self, how: str, why: str, figures: Mapping[str, Param | None]) -> None:
         self.end()
         self._load_target.end_autopilot(self._generation)
-        args = {"on": False, "end": how, "why": why, **figures}
+        args = {"on": False, "end": how, "why": why, **figures, **({"left_out": self._left_out} if self._left_out else {})}
         self._emit("autopilot", args)
         self._finish(wording.autopilot(args))
 
