@@ -6,8 +6,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from session.samples import busy_sample
 
-from capexplorer.model.events import Event, Header, Log, Note, Target
+from capexplorer.model.events import Event, Header, LevelClosed, Log, Note, Sample, Target
+from capexplorer.model.figures import LevelFigures
+from capexplorer.model.readings import NeighboursReading
 from capexplorer.report.formats import FORMATS, to_disk
 from capexplorer.report.redaction import redacted
 
@@ -68,3 +71,14 @@ def test_only_what_tells_goes(said: str, shown: str) -> None:
 def test_endpoint_names_stay_but_for_a_host() -> None:
     names = {tick.name for event in redacted(session()) if hasattr(event, "endpoints") for tick in event.endpoints}
     assert names == {"/health", "/io", "/cpu", "/tasks/{id}"}
+
+
+def test_names_of_other_processes_pass_the_redactor() -> None:
+    host = msgspec.structs.replace(HEADER.host, name="buildbox")
+    others = {"buildbox": 0.9, "cc1plus": 0.3}
+    sample = msgspec.structs.replace(busy_sample(2.0), neighbours=NeighboursReading(cpu_ratio=1.2, processes=others))
+    figures = LevelFigures(settled=True, other_processes=others)
+    closed = LevelClosed(t_s=3.0, index=0, users=1, started_s=1.0, figures=figures)
+    _, tick, level = redacted([msgspec.structs.replace(HEADER, host=host), sample, closed])
+    assert isinstance(tick, Sample) and tick.neighbours is not None and isinstance(level, LevelClosed)
+    assert tick.neighbours.processes == level.figures.other_processes == {"redacted-host": 0.9, "cc1plus": 0.3}

@@ -30,7 +30,7 @@ CHARTS = (
     ("±", wording.CONVENTIONS.removeprefix("± ")),
     ("Grey figure", "Rests on too few requests: a p95 on fewer than 200, a p99 on fewer than 1,000."),
     ("–", "Not measured. It never means zero."),
-    ("!", "A figure to look at: ports above 80% or full within 2 min, a busy core, a late loop."),
+    ("!", "A figure to look at: ports above 80% or full within 2 min, a busy core, a late loop, busy neighbours."),
     (
         "Loop lag",
         "How late a 10 ms timer of the load generator fires. Latencies on the screen may be too high by as much.",
@@ -56,6 +56,11 @@ CHARTS = (
     ("→", "In the capacity curve: which levels would make the verdict more certain. Beside a cause: what to do about it."),
     ("Epoch", "The time between two restarts of the target. Levels of different epochs are not mixed."),
     ("CPU", "In cores: 1.00 is one core fully busy."),
+    (
+        "others cpu",
+        "CPU of processes that are neither the target's nor the load generator's, with the names that use most. The waits are "
+        "cores that the target and the load thread waited for. With ! the others hold back the target.",
+    ),
 )
 
 PICKER = (
