@@ -19,6 +19,7 @@ ALL = {
     "autopilot": "(autopilot) the autopilot against plain policies on simulated systems",
     "knees": "(knees) detector against kneed and a broken stick on simulated ladders",
     "moving": "(moving) false knees on simulated services that change while they are climbed",
+    "neighbours": "(neighbours) knees beside other processes that come and go, on simulated services",
     "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are told",
 }
 

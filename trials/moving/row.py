@@ -12,8 +12,11 @@ CLIENTS: tuple[Client, ...] = ("fast", "requests")
 NEAR = 0.25
 """A knee within this of a true N* is right."""
 
-QUEUES = ("worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "rate_limit", "think_time_limited", "not_saturated")
-"""Bottlenecks that are so in every row: requests wait for their turn, and below the knee users think."""
+QUEUES = (
+    "worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "rate_limit", "think_time_limited", "not_saturated",
+    "noisy_neighbours",
+)  # fmt: skip
+"""Bottlenecks that may be so in every row: requests wait for their turn, below the knee users think, the machine may be busy."""
 
 Param = str | int | float
 

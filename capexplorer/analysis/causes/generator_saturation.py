@@ -59,6 +59,10 @@ STARVED_LEAST = 0.15
 """CPU time that others withheld from the load thread, over the CPU time that it had, from which it is starved (0.87 over 0.08
 beside busy neighbours). Less, and the load thread is full by itself."""
 
+STARVED_BLOCKED_LEAST = 0.5
+"""Share of time for which the load thread waited for a core, under which half of its timers are late for another reason: a call
+that blocks its loop."""
+
 PROCESS = ("process_cpu_ratio", "cpu_ratio", "screen_cpu_ratio", "recorder_cpu_ratio")
 """Readings of the generator: the whole process first, then its threads that are known by name."""
 
@@ -120,6 +124,8 @@ class SaturationGrounds:
     def _is_starved(self) -> bool:
         others, delay = self.others_cpu_ratio or 0.0, self.run_delay_ratio or 0.0
         had = max(0.0, (self.busy_ratio or 0.0) - delay)
+        if not self._busy and delay < STARVED_BLOCKED_LEAST:
+            return False
         return others >= OTHERS_LEAST and min(others, delay) >= STARVED_LEAST * had
 
     @property

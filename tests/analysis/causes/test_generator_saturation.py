@@ -83,17 +83,18 @@ def test_a_load_thread_that_other_processes_keep_from_its_core_is_starved_and_no
     [
         ("others use little", 0.08, 0.87, 0.1),
         ("it is full by itself", 0.93, 0.06, 1.0),
-        ("others are not known", 0.08, 0.87, None),
+        ("a call blocks its loop, and it seldom waits for a core", 0.05, 0.1, 1.9),
     ],
 )
-def test_without_others_that_take_much_of_its_time_it_is_saturated(
-    why: str, cpu: float, delay: float, cores: float | None
-) -> None:
-    readings = {} if cores is None else others(cores)
+def test_without_others_that_take_much_of_its_time_it_is_saturated(why: str, cpu: float, delay: float, cores: float) -> None:
     figures = LevelFigures(
-        settled=True, readings=readings, generator_cpu_ratio=cpu, generator_run_delay_ratio=delay, loop_lag_p99_ms=60.0
+        settled=True, readings=others(cores), generator_cpu_ratio=cpu, generator_run_delay_ratio=delay, loop_lag_p99_ms=60.0
     )
     assert (grounds_of(figures).saturated, grounds_of(figures).starved) == (True, False), why
+
+
+def test_where_others_are_not_known_it_is_saturated() -> None:
+    assert grounds_of(LevelFigures(settled=True, **STARVED)).saturated is True  # type: ignore[arg-type]
 
 
 def test_in_older_logs_others_are_what_host_target_and_generator_leave() -> None:

@@ -1,0 +1,71 @@
+"""Knees beside neighbours that come and go, on simulated services of known N*, with and without looking at the neighbours.
+
+Half of the climbs end at 0.6 N*, where every knee is false; half go to 2.5 N*, where one is right within 25%.
+Thresholds were chosen on recordings, and seeds 0-99 were looked at; these are 500,000 and up.
+
+    python -m benchmarks neighbours        or: python benchmarks/neighbours.py [--climbs 500] [--first-seed 500000]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+
+from capexplorer.analysis.epoch.ladder import LadderLevel, ladder_level
+from capexplorer.analysis.epoch.neighbours import NeighbourCheck, usable_levels
+from capexplorer.analysis.epoch.recovery import analyse
+from capexplorer.model.events import HostFacts
+from capexplorer.model.verdicts import CapacityVerdict
+from trials.simulation.crowded import CORES, Crowded, climb
+
+NEAR = 0.25
+CHECK = NeighbourCheck(HostFacts(cpus=CORES), "server")
+
+
+def ladder(found: Crowded, *, looks: bool) -> tuple[LadderLevel, ...]:
+    """As the detector gets it; without looking, nothing is known of neighbours."""
+    levels = zip(found.users, found.levels, strict=True)
+    made = [
+        ladder_level(float(users), figures, started_s=15.0 * at, generator_saturated=False,
+                     held=looks and CHECK.withheld(figures) is not None)
+        for at, (users, figures) in enumerate(levels)
+    ]  # fmt: skip
+    return usable_levels(made)
+
+
+def judged(found: Crowded, verdict: CapacityVerdict) -> str:
+    """`right`, `wrong` or `none`: of a knee that was marked, or that none was."""
+    knee = verdict.knee
+    if knee is None or knee.users is None or knee.kind not in ("knee", "at_or_below"):
+        return "none"
+    reached = found.users[-1] >= found.knee_users
+    right = reached and (
+        abs(knee.users / found.knee_users - 1) <= NEAR if knee.kind == "knee" else knee.users >= found.knee_users
+    )
+    return "right" if right else "wrong"
+
+
+def counts(seeds: Sequence[int], reach: float, busy_share: float, *, looks: bool) -> Counter[str]:
+    """How often each."""
+    climbs = (climb(seed, reach, busy_share=busy_share) for seed in seeds)
+    return Counter(judged(found, analyse(ladder(found, looks=looks))) for found in climbs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--climbs", type=int, default=500)
+    parser.add_argument("--first-seed", type=int, default=500_000)
+    options, _ = parser.parse_known_args()
+    seeds = range(options.first_seed, options.first_seed + options.climbs)
+    for reach in (0.6, 2.5):
+        for busy in (0.0, 0.5, 1.0):
+            for looks in (False, True):
+                found = counts(seeds, reach, busy, looks=looks)
+                how = "looking at neighbours" if looks else "without looking"
+                told = ", ".join(f"{what} {found[what]}" for what in ("right", "wrong", "none"))
+                print(f"to {reach:g} N*, neighbours in {busy:.0%} of levels, {how:<22} {told} of {len(seeds)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
