@@ -35,6 +35,8 @@ Values = tuple[float | None, ...]
 OF_SEVERAL: dict[str, Callable[[Iterable[float]], float]] = {
     "busiest_thread_ratio": max,
     "throttled_ratio": max,
+    "cpu_pressure_ratio": max,
+    "memory_pressure_ratio": max,
     "fds_fullest": max,
     "fds_limit": min,
     "cpus_allowed": max,

@@ -64,6 +64,10 @@ class TargetReading(CountingReading, frozen=True, kw_only=True):
     """Runnable without a core, summed over the tree's threads, in cores."""
     throttled_ratio: float | None = None
     """Share of the tick in which its cgroup's quota throttled it; None without a quota."""
+    cpu_pressure_ratio: float | None = None
+    """PSI cpu "some" of its control group: share of the tick in which a task of it waited for a core. None without version 2."""
+    memory_pressure_ratio: float | None = None
+    """PSI memory "some" of its control group."""
     rss_bytes: int | None = None
     memory_limit_bytes: int | None = None
     """Of its cgroup; None without one, and in four of five ticks: it is read every 5 s."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from . import parse
 from .facts import cgroup_folders
@@ -26,6 +27,8 @@ class Cgroup:
         self._quotas = [quota for folder in cpu if (quota := _Quota(folder)).exists]
         self._limits = _opened(f"{folder}/{name}" for folder in memory for name in ("memory.max", "memory.limit_in_bytes"))
         self._kills = _counting_kills(f"{folder}/{name}" for folder in memory for name in ("memory.events", "memory.oom_control"))
+        self._pressures = {name: _opened(f"{folder}/{name}.pressure" for folder in folders[:1])
+                           for name, folders in (("cpu", cpu), ("memory", memory))}  # fmt: skip
         self._growth = Growth()
         self.oom_kills()  # from now on, not from the first tick on: a target may be killed before that
 
@@ -44,11 +47,17 @@ class Cgroup:
         limits = [int(text) for file in self._limits if (text := (file.read() or "").strip()).isdigit()]
         return min((limit for limit in limits if limit < _NO_LIMIT_BYTES), default=None)
 
+    def pressure_ratio(self, name: Literal["cpu", "memory"], elapsed_s: float) -> float | None:
+        """Share of the tick in which a task of its own group waited (PSI "some"); None in version 1, and the first time."""
+        stalled = [parse.pressure_us(file.read(), "some") for file in self._pressures[name]]
+        ratio = per_second(self._growth(name, stalled[0] if stalled else None), elapsed_s, 1e6)
+        return None if ratio is None else min(ratio, 1.0)
+
     def close(self) -> None:
         """Give the files back."""
         for quota in self._quotas:
             quota.close()
-        for file in (*self._limits, self._kills):
+        for file in (*self._limits, self._kills, *self._pressures["cpu"], *self._pressures["memory"]):
             file.close()
 
 

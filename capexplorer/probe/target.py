@@ -78,6 +78,8 @@ class TargetProbe:
             alive=self._tree.root.running,
             cpus_allowed=cpus_allowed(self.pid),
             throttled_ratio=self._cgroup.throttled_ratio(elapsed_s),
+            cpu_pressure_ratio=self._cgroup.pressure_ratio("cpu", elapsed_s),
+            memory_pressure_ratio=self._cgroup.pressure_ratio("memory", elapsed_s),
             memory_limit_bytes=memory_limit,
             disk_free_bytes=disk_free,
             fds_fullest=fullest if self._tree.complete else None,

@@ -67,6 +67,26 @@ def test_without_a_quota_nothing_throttles(made: object, tmp_path: Path) -> None
     group.close()
 
 
+def test_pressure_is_that_of_its_own_group_where_there_is_one(tmp_path: Path) -> None:
+    def stalled(folder: str, cpu_us: int) -> str:
+        text = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
+        return write(tmp_path / folder, cpu__pressure=text.format(cpu_us), memory__pressure=text.format(0))
+
+    folders = [stalled("own", 1_000), stalled("above", 5_000)]
+    group = Cgroup(folders, folders)
+    assert group.pressure_ratio("cpu", 1.0) is None, "no growth yet"
+    assert group.pressure_ratio("memory", 1.0) is None
+    stalled("own", 401_000)
+    stalled("above", 905_000)
+    assert group.pressure_ratio("cpu", 1.0) == pytest.approx(0.4)
+    assert group.pressure_ratio("memory", 1.0) == 0.0
+    group.close()
+    version_one = version_1(tmp_path / "first")
+    without = Cgroup([version_one], [version_one])
+    assert [without.pressure_ratio("cpu", 1.0) for _ in range(2)] == [None, None]
+    without.close()
+
+
 def test_where_no_group_counts_kills_the_machine_does(tmp_path: Path) -> None:
     group = Cgroup([str(tmp_path)], [str(tmp_path)])
     kills = group.oom_kills()
