@@ -21,17 +21,17 @@ from .found import Found
 from .level_judgement import LevelJudgement, judge_level
 from .measured_level import MeasuredLevel, measured_levels
 
-AT_TOP = ("think_time_limited", "not_saturated")
+NEIGHBOURS = "noisy_neighbours"
+
+AT_TOP = ("think_time_limited", "not_saturated", NEIGHBOURS)
 """Ids whose mark stands at the most users that show them; the marks of all others stand at the fewest."""
 
 IDS = (
     "think_time_limited", "target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated", "host_cpu_saturated",
     "cpu_throttled", "cpu_steal", "worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "memory_saturated", "swapping",
-    "disk_saturated", "disk_full", "network_bandwidth_saturated", "not_saturated", "generator_shares_host", "noisy_neighbours",
+    "disk_saturated", "disk_full", "network_bandwidth_saturated", "not_saturated", "generator_shares_host", NEIGHBOURS,
 )  # fmt: skip
 """All ids that may be found, in the order of their marks."""
-
-NEIGHBOURS = "noisy_neighbours"
 
 SHOWS_S = 20.0
 """Settled seconds after which an open level would show the bottleneck of the level before it: a queue needs time to grow."""
