@@ -48,7 +48,7 @@ def thinking(folder: Path, hold_s: float = THINKING_HOLD_S) -> dict[str, Said]:
 
 
 def held(folder: Path) -> Said:
-    """All of capexplorer on one core beside busy processes, the service on the other: the generator, and never the target."""
+    """All of capexplorer on one core beside busy processes, the service on the other: they are blamed, and never the target."""
     plan = ",".join(f"{count}:{HELD_HOLD_S}s" for count in HELD_USERS)
     limit_s = len(HELD_USERS) * (HELD_HOLD_S + 10) + 60.0
     with sleepers(4, 100.0, before=("taskset", "-c", "1")) as (port, _), busy(core=0, count=BUSY_PROCESSES, most_s=limit_s):
@@ -65,7 +65,7 @@ def held(folder: Path) -> Said:
     said += (
         f" generator {ran.median('generator_cpu_ratio') or 0:.2f} cores; causes and bottlenecks: {', '.join(blamed) or 'none'}"
     )
-    return bool(limits) and (ran.knee or {}).get("limit") == "generator" and set(limits) <= {"generator", "unknown"}, said
+    return "bottleneck:noisy_neighbours" in blamed and set(limits) <= {"generator", "unknown"}, said
 
 
 def ladder(folder: Path) -> Said:

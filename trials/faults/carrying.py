@@ -53,7 +53,7 @@ class Ran:
     @property
     def neighbours(self) -> float:
         """Cores that others kept busy, in the middle of the run's seconds; those that the row keeps busy left out."""
-        busy = [_of_others(event) for event in self.events if isinstance(event, Sample)]
+        busy = [event.neighbours.cpu_ratio for event in self.events if isinstance(event, Sample) and event.neighbours]
         measured = [cores for cores in busy if cores is not None]
         makes_them = self.row.busy_cores or set(self.row.neighbours) - {"idle"}
         return 0.0 if makes_them or not measured else median(measured)
@@ -72,14 +72,6 @@ class Ran:
         )
         bad_end = () if self.exit_code in self.row.exit_codes else (f"exit code {self.exit_code}",)
         return Verdict((*found.missing, *lost), (*found.wrong, *bad_end))
-
-
-def _of_others(sample: Sample) -> float | None:
-    """Cores busy on the host, less the generator's and the service's."""
-    host, generator = sample.host, sample.generator
-    if host is None or host.cpu_ratio is None or generator is None or generator.process_cpu_ratio is None:
-        return None
-    return host.cpu_ratio - generator.process_cpu_ratio - sum(target.cpu_ratio or 0.0 for target in sample.targets)
 
 
 def why_not(row: Row) -> str:

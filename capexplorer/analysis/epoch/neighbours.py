@@ -38,6 +38,13 @@ HOST_FULL = 0.95
 OTHERS_NOTABLE = 0.25
 """Shares of the machine's cores, in use at all and used by others, from which a level is held if no run delay was measured."""
 
+IDLE_MOST = 0.5
+"""Share of the machine's cores that may be idle, and at least one core: with more, a service that may run on all of them waits
+for something else."""
+
+THROTTLED_MOST = 0.05
+"""Share of time for which a quota may hold the service back: with more, its waits are the quota's."""
+
 WORKERS_LEAST = 2
 """Processes beside the first from which they are counted as its workers, with one core each."""
 
@@ -74,13 +81,23 @@ class NeighbourCheck:
 
     def _from_service(self, figures: LevelFigures, others: float) -> bool:
         cpu, delay = (figures.readings.get(f"target.{name}_ratio") for name in ("cpu", "run_delay"))
-        if cpu is None:
+        if cpu is None or self._waits_for_no_neighbour(figures):
             return False
         if delay is None:
             return self._is_full(figures, others)
         usable = self._cores_usable(figures, cpu)
         withheld = min(others, delay, math.inf if usable is None else usable - cpu)
         return withheld >= WITHHELD_LEAST * cpu and _needs_cpu(figures, cpu + delay, usable)
+
+    def _waits_for_no_neighbour(self, figures: LevelFigures) -> bool:
+        """Whether a quota held it back, or cores were left that it could have used."""
+        readings, cores = figures.readings, self.host.cpus
+        if readings.get("target.throttled_ratio", 0.0) > THROTTLED_MOST:
+            return True
+        busy, allowed = readings.get("host.cpu_ratio"), readings.get("target.cpus_allowed")
+        if busy is None or not cores or (allowed is not None and allowed < cores):
+            return False
+        return cores - busy >= max(1.0, IDLE_MOST * cores)
 
     def _is_full(self, figures: LevelFigures, others: float) -> bool:
         busy, cores = figures.readings.get("host.cpu_ratio"), self.host.cpus

@@ -32,6 +32,8 @@ def is_held(readings: dict[str, float], *, program: str = "node", host: HostFact
 
 
 HELD = [
+    ("the same, on the one core that it may use, on a machine with cores left",
+     {"host.cpu_ratio": 0.95, "target.cpus_allowed": 1.0}, "node"),
     ("one thread that wants its core and waits for it", {}, "node"),
     ("a Python service, whose threads wait in turn",
      {"target.cpu_ratio": 0.32, "target.run_delay_ratio": 0.6, "target.busiest_thread_ratio": 0.1}, "python3"),
@@ -57,6 +59,8 @@ FREE = [
     ("it has its core, and its own threads wait for each other",
      {"target.cpu_ratio": 0.945, "target.run_delay_ratio": 0.79, "target.busiest_thread_ratio": 0.9}, 4.2),
     ("a rate limiter: its requests wait for no core", {"target.cpu_ratio": 0.04, "target.run_delay_ratio": 0.06}, 21.9),
+    ("its quota holds it back", {"target.throttled_ratio": 0.2}, 4.2),
+    ("a core of two is left, and it may run on both", {"host.cpu_ratio": 0.95}, 4.2),
     ("a pool inside", {"target.cpu_ratio": 0.02, "target.run_delay_ratio": 0.09}, 1.2),
     ("many processes fill the machine themselves", {"target.cpu_ratio": 1.6, "target.run_delay_ratio": 4.0,
      "target.busiest_thread_ratio": 0.3, "target.processes": 5.0, "neighbours.cpu_ratio": 0.21}, 9.0),
