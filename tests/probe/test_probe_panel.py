@@ -159,6 +159,25 @@ def test_the_panel_turns_to_another_target_and_gives_all_descriptors_back() -> N
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+@linux
+def test_what_others_use_is_known_of_a_service_that_is_watched_or_elsewhere_and_not_of_one_that_is_here_unseen() -> None:
+    probes = Probes()
+
+    def others() -> float | None:
+        """Once the host's clock of CPU time has moved on."""
+        sum(range(1_000_000))
+        readings = next(read for _ in range(1_000) if (read := probes.read(1.0)).host.cpu_ratio is not None)
+        return readings.neighbours.cpu_ratio
+
+    assert others() is not None, "the service is elsewhere: all but this process is another's"
+    probes.watch(None, unseen_here=True)
+    assert others() is None, "it may be the service"
+    probes.watch(os.getpid())
+    probes.read(1.0)
+    assert others() is not None
+    probes.close()
+
+
 def test_who_listens_is_found_by_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

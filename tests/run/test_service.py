@@ -42,6 +42,11 @@ def test_a_service_elsewhere_has_no_process_to_watch() -> None:
         assert service(f"http://192.0.2.1:{listener.getsockname()[1]}").find_pid() is None
 
 
+@pytest.mark.parametrize(("url", "here"), [("http://127.0.0.1:81/x", True), ("http://192.0.2.1:81", False), (None, True)])
+def test_a_service_is_here_unless_its_address_is_elsewhere(url: str | None, here: bool) -> None:
+    assert service(url).is_here is here
+
+
 @pytest.mark.parametrize(
     ("url", "name", "port"),
     [("http://127.0.0.1:81/x", "127.0.0.1:81", 81), ("http://localhost", "localhost", 80),

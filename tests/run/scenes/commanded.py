@@ -113,7 +113,7 @@ class _Service:
     """A target that starts at once."""
 
     url, port, metrics_url, pid = "http://127.0.0.1:1", 1, None, None
-    has_build = False
+    has_build, is_here = False, True
 
     def __init__(self) -> None:
         self.params: dict[str, Any] = {}
