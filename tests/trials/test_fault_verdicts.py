@@ -80,3 +80,19 @@ def test_a_healthy_run_may_not_even_be_warned(severity: str) -> None:
 def test_a_healthy_run_may_be_told_what_it_is() -> None:
     marks = [mark("not_saturated", "info", kind="bottleneck"), mark("think_time_limited", "info", kind="bottleneck")]
     assert judge(WELL, marks).right
+
+
+NEIGHBOURS = mark("noisy_neighbours", "warning", kind="bottleneck")
+
+
+def test_neighbours_may_be_named_where_others_used_much_and_not_on_a_quiet_machine() -> None:
+    assert judge(WELL, [NEIGHBOURS], others=1.2).right
+    assert judge(WELL, [NEIGHBOURS], others=0.05).wrong == ("noisy_neighbours",)
+
+
+@pytest.mark.parametrize("kind", ["knee", "at_or_below", "bend", "latency_knee"])
+def test_a_row_that_has_no_knee_may_have_no_point_of_the_curve(kind: str) -> None:
+    still = Row(name="still", family="moving", fault="", expected=(), no_knee=True)
+    point = marked(t_s=1.0, key=f"{kind}:epoch0", state="open", kind=kind, id=kind, users=8, evidence={})
+    assert judge(still, [point]).wrong == (kind,)
+    assert judge(WELL, [point]).right, "other rows are not about the curve"
