@@ -57,7 +57,8 @@ def marks(epoch: Epoch) -> Iterator[Mark]:
             if id_ == NEIGHBOURS:  # they come and go with no load
                 is_open = found[-1] is levels[-1]
             else:
-                is_open = _is_open(id_, found[-1], [each for each in levels if each.level.withheld is None])
+                judged = levels if id_ in AT_TOP else [each for each in levels if not each.level.goodput_held]
+                is_open = _is_open(id_, found[-1], judged)
             yield _mark(id_, found, is_open=is_open, timeline=epoch.timeline, epoch=epoch.index)
 
 

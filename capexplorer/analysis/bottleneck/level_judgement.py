@@ -39,6 +39,10 @@ GATED: tuple[Rule, ...] = (
 """Rules behind the gate: a busy resource is a bottleneck only if more users bring no more goodput."""
 
 
+OTHERS_ARE_WHY: tuple[Rule, ...] = (resource_rules.host_cpu, resource_rules.cpu_steal)
+"""Rules that find nothing where other processes made the service wait for a core."""
+
+
 @dataclass(frozen=True, slots=True)
 class LevelJudgement:
     """A level with its findings. `findings` is None if it says nothing about the target."""
@@ -76,18 +80,18 @@ def judge_level(
     gate = gate_of(level.rates, [each for each in fit if not each.held], knee)
     if level.generator_saturated:
         return LevelJudgement(level, gate, None)
-    if level.withheld is not None:
+    if level.goodput_held:
         return LevelJudgement(level, gate, (), sharing.noisy_neighbours(level))
     found = [rule(level) for rule in UNGATED] + [queue_growth(backlog)]
     if gate.is_open:
-        found += [rule(level) for rule in GATED]
+        found += [rule(level) for rule in GATED if level.withheld is None or rule not in OTHERS_ARE_WHY]
     findings = [each for each in found if each is not None]
     if not findings:
         findings = _queues(level, gate)
     piles_up = counts_work(level) and (backlog is None or backlog.may_grow)
     if not findings and not piles_up:
         findings = _nothing_limits(level, gate, levels, knee)
-    return LevelJudgement(level, gate, tuple(findings), sharing.generator_shares_host(level))
+    return LevelJudgement(level, gate, tuple(findings), sharing.noisy_neighbours(level) or sharing.generator_shares_host(level))
 
 
 def _queues(level: MeasuredLevel, gate: Gate) -> list[Found]:

@@ -41,7 +41,7 @@ class MeasuredLevel:
     reported_no_space: bool
     """A failure in it said that no space was left (ENOSPC)."""
     withheld: Withheld | None
-    """CPU that other processes held; None: none that matters. The level then shows nothing about the service."""
+    """CPU that other processes held; None: none that matters."""
     own_ms: float
     """See `generator_saturation.own_time_ms`."""
 
@@ -57,6 +57,11 @@ class MeasuredLevel:
     def missing(self, *names: str) -> tuple[str, ...]:
         """The names of those readings that were not taken."""
         return tuple(name for name in names if name not in self.figures.readings)
+
+    @property
+    def goodput_held(self) -> bool:
+        """Whether other processes held so much CPU that the level shows nothing about the service."""
+        return self.withheld is not None and self.withheld.of_goodput
 
     @property
     def cores_allowed(self) -> float | None:

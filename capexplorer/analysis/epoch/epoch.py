@@ -26,7 +26,7 @@ from ..knee.missing_levels import LEVELS_LEAST
 from ..knee.objectives import Name, capacity_at
 from .judgeable import judgeable_levels
 from .ladder import LadderLevel, Measured, measured_of, parts, pooled
-from .neighbours import NeighbourCheck, usable_levels
+from .neighbours import NeighbourCheck, held_by, usable_levels
 from .onset import halves_of, parts_of
 from .recovery import Split, conclude, split
 from .regime_verdicts import regime_verdicts
@@ -166,7 +166,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         epoch=index,
         work_is_metric=work_is_metric(timeline),
         saturated={at: known for at, known in saturated.items() if known is not None},
-        held=lambda figures: neighbours.withheld(figures) is not None,
+        held=lambda figures: held_by(neighbours.withheld(figures)),
         first_requests=timeline.header is not None and timeline.header.source is not None,
     )
 

@@ -80,7 +80,9 @@ class LadderLevel:
     loop_lag_ms: float | None = None
     """Delay of the generator's own timers (p99)."""
     held: bool = False
-    """Other processes held the CPU that it needed (`neighbours`): its goodput is a lower bound, its latency theirs."""
+    """Other processes held the CPU that it needed (`neighbours`): its latency is theirs."""
+    goodput_held: bool = False
+    """So much that its goodput is only a lower bound."""
     work_is_metric: bool = False
     """Goodput is the target's own count, not successful requests."""
     accepted_rps: float | None = None
@@ -172,15 +174,15 @@ def measured_of(
     epoch: int = 0,
     work_is_metric: bool = False,
     saturated: Mapping[int, bool] = MappingProxyType({}),
-    held: Callable[[LevelFigures], bool] = lambda figures: False,
+    held: Callable[[LevelFigures], tuple[bool, bool]] = lambda figures: (False, False),
     first_requests: bool = False,
     parts_of: Callable[[Level], Sequence[Part]] = parts,
 ) -> Iterator[Measured]:
     """Settled levels of an epoch in the order they ran, in the parts that `parts_of` makes of them, nothing pooled yet.
 
     `saturated`: by level index, whether the generator was saturated; a level that is not in it: not known. `held`: whether
-    other processes held the CPU that a level needed. `first_requests`: figures include users' first requests, as those of
-    imported histories do (`header.source` is set).
+    other processes held the CPU that a level needed, and whether its goodput suffered. `first_requests`: figures include users'
+    first requests, as those of imported histories do (`header.source` is set).
     """
     for level in levels:
         if level.opened.epoch != epoch:
@@ -188,6 +190,7 @@ def measured_of(
         for part in parts_of(level):
             figures = part.figures
             if figures.settled and figures.goodput_rps is not None and part.users > 0:
+                is_held, goodput_held = held(figures)
                 rates = ladder_level(
                     part.users,
                     figures,
@@ -196,7 +199,8 @@ def measured_of(
                     ramp=level.opened.ramp,
                     arrivals_per_s=level.opened.spawn_rate if first_requests and level.opened.ramp else 0.0,
                     generator_saturated=saturated.get(level.opened.index),
-                    held=held(figures),
+                    held=is_held,
+                    goodput_held=goodput_held,
                     work_is_metric=work_is_metric,
                 )
                 yield Measured(level, part, rates)
@@ -270,6 +274,7 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
         generator_saturated=any(flags) if flags else None,
         loop_lag_ms=_mean_known([level.loop_lag_ms for level in same], same),
         held=any(level.held for level in same),
+        goodput_held=any(level.goodput_held for level in same),
         accepted_rps=_mean_known([level.accepted_rps for level in same], same),
     )
 

@@ -34,6 +34,10 @@ WANTED_OF_REQUESTS = 0.30
 """The same over the requests inside it (Little's law): 0.36 and more for a CPU-bound service on two crowded cores, 0.01 for one
 that waits for a lock (measured). A rate limiter beside busy neighbours: 0.00 to 0.07."""
 
+OF_CYCLE_LEAST = 0.05
+"""Share of the users' time that goes to the service's waits for a core, from which less is finished: a level is off the line at
+7%."""
+
 HOST_FULL = 0.95
 OTHERS_NOTABLE = 0.25
 """Shares of the machine's cores, in use at all and used by others, from which a level is held if no run delay was measured."""
@@ -57,6 +61,9 @@ class Withheld:
     """Cores that they used."""
     from_service: bool
     from_generator: bool
+    of_goodput: bool
+    """The service wanted nearly all cores that it can use, or the load thread its own: less was finished. Else requests only took
+    longer, and what was finished is the service's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,17 @@ class NeighbourCheck:
         if others is None or others < OTHERS_LEAST:
             return None
         service, generator = self._from_service(figures, others), grounds_of(figures).starved
-        return Withheld(others, service, generator) if service or generator else None
+        if not (service or generator):
+            return None
+        return Withheld(others, service, generator, of_goodput=generator or self._lowers_goodput(figures))
+
+    def _lowers_goodput(self, figures: LevelFigures) -> bool:
+        """Whether the service wanted nearly all that it can use, or its waits for a core make users' cycles longer."""
+        cpu, delay = (figures.readings.get(f"target.{name}_ratio") for name in ("cpu", "run_delay"))
+        usable = self._cores_usable(figures, cpu or 0.0)
+        if cpu is None or delay is None or usable is None or not figures.users_mean:
+            return True
+        return cpu + delay >= WANTED_LEAST * usable or delay >= OF_CYCLE_LEAST * figures.users_mean
 
     def _from_service(self, figures: LevelFigures, others: float) -> bool:
         cpu, delay = (figures.readings.get(f"target.{name}_ratio") for name in ("cpu", "run_delay"))
@@ -123,18 +140,25 @@ def _needs_cpu(figures: LevelFigures, wanted: float, usable: float | None) -> bo
     return rate is not None and response_ms is not None and wanted >= WANTED_OF_REQUESTS * rate * response_ms / 1000
 
 
+def held_by(withheld: Withheld | None) -> tuple[bool, bool]:
+    """Whether a level was held, and whether its goodput suffered."""
+    return withheld is not None, withheld is not None and withheld.of_goodput
+
+
 def usable_levels(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
     """The levels that say something about the service: those that were not held, and of the held ones those on the low-load line.
 
     The line is that of the levels that were not held; without any, that of all. A held level says nothing where another level of
     the same users was not held.
     """
-    free = [level for level in levels if not level.held]
+    free = [level for level in levels if not level.goodput_held]
     if len(free) == len(levels) or not levels:
-        return tuple(levels)
+        return tuple(levels)  # a level whose requests only took longer is free: its goodput is the service's own
     counts = {round(level.users) for level in free}
     rate = crossing(curve_of(pooled(free or levels))).rate if any(level.goodput_rps > 0 for level in free or levels) else 0.0
-    return tuple(level for level in levels if not level.held or (round(level.users) not in counts and _on_line(level, rate)))
+    return tuple(
+        level for level in levels if not level.goodput_held or (round(level.users) not in counts and _on_line(level, rate))
+    )
 
 
 def _on_line(level: LadderLevel, rate: float) -> bool:

@@ -163,7 +163,7 @@ def judge(
             knee = msgspec.structs.replace(knee, evidence=msgspec.structs.replace(knee.evidence, return_agrees=False))
     else:
         knee = _none(ladder, found, gates, epoch)
-    if any(level.held for level in ladder) and sum(not level.held for level in ladder) < LEVELS_LEAST:
+    if any(level.goodput_held for level in ladder) and sum(not level.goodput_held for level in ladder) < LEVELS_LEAST:
         knee = msgspec.structs.replace(knee, confidence="low")  # other processes had a hand in the line itself
     return CapacityVerdict(
         epoch=epoch,

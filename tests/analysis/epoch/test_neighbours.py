@@ -84,7 +84,9 @@ def test_without_a_run_delay_a_full_machine_with_much_of_it_others_holds_a_level
 
 
 def level(users: float, goodput_rps: float, *, held: bool = False) -> LadderLevel:
-    return LadderLevel(users=users, goodput_rps=goodput_rps, goodput_se_rps=0.01 * goodput_rps, seconds=20.0, held=held)
+    return LadderLevel(
+        users=users, goodput_rps=goodput_rps, goodput_se_rps=0.01 * goodput_rps, seconds=20.0, held=held, goodput_held=held
+    )
 
 
 def test_a_held_level_on_the_line_shows_that_the_service_keeps_up_and_one_below_it_shows_nothing() -> None:
@@ -154,8 +156,20 @@ def test_the_recording_beside_busy_neighbours_proves_no_knee_and_says_whose_the_
     assert verdict.capacity.knee is not None
     assert (verdict.capacity.knee.kind, verdict.capacity.knee.users) == ("no_knee", 14)
     assert verdict.left_out_levels == (5,)
-    assert {mark.id for mark in found.marks.values()} == {"noisy_neighbours"}
+    standing = {mark.id: mark.state for mark in found.marks.values()}
+    assert standing == {"noisy_neighbours": "open", "think_time_limited": "closed"}
     assert wording.verdict(found) == (
         "1.1 of 2 cores belong to other processes: nothing is said about the service at 20 users; "
-        "no knee up to 14 users (low confidence)."
+        "no knee up to 14 users (high confidence)."
     )
+
+
+def test_a_level_whose_requests_only_took_longer_keeps_its_goodput_and_has_no_latency_of_its_own() -> None:
+    """A task queue, recorded: 120 users, replies in 3 ms that wait for a core, and work that is done behind them."""
+    slower = {"target.cpu_ratio": 0.19, "target.run_delay_ratio": 0.18, "target.busiest_thread_ratio": 0.08,
+              "neighbours.cpu_ratio": 1.35, "host.cpu_ratio": 1.65}  # fmt: skip
+    figures = LevelFigures(settled=True, throughput_rps=19.0, response_ms=2.6, users_mean=120.0, readings=slower)
+    withheld = NeighbourCheck(TWO_CORES, "python3").withheld(figures)
+    assert withheld is not None and withheld.from_service and not withheld.of_goodput
+    below = LadderLevel(users=120, goodput_rps=19, seconds=20.0, held=True)
+    assert usable_levels([level(20, 4.0), level(40, 8.0), below])[-1] is below
