@@ -45,7 +45,9 @@ def _(each: found.CpuHeld) -> str:
     names = f" ({', '.join(each.names)})" if each.names else ""
     share = f"{each.others_cpu_ratio:.2g} of {each.cores} core{'s' * (each.cores != 1)} belong" if each.cores else "CPU belongs"
     users = each.left_out_users
-    between = " and ".join(map(numbers.users, users)) if len(users) < 3 else f"{numbers.users(users[0])} to {numbers.users(users[-1])}"
+    between = (
+        " and ".join(map(numbers.users, users)) if len(users) < 3 else f"{numbers.users(users[0])} to {numbers.users(users[-1])}"
+    )
     left_out = f": nothing is said about the service at {between} user{'s' * (users != (1.0,))}" if users else ""
     return f"{share} to other processes{names}{left_out}"
 
