@@ -69,6 +69,7 @@ class Driven:
         opened = self.tracker.opened
         assert opened is not None
         there = opened.users
+        others = (neighbours.cpu_ratio or 0.0) if neighbours is not None else 0.0
         histogram = LatencyHistogram()
         histogram.record_us([latency_ms * 1000] * goodput)
         tick = EndpointTick(
@@ -80,7 +81,8 @@ class Driven:
         self.sink.emit(
             Sample(
                 t_s=self.now_s, duration_s=1.0, level=self.tracker.index, users=there, wanted=opened.users, phase=phase,
-                settled=settled, endpoints=(tick,), work=float(goodput), host=HostReading(load_average_1m=load, cpu_ratio=0.5),
+                settled=settled, endpoints=(tick,), work=float(goodput),
+                host=HostReading(load_average_1m=load, cpu_ratio=0.5 + others),
                 app=app or {}, targets=() if target is None else (target,), generator=GeneratorReading(cpu_ratio=0.1),
                 neighbours=neighbours,
             )
