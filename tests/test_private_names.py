@@ -45,7 +45,7 @@ RELIED_ON = (
     Private("_thread", "get_native_id", ("load/hub_thread.py", "run/pump.py"), NATIVE),
     Private("_socket", "socket", ("native_http.py", "probe/sockdiag.py", "target/free_port.py"), NATIVE),
     Private("http.client", "_read_headers", ("load/truncated.py",), "is wrapped: a reply cut off in its headers is a failure"),
-    Private("locust.user.task:TaskSet", "_sleep", ("load/load_host.py",), "is replaced: every wait of every user passes it"),
+    Private("locust.user.task:TaskSet", "_sleep", ("load/task_hooks.py",), "is replaced: every wait of every user passes it"),
     Private("locust.runners:LocalRunner", "_local_worker_node", ("load/replacement.py",), "has the dispatched users, by class"),
     Private("geventhttpclient.client", "_may_retry_after_send_error", ("load/attempts.py",), "is wrapped: it allows a resend"),
     Private("geventhttpclient.useragent:UserAgent", "_handle_error", ("load/attempts.py",), "is wrapped: it allows a retry"),

@@ -19,14 +19,13 @@ from locust.argument_parser import get_parser
 from locust.env import Environment
 from locust.event import Events
 from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED, LocalRunner
-from locust.user.task import TaskSet
 
-from . import patience
+from . import patience, task_hooks
 from .hub_thread import HubThread
 from .recorder import Recorder
 from .replacement import Replacement
 from .user_code import UserErrors
-from .users import Workload, seconds_of
+from .users import Workload
 
 T = TypeVar("T")
 
@@ -140,21 +139,10 @@ class LoadHost:
 
     def _prepare(self) -> None:
         self._turn = BoundedSemaphore(1)
-        self._observe_waits()
+        task_hooks.install(self.recorder.activity)
 
     def _is_user(self, greenlet: Any) -> bool:
         return self._runner is not None and greenlet in self._runner.user_greenlets
-
-    def _observe_waits(self) -> None:
-        """All waits of all users pass `TaskSet._sleep`, whatever class defines `wait_time`."""
-        on_wait = self.recorder.on_wait
-
-        def sleep(tasks: TaskSet, wait: object) -> None:
-            seconds = seconds_of(wait, type(tasks.user).__name__)
-            on_wait(seconds)
-            gevent.sleep(seconds)
-
-        TaskSet._sleep = sleep  # type: ignore[method-assign]
 
     def _load(self, make: Callable[[], Workload], url: str | None, own_events: bool) -> Workload:
         workload = make()
@@ -176,7 +164,7 @@ class LoadHost:
         self._patience = patience.Patience(self._runner, self.errors)
         self._note_ending("stop")
         self._note_ending("quit")
-        self.recorder.user_greenlets = self._runner.user_greenlets
+        self.recorder.activity.greenlets = self._runner.user_greenlets
         environment.events.init.fire(environment=environment, runner=self._runner, web_ui=None)  # type: ignore[no-untyped-call]
         gevent.spawn(self._replacement.run)
         return workload

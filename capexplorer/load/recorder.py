@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
-
-from gevent import getcurrent
 
 from ..model.events import EndpointTick, FailureSignature, FailureTick
 from ..model.histogram import LatencyHistogram
@@ -19,6 +17,7 @@ from . import attempts
 from .endpoints import EndpointNames
 from .failures import FailureStream
 from .signature import example, reduce
+from .user_activity import ActivitySums, UserActivity
 from .user_code import Complaint
 
 EXAMPLES_MOST = 1_000
@@ -35,8 +34,9 @@ class Tick:
     retried: tuple[FailureTick, ...] = ()
     """Attempts that a client repeated by itself."""
     connects: int = 0
-    waits: int = 0
-    wait_sum_s: float = 0.0
+    activity: ActivitySums = field(default_factory=ActivitySums)
+    warm_users: int | None = None
+    """Of the users that run at its end; None: not known."""
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
     """Successes of all endpoints, warm-up left out."""
     all_requests: int = 0
@@ -77,16 +77,15 @@ class OddRequest(Complaint):
 
 
 class Recorder:
-    """`on_request` and `on_wait` run in the load thread, `drain` in the recorder's."""
+    """`on_request` runs in the load thread, `drain` in the recorder's."""
 
-    def __init__(self, user_greenlets: Container[object] = (), work_endpoints: tuple[str, ...] = ()) -> None:
-        self.user_greenlets = user_greenlets
-        """The runner's greenlets: a request from one that has not waited yet is warm-up."""
+    def __init__(self, activity: UserActivity | None = None, work_endpoints: tuple[str, ...] = ()) -> None:
+        self.activity = activity or UserActivity()
+        """Knows which requests are those of new users: warm-up."""
         self.work_endpoints = frozenset(work_endpoints)
         self.names = EndpointNames()
         self.failures = FailureStream()
         self._requests: deque[_Request] = deque()
-        self._waits: deque[float] = deque()
         self.connects_so_far: Callable[[], int] = lambda: 0
         """Connections that users tried to open since the beginning."""
         self.on_odd: Callable[[OddRequest], None] = lambda error: None
@@ -118,22 +117,14 @@ class Recorder:
         full = self._example(signature, exception, response) if signature is not None and exception else ""
         retried = attempts.of_request(exception, response)
         method, named = str(request_type or ""), str(name or "")
-        self._requests.append(_Request(method, named, response_ms, length, signature, full, retried, self._is_warm()))
+        warm = self.activity.on_request(response_ms)
+        self._requests.append(_Request(method, named, response_ms, length, signature, full, retried, warm))
 
     def _example(self, signature: FailureSignature, exception: BaseException | str, response: Any) -> str:
         if signature in self._exemplified or len(self._exemplified) >= EXAMPLES_MOST:
             return ""
         self._exemplified.add(signature)
         return example(exception, response)
-
-    def on_wait(self, seconds: float) -> None:
-        """A user waits: its cycle is over, and from now on its requests count."""
-        getcurrent().is_warm = True
-        self._waits.append(seconds)
-
-    def _is_warm(self) -> bool:
-        greenlet = getcurrent()
-        return getattr(greenlet, "is_warm", False) or greenlet not in self.user_greenlets
 
     def tell_all(self) -> None:
         """From now on a drain tells all failures that wait, however many: there will be no later one."""
@@ -151,8 +142,7 @@ class Recorder:
             _count(endpoint, request)
             if request.signature is not None or request.retried:
                 self._count_failures(key, request)
-        waits = [self._waits.popleft() for _ in range(len(self._waits))]
-        return self._tick(endpoints, waits)
+        return self._tick(endpoints)
 
     def _new_connects(self) -> int:
         before, self._connects = self._connects, self.connects_so_far()
@@ -165,7 +155,7 @@ class Recorder:
         for signature in request.retried:
             self.failures.add(name, method, signature, retried=True)
 
-    def _tick(self, endpoints: dict[tuple[str, str], _Endpoint], waits: list[float]) -> Tick:
+    def _tick(self, endpoints: dict[tuple[str, str], _Endpoint]) -> Tick:
         everything, ticks = LatencyHistogram(), []
         failures, retried = self.failures.drain()
         finished = finished_warmup = 0
@@ -179,8 +169,8 @@ class Recorder:
             failures=failures,
             retried=retried,
             connects=self._new_connects(),
-            waits=len(waits),
-            wait_sum_s=math.fsum(waits),
+            activity=self.activity.drain(),
+            warm_users=self.activity.warm_users(),
             latency=everything,
             all_requests=sum(endpoint.requests + endpoint.warmup_requests for endpoint in endpoints.values()),
             all_latency_sum_ms=math.fsum(endpoint.all_latency_sum_ms for endpoint in endpoints.values()),

@@ -24,9 +24,10 @@ COLUMNS = (
 )  # fmt: skip
 
 FOLD_COLUMNS = (
-    "work", "waits", "wait_sum_s", "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
+    "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s",
+    "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
     "generator_run_delay_ratio", "open_sockets", "disk_busy_ratio", "unsettled_failures",
-    "app_backlog",
+    "app_backlog", "warm_users",
 )  # fmt: skip
 """What a level's figures need beside those (SECOND_COLUMNS): settled traffic, as counts and sums; and what only
 detectors look at."""
@@ -39,7 +40,7 @@ READINGS = (
 """Readings that a level averages."""
 
 SECOND_COLUMNS = (
-    "duration_s", "users", "work", "waits", "wait_sum_s",
+    "duration_s", "users", "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s",
     "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
     *READINGS,
 )  # fmt: skip
@@ -81,6 +82,7 @@ def row(sample: Sample) -> dict[str, float | None]:
         "others_cpu_ratio": sample.neighbours.cpu_ratio if sample.neighbours is not None else None,
         "unsettled_failures": warmup_failures if sample.settled else warmup_failures + failures,
         "app_backlog": _backlog(sample.app),
+        "warm_users": sample.warm_users,
     }
 
 
@@ -111,6 +113,9 @@ def second_values(sample: Sample) -> dict[str, float | None]:
         "work": sample.work,
         "waits": sample.waits,
         "wait_sum_s": sample.wait_sum_s,
+        "sleep_sum_s": sample.sleep_sum_s,
+        "tasks": sample.tasks,
+        "task_sum_s": sample.task_sum_s,
         "requests": sum([tick.requests for tick in ticks]),
         "failures": sum([tick.failures for tick in ticks]),
         "latency_sum_ms": math.fsum([tick.latency_sum_ms for tick in ticks]),

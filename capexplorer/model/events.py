@@ -215,7 +215,15 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     """Connections that users tried to open. Also 0 in older logs, which did not count them."""
     waits: int = 0
     wait_sum_s: float = 0.0
-    """Waits that users chose in this tick: how many, and their sum."""
+    """Waits between tasks that users chose in this tick: how many, and their sum."""
+    sleeps: int = 0
+    sleep_sum_s: float | None = None
+    """Pauses inside tasks, between two requests, in which user code slept. None: not recorded, in older logs."""
+    tasks: int = 0
+    task_sum_s: float = 0.0
+    """Tasks that ended in this tick, and how long they took, requests and sleeps included."""
+    warm_users: int | None = None
+    """Of `users`, those that have lived through a cycle of their own: their requests count. None: not recorded, in older logs."""
     p50_ms: float | None = None
     p95_ms: float | None = None
     p99_ms: float | None = None

@@ -56,7 +56,14 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     response_ms: float | None = None
     """Mean latency of all requests, failures included, as Little's law needs it."""
     wait_s: float | None = None
-    """Mean wait that users chose."""
+    """Mean wait between two tasks that users chose."""
+    think_s: float | None = None
+    """Mean time a request that users waited between tasks or slept inside them: Z of Little's law. None in older logs."""
+    requests_per_task: float | None = None
+    task_s: float | None = None
+    """Mean time of the tasks that ended, requests and sleeps included."""
+    warm_ratio: float | None = None
+    """Share of its users that were warm in its last second, settled or not: a level settles when nearly all are."""
     users_mean: float | None = None
     target_cpu_ratio: float | None = None
     target_rss_bytes: float | None = None
@@ -78,6 +85,11 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     other_processes: dict[str, float] = {}
     """Cores of the three processes, neither the target's nor the generator's, that used most, by name; empty while such processes
     use little, and in older logs."""
+
+    @property
+    def pause_s(self) -> float | None:
+        """Think time a request; of older logs, which do not have it, the mean wait between tasks."""
+        return self.wait_s if self.think_s is None else self.think_s
 
 
 class LevelBin(Reading, frozen=True, kw_only=True):

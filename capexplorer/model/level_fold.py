@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .columns import READINGS, SECOND_COLUMNS, second_values, unsettled_failures
@@ -29,6 +29,8 @@ class LevelFold:
         self.merged = Merged()
         self.failures_while_unsettled = 0
         self.settled_s: float | None = None
+        self.warm_ratio: float | None = None
+        """Share of the users that were warm at the end of its last tick."""
         self.columns: dict[str, array[float]] = {name: array("d") for name in SECOND_COLUMNS}
         """Of settled seconds, by SECOND_COLUMNS; NaN: not measured."""
 
@@ -40,6 +42,8 @@ class LevelFold:
     def add(self, sample: Sample) -> None:
         """Fold one tick of this level."""
         self.failures_while_unsettled += unsettled_failures(sample)
+        if sample.warm_users is not None and sample.users:
+            self.warm_ratio = sample.warm_users / sample.users
         if not sample.settled:
             return
         if self.settled_s is None:
@@ -61,6 +65,7 @@ class LevelFold:
         left = len(self.columns["duration_s"]) - len(settled)
         earlier.columns = {name: column[:left] for name, column in self.columns.items()}
         earlier.settled_s = self.settled_s if left else None
+        earlier.warm_ratio = self.warm_ratio
         earlier.merged = self.merged.without(settled)
         return earlier
 
@@ -68,8 +73,9 @@ class LevelFold:
         """The level's figures so far; rates are None while nothing has settled."""
         columns, duration_s = self.columns, self.settled_seconds
         if duration_s <= 0:
-            return LevelFigures(settled=False, failures_while_unsettled=self.failures_while_unsettled)
-        requests, failures, waits = (int(sum(columns[name])) for name in ("requests", "failures", "waits"))
+            failed = self.failures_while_unsettled
+            return LevelFigures(settled=False, failures_while_unsettled=failed, warm_ratio=self.warm_ratio)
+        requests, failures, waits, tasks = (int(sum(columns[name])) for name in ("requests", "failures", "waits", "tasks"))
         latency_sum_ms = sum(columns["latency_sum_ms"])
         work, durations = columns["work"], columns["duration_s"]
         worked = not any(map(math.isnan, work))
@@ -89,6 +95,10 @@ class LevelFold:
             latency_se_ms=batch_error(list(zip(columns["latency_sum_ms"], successes, strict=True))),
             response_ms=(latency_sum_ms + sum(columns["failure_latency_sum_ms"])) / requests if requests else None,
             wait_s=sum(columns["wait_sum_s"]) / waits if waits else None,
+            think_s=_think_s(columns, requests),
+            requests_per_task=requests / tasks if tasks else None,
+            task_s=sum(columns["task_sum_s"]) / tasks if tasks else None,
+            warm_ratio=self.warm_ratio,
             users_mean=round(sum(users_seconds) / duration_s, 6),  # 40 users are not 40.000000000000014
             **self._reading_figures(),
             readings=self.merged.readings.means(),
@@ -160,6 +170,12 @@ class RampFold:
         for users in {int(count) for count in fold.columns["users"]}:
             fold.merged.readings.merge(self._readings[users])
         return fold
+
+
+def _think_s(columns: Mapping[str, array[float]], requests: int) -> float | None:
+    """Waits and sleeps a request; None where nothing was requested, or an older log does not say how long users slept."""
+    slept_s = sum(columns["sleep_sum_s"])
+    return (sum(columns["wait_sum_s"]) + slept_s) / requests if requests and not math.isnan(slept_s) else None
 
 
 def _bin(fold: LevelFold, with_histogram: bool) -> LevelBin:

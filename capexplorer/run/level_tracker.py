@@ -45,7 +45,16 @@ class LevelTracker:
         """
         if self.opened is None or self.opened.ramp or is_void:
             return self.phase, False
-        counts = TickCounts(tick.all_requests, tick.all_latency_sum_ms / 1000, tick.waits, tick.wait_sum_s)
+        did = tick.activity
+        counts = TickCounts(
+            requests=tick.all_requests,
+            latency_sum_s=tick.all_latency_sum_ms / 1000,
+            waits=did.waits,
+            wait_sum_s=did.wait_sum_s,
+            sleeps=did.sleeps,
+            sleep_sum_s=did.sleep_sum_s,
+            warm_users=tick.warm_users,
+        )
         self.phase, settled = self._clock.tick(started_s, ended_s, users, counts)
         if settled and (users > self.opened.users or wanted not in (None, self.opened.users)):
             self.phase, settled = "spawning", False

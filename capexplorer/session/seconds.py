@@ -39,6 +39,7 @@ class LevelSeconds:
         ticks = self._settled(opened, first, stop, named)
         fold = LevelFold()
         fold.failures_while_unsettled = int(np.frombuffer(self._columns["unsettled_failures"][first:stop])[own].sum())
+        fold.warm_ratio = self._warm_ratio((np.flatnonzero(own) + first).tolist())
         fold.columns = {name: self._part(name, ticks) for name in SECOND_COLUMNS}
         if ticks:
             fold.settled_s = self._columns["t_s"][ticks[0]] - self._columns["duration_s"][ticks[0]]
@@ -60,6 +61,11 @@ class LevelSeconds:
     def _settled(self, opened: LevelOpened, first: int, stop: int, named: int) -> list[int]:
         settled = np.frombuffer(self._columns["settled"][first:stop]) == 1.0
         return (np.flatnonzero(self._own(opened, first, stop, named) & settled) + first).tolist()
+
+    def _warm_ratio(self, ticks: Sequence[int]) -> float | None:
+        """As the latest of these ticks with users tells."""
+        known = ((self._columns["warm_users"][tick], self._columns["users"][tick]) for tick in reversed(ticks))
+        return next((warm / users for warm, users in known if users and warm == warm), None)
 
     def _part(self, name: str, ticks: Sequence[int]) -> array[float]:
         column = self._columns[name]

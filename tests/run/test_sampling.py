@@ -6,6 +6,7 @@ import pytest
 
 from capexplorer.load.lag import Lag
 from capexplorer.load.recorder import Tick
+from capexplorer.load.user_activity import ActivitySums
 from capexplorer.model.events import By, EndpointTick, LevelClosed, LevelOpened, Phase, Sample
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading
@@ -94,7 +95,8 @@ def closed(tracker: LevelTracker, timeline: Timeline, t_s: float) -> LevelClosed
 
 def tick_of(tracker: LevelTracker, timeline: Timeline, t_s: float, users: int, requests: int = 10) -> tuple[Phase, bool]:
     """One second that ends at `t_s`."""
-    tick = Tick(all_requests=requests, all_latency_sum_ms=10.0 * requests, waits=requests, wait_sum_s=0.1 * requests)
+    waited = ActivitySums(waits=requests, wait_sum_s=0.1 * requests)
+    tick = Tick(all_requests=requests, all_latency_sum_ms=10.0 * requests, activity=waited)
     phase, settled = tracker.tick(t_s - 1, t_s, users, tick)
     endpoints = (EndpointTick(name="/a", method="GET", requests=requests, latency_sum_ms=10.0 * requests),)
     timeline.apply(

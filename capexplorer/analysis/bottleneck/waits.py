@@ -15,7 +15,7 @@ from .gate import Gate
 from .measured_level import FAILURES_MOST, MeasuredLevel
 
 WAIT_LEAST = 3.0
-"""Least ratio of the mean wait to the mean response time."""
+"""Least ratio of the mean pause between two requests to the mean response time."""
 
 LITTLE_WITHIN = 0.05
 """Relative distance within which X agrees with N / (R + Z)."""
@@ -33,7 +33,7 @@ FLAT_OF_CYCLE = 0.05
 def think_time(level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> Found | None:
     """`levels`: all settled levels of the epoch."""
     figures = level.figures
-    wait_s, response_ms, little = figures.wait_s, figures.response_ms, little_ratio(figures)
+    wait_s, response_ms, little = figures.pause_s, figures.response_ms, little_ratio(figures)
     if wait_s is None or response_ms is None or little is None or figures.requests < REQUESTS_LEAST:
         return None
     throughput = figures.throughput_rps or 0.0
@@ -56,5 +56,5 @@ def _is_flat(level: MeasuredLevel, others: Sequence[MeasuredLevel]) -> bool:
     now_ms, then_ms = level.figures.response_ms, quiet.figures.response_ms
     if now_ms is None or then_ms is None:
         return False
-    cycle_ms = now_ms + 1000 * (level.figures.wait_s or 0.0)
+    cycle_ms = now_ms + 1000 * (level.figures.pause_s or 0.0)
     return now_ms - then_ms <= max(FLAT_GROWTH * then_ms, FLAT_OF_CYCLE * cycle_ms)

@@ -158,7 +158,7 @@ def is_saturated(figures: LevelFigures, own_ms: float = 0.0) -> bool | None:
 
 
 def own_time_ms(levels: Iterable[LevelFigures]) -> float:
-    """The part of a user's cycle outside responses and declared waits, measured at the level with the fewest users.
+    """The part of a user's cycle outside responses and the pauses that it chose, measured at the level with the fewest users.
 
     0 if it is not known or the load thread had no time to spare at that level.
     """
@@ -237,15 +237,15 @@ def _cpu_of_targets(tick: Sample) -> float | None:
 
 
 def little_ratio(figures: LevelFigures, own_ms: float = 0.0) -> float | None:
-    """N / (X (R + Z)) with Z the mean declared wait plus `own_ms`.
+    """N / (X (R + Z)) with Z the mean pause that users chose, plus `own_ms`.
 
     None if one of them is not known or too few cycles were measured.
     """
-    if figures.wait_s is None or figures.response_ms is None or not figures.users_mean or not figures.throughput_rps:
+    if figures.pause_s is None or figures.response_ms is None or not figures.users_mean or not figures.throughput_rps:
         return None
     if figures.counted and 0 < figures.requests < CYCLES_LEAST * figures.users_mean:
         return None
-    cycles = figures.throughput_rps * ((figures.response_ms + own_ms) / 1000 + figures.wait_s)
+    cycles = figures.throughput_rps * ((figures.response_ms + own_ms) / 1000 + figures.pause_s)
     return figures.users_mean / cycles if cycles else None
 
 
@@ -263,7 +263,7 @@ def _rest(whole: float | None, *parts: float | None) -> float | None:
 def _unaccounted_ms(figures: LevelFigures) -> float | None:
     if little_ratio(figures) is None or not figures.users_mean or not figures.throughput_rps:
         return None
-    return 1000 * (figures.users_mean / figures.throughput_rps - (figures.wait_s or 0.0)) - (figures.response_ms or 0.0)
+    return 1000 * (figures.users_mean / figures.throughput_rps - (figures.pause_s or 0.0)) - (figures.response_ms or 0.0)
 
 
 def _little_over(ticks: Sequence[Sample], own_ms: float) -> tuple[float, float] | None:
@@ -273,7 +273,8 @@ def _little_over(ticks: Sequence[Sample], own_ms: float) -> tuple[float, float] 
     if not users or requests < CYCLES_LEAST * users:
         return None
     responses_s = sum(each.latency_sum_ms + each.failure_latency_sum_ms for tick in ticks for each in tick.endpoints) / 1000
-    accounted_s = responses_s + sum(tick.wait_sum_s for tick in ticks) + requests * own_ms / 1000
+    pauses_s = sum(tick.wait_sum_s + (tick.sleep_sum_s or 0.0) for tick in ticks)
+    accounted_s = responses_s + pauses_s + requests * own_ms / 1000
     there_s = sum(tick.users * tick.duration_s for tick in ticks)
     return (there_s / accounted_s, 1000 * (there_s - accounted_s) / requests) if accounted_s > 0 else None
 

@@ -250,8 +250,8 @@ def _race(symptom: Symptom, recent: RecentReadings) -> Race:
     if not symptom.signature.reused:
         return "no"
     ticks = recent.since(symptom.t_s - RACE_OVER_S)
-    waits = sum(tick.waits for tick in ticks)
-    idle_s = sum(tick.wait_sum_s for tick in ticks) / waits if waits else 0.0
+    pauses = sum(tick.waits + tick.sleeps for tick in ticks)
+    idle_s = sum(tick.wait_sum_s + (tick.sleep_sum_s or 0.0) for tick in ticks) / pauses if pauses else 0.0
     if idle_s < RACE_WAIT_LEAST_S or recent_readings.broken(ticks, (False,)):
         return "no"
     share = recent_readings.broken(ticks) / max(1, recent_readings.requests(ticks))

@@ -67,7 +67,7 @@ class LadderLevel:
     requests: int | None = None
     seconds: float | None = None
     wait_s: float | None = None
-    """Mean wait between a user's requests, measured or declared."""
+    """Mean pause between a user's requests, measured or declared."""
     started_s: float = 0.0
     """Seconds of the session; orders the levels."""
     ended_s: float | None = None
@@ -235,7 +235,7 @@ def ladder_level(users: float, figures: LevelFigures, **known: Any) -> LadderLev
         failure_ratio=figures.failure_ratio,
         requests=figures.requests if figures.counted else None,
         seconds=(figures.settled_seconds or None) if figures.counted else None,
-        wait_s=figures.wait_s,
+        wait_s=figures.pause_s,
         loop_lag_ms=figures.loop_lag_p99_ms,
         **known,
     )

@@ -10,15 +10,20 @@ from ...model.events import Phase
 SETTLING_LEAST_S = 2.0
 SETTLING_MOST_S = 30.0
 SETTLING_CYCLES = 2.0
-"""Cycles (wait plus response) after which the backlog of the level before and the start of new users no longer show."""
+"""Cycles (pause plus response) after which the backlog of the level before and the start of new users no longer show."""
 
 USERS_MISSING_MOST = 0.05
-"""Share of its users that may be missing in a settled second."""
+"""Share of its users that may be missing, or not be warm, in a settled second."""
 
 
-def settling_s(mean_wait_s: float, mean_latency_s: float) -> float:
+def settling_s(mean_pause_s: float, mean_latency_s: float) -> float:
     """Length of the transient that is left out, in seconds after the end of spawning."""
-    return min(SETTLING_MOST_S, max(SETTLING_LEAST_S, SETTLING_CYCLES * (mean_wait_s + mean_latency_s)))
+    return min(SETTLING_MOST_S, max(SETTLING_LEAST_S, SETTLING_CYCLES * (mean_pause_s + mean_latency_s)))
+
+
+def least_of(users: int) -> int:
+    """How many of a level's users must be there, and be warm, in a settled second."""
+    return math.ceil(users * (1 - USERS_MISSING_MOST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,10 @@ class TickCounts:
     latency_sum_s: float
     waits: int
     wait_sum_s: float
+    sleeps: int = 0
+    sleep_sum_s: float = 0.0
+    warm_users: int | None = None
+    """At its end; None: not known, and then all are taken to be."""
 
 
 class LevelClock:
@@ -38,8 +47,10 @@ class LevelClock:
         self.wanted = wanted
         self.spawned_s: float | None = None
         """When all its users were running."""
-        self._requests = self._waits = 0
-        self._latency_sum_s = self._wait_sum_s = 0.0
+        self._requests = self._waits = self._sleeps = 0
+        self._latency_sum_s = self._wait_sum_s = self._sleep_sum_s = 0.0
+        self._warm_users: int | None = None
+        """At the end of the latest tick."""
 
     def spawned(self, at_s: float) -> None:
         """Record that all its users had started at this moment."""
@@ -54,20 +65,28 @@ class LevelClock:
         if self.wanted and not self._requests:
             return self.spawned_s + SETTLING_MOST_S  # no response yet: the cycle is not known
         mean_wait_s = self._wait_sum_s / self._waits if self._waits else 0.0
+        mean_sleep_s = self._sleep_sum_s / self._sleeps if self._sleeps else 0.0
         mean_latency_s = self._latency_sum_s / self._requests if self._requests else 0.0
-        return self.spawned_s + settling_s(mean_wait_s, mean_latency_s)
+        return self.spawned_s + settling_s(max(mean_wait_s, mean_sleep_s), mean_latency_s)
 
     def tick(self, started_s: float, ended_s: float, users: int, counts: TickCounts) -> tuple[Phase, bool]:
-        """(phase at the end of the tick, whether the tick counts in the figures). It counts if it began after settling."""
+        """(phase at the end of the tick, whether the tick counts in the figures).
+
+        It counts if it began after settling, and users were there and warm at its begin and its end.
+        """
         if self.spawned_s is None and users == self.wanted:
             self.spawned_s = ended_s
         self._requests += counts.requests
         self._latency_sum_s += counts.latency_sum_s
         self._waits += counts.waits
         self._wait_sum_s += counts.wait_sum_s
+        self._sleeps += counts.sleeps
+        self._sleep_sum_s += counts.sleep_sum_s
+        known = [warm for warm in (self._warm_users, counts.warm_users) if warm is not None]
+        self._warm_users = counts.warm_users
         settles_s = self.settles_s
         if settles_s is None:
             return "spawning", False
-        if users < math.ceil(self.wanted * (1 - USERS_MISSING_MOST)) or started_s < settles_s:
+        if min([users, *known]) < least_of(self.wanted) or started_s < settles_s:
             return "settling", False
         return "settled", True

@@ -70,6 +70,50 @@ def test_a_slow_service_settles_after_two_of_its_own_cycles() -> None:
     assert phases == ["settling"] * 8 + ["settled"]
 
 
+def of_steps(*, warm: int, users: int = 10, sleep_s: float = 0.0) -> TickCounts:
+    """A second of users in tasks of many requests: none waits, `warm` of them have lived through a cycle of their own."""
+    return TickCounts(
+        requests=users,
+        latency_sum_s=0.1 * users,
+        waits=0,
+        wait_sum_s=0.0,
+        sleeps=users,
+        sleep_sum_s=sleep_s * users,
+        warm_users=warm,
+    )
+
+
+def test_a_level_settles_once_its_users_are_warm() -> None:
+    clock = LevelClock(10)
+    clock.spawned(0.0)
+    seen = [clock.tick(t, t + 1, 10, of_steps(warm=warm)) for t, warm in enumerate([0, 0, 0, 5, 10, 10])]
+    assert [counts for _, counts in seen] == [False, False, False, False, False, True]
+    assert seen[4][0] == "settling", "in that second some of them were not warm yet: not all of their requests count"
+
+
+def test_a_user_of_twenty_may_be_cold_in_a_settled_second() -> None:
+    clock = LevelClock(20)
+    clock.spawned(0.0)
+    assert [clock.tick(t, t + 1, 20, of_steps(warm=warm, users=20))[1] for t, warm in ((3, 19), (4, 19), (5, 18))] == [
+        True, True, False,
+    ]  # fmt: skip
+
+
+def test_sleeps_inside_tasks_are_part_of_the_cycle() -> None:
+    clock = LevelClock(10)
+    clock.spawned(0.0)
+    clock.tick(0.0, 1.0, 10, of_steps(warm=10, sleep_s=4.9))
+    assert clock.settles_s == pytest.approx(10.0)
+
+
+def test_the_longer_of_waits_and_sleeps_is_the_pause_of_a_cycle() -> None:
+    clock = LevelClock(1)
+    clock.spawned(0.0)
+    both = TickCounts(requests=6, latency_sum_s=0.6, waits=1, wait_sum_s=3.0, sleeps=5, sleep_sum_s=2.5, warm_users=1)
+    clock.tick(0.0, 1.0, 1, both)
+    assert clock.settles_s == pytest.approx(6.2)
+
+
 def test_while_nothing_comes_back_settling_goes_on_to_30_s() -> None:
     clock = LevelClock(5)
     clock.spawned(0.0)

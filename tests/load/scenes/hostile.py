@@ -94,7 +94,7 @@ def waits() -> dict[str, Any]:
         rig.until(lambda rig=rig: len(rig.host.errors.waiting) >= 2)  # type: ignore[misc]
         error = rig.host.errors.waiting[0]
         tick = rig.host.recorder.drain()
-        found[name] = [f"{error.type}: {error.text}", tick.waits, tick.wait_sum_s, rig.host.stop()]
+        found[name] = [f"{error.type}: {error.text}", tick.activity.waits, tick.activity.wait_sum_s, rig.host.stop()]
     return found
 
 

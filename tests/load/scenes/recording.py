@@ -12,6 +12,7 @@ from gevent.pool import Group
 from capexplorer.load import native
 from capexplorer.load.lag import LagMeter
 from capexplorer.load.recorder import Recorder
+from capexplorer.load.user_activity import UserActivity
 from capexplorer.model.histogram import LatencyHistogram
 
 
@@ -22,21 +23,21 @@ def _user(recorder: Recorder, group: Group, cycles: list[list[float]]) -> None:
         for cycle in cycles:
             for response_ms in cycle:
                 recorder.on_request("GET", "/a", response_ms, 10)
-            recorder.on_wait(0.5)
+            recorder.activity.on_wait(0.5)
 
     group.spawn(live)
 
 
 def warm_up() -> dict[str, Any]:
     group = Group()
-    recorder = Recorder(user_greenlets=group)
+    recorder = Recorder(UserActivity(group))
     _user(recorder, group, [[100.0, 200.0], [10.0], [20.0]])  # two requests of on_start and the first cycle
     group.join()
     tick = recorder.drain()
     return {
         "requests": tick.endpoints[0].requests, "warmup_requests": tick.endpoints[0].warmup_requests,
         "latency_sum_ms": tick.endpoints[0].latency_sum_ms, "bytes": tick.endpoints[0].received_bytes,
-        "waits": tick.waits, "wait_sum_s": tick.wait_sum_s, "all_requests": tick.all_requests,
+        "waits": tick.activity.waits, "wait_sum_s": tick.activity.wait_sum_s, "all_requests": tick.all_requests,
         "all_latency_sum_ms": tick.all_latency_sum_ms, "finished": tick.finished, "finished_warmup": tick.finished_warmup,
         "max_ms": tick.endpoints[0].max_ms,
     }  # fmt: skip
@@ -44,10 +45,10 @@ def warm_up() -> dict[str, Any]:
 
 def requests_of_greenlets_that_a_user_spawned() -> list[int]:
     group = Group()
-    recorder = Recorder(user_greenlets=group)
+    recorder = Recorder(UserActivity(group))
 
     def live() -> None:
-        recorder.on_wait(0.0)
+        recorder.activity.on_wait(0.0)
         gevent.spawn(recorder.on_request, "GET", "/a", 1.0, 1).join()
 
     group.spawn(live)

@@ -1,0 +1,64 @@
+"""What users do beside requests, as hooks that count it: waits between tasks, sleeps inside them, and how long tasks take.
+
+Locust's task sets and gevent's `sleep` are replaced for the whole process, by whatever names a locustfile calls them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import gevent
+import gevent.hub
+from locust.user.task import DefaultTaskSet, TaskSet
+
+from .user_activity import UserActivity
+from .users import seconds_of
+
+_sleep = gevent.hub.sleep
+_executes: dict[type[TaskSet], Callable[[Any, Any], Any]] = {kind: kind.execute_task for kind in (TaskSet, DefaultTaskSet)}
+"""As they were, so that a second installation takes the place of the first."""
+
+
+def install(activity: UserActivity) -> None:
+    """Before a locustfile is imported, which may take `sleep` by its name."""
+    TaskSet._sleep = _waiting(activity)  # type: ignore[method-assign]
+    for kind, execute in _executes.items():
+        kind.execute_task = _executing(activity, execute)  # type: ignore[method-assign]
+    time.sleep = gevent.sleep = gevent.hub.sleep = _sleeping(activity)  # gevent has patched `time.sleep` already
+
+
+def _waiting(activity: UserActivity) -> Callable[[TaskSet, object], None]:
+    """All waits of all users pass `TaskSet._sleep`, whatever class defines `wait_time`."""
+
+    def wait(tasks: TaskSet, chosen: object) -> None:
+        seconds = seconds_of(chosen, type(tasks.user).__name__)
+        activity.on_wait(seconds)
+        _sleep(seconds)
+
+    return wait
+
+
+def _executing(activity: UserActivity, execute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], None]:
+    def execute_task(tasks: Any, task: Any) -> None:
+        if isinstance(task, type):  # a nested task set: its `on_start` is none of its tasks
+            execute(tasks, task)
+            return
+        began_s = activity.on_task()
+        try:
+            execute(tasks, task)
+        except Exception:  # a failure, or Locust's own way to leave a task set
+            activity.on_task_end(began_s)
+            raise
+        activity.on_task_end(began_s)
+
+    return execute_task
+
+
+def _sleeping(activity: UserActivity) -> Callable[..., None]:
+    def sleep(seconds: float = 0, ref: bool = True) -> None:
+        activity.on_sleep(seconds)
+        _sleep(seconds, ref)
+
+    return sleep

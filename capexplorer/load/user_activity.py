@@ -1,0 +1,97 @@
+"""What users do beside requests: waits between tasks, sleeps and time inside tasks, and how many of the users are warm.
+
+The load thread adds up, the recorder's thread drains. Per-user state (`user_cycle`) is an attribute of the user's greenlet.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Container
+from dataclasses import astuple, dataclass
+
+from gevent import getcurrent
+
+from .user_cycle import UserCycle
+
+
+@dataclass(slots=True)
+class ActivitySums:
+    """Over a tick, or since the beginning."""
+
+    waits: int = 0
+    """Chosen between two tasks."""
+    wait_sum_s: float = 0.0
+    sleeps: int = 0
+    """Pauses between two requests in which user code slept."""
+    sleep_sum_s: float = 0.0
+    tasks: int = 0
+    """That ended."""
+    task_sum_s: float = 0.0
+    """From begin to end of these, requests and sleeps included."""
+
+
+class UserActivity:
+    """`drain` and `warm_users` are called in the recorder's thread, all others in the load thread."""
+
+    def __init__(self, greenlets: Container[object] = ()) -> None:
+        self.greenlets = greenlets
+        """The users': the runner's gevent Group."""
+        self._sums, self._drained = ActivitySums(), ActivitySums()
+
+    def on_task(self) -> float:
+        """A task begins, at the moment that is returned (`time.monotonic`)."""
+        cycle, now_s = self._cycle(), time.monotonic()
+        if cycle is not None:
+            cycle.task_begins(now_s)
+        return now_s
+
+    def on_task_end(self, began_s: float) -> None:
+        """A task that began at this moment is over."""
+        self._sums.tasks += 1
+        self._sums.task_sum_s += time.monotonic() - began_s
+
+    def on_wait(self, seconds: float) -> None:
+        """A user waits: its cycle is over, and from now on its requests count."""
+        cycle = self._cycle()
+        if cycle is not None:
+            cycle.waits()
+        self._sums.waits += 1
+        self._sums.wait_sum_s += seconds
+
+    def on_sleep(self, seconds: object) -> None:
+        """Someone in this process sleeps, for whatever value user code passes. Users' sleeps are think time."""
+        cycle = self._cycle()
+        if cycle is not None and isinstance(seconds, int | float) and seconds > 0:
+            cycle.sleeps(time.monotonic(), seconds)
+
+    def on_request(self, response_ms: float) -> bool:
+        """A request ends: whether it counts, or is warm-up of a new user."""
+        cycle = self._cycle()
+        if cycle is None or (cycle.is_warm and not cycle.slept_s):
+            return True
+        now_s, response_s = time.monotonic(), response_ms / 1000
+        if cycle.slept_s:
+            self._sums.sleeps += 1
+            self._sums.sleep_sum_s += cycle.think_s(now_s, response_s)
+        return cycle.is_warm or cycle.warms_up(now_s, response_s)
+
+    def _cycle(self) -> UserCycle | None:
+        """Of the user that runs now; None in other greenlets, those that a user spawned included."""
+        greenlet = getcurrent()
+        cycle: UserCycle | None = getattr(greenlet, "user_cycle", None)
+        if cycle is None and greenlet in self.greenlets:
+            cycle = greenlet.user_cycle = UserCycle()
+        return cycle
+
+    def drain(self) -> ActivitySums:
+        """Since the last call. What the load thread adds meanwhile may come with the next."""
+        now = ActivitySums(*astuple(self._sums))
+        before, self._drained = self._drained, now
+        return ActivitySums(*(new - old for new, old in zip(astuple(now), astuple(before), strict=True)))
+
+    def warm_users(self) -> int:
+        """Of those that run now."""
+        now_s = time.monotonic()
+        users = tuple(getattr(self.greenlets, "greenlets", ()))  # copied at once: the load thread changes the set
+        cycles = (getattr(greenlet, "user_cycle", None) for greenlet in users)
+        return sum(cycle is not None and cycle.is_warm_at(now_s) for cycle in cycles)

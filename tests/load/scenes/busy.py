@@ -1,0 +1,195 @@
+"""Users of many kinds, all at once in one load host; each names its requests after itself. No network: they fire the event."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import gevent
+from locust import FastHttpUser, HttpUser, SequentialTaskSet, TaskSet, User, constant, constant_pacing, constant_throughput, task
+
+from capexplorer.load import native
+from capexplorer.load.load_host import LoadHost
+from capexplorer.load.user_activity import ActivitySums
+from capexplorer.load.user_cycle import WARM_LEAST_S
+from capexplorer.load.users import Workload
+
+PATIENCE_S = 60.0
+PAUSE_S = 0.05
+
+
+def _ask(user: Any, response_s: float = 0.01) -> None:
+    """A request, as a client of the user's own would make it."""
+    user = getattr(user, "user", user)  # of a task set
+    gevent.sleep(response_s)
+    user.environment.events.request.fire(
+        request_type="GET", name=type(user).__name__, response_time=1000 * response_s, response_length=1, exception=None,
+        context={},
+    )  # fmt: skip
+
+
+class ManySteps(User):
+    """One task that takes minutes, with sleeps by the three names that `sleep` has."""
+
+    @task
+    def steps(self) -> None:
+        for number in range(100_000):
+            _ask(self)
+            (time.sleep, gevent.sleep, gevent.hub.sleep)[number % 3](PAUSE_S)
+
+
+class NeverSleeps(User):
+    """The same without a pause."""
+
+    @task
+    def steps(self) -> None:
+        while True:
+            _ask(self)
+
+
+class Waits(User):
+    wait_time = constant(PAUSE_S)
+
+    @task
+    def ask(self) -> None:
+        _ask(self)
+
+
+class Throughput(Waits):
+    wait_time = constant_throughput(20)
+
+
+class Pacing(Waits):
+    wait_time = constant_pacing(PAUSE_S)
+
+
+class OnlySleeps(User):
+    @task
+    def sleep(self) -> None:
+        time.sleep(PAUSE_S)
+
+
+class Interrupts(User):
+    """Its task set ends itself, so that no task is ever followed by a wait."""
+
+    @task
+    class Visit(TaskSet):
+        @task
+        def page(self) -> None:
+            _ask(self)
+            time.sleep(PAUSE_S)
+            self.interrupt()  # type: ignore[no-untyped-call]
+
+
+class Sequence(User):
+    @task
+    class Steps(SequentialTaskSet):
+        wait_time = constant(PAUSE_S)
+
+        @task
+        def first(self) -> None:
+            _ask(self)
+
+        @task
+        def second(self) -> None:
+            _ask(self)
+
+
+class LogsIn(User):
+    """`on_start` makes requests for longer than a user in its tasks needs to be warm."""
+
+    def on_start(self) -> None:
+        until_s = time.monotonic() + WARM_LEAST_S + 0.5
+        while time.monotonic() < until_s:
+            _ask(self)
+            time.sleep(PAUSE_S)
+        self.environment.started = True
+
+    @task
+    def steps(self) -> None:
+        while True:
+            _ask(self)
+            time.sleep(PAUSE_S)
+
+
+KINDS = (ManySteps, NeverSleeps, Waits, Throughput, Pacing, OnlySleeps, Interrupts, Sequence, LogsIn)
+
+
+class _Run:
+    """A host with one user of each of these kinds, drained until `done`."""
+
+    def __init__(self, *kinds: type[User]) -> None:
+        self.host = LoadHost(lambda report: None)
+        self.host.start()
+        self.host.load(lambda: Workload(kinds), None, own_events=True)
+        self.counted: dict[str, int] = {}
+        self.warmup: dict[str, int] = {}
+        self.activity = ActivitySums()
+        self.warm_users = 0
+        self.host.set_users(len(kinds), 100.0)
+
+    def until(self, done: Any) -> bool:
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not done(self) and time.monotonic() < deadline_s:
+            native.sleep(0.05)
+            self._drain()
+        return bool(done(self))
+
+    def _drain(self) -> None:
+        tick = self.host.recorder.drain()
+        for each in tick.endpoints:
+            self.counted[each.name] = self.counted.get(each.name, 0) + each.requests
+            self.warmup[each.name] = self.warmup.get(each.name, 0) + each.warmup_requests
+        for name in ActivitySums.__slots__:
+            setattr(self.activity, name, getattr(self.activity, name) + getattr(tick.activity, name))
+        self.warm_users = tick.warm_users or 0
+
+
+def _alone(kind: type[User], requests: int = 20) -> _Run:
+    run = _Run(kind)
+    run.until(lambda run: run.counted.get(kind.__name__, 0) >= requests)
+    run.host.stop()
+    return run
+
+
+def all_kinds() -> dict[str, Any]:
+    asking = [kind.__name__ for kind in KINDS if kind is not OnlySleeps]
+    run = _Run(*KINDS)
+    complete = run.until(lambda run: all(run.counted.get(name, 0) >= 20 for name in asking) and run.warm_users == len(KINDS))
+    run.host.stop()
+    return {"complete": complete, "counted": run.counted, "warmup": run.warmup, "warm_users": run.warm_users}
+
+
+def sleeps_inside_a_task() -> list[float]:
+    run = _alone(ManySteps)
+    return [run.activity.sleeps, run.activity.sleep_sum_s, run.activity.waits, run.activity.tasks]
+
+
+def a_client_that_sleeps_in_its_responses() -> list[float]:
+    run = _alone(NeverSleeps)
+    return [run.activity.sleep_sum_s, run.counted["NeverSleeps"] + run.warmup["NeverSleeps"]]
+
+
+def tasks_that_interrupt_their_set() -> list[float]:
+    run = _alone(Interrupts)
+    requests = run.counted["Interrupts"] + run.warmup["Interrupts"]
+    return [run.activity.tasks - requests, run.activity.waits, run.activity.task_sum_s / run.activity.tasks]
+
+
+def http_clients(url: str) -> dict[str, list[float]]:
+    """Long tasks by both clients against a real server."""
+    found = {}
+    for base in (FastHttpUser, HttpUser):
+
+        class Steps(base):  # type: ignore[misc, valid-type]
+            host = url
+
+            @task
+            def steps(self) -> None:
+                while True:
+                    self.client.get("/", name="Steps")
+                    time.sleep(PAUSE_S)
+
+        run = _alone(Steps)
+        found[base.__name__] = [run.warm_users, run.activity.sleep_sum_s / run.activity.sleeps, run.warmup["Steps"]]
+    return found
