@@ -293,6 +293,8 @@ class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
     """Indices of levels in which other processes held the CPU that service or generator needed."""
     left_out_levels: tuple[int, ...] = ()
     """Those of `held_levels` that feed no fit, because they show nothing about the service."""
+    partial_levels: tuple[int, ...] = ()
+    """Indices of settled levels whose figures cover only a part of their users, which feed no fit either."""
 
 
 class FigureChange(Reading, frozen=True, kw_only=True):

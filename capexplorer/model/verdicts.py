@@ -46,7 +46,10 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
     second_detector_users: float | None = None
     """Knee by a broken-stick fit or by Kneedle, whichever lies nearer."""
     little_ratio: float | None = None
-    """Users divided by those that responses and waits account for (Little's law), beyond the knee."""
+    """Users divided by those that responses and the rest of a cycle at low load account for (Little's law), beyond the knee."""
+    unaccounted_ratio: float | None = None
+    """Where Little's law forbids confidence: users divided by those that responses and pauses account for, at the median level
+    or beyond the knee."""
     work_lag_ratio: float | None = None
     """By how much finished work fell behind accepted work."""
     failure_ratio_more: float | None = None

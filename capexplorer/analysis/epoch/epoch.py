@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ...model.events import Verdict
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ...model.verdicts import SloVerdict
+from ...model.verdicts import CapacityVerdict, SloVerdict
 from ..causes.generator_saturation import is_saturated, own_time_ms
 from ..knee.detector import AUTOPILOT_ERROR, LADDER_ERROR
 from ..knee.missing_levels import LEVELS_LEAST
@@ -28,6 +28,7 @@ from .judgeable import judgeable_levels
 from .ladder import LadderLevel, Measured, measured_of, parts, pooled
 from .neighbours import NeighbourCheck, held_by, usable_levels
 from .onset import halves_of, parts_of
+from .partial import is_partial
 from .recovery import Split, conclude, split
 from .regime_verdicts import regime_verdicts
 from .regimes import Halves, Regime, regimes_of
@@ -55,6 +56,8 @@ class Epoch:
     """Settled levels with goodput in the order they ran, in parts where they changed inside, ramps as their bins."""
     halves: Halves
     """Doubtful parts of a level."""
+    partial: tuple[int, ...] = ()
+    """Indices of settled levels whose figures cover only a part of their users; they are not in `measured`."""
 
     @property
     def ladder(self) -> tuple[LadderLevel, ...]:
@@ -110,9 +113,9 @@ class Epoch:
 
     @cached_property
     def verdict(self) -> Verdict | None:
-        """The knee, the objectives, and which levels were set aside; None while no level can be judged."""
+        """The knee, the objectives, and which levels were set aside; None while there is no level to speak of."""
         if not self.judgeable:
-            return None
+            return Verdict(**self._partially(), capacity=CapacityVerdict(epoch=self.index)) if self.partial else None
         aside = {level.started_s for level in self.split.recovery}
         used = {level.started_s for level in self.judgeable}
         held = {level.started_s for level in self.ladder if level.held}
@@ -121,8 +124,7 @@ class Epoch:
         if capacity.knee is not None and found:
             capacity = replace(capacity, knee=next(each.knee for each in found if each.judged))
         return Verdict(
-            t_s=self.timeline.last_s,
-            epoch=self.index,
+            **self._partially(),
             capacity=capacity,
             slo=self._objectives(),
             recovery_levels=tuple(level.opened.index for level in self.levels if level.started_s in aside),
@@ -130,6 +132,9 @@ class Epoch:
             held_levels=tuple(level.opened.index for level in self.levels if level.started_s in held),
             left_out_levels=tuple(level.opened.index for level in self.levels if level.started_s in held - used),
         )
+
+    def _partially(self) -> dict[str, Any]:
+        return {"t_s": self.timeline.last_s, "epoch": self.index, "partial_levels": self.partial}
 
     @property
     def structural_error(self) -> float:
@@ -158,6 +163,8 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
     """One epoch as the timeline has it now. `levels`: use these levels only."""
     own = tuple(level for level in (timeline.levels if levels is None else levels) if level.opened.epoch == index)
     counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]
+    partial = tuple(level.opened.index for level in counted if level.figures.settled and is_partial(timeline, level))
+    counted = [level for level in counted if level.opened.index not in partial]
     own_ms = own_time_ms(part.figures for level in counted for part in parts(level))
     saturated = {level.opened.index: is_saturated(level.figures, own_ms) for level in counted if level.figures.settled}
     neighbours = NeighbourCheck.of(timeline)
@@ -177,7 +184,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         return tuple(measured([each.level], parts_of=lambda level: halves_of(timeline, level)))
 
     whole = tuple(measured(counted, parts_of=lambda level: parts_of(timeline, level)))
-    return Epoch(timeline, index, own, own_ms, whole, halves)
+    return Epoch(timeline, index, own, own_ms, whole, halves, partial)
 
 
 def work_is_metric(timeline: Timeline) -> bool:

@@ -68,6 +68,8 @@ class LadderLevel:
     seconds: float | None = None
     wait_s: float | None = None
     """Mean pause between a user's requests, measured or declared."""
+    knows_pauses: bool = False
+    """Whether that holds sleeps inside tasks, too: not in older logs."""
     started_s: float = 0.0
     """Seconds of the session; orders the levels."""
     ended_s: float | None = None
@@ -236,6 +238,7 @@ def ladder_level(users: float, figures: LevelFigures, **known: Any) -> LadderLev
         requests=figures.requests if figures.counted else None,
         seconds=(figures.settled_seconds or None) if figures.counted else None,
         wait_s=figures.pause_s,
+        knows_pauses=figures.think_s is not None,
         loop_lag_ms=figures.loop_lag_p99_ms,
         **known,
     )
@@ -270,6 +273,7 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
         requests=_sum_known([level.requests for level in same]),
         seconds=_sum_known([level.seconds for level in same]),
         wait_s=_mean_known([level.wait_s for level in same], same),
+        knows_pauses=all(level.knows_pauses for level in same),
         ramp=all(level.ramp for level in same),
         generator_saturated=any(flags) if flags else None,
         loop_lag_ms=_mean_known([level.loop_lag_ms for level in same], same),

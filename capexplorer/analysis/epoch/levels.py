@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ...model.coverage import USERS_MISSING_MOST
 from ...model.events import Phase
 
 SETTLING_LEAST_S = 2.0
 SETTLING_MOST_S = 30.0
 SETTLING_CYCLES = 2.0
 """Cycles (pause plus response) after which the backlog of the level before and the start of new users no longer show."""
-
-USERS_MISSING_MOST = 0.05
-"""Share of its users that may be missing, or not be warm, in a settled second."""
 
 
 def settling_s(mean_pause_s: float, mean_latency_s: float) -> float:

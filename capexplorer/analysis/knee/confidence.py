@@ -1,4 +1,7 @@
-"""How sure a knee is (docs/knee.md, section 9): seven conditions, counted. All met: high; one missing: medium; else low."""
+"""How sure a knee is (docs/knee.md, section 9): seven conditions, counted. All met: high; one missing: medium; else low.
+
+Where Little's law does not hold, users or requests are missing from the figures, and no number of conditions makes them sure.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from ...model.grades import Confidence
 from ...model.verdicts import KneeEvidence, Limit
 from ..epoch.ladder import LadderLevel
 from .crossing import CapacityCurve, Crossing, plateau_levels
+from .limit import CYCLES_LEAST
 from .second_opinions import broken_line, kneedle
 
 BASELINE_LEVELS = 3
@@ -22,6 +26,10 @@ PLATEAU_LEVELS = 2
 HALF_WIDTH_MOST = 0.17
 AGREE_MOST = 0.35
 """Relative distance within which a second method agrees (docs/knee.md, section 9)."""
+LITTLE_MOST = 1.3
+"""Users over those that responses and pauses account for, beyond which no verdict on the curve is sure."""
+OWN_MOST_MS = 10.0
+"""Time a request that a client and user code may spend outside responses and pauses: HttpUser takes 3 ms for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,21 @@ class KneeGrounds:
             half_width_ratio=self.half_width_ratio,
             second_detector_users=self.second_users,
         )
+
+
+def unaccounted_ratio(ladder: Sequence[LadderLevel]) -> float | None:
+    """N / (X (R + Z)) at the median level, Z the pauses that users chose and OWN_MOST_MS; None where not all pauses are known."""
+    ratios = sorted(ratio for level in ladder if (ratio := _little_ratio(level)) is not None)
+    return ratios[len(ratios) // 2] if ratios else None
+
+
+def _little_ratio(level: LadderLevel) -> float | None:
+    if not level.throughput_rps or not level.response_s or level.wait_s is None or not level.knows_pauses:
+        return None
+    if level.requests is not None and level.requests < CYCLES_LEAST * level.users:
+        return None
+    cycle_s, accounted_s = level.users / level.throughput_rps, level.response_s + level.wait_s
+    return cycle_s / (accounted_s + OWN_MOST_MS / 1000) if cycle_s > accounted_s + OWN_MOST_MS / 1000 else 1.0
 
 
 def confidence_of(grounds: KneeGrounds) -> Confidence:

@@ -24,7 +24,7 @@ from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Peak
 from ..epoch.ladder import LadderLevel, pooled
 from . import usl
-from .confidence import KneeGrounds, confidence_of
+from .confidence import LITTLE_MOST, KneeGrounds, confidence_of, unaccounted_ratio
 from .crossing import (
     LINEAR_LIKELY,
     CapacityCurve,
@@ -163,6 +163,7 @@ def judge(
             knee = msgspec.structs.replace(knee, evidence=msgspec.structs.replace(knee.evidence, return_agrees=False))
     else:
         knee = _none(ladder, found, gates, epoch)
+    knee = _unless_unaccounted(knee, ladder)
     if any(level.goodput_held for level in ladder) and sum(not level.goodput_held for level in ladder) < LEVELS_LEAST:
         knee = msgspec.structs.replace(knee, confidence="low")  # other processes had a hand in the line itself
     return CapacityVerdict(
@@ -172,6 +173,15 @@ def judge(
         curve=_lines(curve, found, knee),
         missing=missing(ladder, found, knee),
     )
+
+
+def _unless_unaccounted(knee: KneeVerdict, ladder: Sequence[LadderLevel]) -> KneeVerdict:
+    """The verdict, which is not sure where Little's law says that users or requests are missing from the figures."""
+    unaccounted = max(knee.evidence.little_ratio or 1.0, unaccounted_ratio(ladder) or 1.0)
+    if unaccounted <= LITTLE_MOST:
+        return knee
+    evidence = msgspec.structs.replace(knee.evidence, unaccounted_ratio=unaccounted)
+    return msgspec.structs.replace(knee, confidence="low", evidence=evidence)
 
 
 def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:

@@ -1,0 +1,22 @@
+"""Levels whose figures cover only a part of their users. They feed no curve (docs/knee.md, section 2).
+
+Today a level settles when its users are warm. Logs from before that was recorded hold settled levels of users who were still in
+their first task: their requests are on the wire, and in no figure.
+"""
+
+from __future__ import annotations
+
+from ...model.coverage import counted_ratio
+from ...model.level import Level
+from ...model.timeline import Timeline
+
+COUNTED_LEAST = 0.9
+"""Share of the requests in settled seconds that a level's figures must count."""
+
+
+def is_partial(timeline: Timeline, level: Level) -> bool:
+    """Whether its figures leave out more than a tenth of what the service did."""
+    if level.opened.ramp or level.figures.warm_ratio is not None:
+        return False
+    counted = counted_ratio(timeline, level)
+    return counted is not None and counted < COUNTED_LEAST

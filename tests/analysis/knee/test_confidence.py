@@ -1,0 +1,76 @@
+"""Little's law beyond 1.3 forbids confidence: users or requests are missing from the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from capexplorer.analysis.epoch.ladder import LadderLevel
+from capexplorer.analysis.knee.confidence import LITTLE_MOST, unaccounted_ratio
+from capexplorer.analysis.knee.detector import judge
+from capexplorer.model.verdicts import KneeVerdict
+from capexplorer.wording import capacity
+
+from ..ladders import ideal
+
+PAUSE_S = 0.45
+USERS = [5, 10, 20, 30, 40, 60, 80, 100]
+
+
+def ladder(pause_s: float | None, users: Sequence[float] = USERS) -> list[LadderLevel]:
+    """N* = 50 at 100/s. Users pause for 0.45 s; `pause_s` is what was measured of it."""
+    return [replace(level, wait_s=pause_s, knows_pauses=pause_s is not None) for level in ideal(users)]
+
+
+def knee(levels: Sequence[LadderLevel]) -> KneeVerdict:
+    found = judge(levels).knee
+    assert found is not None
+    return found
+
+
+def test_a_knee_whose_users_are_all_accounted_for_is_sure() -> None:
+    found = knee(ladder(PAUSE_S))
+    assert (found.kind, found.confidence) == ("knee", "high")
+    assert found.evidence.unaccounted_ratio is None
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 0.1, 0.2])
+def test_a_knee_whose_users_spend_their_time_nowhere_is_not(pause_s: float) -> None:
+    found = knee(ladder(pause_s))
+    assert found.confidence == "low"
+    assert found.evidence.unaccounted_ratio is not None and found.evidence.unaccounted_ratio > LITTLE_MOST
+
+
+def test_nor_is_a_straight_line() -> None:
+    low = [5, 10, 20, 30]
+    assert knee(ladder(PAUSE_S, low)).confidence == "high"
+    assert knee(ladder(0.0, low)).confidence == "low"
+
+
+def test_nothing_is_said_where_pauses_are_not_known() -> None:
+    found = knee(ladder(None))
+    assert (found.confidence, found.evidence.unaccounted_ratio) == ("high", None)
+
+
+def test_nor_where_an_older_log_knows_waits_alone() -> None:
+    waits = [replace(level, knows_pauses=False) for level in ladder(0.0)]
+    assert knee(waits).confidence == "high"
+
+
+def test_levels_shorter_than_three_cycles_do_not_speak() -> None:
+    short = [replace(level, requests=2 * int(level.users)) for level in ladder(0.0)]
+    assert unaccounted_ratio(short) is None
+
+
+def test_the_median_level_speaks_for_all() -> None:
+    levels = ladder(PAUSE_S)
+    levels[0] = replace(levels[0], wait_s=0.0)
+    assert unaccounted_ratio(levels) == pytest.approx(1.0, rel=0.01)
+
+
+def test_the_verdict_says_how_much_time_is_unaccounted_for() -> None:
+    said = capacity(judge(ladder(0.0)))
+    assert "(low confidence)" in said
+    assert "of the users' time is in no response and no pause (Little's law): the figures may be wrong" in said
