@@ -1,8 +1,8 @@
 """Findings of an epoch -> its one Conclusion: which clauses, in which order.
 
 Precedence: critical causes of the generator, its host and the network (nothing is said about the service then); the knee with its
-bottleneck; failures; a bottleneck without a knee; the users' waits; leaks; the curve alone. What is not marked is not concluded.
-Other processes that held levels stand before all of it, unless a knee was found without those levels.
+bottleneck; failures; a bottleneck without a knee; the users' waits; leaks; users too new for a curve; the curve alone. What is
+not marked is not concluded. Other processes that held levels stand before all of it, unless a knee was found without those levels.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ..model.conclusions import (
     Conclusion,
     CpuHeld,
     CurveAlone,
+    HoldLevels,
     KneeFound,
     Leaking,
     MachineShared,
@@ -25,6 +26,7 @@ from ..model.conclusions import (
     ServiceChanged,
     ServiceLimited,
     TargetDied,
+    UsersTooNew,
     WaitsLimit,
 )
 from ..model.events import Mark
@@ -35,6 +37,7 @@ from .causes.catalogue import DEATHS, REFUSALS
 from .causes.generator_saturation import others_cpu
 from .epoch_view import EpochView, epochs
 from .failed_requests import failed_requests
+from .new_users import partly_counted, users_not_warm
 
 
 def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
@@ -43,15 +46,14 @@ def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
     Costs a pass over the marks, and one over journal and levels for each cause that spoils the run.
     """
     view = EpochView(timeline, epoch)
-    found = next(_candidates(view), Conclusion((_curve_alone(view),)))
+    found = next(_candidates(view), None) or Conclusion((_curve_alone(view),))
     if found.spoiled:
         return found
-    beside = [clause for clause in (_changed(view), _shared(view)) if clause is not None]
-    found, held = replace(found, clauses=(*found.clauses, *beside)), _held(view)
-    return found if held is None else _beside(found, held)
+    found, held = replace(found, clauses=(*found.clauses, *_beside(view, found))), _held(view)
+    return found if held is None else _with_neighbours(found, held)
 
 
-def _beside(found: Conclusion, held: CpuHeld) -> Conclusion:
+def _with_neighbours(found: Conclusion, held: CpuHeld) -> Conclusion:
     """Other processes first, where they may have hidden a knee; else last."""
     first = found.clauses[0]
     is_knee = isinstance(first, KneeFound) and first.capacity.knee is not None and first.capacity.knee.kind == "knee"
@@ -74,6 +76,7 @@ def _candidates(view: EpochView) -> Iterator[Conclusion]:
     yield from _bottleneck(view)
     yield from _waits(view)
     yield from _leaks(view)
+    yield from _too_new(view)
 
 
 # -- the generator, its host, the network between
@@ -138,6 +141,13 @@ def _leaks(view: EpochView) -> Iterator[Conclusion]:
         yield Conclusion((leak, *_first_of(_curve(view))), "warning", marked=True)
 
 
+def _too_new(view: EpochView) -> Iterator[Conclusion]:
+    """Instead of a curve that has no level."""
+    levels = [found for found in (partly_counted(view), users_not_warm(view)) if found is not None]
+    if levels and (view.capacity is None or view.capacity.curve is None):
+        yield Conclusion((UsersTooNew(), *levels, HoldLevels()))
+
+
 # -- clauses
 
 
@@ -184,6 +194,12 @@ def _curve_alone(view: EpochView) -> CurveAlone | NotJudged:
         return CurveAlone(view.capacity)
     settled = [level for level in view.settled() if level.figures.goodput_rps is not None]
     return NotJudged(len(settled), max(settled, key=lambda level: level.figures.goodput_rps or 0.0, default=None))
+
+
+def _beside(view: EpochView, found: Conclusion) -> Iterator[Clause]:
+    """What is added to every conclusion but that of a spoiled run."""
+    partly = None if isinstance(found.clauses[0], UsersTooNew) else partly_counted(view)
+    yield from (clause for clause in (_changed(view), partly, _shared(view)) if clause is not None)
 
 
 def _changed(view: EpochView) -> ServiceChanged | None:

@@ -61,10 +61,13 @@ class EpochView:
         sure = (*CONFIDENCES, None)
         return sorted(found, key=lambda mark: (sure.index(mark.confidence), since_s(mark)))
 
+    def levels(self) -> list[Level]:
+        """All of its levels, in the order they ran."""
+        return [level for level in self.timeline.levels if self.epoch is None or level.opened.epoch == self.epoch]
+
     def settled(self) -> list[Level]:
         """Settled levels with users."""
-        levels = [level for level in self.timeline.levels if self.epoch is None or level.opened.epoch == self.epoch]
-        return [level for level in levels if level.users and level.figures.settled]
+        return [level for level in self.levels() if level.users and level.figures.settled]
 
     def held(self) -> list[Level]:
         """Levels in which other processes held the CPU that service or generator needed."""

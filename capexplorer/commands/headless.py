@@ -94,7 +94,8 @@ def level_line(closed: LevelClosed) -> str:
     if closed.bins:
         return f"ramp to {closed.users} users: binned by users, {_most(closed.bins)}"
     if figures.goodput_rps is None:
-        return f"level {closed.users:>5} users: did not settle, {figures.failures_while_unsettled} failures"
+        known = (wording.warm(figures), f"{figures.failures_while_unsettled} failures")
+        return ", ".join((f"level {closed.users:>5} users: did not settle", *filter(None, known)))
     se = "" if figures.goodput_se_rps is None else f" ±{Z95 * figures.goodput_se_rps:.2g}"
     p95 = "–" if figures.latency_ms.p95 is None else f"{figures.latency_ms.p95:.4g} ms"
     return (

@@ -116,6 +116,36 @@ class ServiceChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class UsersTooNew:
+    """There is no curve, because of the levels that the next clauses name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartlyCounted:
+    """Settled levels whose figures count only a part of their requests: the users were still in their first task."""
+
+    users: tuple[int, ...]
+    """Of each level."""
+    counted_ratios: tuple[float, ...]
+    """Of each level: share of its requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsersNotWarm:
+    """Levels that ended before they settled because too few of their users were warm."""
+
+    users: tuple[int, ...]
+    """Of each level."""
+    warm_ratios: tuple[float, ...]
+    """Of each level: share of its users."""
+
+
+@dataclass(frozen=True, slots=True)
+class HoldLevels:
+    """What would let such levels settle: more time."""
+
+
+@dataclass(frozen=True, slots=True)
 class MachineShared:
     """The generator had a large part of a full machine."""
 
@@ -150,6 +180,10 @@ Clause = (
     | CurveAlone
     | NotJudged
     | ServiceChanged
+    | UsersTooNew
+    | PartlyCounted
+    | UsersNotWarm
+    | HoldLevels
     | MachineShared
     | CpuHeld
 )

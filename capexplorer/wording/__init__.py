@@ -17,6 +17,7 @@ from .marks import BLAMES, MARK_KINDS, bare, change, journal_mark, mark, reanaly
 from .occurrences import command, failure, journal, parameters, target
 from .times import session_time, wall_time
 from .verdict import Judgement, epoch_name, judgement, judgements, verdict
+from .warm_users import warm
 
 __all__ = [
     "BLAMES",
@@ -70,5 +71,6 @@ __all__ = [
     "title",
     "verdict",
     "wall_time",
+    "warm",
     "where",
 ]

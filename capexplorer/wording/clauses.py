@@ -19,6 +19,7 @@ from .changes_in_time import changes
 from .knee_sentences import capacity, knee, knee_alone
 from .marks import title
 from .times import session_time
+from .warm_users import levels_of, shares
 
 
 @singledispatch
@@ -141,6 +142,31 @@ def _(each: found.NotJudged) -> str:
     levels = f"{each.settled} level{'s' * (each.settled != 1)} settled"
     measured = f"{levels}; the greatest goodput was {best.figures.goodput_rps:.4g}/s"
     return f"{measured} at {best.users} users{_p95(best.figures)}. No detector has looked for a knee or a bottleneck"
+
+
+@clause.register
+def _(each: found.UsersTooNew) -> str:
+    return "nothing is said about capacity"
+
+
+@clause.register
+def _(each: found.PartlyCounted) -> str:
+    """`the figures of 2 levels (20 to 30 users) count only 40–62% of the requests: ...`."""
+    counted = f"the figures of {levels_of(each.users)} count only {shares(each.counted_ratios)} of the requests"
+    return f"{counted}: the users were still in their first task"
+
+
+@clause.register
+def _(each: found.UsersNotWarm) -> str:
+    """`2 levels (20 to 30 users) did not settle: 10–40% of the users had lived through a cycle of their own`."""
+    return (
+        f"{levels_of(each.users)} did not settle: {shares(each.warm_ratios)} of the users had lived through a cycle of their own"
+    )
+
+
+@clause.register
+def _(each: found.HoldLevels) -> str:
+    return "hold levels until users are warm"
 
 
 def _p95(figures: LevelFigures) -> str:

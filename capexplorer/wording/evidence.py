@@ -20,7 +20,8 @@ IN_UNIT = ("growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "gr
 """Keys of a leak whose values are bytes or descriptors, by its `unit`."""
 
 NAMED = {
-    "little_ratio": "Little's law: response times account for",
+    "little_ratio": "Little's law: users over those accounted for",
+    "unaccounted_ratio": "Little's law at all levels: users over those that responses and pauses account for",
     "baseline_levels": "levels on the low-load line",
     "levels_below": "levels below the knee",
     "levels_beyond": "levels beyond the knee",
@@ -35,7 +36,7 @@ NAMED = {
 }
 """Words for keys that do not explain themselves."""
 
-SHARES = ("little_ratio", "half_width_ratio", "top_efficiency", "failure_ratio_more")
+SHARES = ("half_width_ratio", "top_efficiency", "failure_ratio_more")
 """Keys shown as per cent, however large."""
 
 MOMENTS = ("at_s",)

@@ -76,7 +76,7 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             limit = f": {blamed}" if blamed else f", limited by {LIMITS[found.limit or 'unknown']}"
             interval = numbers.interval(found.users_low, found.users_high)
             where = f"Knee at {counted} {interval} and {numbers.number(found.capacity_rps)}/s{_held(found)}"
-            return f"{where}{limit}{sure}{_fall(found)}{_provisional(found)}."
+            return f"{where}{limit}{sure}{_fall(found)}{_provisional(found)}{_unaccounted(found)}."
         case "at_or_below":
             if found.limit == "generator":
                 return f"Limited by the generator at {counted}, the lowest level: nothing is said about the service."
@@ -86,9 +86,9 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             falls = f"Goodput falls behind from {counted} on{sure}"
             if found.limit == "generator":
                 return f"{falls}, perhaps for the generator's lateness: nothing is said about the service beyond."
-            return f"{falls}, but its ceiling was not seen: no knee yet."
+            return f"{falls}, but its ceiling was not seen: no knee yet{_unaccounted(found)}."
         case "latency_knee" | "no_knee":
-            return f"No knee up to {counted}{sure}."
+            return f"No knee up to {counted}{sure}{_unaccounted(found)}."
 
 
 def _held(found: KneeVerdict) -> str:
@@ -101,6 +101,14 @@ def _fall(found: KneeVerdict) -> str:
     if found.peak is None:
         return ""
     return f"; beyond {numbers.users(found.peak.users)} users goodput {FALLS[found.peak.shape]} by {found.peak.fall_ratio:.0%}"
+
+
+def _unaccounted(found: KneeVerdict) -> str:
+    """`; 47% of the users' time is in no response and no pause (Little's law), so the figures may be wrong`."""
+    ratio = found.evidence.unaccounted_ratio
+    if ratio is None or found.limit == "generator":
+        return ""
+    return f"; {1 - 1 / ratio:.0%} of the users' time is in no response and no pause (Little's law): the figures may be wrong"
 
 
 def _provisional(found: KneeVerdict) -> str:

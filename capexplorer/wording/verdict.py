@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..analysis.conclusion import conclude, epochs_with_findings
 from ..analysis.epoch_view import epochs
-from ..model.conclusions import Clause, Conclusion, CpuHeld, NoKneeYet, ServiceLimited, WaitsLimit
+from ..model.conclusions import Clause, Conclusion, CpuHeld, NoKneeYet, ServiceLimited, UsersTooNew, WaitsLimit
 from ..model.grades import Severity
 from ..model.timeline import Timeline
 from .clauses import clause, waits_in_full
@@ -63,7 +63,8 @@ def _headline(first: Clause) -> str:
 
 def _joint(before: Clause, after: Clause) -> str:
     held_on_the_line = isinstance(before, CpuHeld) and not before.left_out_users
-    return ": " if held_on_the_line or (isinstance(before, ServiceLimited) and isinstance(after, NoKneeYet)) else "; "
+    reason = isinstance(before, UsersTooNew) or (isinstance(before, ServiceLimited) and isinstance(after, NoKneeYet))
+    return ": " if held_on_the_line or reason else "; "
 
 
 def _small(said: str) -> str:

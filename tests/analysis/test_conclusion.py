@@ -13,22 +13,27 @@ from capexplorer.model import conclusions
 from capexplorer.model.conclusions import (
     Conclusion,
     CurveAlone,
+    HoldLevels,
     KneeFound,
     Leaking,
     MachineShared,
     NoKneeUpTo,
     NoKneeYet,
     NotJudged,
+    PartlyCounted,
     RequestsFailed,
     RunSpoiled,
     ServiceChanged,
     ServiceLimited,
     TargetDied,
+    UsersNotWarm,
+    UsersTooNew,
     WaitsLimit,
 )
-from capexplorer.model.events import Event
+from capexplorer.model.events import Event, LevelClosed, LevelOpened, Verdict
+from capexplorer.model.figures import LevelFigures
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import RegimeVerdict
+from capexplorer.model.verdicts import CapacityVerdict, RegimeVerdict
 
 SHARED = mark("generator_shares_host", generator_share_ratio=0.4)
 FAILURES = mark("server_error", count=9)
@@ -41,6 +46,11 @@ REGIMES = (
     ),
 )
 CHANGED = msgspec.structs.replace(KNEE, regimes=REGIMES)
+TOO_NEW = [
+    LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=1.0, by="plan"),
+    LevelClosed(t_s=20.0, index=0, users=5, started_s=0.0, figures=LevelFigures(settled=False, warm_ratio=0.4)),
+]
+NO_CURVE = Verdict(t_s=200.0, capacity=CapacityVerdict(), partial_levels=(0, 1))
 
 CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "nothing settled": ([], (NotJudged,), "info"),
@@ -58,6 +68,11 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "a bottleneck without a curve": ([*UP, mark("disk_saturated")], (ServiceLimited, NoKneeYet), "warning"),
     "waits of the users": ([*UP, mark("think_time_limited")], (WaitsLimit, NoKneeYet), "info"),
     "a change in time after the knee": ([*UP, CHANGED], (KneeFound, ServiceChanged), "info"),
+    "a level that its users did not let settle": (TOO_NEW, (UsersTooNew, UsersNotWarm, HoldLevels), "info"),
+    "partial levels only": ([*UP, NO_CURVE], (UsersTooNew, PartlyCounted, HoldLevels), "info"),
+    "partial levels beside a knee, and a full machine last": (
+        [*UP, msgspec.structs.replace(KNEE, partial_levels=(0,)), SHARED], (KneeFound, PartlyCounted, MachineShared), "info",
+    ),
     "a full machine comes last": (
         [*UP, KNEE, SHARED], (KneeFound, MachineShared), "info",
     ),

@@ -30,6 +30,7 @@ LEVEL = {
     "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
     "others_cpu_ratio", "other_processes", "target_run_delay_ratio", "generator_run_delay_ratio", "cpu_pressure_ratio",
     "steal_ratio", "held",
+    "warm_ratio", "think_s", "requests_per_task", "task_s",
 }  # fmt: skip
 LATENCY = {"min", "mean", "p50", "p90", "p95", "p99", "p999", "max"}
 LEVEL_ENDPOINT = {"name", "method", "requests", "failures", "mean_bytes", "latency_ms"}

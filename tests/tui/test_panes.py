@@ -328,6 +328,13 @@ def test_the_phase_says_how_long(seconds: int, said: str) -> None:
     assert said in status_lines(Timeline(session([(50, seconds)])))[1]
 
 
+def test_the_status_says_which_share_of_its_users_is_warm_while_too_few_are() -> None:
+    timeline = with_last(Timeline(session([(50, 3)])), warm_users=20)
+    assert "level 0, settling 4 s   40% of its users warm" in status_lines(timeline)[1]
+    assert cell_len(status_lines(timeline, width=40)[1]) == 40
+    assert "users warm" not in status_lines(with_last(timeline, warm_users=50))[1]
+
+
 def test_a_service_that_ran_already_is_ready_once_it_was_asked() -> None:
     head = msgspec.structs.replace(header(), target=TargetFacts(name="shop", url="http://127.0.0.1:80"))
     assert "mixed   shop starting" in status_lines(Timeline([head]))[0]

@@ -60,12 +60,15 @@ def users(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
 
 
 def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
-    """The level and how far it is."""
+    """The level and how far it is; while it settles, the share of its users that are warm if that is too small."""
     muted = Style(color=palette.muted)
     current = timeline.level
     if current is None:
         return [Group((("no level yet", muted),))]
     groups = [Group(((f"level {current.opened.index}", Style(color=palette.text)), (", ", muted), phase(timeline, palette)))]
+    warm = wording.warm(current.figures) if timeline.phase == "settling" and current.closed is None else ""
+    if warm:
+        groups.append(Group(((warm, Style(color=palette.warning)),), rank=1))
     if current.opened.epoch:
         groups.append(Group(((f"epoch {current.opened.epoch}", muted),), rank=1))
     if view.spawn_rate is not None:

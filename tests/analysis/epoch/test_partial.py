@@ -86,5 +86,5 @@ def test_a_recording_of_users_in_their_first_task_has_no_knee_and_says_why() -> 
     ]  # fmt: skip
     assert wording.verdict(reanalysed(Timeline(events), found, "1")) == (
         "Nothing is said about capacity: the figures of 5 levels (4 to 30 users) count only 0–62% of the requests: the users "
-        "were still in their first task. Hold levels until users are warm."
+        "were still in their first task; hold levels until users are warm."
     )

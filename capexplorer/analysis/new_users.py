@@ -1,0 +1,26 @@
+"""Which levels say nothing about the service because their users were still new."""
+
+from __future__ import annotations
+
+from ..model.conclusions import PartlyCounted, UsersNotWarm
+from ..model.coverage import are_warm, counted_ratio
+from .epoch_view import EpochView
+
+
+def partly_counted(view: EpochView) -> PartlyCounted | None:
+    """None without such levels. Costs a pass over the seconds of each."""
+    partial = view.verdict.partial_levels if view.verdict is not None else ()
+    levels = [level for level in view.levels() if level.opened.index in partial]
+    if not levels:
+        return None
+    ratios = tuple(counted_ratio(view.timeline, level) or 0.0 for level in levels)
+    return PartlyCounted(tuple(level.users for level in levels), ratios)
+
+
+def users_not_warm(view: EpochView) -> UsersNotWarm | None:
+    """None without such levels."""
+    ended = (level for level in view.levels() if level.ended_s is not None and level.users and not level.figures.settled)
+    levels = [level for level in ended if not are_warm(level.figures)]
+    if not levels:
+        return None
+    return UsersNotWarm(tuple(level.users for level in levels), tuple(level.figures.warm_ratio or 0.0 for level in levels))

@@ -1,0 +1,40 @@
+"""What is said of levels whose users were still new."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer import wording
+from capexplorer.model.events import Event, LevelClosed, LevelOpened
+from capexplorer.model.figures import LevelFigures
+from capexplorer.model.timeline import Timeline
+
+
+def unsettled(*levels: tuple[int, float | None]) -> Timeline:
+    """Levels of (users, share that was warm) that ended before they had settled."""
+    events: list[Event] = []
+    for index, (users, warm) in enumerate(levels):
+        figures = LevelFigures(settled=False, warm_ratio=warm)
+        events += [
+            LevelOpened(t_s=20.0 * index, index=index, users=users, spawn_rate=1.0, by="plan"),
+            LevelClosed(t_s=20.0 * index + 20, index=index, users=users, started_s=20.0 * index, figures=figures),
+        ]
+    return Timeline(events)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"), [(0.0, "0% of its users warm"), (0.4, "40% of its users warm"), (0.95, ""), (1.0, ""), (None, "")]
+)
+def test_the_share_of_warm_users_is_said_while_it_is_too_small_to_settle(ratio: float | None, said: str) -> None:
+    assert wording.warm(LevelFigures(settled=False, warm_ratio=ratio)) == said
+
+
+def test_levels_that_did_not_settle_for_their_users_say_so() -> None:
+    assert wording.verdict(unsettled((5, 0.4), (10, 0.0))) == (
+        "Nothing is said about capacity: 2 levels (5 to 10 users) did not settle: 0–40% of the users had lived through a cycle "
+        "of their own; hold levels until users are warm."
+    )
+
+
+def test_levels_that_did_not_settle_for_another_reason_do_not() -> None:
+    assert wording.verdict(unsettled((5, 1.0), (10, None))) == "No level settled: nothing can be said about capacity."
