@@ -14,11 +14,12 @@ from capexplorer.model.findings import Knee
 from capexplorer.model.verdicts import KneeVerdict
 from capexplorer.target.spec import load_spec
 from trials.marked import marked
-from trials.moving.exploration import HERE, profile_of
+from trials.moving.exploration import HERE, LOCUSTFILE, prepared
 from trials.moving.judging import marked_once, wrong
 from trials.moving.row import Row
 from trials.moving.rows import ALL
 
+SHIPPED = Path(__file__).resolve().parents[2] / "targets"
 ROW = Row(name="a row", what="", plan="4:12s", knees=(24,), marked=("bad_gateway",))
 DEAD = marked(kind="cause", id="bad_gateway", key="cause:bad_gateway", state="open", t_s=30.0, severity="error")
 
@@ -30,14 +31,20 @@ def knee(users: float, *, revision: int = 1, state: Literal["open", "retracted"]
 
 @pytest.mark.parametrize("row", ALL.values(), ids=lambda row: row.name)
 def test_its_profile_fits_its_target(row: Row, tmp_path: Path) -> None:
-    path = tmp_path / "profile.toml"
-    path.write_text(profile_of(row, "fast"))
-    found = profile.load(path)
-    spec = load_spec(HERE / "targets" / row.target)
+    found = profile.load(prepared(row, "fast", tmp_path))
+    folder = HERE / "targets" / row.target
+    spec = load_spec(folder if folder.is_dir() else SHIPPED / row.target)
     assert set(found.params) <= set(spec.params)
     assert parse(row.plan, "plan", found.guards.max_users)
     if row.target == "moving":
         assert row.change in (spec.params["change"].choices or ())
+
+
+def test_a_row_of_long_tasks_has_a_locustfile_that_compiles(tmp_path: Path) -> None:
+    prepared(ALL["long-tasks-sleepers"], "requests", tmp_path)
+    text = (tmp_path / LOCUSTFILE).read_text()
+    compile(text, LOCUSTFILE, "exec")
+    assert "class Visitor(HttpUser)" in text and "for _ in range(60)" in text
 
 
 @pytest.mark.parametrize(

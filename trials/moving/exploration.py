@@ -13,6 +13,8 @@ from .row import Client, Row
 
 HERE = Path(__file__).resolve().parent
 TIMEOUT_S = 300.0
+LOCUSTFILE = "steps.py"
+"""Beside the profile, of rows with long tasks."""
 
 
 class MovingRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,8 +37,7 @@ class MovingRun(msgspec.Struct, frozen=True, kw_only=True):
 def explored(row: Row, client: Client, number: int, folder: Path) -> MovingRun:
     """`capexplorer run PROFILE --plan PLAN --headless`."""
     folder.mkdir(parents=True)
-    profile = folder / f"{row.name}.toml"
-    profile.write_text(profile_of(row, client), encoding="utf-8")
+    profile = prepared(row, client, folder)
     ran = run(folder, str(profile), "--plan", row.plan, timeout_s=TIMEOUT_S, cwd=HERE)
     return MovingRun(
         row=row.name,
@@ -56,6 +57,15 @@ def _wrong(row: Row, ran: Ran) -> list[str]:
     return found if ran.exit_code in (0, 4) else [*found, f"exit code {ran.exit_code}"]
 
 
+def prepared(row: Row, client: Client, folder: Path) -> Path:
+    """The row's profile, written into `folder` with what it needs."""
+    profile = folder / f"{row.name}.toml"
+    profile.write_text(profile_of(row, client), encoding="utf-8")
+    if row.steps:
+        (folder / LOCUSTFILE).write_text(locustfile_of(row, client), encoding="utf-8")
+    return profile
+
+
 def profile_of(row: Row, client: Client) -> str:
     """TOML."""
     params = dict(row.params)
@@ -64,8 +74,26 @@ def profile_of(row: Row, client: Client) -> str:
     elif row.at_s:
         params["at_s"] = row.at_s
     values = ", ".join(f'{name} = "{value}"' if isinstance(value, str) else f"{name} = {value}" for name, value in params.items())
+    least_s, most_s = row.think_s
+    users = (
+        f'locustfile = "{LOCUSTFILE}"\n'
+        if row.steps
+        else f'client = "{client}"\nwait_s = {{ between = [{least_s}, {most_s}] }}\n[[users.task]]\nname = "{row.path}"\n'
+    )
+    service = f'title = "{row.what}"\ntarget = "{row.target}"\nparams = {{ {values} }}\n'
+    return f"{service}[users]\n{users}[guards]\nmax_users = 200\n"
+
+
+def locustfile_of(row: Row, client: Client) -> str:
+    """One task of `steps` requests, as people write them."""
+    base = "FastHttpUser" if client == "fast" else "HttpUser"
+    least_s, most_s = row.think_s
     return (
-        f'title = "{row.what}"\ntarget = "{row.target}"\nparams = {{ {values} }}\n'
-        f'[users]\nclient = "{client}"\nwait_s = {{ between = [{row.think_s[0]}, {row.think_s[1]}] }}\n'
-        '[[users.task]]\nname = "/work"\n[guards]\nmax_users = 200\n'
+        "import random\nimport time\n\n"
+        f"from locust import {base}, task\n\n\n"
+        f"class Visitor({base}):\n"
+        "    @task\n    def visit(self):\n"
+        f"        for _ in range({row.steps}):\n"
+        f'            self.client.get("{row.path}")\n'
+        f"            time.sleep(random.uniform({least_s}, {most_s}))\n"
     )

@@ -46,6 +46,9 @@ class Row:
 
     target: str = "moving"
     params: Mapping[str, Param] = field(default_factory=dict)
+    path: str = "/work"
     think_s: tuple[float, float] = (0.1, 0.3)
+    steps: int = 0
+    """Requests of one task, with sleeps of `think_s` inside it; 0: tasks of one request, with waits between them."""
     needs: tuple[str, ...] = ()
     """Programs."""

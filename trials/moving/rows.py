@@ -140,4 +140,46 @@ REAL = (
     ),
 )
 
-ALL = {row.name: row for row in (*STILL, *FAULTS, *CAPACITY, *RHYTHMS, *LIMITERS, *REAL)}
+LONG_TASKS = (
+    Row(
+        name="long-tasks-moving",
+        what="tasks of 60 requests with sleeps inside: no user ever waits between tasks; 8 workers of 100 ms, N* = 24",
+        plan="4:12s,8:12s,16:14s,32:16s,48:16s,8:12s",
+        knees=(24,),
+        needs_knee=True,
+        steps=60,
+    ),
+    Row(
+        name="long-tasks-sleepers",
+        what="the same with a pool of 3 x 100 ms: 30/s, N* = 9",
+        plan="2:12s,4:12s,8:12s,12:14s,20:14s,30:14s,4:12s",
+        target="sleepers",
+        params={"workers": 3},
+        knees=(9,),
+        needs_knee=True,
+        steps=60,
+    ),
+    Row(
+        name="long-tasks-mixed",
+        what="the same with Flask on 4 threads, 100 ms of blocking a request: 40/s, N* = 12",
+        plan="2:12s,4:12s,8:12s,16:14s,24:14s,36:14s,4:12s",
+        target="mixed",
+        params={"threads": 4, "io_ms": 100},
+        path="/io",
+        knees=(12,),
+        needs_knee=True,
+        steps=60,
+    ),
+    Row(
+        name="long-tasks-below",
+        what="one task of thousands of requests with sleeps of 1 s: the line goes on, and nothing is a limit",
+        plan="5:14s,10:14s,20:14s",
+        target="sleepers",
+        params={"workers": 50},
+        think_s=(0.9, 0.9),
+        steps=10_000,
+        verdict="No knee|no knee|wait",
+    ),
+)
+
+ALL = {row.name: row for row in (*STILL, *FAULTS, *CAPACITY, *RHYTHMS, *LIMITERS, *REAL, *LONG_TASKS)}

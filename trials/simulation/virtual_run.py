@@ -13,6 +13,7 @@ import numpy as np
 from capexplorer.analysis.causes.watch import CauseWatch
 from capexplorer.errors import LogWriteError
 from capexplorer.load.recorder import Tick
+from capexplorer.load.user_activity import ActivitySums
 from capexplorer.model.events import (
     SCHEMA,
     By,
@@ -127,8 +128,7 @@ class VirtualRun:
         return Tick(
             endpoints=(endpoint,) if len(took_us) else (),
             failures=(refused,) if len(bad_us) else (),
-            waits=len(took_us),
-            wait_sum_s=len(took_us) * run.system.think_s,
+            activity=ActivitySums(waits=len(took_us), wait_sum_s=len(took_us) * run.system.think_s),
             latency=latency,
             all_requests=len(took_us),
             all_latency_sum_ms=float(took_us.sum()) / 1000,
@@ -149,8 +149,8 @@ class VirtualRun:
             endpoints=tick.endpoints,
             failures=tick.failures,
             work=float(tick.finished),
-            waits=tick.waits,
-            wait_sum_s=tick.wait_sum_s,
+            waits=tick.activity.waits,
+            wait_sum_s=tick.activity.wait_sum_s,
             p95_ms=p95_ms,
             p99_ms=p99_ms,
             generator=GeneratorReading(cpu_ratio=IDLE_CPU + asked_cpu, run_delay_ratio=0.0, loop_lag_p99_ms=1.0),
