@@ -1,0 +1,50 @@
+"""Users whose tasks are longer than a level, on a service of known capacity: their figures are those of their requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from capexplorer.model.events import LevelClosed
+
+from .rig import Run, ended, export, of
+
+pytestmark = pytest.mark.slow
+
+PAUSE_S = 0.4
+
+
+@pytest.fixture(scope="module")
+def long_tasks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
+    return ended(tmp_path_factory.mktemp("tasks"), "long-tasks", "--headless", "--plan", "2:9s,6:9s")
+
+
+@pytest.fixture(scope="module")
+def levels(long_tasks: tuple[Run, int]) -> list[dict[str, Any]]:
+    run, code = long_tasks
+    assert code == 0, run.stderr
+    exported: list[dict[str, Any]] = export(run.sessions)["levels"]
+    return exported
+
+
+def test_goodput_is_that_of_all_users(levels: list[dict[str, Any]]) -> None:
+    """By Little's law: each makes a request in 0.5 s while the service has a worker for it."""
+    for level in levels:
+        assert level["settled"] and level["warm_ratio"] == 1.0
+        cycle_s = PAUSE_S + level["latency_ms"]["mean"] / 1000
+        assert level["goodput_rps"] == pytest.approx(level["users"] / cycle_s, rel=0.1)
+
+
+def test_sleeps_inside_a_task_are_its_think_time(levels: list[dict[str, Any]]) -> None:
+    assert [level["think_s"] for level in levels] == pytest.approx([PAUSE_S] * 2, rel=0.1)
+
+
+def test_a_level_too_short_for_its_users_does_not_settle_and_says_which_share_was_warm(tmp_path: Path) -> None:
+    run, code = ended(tmp_path, "long-sleeps", "--headless", "--plan", "4:8s")
+    (level,) = of(run.events(), LevelClosed)
+    assert not level.figures.settled and level.figures.warm_ratio == 0.0
+    assert code == 4
+    assert "level     4 users: did not settle, 0% of its users warm, 0 failures" in run.stderr
+    assert "Nothing is said about capacity: 1 level (4 users) did not settle: 0% of the users" in run.stderr
