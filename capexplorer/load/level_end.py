@@ -28,7 +28,8 @@ PORTS_LEAST_S = 60.0
 level is left at once."""
 
 PATIENCE_S = 90.0
-"""A level that has no settled second by then never will: spawning and settling take 31 s at most."""
+"""A level that has no settled second by then never will: spawning and settling take 31 s at most, unless users stay in
+`on_start` or keep being replaced."""
 
 
 def is_descending(stage: Why) -> bool:

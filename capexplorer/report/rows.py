@@ -90,6 +90,11 @@ def recovery_levels(timeline: Timeline) -> frozenset[int]:
     return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.recovery_levels)
 
 
+def partial_levels(timeline: Timeline) -> frozenset[int]:
+    """Indices of levels whose figures cover only a part of their users, as the detector found them: no part of a curve either."""
+    return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.partial_levels)
+
+
 def _rows(level: Level, timeline: Timeline, kind: Kind) -> list[ReportedLevel]:
     ended_s = level.ended_s if level.ended_s is not None else timeline.last_s
     if not level.opened.ramp:

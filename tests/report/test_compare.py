@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from capexplorer.errors import InputError
-from capexplorer.model.events import HostFacts
+from capexplorer.model.events import HostFacts, Verdict
 from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import CapacityVerdict
 from capexplorer.report.compare import Comparison, Session, compare, sentences
 from capexplorer.report.compare.difference import difference, floor_difference
 from capexplorer.report.compare.estimates import Estimate, pooled
@@ -53,6 +54,14 @@ def test_a_difference_has_its_change_its_ratio_and_its_noise() -> None:
     assert difference("throughput", Estimate(1.0, 0.1), Estimate(2.0, 0.1)).better is None
     assert difference("goodput", Estimate(0.0, 0.1), Estimate(2.0, 0.1)).ratio is None
     assert difference("goodput", None, Estimate(2.0, 0.1)).change is None
+
+
+def test_levels_whose_figures_cover_a_part_of_their_users_are_not_compared() -> None:
+    levels = [Seen(5), Seen(10, goodput_rps=40.0)]
+    found = Verdict(t_s=30.0, capacity=CapacityVerdict(), partial_levels=(1,))
+    one, other = compared(timeline(levels, more=[found]), timeline(levels)).curves
+    assert [point.users for point in one.points] == [5]
+    assert [point.users for point in other.points] == [5, 10]
 
 
 # -- pooling

@@ -20,7 +20,7 @@ from ...model.intervals import Z90
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
-from ..rows import level_kinds
+from ..rows import level_kinds, partial_levels
 from .across_levels import OverallChange, Pairs, overall_change, with_scatter
 from .difference import Difference, difference, floor_difference
 from .environment import Differing, Made, conditions, subject
@@ -197,10 +197,10 @@ def _curve(letter: str, session: Session, epoch: int) -> Curve:
 
 
 def _points(levels: Sequence[Level], session: Session) -> tuple[CurvePoint, ...]:
-    """Levels on the way down from overload, or held by other processes, are left out: they do not tell of that load."""
+    """Without levels on the way down from overload, held by other processes, or partial: they do not show that load."""
     found: dict[int, list[dict[str, Estimate]]] = {}
     held = set[int]()
-    left_out = level_kinds(session.timeline)
+    left_out = level_kinds(session.timeline).keys() | partial_levels(session.timeline)
     cpus = session.timeline.header.host.cpus if session.timeline.header is not None else None
     for level in levels:
         if level.figures.settled and not level.opened.ramp and level.opened.index not in left_out:
