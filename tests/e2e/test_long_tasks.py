@@ -34,7 +34,7 @@ def test_goodput_is_that_of_all_users(levels: list[dict[str, Any]]) -> None:
     for level in levels:
         assert level["settled"] and level["warm_ratio"] == 1.0
         cycle_s = PAUSE_S + level["latency_ms"]["mean"] / 1000
-        assert level["goodput_rps"] == pytest.approx(level["users"] / cycle_s, rel=0.1)
+        assert level["goodput_rps"] == pytest.approx(level["users"] / cycle_s, rel=0.2)
 
 
 def test_sleeps_inside_a_task_are_its_think_time(levels: list[dict[str, Any]]) -> None:

@@ -11,6 +11,8 @@ from .servers import server
 
 PAUSE_S = 0.05
 """That the users of the scenes sleep or wait."""
+RESPONSE_S = 0.01
+"""That their requests take at least."""
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ def test_each_sleep_between_two_requests_is_a_pause_as_long_as_it_was_asked_for(
 
 def test_sleeps_within_responses_are_no_pauses(seen: Played) -> None:
     slept_s, requests = seen["a_client_that_sleeps_in_its_responses"]
-    assert slept_s < 0.1 * 0.01 * requests
+    assert slept_s < 0.1 * RESPONSE_S * requests
 
 
 def test_tasks_that_interrupt_their_set_end_without_a_wait(seen: Played) -> None:

@@ -6,6 +6,8 @@ import time
 from typing import Any
 
 import gevent
+import gevent.hub
+from gevent.event import Event
 from locust import FastHttpUser, HttpUser, SequentialTaskSet, TaskSet, User, constant, constant_pacing, constant_throughput, task
 
 from capexplorer.load import native
@@ -16,16 +18,25 @@ from capexplorer.load.users import Workload
 
 PATIENCE_S = 60.0
 PAUSE_S = 0.05
+RESPONSE_S = 0.01
 
 
-def _ask(user: Any, response_s: float = 0.01) -> None:
-    """A request, as a client of the user's own would make it."""
+def _ask(user: Any, *, polls: bool = False) -> None:
+    """A request of 10 ms, as a client of the user's own would make it; one that polls sleeps meanwhile."""
     user = getattr(user, "user", user)  # of a task set
-    gevent.sleep(response_s)
+    began_s = time.monotonic()
+    if polls:
+        gevent.sleep(RESPONSE_S)
+    else:
+        Event().wait(RESPONSE_S)
     user.environment.events.request.fire(
-        request_type="GET", name=type(user).__name__, response_time=1000 * response_s, response_length=1, exception=None,
+        request_type="GET",
+        name=type(user).__name__,
+        response_time=1000 * (time.monotonic() - began_s),
+        response_length=1,
+        exception=None,
         context={},
-    )  # fmt: skip
+    )
 
 
 class ManySteps(User):
@@ -39,12 +50,12 @@ class ManySteps(User):
 
 
 class NeverSleeps(User):
-    """The same without a pause."""
+    """The same without a pause, by a client that polls."""
 
     @task
     def steps(self) -> None:
         while True:
-            _ask(self)
+            _ask(self, polls=True)
 
 
 class Waits(User):
