@@ -2,7 +2,7 @@
 
 Precedence: critical causes of the generator, its host and the network (nothing is said about the service then); the knee with its
 bottleneck; failures; a bottleneck without a knee; the users' waits; leaks; users too new for a curve; the curve alone. What is
-not marked is not concluded. Other processes that held levels stand before all of it, unless a knee was found without those levels.
+not marked is not concluded. Other processes that held levels stand before all of it, unless a knee was found without them.
 """
 
 from __future__ import annotations

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
-from wording.test_verdict import UP, curve, failing_levels, levels, mark, seconds
+from wording.test_verdict import UP, curve, failing_levels, held, levels, mark, seconds
 
 from capexplorer.analysis.conclusion import conclude, epochs_with_findings
 from capexplorer.model import conclusions
 from capexplorer.model.conclusions import (
     Conclusion,
+    CpuHeld,
     CurveAlone,
     HoldLevels,
     KneeFound,
@@ -72,6 +73,10 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "partial levels only": ([*UP, NO_CURVE], (UsersTooNew, PartlyCounted, HoldLevels), "info"),
     "partial levels beside a knee, and a full machine last": (
         [*UP, msgspec.structs.replace(KNEE, partial_levels=(0,)), SHARED], (KneeFound, PartlyCounted, MachineShared), "info",
+    ),
+    "other processes come first where they may have hidden a knee": (
+        [*held(20, 1.6, {"chrome": 1.2}), curve("no_knee", 14, held_levels=(2,), left_out_levels=(2,))],
+        (CpuHeld, CurveAlone), "warning",
     ),
     "a full machine comes last": (
         [*UP, KNEE, SHARED], (KneeFound, MachineShared), "info",

@@ -93,12 +93,13 @@ class Epoch:
 
     @property
     def explained_by_load(self) -> list[Measured]:
-        """Levels of the regime that is judged, and those at which goodput fell with a step up, which may be load's doing."""
+        """Levels of the regime that is judged, those at which goodput fell with a step up, which may be load's doing, and those
+        that other processes held."""
         most_rps = max((level.goodput_rps for level in self.judged.levels), default=0.0)
         fell = [each for each in self.regimes if each.began == "goodput" and not each.began_inside]
         fell = [each for each in fell if each.levels[0].goodput_rps < most_rps]
         chosen = {id(each) for regime in (self.judged, *fell) for each in regime.measured}
-        return [each for each in self.measured if id(each) in chosen]
+        return [each for each in self.measured if id(each) in chosen or each.rates.held]
 
     @cached_property
     def judgeable(self) -> tuple[LadderLevel, ...]:
