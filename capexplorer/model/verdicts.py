@@ -54,6 +54,8 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
     """By how much finished work fell behind accepted work."""
     failure_ratio_more: float | None = None
     """Points of failures above the baseline's."""
+    failures_replied_ratio: float | None = None
+    """Share of the failures beyond the knee that got a reply with an HTTP status."""
     response_ratio: float | None = None
     loop_lag_ms: float | None = None
     knee_not_below_users: float | None = None

@@ -31,12 +31,13 @@ NAMED = {
     "top_efficiency": "of the low-load line at the top level",
     "top_slope": "slope at the top, the low-load line's being 1",
     "failure_ratio_more": "failures above those at low load",
+    "failures_replied_ratio": "of the failures with an HTTP status",
     "response_ratio": "response time, times that at low load",
     "ratio": "latency, times that at low load",
 }
 """Words for keys that do not explain themselves."""
 
-SHARES = ("half_width_ratio", "top_efficiency", "failure_ratio_more")
+SHARES = ("half_width_ratio", "top_efficiency", "failure_ratio_more", "failures_replied_ratio")
 """Keys shown as per cent, however large."""
 
 MOMENTS = ("at_s",)

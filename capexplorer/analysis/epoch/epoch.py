@@ -24,6 +24,7 @@ from ..causes.generator_saturation import is_saturated, own_time_ms
 from ..knee.detector import AUTOPILOT_ERROR, LADDER_ERROR
 from ..knee.missing_levels import LEVELS_LEAST
 from ..knee.objectives import Name, capacity_at
+from .failed_replies import replied_share
 from .judgeable import judgeable_levels
 from .ladder import LadderLevel, Measured, measured_of, parts, pooled
 from .neighbours import NeighbourCheck, held_by, usable_levels
@@ -175,6 +176,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         work_is_metric=work_is_metric(timeline),
         saturated={at: known for at, known in saturated.items() if known is not None},
         held=lambda figures: held_by(neighbours.withheld(figures)),
+        replied={level.opened.index: share for level in counted if (share := replied_share(timeline, level)) is not None},
         first_requests=timeline.header is not None and timeline.header.source is not None,
     )
 

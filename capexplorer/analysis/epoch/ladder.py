@@ -64,6 +64,8 @@ class LadderLevel:
     p95_ms: float | None = None
     p99_ms: float | None = None
     failure_ratio: float | None = None
+    replied_ratio: float | None = None
+    """Share of the failed requests that got a reply with an HTTP status; None: no failures, or not known."""
     requests: int | None = None
     seconds: float | None = None
     wait_s: float | None = None
@@ -177,14 +179,16 @@ def measured_of(
     work_is_metric: bool = False,
     saturated: Mapping[int, bool] = MappingProxyType({}),
     held: Callable[[LevelFigures], tuple[bool, bool]] = lambda figures: (False, False),
+    replied: Mapping[int, float] = MappingProxyType({}),
     first_requests: bool = False,
     parts_of: Callable[[Level], Sequence[Part]] = parts,
 ) -> Iterator[Measured]:
     """Settled levels of an epoch in the order they ran, in the parts that `parts_of` makes of them, nothing pooled yet.
 
     `saturated`: by level index, whether the generator was saturated; a level that is not in it: not known. `held`: whether
-    other processes held the CPU that a level needed, and whether its goodput suffered. `first_requests`: figures include users'
-    first requests, as those of imported histories do (`header.source` is set).
+    other processes held the CPU that a level needed, and whether its goodput suffered. `replied`: by level index, the share of
+    failed requests that got a reply with a status. `first_requests`: figures include users' first requests, as those of imported
+    histories do (`header.source` is set).
     """
     for level in levels:
         if level.opened.epoch != epoch:
@@ -203,6 +207,7 @@ def measured_of(
                     generator_saturated=saturated.get(level.opened.index),
                     held=is_held,
                     goodput_held=goodput_held,
+                    replied_ratio=replied.get(level.opened.index),
                     work_is_metric=work_is_metric,
                 )
                 yield Measured(level, part, rates)
@@ -270,6 +275,7 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
         p95_ms=_mean_known([level.p95_ms for level in same], same),
         p99_ms=_mean_known([level.p99_ms for level in same], same),
         failure_ratio=_mean_known([level.failure_ratio for level in same], same),
+        replied_ratio=_mean_known([level.replied_ratio for level in same], same),
         requests=_sum_known([level.requests for level in same]),
         seconds=_sum_known([level.seconds for level in same]),
         wait_s=_mean_known([level.wait_s for level in same], same),

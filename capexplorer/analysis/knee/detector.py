@@ -14,6 +14,7 @@ was idle.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -34,9 +35,10 @@ from .crossing import (
     efficiency,
     interval,
     scatter,
+    unevenness,
 )
 from .latency_knee import latency_knee
-from .limit import limit_of, perhaps_generators
+from .limit import REPLIED_LEAST, limit_of, perhaps_generators
 from .missing_levels import LEVELS_LEAST, missing
 from .waiting_share import saturated_users
 
@@ -239,10 +241,12 @@ def _knee(
     structural: float,
     epoch: int,
 ) -> KneeVerdict:
-    low, high = interval(curve, found, structural)
     below = found.users <= AT_OR_BELOW * ladder[0].users
     limit, evidence = limit_of(ladder, found)
     peak = _peak(curve, found)
+    refuses = limit == "errors" and (evidence.failures_replied_ratio or 0.0) >= REPLIED_LEAST
+    uneven = unevenness(curve, found) if refuses and peak is None else 0.0
+    low, high = interval(curve, found, math.hypot(structural, uneven))
     grounds = KneeGrounds.of(ladder, curve, found, limit, (high - low) / 2 / found.users)
     return KneeVerdict(
         kind="at_or_below" if below else "knee",

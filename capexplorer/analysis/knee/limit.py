@@ -1,6 +1,7 @@
 """What limits a knee: generator, queue growth, errors, queueing or unknown, tested in this order (docs/knee.md, section 7).
 
-The generator is tested first, and named only where its own CPU was measured and full. Lost time and late timers have other causes
+The generator is tested first, and named only where its own CPU was measured and full. Failures with an HTTP status come before
+lateness: a late timer delays a reply and makes no status. Lost time and late timers have other causes
 too (users that sleep in a task, a neighbour on the machine); where they could explain the whole slowdown, the limit is unknown.
 Bottlenecks and causes name the resource or the failure; this module does not.
 """
@@ -37,6 +38,10 @@ LAG_LEAST = 0.10
 FAILURES_MORE = 0.02
 """Failure ratio above that of the baseline, from which errors are the limit."""
 
+REPLIED_LEAST = 0.9
+"""Share of the failed requests with an HTTP status, from which failures are replies of the service: 33-52% of 429 and 503 were
+recorded beside a loop lag of 24-38 ms."""
+
 RESPONSE_RATIO = 1.25
 
 
@@ -53,6 +58,7 @@ def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, Kne
         little_ratio=None if little is None else little[0],
         work_lag_ratio=lag,
         failure_ratio_more=more,
+        failures_replied_ratio=_replied(beyond),
         response_ratio=slower,
         loop_lag_ms=timers_late_ms,
     )
@@ -73,6 +79,8 @@ def _judged(
         return "generator"
     if lag is not None and lag > LAG_LEAST:  # counted by the service itself: a late generator does not change it
         return "queue_growth"
+    if _refused(beyond, baseline):
+        return "errors"
     late = little is not None and little[0] > LITTLE_MOST and little[0] - ONE_SIDED_95 * little[1] > LITTLE_SURE
     strained = timers_late_ms > LAG_MOST_MS
     if late and (strained or not flags):  # perhaps the generator's
@@ -91,6 +99,8 @@ def perhaps_generators(beyond: list[LadderLevel], baseline: list[LadderLevel]) -
     if any(level.generator_saturated for level in beyond[:1]):
         return True
     lag = _lag(beyond, baseline)
+    if _refused(beyond, baseline):
+        return False
     return (lag is None or lag <= LAG_LEAST) and _within_lateness(beyond, baseline)
 
 
@@ -174,6 +184,19 @@ def _failures_more(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> fl
     """Points of failures beyond the knee above the baseline's."""
     before, after = _failures(baseline), _failures(beyond)
     return None if after is None else after - (before or 0.0)
+
+
+def _refused(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
+    """Whether requests fail beyond the knee, nearly all of them by replies with an HTTP status."""
+    more, replied = _failures_more(beyond, baseline), _replied(beyond)
+    return more is not None and more >= FAILURES_MORE and replied is not None and replied >= REPLIED_LEAST
+
+
+def _replied(levels: list[LadderLevel]) -> float | None:
+    """Share of their failed requests that got a reply with an HTTP status; None without failures."""
+    known = [(level.replied_ratio, level.failure_ratio or 0.0) for level in levels if level.replied_ratio is not None]
+    failed = math.fsum(weight for _, weight in known)
+    return math.fsum(share * weight for share, weight in known) / failed if failed else None
 
 
 def _failures(levels: list[LadderLevel]) -> float | None:

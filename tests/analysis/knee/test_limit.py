@@ -37,6 +37,29 @@ def test_a_generator_that_was_measured_idle_is_not_blamed_by_littles_law() -> No
     assert limit_of(beyond(idle, loop_lag_ms=40.0)) == "unknown"
 
 
+def test_failures_with_a_status_are_errors_however_late_the_timers_are() -> None:
+    refused = {"failure_ratio": 0.4, "latency_ms": 60.0, "response_ms": 55.0, "loop_lag_ms": 40.0, "generator_saturated": False}
+    assert limit_of(beyond(ideal(USERS), **refused)) == "unknown"
+    assert limit_of(beyond(ideal(USERS), **refused, replied_ratio=1.0)) == "errors"
+    assert limit_of(beyond(ideal(USERS), **refused, replied_ratio=0.5)) == "unknown"
+    assert limit_of(beyond(ideal(USERS), **{**refused, "failure_ratio": 0.01}, replied_ratio=1.0)) == "unknown"
+
+
+def test_goodput_that_refusals_make_uneven_widens_the_interval() -> None:
+    uneven = {60: 0.7, 80: 0.6, 100: 0.9}
+    levels = [
+        replace(level, goodput_rps=level.goodput_rps * uneven.get(round(level.users), 1.0), failure_ratio=0.4, replied_ratio=1.0)
+        if level.users > 50
+        else level
+        for level in ideal(USERS)
+    ]
+    unanswered = [replace(level, replied_ratio=0.0) if level.users > 50 else level for level in levels]
+    refused, failed = judge(levels).knee, judge(unanswered).knee
+    assert refused is not None and failed is not None
+    assert refused.users == failed.users
+    assert refused.users_high / refused.users_low > 1.2 * failed.users_high / failed.users_low  # type: ignore[operator]
+
+
 STARVED = {  # users: (requests/s, response ms, loop lag p99 ms) of a generator held to a third of a core beside busy processes
     4: (77, 1.6, 4.2), 8: (150, 1.9, 7.7), 16: (305, 1.4, 6.2), 24: (461, 1.2, 5.9), 32: (586, 2.2, 13.2), 40: (761, 1.4, 6.7),
     48: (913, 1.4, 7.0), 64: (1119, 4.3, 23.1), 80: (1386, 4.7, 26.4), 96: (1755, 2.3, 16.6), 128: (1655, 19.6, 64.4),
