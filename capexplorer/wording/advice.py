@@ -82,6 +82,7 @@ ADVICE = {
     "worker_pool_exhausted": f"Add workers, since connections wait to be accepted while the CPU is idle: {_WORKERS}.",
     "cpu_steal": "Use another machine, or dedicated cores: its hypervisor gives the time to others.",
     "lock_or_pool_limit": f"Find the lock or the pool (threads, connections) that all wait for: {_WORKERS}.",
+    "rate_limit": "A configured rate is the limit: raise it for this client, unless it is what you explore.",
     "queue_growth": "Add consumers, or accept less: at this load the queue grows without end.",
     "memory_saturated": "Add memory, or use less: `free -m`, and memory by level in the report.",
     "swapping": "Add memory, or use less: `vmstat 1` shows what is read back (si).",

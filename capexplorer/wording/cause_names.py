@@ -71,6 +71,7 @@ NAMES = {
     "cpu_steal": "the hypervisor takes the CPU away",
     "worker_pool_exhausted": "the service's workers are exhausted",
     "lock_or_pool_limit": "a lock or a pool inside the service is the limit",
+    "rate_limit": "a rate limiter is the limit",
     "queue_growth": "work is accepted faster than it is finished",
     "memory_saturated": "memory is exhausted",
     "swapping": "the host swaps",

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..analysis.causes.catalogue import NO_LIMITS
 from ..model.events import Header, Mark, MarkChange, Reanalysed
-from ..model.findings import AtOrBelow, Bend, Cause, CurveFinding, Knee, MarkKind, Recovered, Shift, StopRule
+from ..model.findings import AtOrBelow, Bend, Bottleneck, Cause, CurveFinding, Knee, MarkKind, Recovered, Shift, StopRule
 from . import numbers
 from .advice import advice
 from .cause_names import name
@@ -36,11 +36,25 @@ def title(event: Mark) -> str:
     and of failures that nothing explains what they look like: `replies time out, cause unknown`.
     """
     finding = event.finding
+    if isinstance(finding, Bottleneck):
+        return _limit(finding)
     if not isinstance(finding, Cause):
         return name(event.id)
     if finding.name == "unknown" and finding.symptoms:
         return f"{name(max(finding.symptoms, key=lambda each: finding.symptoms[each]))}, cause unknown"
     return f"{name(event.id)}: {finding.check}" if finding.check else name(event.id)
+
+
+def _limit(finding: Bottleneck) -> str:
+    """`a rate limiter delays requests to 100/s`; where the readings allow a limiter, too, a lock is not named alone."""
+    how, status, rate_rps = finding.readings.get("how"), finding.readings.get("status"), finding.reading("output_rps")
+    if finding.name == "rate_limit" and how == "refuses":
+        return f"a rate limiter refuses requests (HTTP {status})"
+    if finding.name == "rate_limit" and rate_rps is not None:
+        return f"a rate limiter delays requests to {numbers.number(rate_rps)}/s"
+    if finding.name == "lock_or_pool_limit" and "rate_limit" in finding.competing:
+        return "a lock, a pool or a rate limiter is the limit"
+    return name(finding.name)
 
 
 def mark(event: Mark, header: Header | None = None) -> str:

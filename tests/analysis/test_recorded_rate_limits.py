@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import open_session
+from capexplorer.wording.marks import NO_LIMITS
 from capexplorer.wording.verdict import verdict
 
 SESSIONS = Path(__file__).parents[1] / "data" / "sessions"
@@ -29,3 +32,23 @@ def test_a_limit_that_refuses_is_named_though_the_generators_timers_were_late() 
     said = verdict(timeline)
     assert "no reading shows" not in said
     assert "429" in said
+
+
+def test_both_kinds_of_rate_limiter_are_named_with_what_they_do() -> None:
+    refuses, delays = (analysed(name) for name in ("rate-limit-that-refuses", "rate-limit-that-delays"))
+    assert limits(refuses) == {"rate_limit": "high"}
+    assert limits(delays) == {"rate_limit": "high"}
+    assert "a rate limiter refuses requests (HTTP 429)" in verdict(refuses)
+    assert "a rate limiter delays requests to 100/s" in verdict(delays)
+
+
+def test_a_limit_that_delays_has_its_knee_where_its_rate_meets_the_low_load_line() -> None:
+    found = analysed("rate-limit-that-delays").verdict
+    assert found is not None and found.capacity.knee is not None
+    assert found.capacity.knee.users == pytest.approx(21, rel=0.05)
+    assert found.capacity.knee.capacity_rps == pytest.approx(100, rel=0.01)
+
+
+def limits(timeline: Timeline) -> dict[str, str | None]:
+    marks = timeline.marks.values()
+    return {mark.id: mark.confidence for mark in marks if mark.kind == "bottleneck" and mark.id not in NO_LIMITS}

@@ -25,7 +25,7 @@ from capexplorer.session.reader import read
 from trials.programs import missing
 
 from .judge import Verdict, judge
-from .room import HERE, NAMESPACE_PROGRAMS, busy, cgroups, is_root, namespace, neighbours, service
+from .room import HERE, NAMESPACE_PROGRAMS, SERVE, busy, cgroups, is_root, namespace, neighbours, service
 from .row import Client, Row
 
 PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
@@ -90,7 +90,8 @@ def carry_out(row: Row, client: Client, folder: Path, short: bool = False) -> Ra
         groups = room.enter_context(cgroups(row.cgroups))
         room.enter_context(busy(row.busy_cores))
         room.enter_context(neighbours(row.neighbours, folder / "sessions", row.neighbours_at))
-        params = {"act": row.act, **row.params} | ({"cgroup": groups} if groups else {})
+        acts = {"act": row.act} if row.target == SERVE.parent.name else {}
+        params = {**acts, **row.params} | ({"cgroup": groups} if groups else {})
         if row.served == "apart":
             room.enter_context(service([*words, *_idle_core(row)], folder, port, params, row.tls))
         profile = folder / f"{row.name}.toml"

@@ -9,8 +9,8 @@ from typing import Literal
 Client = Literal["fast", "requests"]
 BOTH: tuple[Client, ...] = ("fast", "requests")
 
-Family = Literal["generator", "host", "network", "target", "http", "bottleneck", "moving", "healthy"]
-FAMILIES: tuple[Family, ...] = ("generator", "host", "network", "target", "http", "bottleneck", "moving", "healthy")
+Family = Literal["generator", "host", "network", "target", "http", "bottleneck", "limits", "moving", "healthy"]
+FAMILIES: tuple[Family, ...] = ("generator", "host", "network", "target", "http", "bottleneck", "limits", "moving", "healthy")
 
 Param = str | int | float
 

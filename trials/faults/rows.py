@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import bottlenecks, generator, healthy, http, moving, network, target
+from . import bottlenecks, generator, healthy, http, limits, moving, network, target
 
-ALL = {row.name: row for part in (generator, network, target, http, bottlenecks, moving, healthy) for row in part.ROWS}
+ALL = {row.name: row for part in (generator, network, target, http, bottlenecks, limits, moving, healthy) for row in part.ROWS}
 
 NOT_INJECTED = {
     "fd_exhaustion_system": "its limit is the whole machine's",

@@ -16,7 +16,7 @@ from ..causes import catalogue
 from ..epoch.epoch import Epoch
 from ..epoch.ladder import pooled
 from ..target_process import pid_of
-from . import backlog
+from . import backlog, output
 from .found import Found
 from .level_judgement import LevelJudgement, judge_level
 from .measured_level import MeasuredLevel, measured_levels
@@ -28,8 +28,9 @@ AT_TOP = ("think_time_limited", "not_saturated", NEIGHBOURS)
 
 IDS = (
     "think_time_limited", "target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated", "host_cpu_saturated",
-    "cpu_throttled", "cpu_steal", "worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "memory_saturated", "swapping",
-    "disk_saturated", "disk_full", "network_bandwidth_saturated", "not_saturated", "generator_shares_host", NEIGHBOURS,
+    "cpu_throttled", "cpu_steal", "worker_pool_exhausted", "lock_or_pool_limit", "rate_limit", "queue_growth",
+    "memory_saturated", "swapping", "disk_saturated", "disk_full", "network_bandwidth_saturated", "not_saturated",
+    "generator_shares_host", NEIGHBOURS,
 )  # fmt: skip
 """All ids that may be found, in the order of their marks."""
 
@@ -69,7 +70,8 @@ def judged_levels(epoch: Epoch) -> Iterator[LevelJudgement]:
     levels, knee = tuple(measured_levels(epoch)), epoch.verdict.capacity.knee
     fit = pooled(epoch.split.fit)
     for level in levels:
-        found = judge_level(level, levels, fit, knee, backlog.backlog_of(epoch.timeline, level))
+        known_backlog, known_output = backlog.backlog_of(epoch.timeline, level), output.output_of(epoch.timeline, level)
+        found = judge_level(level, levels, fit, knee, known_backlog, known_output)
         if found.findings is not None:
             yield found
 
@@ -120,7 +122,7 @@ def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None)
         users_before=gate.users_before if gated else None,
         goodput_growth_ratio=gate.goodput_growth_ratio if gated else None,
         latency_growth_ratio=gate.latency_growth_ratio if gated else None,
-        competing=tuple(each.id for each in _rivals(found, judged)),
+        competing=tuple(dict.fromkeys((*(each.id for each in _rivals(found, judged)), *found.competing))),
         unavailable=found.unavailable,
     )
 
@@ -137,5 +139,5 @@ def _confidence(found: Found, showing: Sequence[LevelJudgement]) -> Confidence:
     repeated = len(showing) > 1 or (last.gate.flat and last.gate.beyond_knee) or last.gate.grows
     many = found.id == "think_time_limited" and last.level.figures.requests >= SURE_REQUESTS
     rank = 2 if repeated or many else 0 if found.id == "not_saturated" else 1
-    competing = _rivals(found, last) or last.level.level.opened.ramp
+    competing = _rivals(found, last) or found.competing or last.level.level.opened.ramp
     return CONFIDENCES[::-1][max(0, rank - bool(competing) - bool(found.unavailable))]

@@ -16,3 +16,5 @@ class Found:
     """The named readings that show it."""
     unavailable: tuple[str, ...] = ()
     """Readings that would have made it surer but were not taken."""
+    competing: tuple[str, ...] = ()
+    """Ids of the catalogue that the same readings allow."""

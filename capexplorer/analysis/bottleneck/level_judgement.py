@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 from ...model.verdicts import KneeVerdict
 from ..epoch.ladder import LadderLevel
-from . import busiest, queue_rules, resource_rules, sharing, waits
+from . import busiest, queue_rules, rate_limit, resource_rules, sharing, waits
 from .backlog import Backlog, counts_work, queue_growth
 from .found import Found
 from .gate import Gate, gate_of
 from .measured_level import MeasuredLevel
+from .output import Output
 
 Rule = Callable[[MeasuredLevel], Found | None]
 
@@ -75,8 +76,10 @@ def judge_level(
     fit: Sequence[LadderLevel],
     knee: KneeVerdict | None,
     backlog: Backlog | None,
+    output: Output | None = None,
 ) -> LevelJudgement:
-    """`levels`: all of the epoch. `fit`: pooled levels that feed the fit. `backlog`: of the target's own work, if it is known."""
+    """`levels`: all of the epoch. `fit`: pooled levels that feed the fit. `backlog`: of the target's own work, if it is known.
+    `output`: how evenly its replies came, if it is known."""
     gate = gate_of(level.rates, [each for each in fit if not each.held], knee)
     if level.generator_saturated:
         return LevelJudgement(level, gate, None)
@@ -87,16 +90,22 @@ def judge_level(
         found += [rule(level) for rule in GATED if level.withheld is None or rule not in OTHERS_ARE_WHY]
     findings = [each for each in found if each is not None]
     if not findings:
-        findings = _queues(level, gate)
+        findings = _queues(level, gate, levels, knee, output)
     piles_up = counts_work(level) and (backlog is None or backlog.may_grow)
     if not findings and not piles_up:
         findings = _nothing_limits(level, gate, levels, knee)
     return LevelJudgement(level, gate, tuple(findings), sharing.noisy_neighbours(level) or sharing.generator_shares_host(level))
 
 
-def _queues(level: MeasuredLevel, gate: Gate) -> list[Found]:
-    """Requests wait although no resource is busy."""
-    found = queue_rules.worker_pool(level, gate) or queue_rules.lock_or_pool(level, gate)
+def _queues(
+    level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: Output | None
+) -> list[Found]:
+    """Requests wait or are refused although no resource is busy."""
+    found = (
+        rate_limit.refuses(level, gate, levels, knee, output)
+        or queue_rules.worker_pool(level, gate)
+        or rate_limit.delays_or_waits(level, gate, levels, knee, output)
+    )
     return [found] if found is not None else []
 
 

@@ -17,9 +17,11 @@ from ...model.level import Level
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
 from ..epoch.epoch import Epoch
+from ..epoch.failed_replies import REFUSING, failures_by_status
 from ..epoch.ladder import LadderLevel
 from ..epoch.neighbours import NeighbourCheck, Withheld
 from ..epoch.service_program import is_one_python_process, program_of
+from ..knee.limit import REPLIED_LEAST
 
 FAILURES_MOST = 0.05
 """Share of requests that may fail in a level whose response times are interpreted: fast failures hide waiting."""
@@ -42,6 +44,8 @@ class MeasuredLevel:
     """A failure in it said that no space was left (ENOSPC)."""
     withheld: Withheld | None
     """CPU that other processes held; None: none that matters."""
+    refused_status: int | None
+    """HTTP status, 429 or 503, of nine in ten of its failed requests; None if there is none such."""
     own_ms: float
     """See `generator_saturation.own_time_ms`."""
 
@@ -119,6 +123,7 @@ def measured_levels(epoch: Epoch) -> Iterator[MeasuredLevel]:
                 is_loopback=local,
                 reported_no_space=reported_no_space(timeline, each.level),
                 withheld=neighbours.withheld(each.figures),
+                refused_status=refused_status(timeline, each.level),
                 own_ms=epoch.own_ms,
             )
 
@@ -129,6 +134,12 @@ def is_loopback_url(url: str) -> bool:
         return is_loopback(urlsplit(url).hostname or "")
     except ValueError:
         return False
+
+
+def refused_status(timeline: Timeline, level: Level) -> int | None:
+    """The status with which the service refused nearly all of the requests that failed in a level, if it did."""
+    counts = failures_by_status(timeline, level)
+    return next((status for status in REFUSING if counts[status] and counts[status] >= REPLIED_LEAST * counts.total()), None)
 
 
 def reported_no_space(timeline: Timeline, level: Level) -> bool:

@@ -44,7 +44,7 @@ def worker_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     queue = level.read("target.listen_queue")
     if queue is None or queue < QUEUE_LEAST or not gate.stalls or not is_idle(level) or _lacks_descriptors(level):
         return None
-    return Found("worker_pool_exhausted", {"listen_queue": queue, **_idleness(level)}, level.missing("target.fds_limit"))
+    return Found("worker_pool_exhausted", {"listen_queue": queue, **idleness(level)}, level.missing("target.fds_limit"))
 
 
 def lock_or_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
@@ -57,7 +57,7 @@ def lock_or_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     disk_busy = level.read("host.disk_busy_ratio")
     if disk_busy is not None and disk_busy > DISK_LOW:
         return None
-    readings: Readings = {**_idleness(level), **({} if little is None else {"little_ratio": little})}
+    readings: Readings = {**idleness(level), **({} if little is None else {"little_ratio": little})}
     return Found("lock_or_pool_limit", readings, level.missing("target.listen_queue", "host.disk_busy_ratio"))
 
 
@@ -89,7 +89,8 @@ def _is_starved_of_cpu(level: MeasuredLevel) -> bool:
     return starved or delay >= DELAYED_MOST * inside
 
 
-def _idleness(level: MeasuredLevel) -> Readings:
+def idleness(level: MeasuredLevel) -> Readings:
+    """How little CPU the service uses: the readings that show it."""
     names = {"target_cpu_ratio": "target.cpu_ratio", "busiest_thread_ratio": "target.busiest_thread_ratio"}
     known = {name: level.read(reading) for name, reading in names.items()}
     return {name: value for name, value in known.items() if value is not None}

@@ -87,6 +87,7 @@ _BOTTLENECKS = (
     Entry("cpu_steal", "host", "warning"),
     Entry("worker_pool_exhausted", "target", "warning"),
     Entry("lock_or_pool_limit", "target", "warning"),
+    Entry("rate_limit", "target", "warning"),
     Entry("queue_growth", "target", "warning"),
     Entry("memory_leak", "target", "warning"),
     Entry("fd_leak", "target", "warning"),

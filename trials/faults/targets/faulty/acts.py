@@ -22,6 +22,9 @@ dead = threading.Event()
 
 _hoard: list[object] = []
 _lock = threading.Lock()
+_pools: dict[int, threading.Semaphore] = {}
+_turns = {"next": 0.0, "tokens": 0.0, "filled": 0.0}
+"""Of rate limits: seconds of the monotonic clock, and what is left in the bucket."""
 
 
 def ok(request: Request) -> bool:
@@ -194,6 +197,33 @@ def lock(request: Request, hold_ms: int) -> bool:
     return reply(request)
 
 
+def semaphore(request: Request, size: int, hold_ms: int) -> bool:
+    """A pool of `size`: a request holds one place while it waits for something else."""
+    with _lock:
+        places = _pools.setdefault(size, threading.Semaphore(size))
+    with places:
+        time.sleep(hold_ms / 1000)
+    return reply(request)
+
+
+def paced(request: Request, rate: int) -> bool:
+    """At most `rate` requests a second begin; each takes the next turn and sleeps until then."""
+    with _lock:
+        turn_s = _turns["next"] = max(time.monotonic(), _turns["next"] + 1 / rate)
+    time.sleep(max(0.0, turn_s - time.monotonic()))
+    return ok(request)
+
+
+def bucket(request: Request, rate: int) -> bool:
+    """A token bucket of `rate` a second that holds a tenth of that; 429 while it is empty."""
+    with _lock:
+        now_s, most = time.monotonic(), rate / 10
+        tokens = min(most, _turns["tokens"] + rate * (now_s - _turns["filled"]))
+        allowed = tokens >= 1
+        _turns["tokens"], _turns["filled"] = tokens - allowed, now_s
+    return ok(request) if allowed else reply(request, status=429)
+
+
 def burn(request: Request, turns: int) -> bool:
     """Pure Python in the connection's own thread, so one thread at a time holds the GIL."""
     spin(turns)
@@ -238,6 +268,9 @@ def named(act: str, after: int, amount: int) -> Answer:
         "write": partial(write, size=amount),
         "race": partial(race, keep_alive_ms=amount),
         "lock": partial(lock, hold_ms=amount),
+        "semaphore": partial(semaphore, size=amount, hold_ms=after),
+        "paced": partial(paced, rate=amount),
+        "bucket": partial(bucket, rate=amount),
         "burn": partial(burn, turns=amount),
     }
     return made[act]

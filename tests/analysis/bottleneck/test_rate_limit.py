@@ -1,0 +1,170 @@
+"""A rate limiter is told from a lock or a pool by the output's constancy and by responses at low load; else both are named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+import pytest
+from session.samples import HEADER
+
+from analysis.loads import FACTS
+from capexplorer.analysis import bottleneck
+from capexplorer.analysis.bottleneck.measured_level import measured_levels
+from capexplorer.analysis.bottleneck.output import chi_square_low, output_of
+from capexplorer.analysis.epoch.epoch import epoch_of
+from capexplorer.model.events import EndpointTick, Event, FailureSignature, FailureTick, LevelOpened, Mark, Sample, Target
+from capexplorer.model.findings import Bottleneck
+from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.readings import GeneratorReading, HostReading, TargetReading
+from capexplorer.model.timeline import Timeline
+
+SECONDS = 12
+WAIT_S = 0.2
+USERS = (5, 10, 15, 32, 42)
+
+
+def poisson(rate: float, seed: int) -> Sequence[int]:
+    return [int(count) for count in np.random.default_rng(seed).poisson(rate, SECONDS)]
+
+
+def clocked(rate: float, seed: int) -> Sequence[int]:
+    """Replies at the ticks of a clock, the whole numbers of each second."""
+    ends = [int(rate * second + seed % 3 / 3) for second in range(SECONDS + 1)]
+    return [after - before for before, after in zip(ends, ends[1:], strict=False)]
+
+
+def explored(
+    capacity_rps: float,
+    low_load_ms: float,
+    counts: Callable[[float, int], Sequence[int]],
+    *,
+    refused: int | None = None,
+    slowdown: float = 0.0,
+    cpu: float = 0.05,
+) -> Timeline:
+    """Levels of users that wait 0.2 s, on a service that idles. `slowdown`: share of capacity lost at the last level.
+    `refused`: the status of what is beyond the capacity; else it waits."""
+    events: list[Event] = [msgspec.structs.replace(HEADER, host=FACTS), Target(t_s=0.5, state="ready", pid=7, program="server")]
+    t_s = 1.0
+    for index, users in enumerate(USERS):
+        most = capacity_rps * (1 - slowdown * (users == USERS[-1]))
+        offered = users / (WAIT_S + low_load_ms / 1000)
+        rate, waiting_ms = min(offered, most), low_load_ms if refused else max(low_load_ms, 1000 * (users / most - WAIT_S))
+        more = round(offered - rate) if refused else 0
+        events.append(LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=10.0, by="plan"))
+        for count in counts(rate, 100 * index + 1):
+            t_s += 1.0
+            events.append(_second(t_s, index, users, count, waiting_ms, more, refused, cpu))
+        events.append(Timeline(events).levels[-1].ending(t_s))
+    return Timeline(events)
+
+
+def _second(t_s: float, level: int, users: int, count: int, ms: float, more: int, status: int | None, cpu: float) -> Sample:
+    histogram = LatencyHistogram()
+    histogram.record_us([1000 * ms] * count)
+    tick = EndpointTick(
+        name="/work", requests=count + more, failures=more, latency=histogram.encode() if count else None,
+        latency_sum_ms=ms * count, failure_latency_sum_ms=ms * more,
+    )  # fmt: skip
+    signature = FailureSignature(types=("LocustBadStatusCode",), status=status)
+    return Sample(
+        t_s=t_s, duration_s=1.0, level=level, users=users, wanted=users, phase="settled", settled=True, endpoints=(tick,),
+        work=float(count), waits=count + more, wait_sum_s=WAIT_S * (count + more),
+        failures=(FailureTick(name="/work", method="GET", signature=signature, count=more),) if more else (),
+        generator=GeneratorReading(cpu_ratio=0.1, run_delay_ratio=0.01, loop_lag_p99_ms=2.0, loop_lag_p50_ms=0.1),
+        targets=(TargetReading(pid=7, cpu_ratio=cpu, busiest_thread_ratio=cpu, listen_queue=0, run_delay_ratio=0.0),),
+        host=HostReading(cpu_ratio=0.3, disk_busy_ratio=0.0),
+    )  # fmt: skip
+
+
+def limits(timeline: Timeline) -> dict[str, Mark]:
+    """What is marked of a service that is at its limit."""
+    marks = bottleneck.marks(epoch_of(timeline, 0))
+    return {mark.id: mark for mark in marks if mark.id not in ("think_time_limited", "not_saturated")}
+
+
+def finding(mark: Mark) -> Bottleneck:
+    assert isinstance(mark.finding, Bottleneck)
+    return mark.finding
+
+
+def test_a_constant_output_that_no_worker_could_give_is_a_rate_limit() -> None:
+    marked = limits(explored(100, 5.0, clocked))
+    assert list(marked) == ["rate_limit"]
+    mark = marked["rate_limit"]
+    assert mark.confidence == "high"
+    assert finding(mark).readings["how"] == "delays"
+    assert finding(mark).reading("output_rps") == pytest.approx(100)
+    assert finding(mark).reading("low_load_p50_ms") == pytest.approx(5.0, rel=0.01)
+
+
+def test_at_a_rate_that_nobody_configures_it_is_less_sure_and_names_the_other() -> None:
+    mark = limits(explored(97, 5.0, clocked))["rate_limit"]
+    assert mark.confidence == "medium"
+    assert finding(mark).competing == ("lock_or_pool_limit",)
+
+
+@pytest.mark.parametrize("low_load_ms", [10.0, 9.0, 50.0], ids=["one worker", "one that slows down a little", "five workers"])
+def test_where_workers_of_a_constant_service_time_could_give_it_both_are_named_and_neither_is_sure(low_load_ms: float) -> None:
+    marked = limits(explored(100, low_load_ms, clocked))
+    assert list(marked) == ["lock_or_pool_limit"]
+    assert finding(marked["lock_or_pool_limit"]).competing == ("rate_limit",)
+    assert marked["lock_or_pool_limit"].confidence == "medium"
+
+
+def test_an_output_as_uneven_as_arrivals_is_no_rate_limit() -> None:
+    marked = limits(explored(100, 5.0, poisson))
+    assert list(marked) == ["lock_or_pool_limit"]
+    assert finding(marked["lock_or_pool_limit"]).competing == ()
+
+
+def test_a_rate_that_falls_with_more_users_is_no_rate_limit() -> None:
+    assert "rate_limit" not in limits(explored(100, 5.0, clocked, slowdown=0.04))
+
+
+def test_a_busy_service_is_not_held_by_a_rate_limit() -> None:
+    assert "rate_limit" not in limits(explored(100, 5.0, clocked, cpu=3.9))
+    assert "rate_limit" not in limits(explored(100, 5.0, clocked, cpu=3.9, refused=429))
+
+
+def test_refusals_with_429_are_a_rate_limit_however_uneven_the_output_is() -> None:
+    for counts in (clocked, poisson):
+        marked = limits(explored(100, 5.0, counts, refused=429))
+        assert list(marked) == ["rate_limit"]
+        assert (finding(marked["rate_limit"]).readings["how"], marked["rate_limit"].confidence) == ("refuses", "high")
+
+
+def test_refusals_with_503_are_one_only_where_the_output_is_constant_and_then_never_alone() -> None:
+    mark = limits(explored(100, 5.0, clocked, refused=503))["rate_limit"]
+    assert (mark.confidence, finding(mark).competing) == ("medium", ("load_shedding",))
+    assert limits(explored(100, 5.0, poisson, refused=503)) == {}
+    assert limits(explored(100, 10.0, clocked, refused=503)) == {}
+
+
+def test_refusals_with_another_status_are_none() -> None:
+    assert limits(explored(100, 5.0, clocked, refused=500)) == {}
+
+
+def test_the_dispersion_of_random_replies_is_surely_not_a_constant_one() -> None:
+    bounds = list[float]()
+    for base in range(20):
+
+        def counts(rate: float, seed: int, base: int = base) -> Sequence[int]:
+            return poisson(rate, seed + base)
+
+        bounds.append(bound(explored(100, 5.0, counts)))
+    assert min(bounds) > 0.1
+
+
+def bound(timeline: Timeline) -> float:
+    *_, top = measured_levels(epoch_of(timeline, 0))
+    output = output_of(timeline, top)
+    assert output is not None
+    return output.dispersion_high
+
+
+@pytest.mark.parametrize(("freedom", "tabulated"), [(4, 0.711), (5, 1.145), (10, 3.940), (30, 18.493)])
+def test_the_percentile_of_chi_square_is_the_tabulated_one(freedom: int, tabulated: float) -> None:
+    assert chi_square_low(freedom) == pytest.approx(tabulated, rel=0.03)

@@ -1,0 +1,69 @@
+"""Becomes nginx with a rate limit on one page, in the foreground; all that it writes is in its own folder."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+CONFIGURATION = """\
+{user}daemon off;
+pid {folder}/nginx.pid;
+error_log stderr crit;
+worker_processes 1;
+events {{ worker_connections 2000; }}
+http {{
+    access_log off;
+    keepalive_requests 1000000000;
+    limit_req_zone $binary_remote_addr zone=all:1m rate={rate}r/s;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{
+        listen 127.0.0.1:{port} backlog=4096;
+        root {folder}/www;
+        location = /health {{ return 200; }}
+        location = /work {{ limit_req zone=all burst={burst}{beyond}; }}
+    }}
+}}
+"""
+
+
+def main() -> None:
+    options = _options()
+    nginx = shutil.which("nginx", path=os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin")))
+    if nginx is None:
+        sys.exit("nginx is not installed (Debian: apt-get install nginx-light)")
+    folder: Path = options.folder.resolve()
+    (folder / "www").mkdir(parents=True, exist_ok=True)
+    (folder / "www" / "work").write_text("{}")
+    configuration = folder / "nginx.conf"
+    configuration.write_text(
+        CONFIGURATION.format(
+            user="user root;\n" if os.geteuid() == 0 else "",  # else its worker becomes `nobody`, who may not read the folder
+            folder=folder,
+            port=options.port,
+            rate=options.rate,
+            burst=options.burst,
+            beyond="" if options.beyond == "delay" else f" nodelay; limit_req_status {options.beyond}",
+        )
+    )
+    os.execv(nginx, [nginx, "-e", "stderr", "-p", str(folder), "-c", str(configuration)])
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--rate", type=int, required=True)
+    parser.add_argument("--burst", type=int, required=True)
+    parser.add_argument("--beyond", default="delay")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
