@@ -45,7 +45,13 @@ def reported(verdict: Verdict, spoiled: Spoiled | None) -> Verdict:
         capacity = _up_to_clean(capacity, capacity.knee, spoiled)
     if latency_knee is not None and not spoiled.is_clean(_reach(latency_knee)):
         capacity = replace(capacity, latency_knee=None)
-    return replace(verdict, capacity=capacity, slo=tuple(each for each in verdict.slo if spoiled.is_clean(_reach(each))))
+    first = verdict.first_endpoint
+    return replace(
+        verdict,
+        capacity=capacity,
+        slo=tuple(each for each in verdict.slo if spoiled.is_clean(_reach(each))),
+        first_endpoint=first if first is not None and spoiled.is_clean(first.users) else None,
+    )
 
 
 def _reach(found: KneeVerdict | SloVerdict) -> float | None:

@@ -22,7 +22,7 @@ from .readings import (
     TargetReading,
     TcpReading,
 )
-from .verdicts import CapacityVerdict, RegimeVerdict, SloVerdict
+from .verdicts import CapacityVerdict, EndpointDeparture, RegimeVerdict, SloVerdict
 
 SCHEMA = 2
 """1: lines had no seal, and marks held untyped evidence and sentences of advice (`session/upgrade.py`)."""
@@ -295,6 +295,8 @@ class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
     """Those of `held_levels` that feed no fit, because they show nothing about the service."""
     partial_levels: tuple[int, ...] = ()
     """Indices of settled levels whose figures cover only a part of their users, which feed no fit either."""
+    first_endpoint: EndpointDeparture | None = None
+    """The endpoint that leaves the low-load line first."""
 
 
 class FigureChange(Reading, frozen=True, kw_only=True):

@@ -130,6 +130,21 @@ class CurveFit(Reading, frozen=True, kw_only=True):
     usl: UslFit | None = None
 
 
+class EndpointDeparture(Reading, frozen=True, kw_only=True):
+    """The endpoint that leaves the low-load line first, while the others stay."""
+
+    method: str
+    name: str
+    """Data from a target or its users: escape before display."""
+    users: float
+    """Of the level from which on it has left."""
+    column: Literal["latency", "failures"]
+    before: float
+    """p95 in ms, or the failure ratio, at low load."""
+    after: float
+    """The same at that level."""
+
+
 MissingKind = Literal["levels", "lower_levels", "higher_levels", "between_levels", "longer_levels", "soak", "return_to_first"]
 
 

@@ -33,6 +33,7 @@ from ..model.events import (
     Target,
     TargetFacts,
     Unknown,
+    Verdict,
 )
 from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
 from ..model.findings import AnyFinding, Blame, Cause
@@ -115,6 +116,9 @@ def _event(event: Event, text: Callable[[str], str]) -> Event:
         case LevelClosed():
             bins = tuple(_bin(each, text) for each in event.bins)
             return replace(event, endpoints=_endpoints(event.endpoints, text), figures=_figures(event.figures, text), bins=bins)
+        case Verdict() if event.first_endpoint is not None:
+            first = event.first_endpoint
+            return replace(event, first_endpoint=replace(first, name=_endpoint_name(first.name, text)))
         case Mark():
             return replace(event, finding=_finding(event.finding, text))
         case Reanalysed():

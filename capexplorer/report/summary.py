@@ -55,6 +55,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "session": _session(timeline),
         "levels": levels,
         "endpoints": _endpoints(timeline.levels),
+        "first_endpoint": _first_endpoint(latest),
         "knees": [_knee(mark) for mark in marks if mark.kind in ("knee", "at_or_below", "bend", "latency_knee")],
         "no_knee_up_to_users": _no_knee(latest),
         "causes": [_cause(mark, timeline.header) for mark in marks if mark.kind in ("cause", "leak")],
@@ -199,6 +200,14 @@ def _endpoints(levels: list[Level]) -> list[dict[str, Any]]:
             counts[0] += each.requests
             counts[1] += each.failures
     return [{"name": name, "method": method, "requests": n, "failures": bad} for (name, method), (n, bad) in sums.items()]
+
+
+def _first_endpoint(latest: Verdict | None) -> dict[str, Any] | None:
+    """The endpoint that leaves the low-load line first, in the latest epoch."""
+    found = latest.first_endpoint if latest is not None else None
+    if found is None:
+        return None
+    return {name: _plain(getattr(found, name)) for name in found.__struct_fields__} | {"users": _whole(found.users)}
 
 
 def _latency(latency: Latency) -> dict[str, float | None]:

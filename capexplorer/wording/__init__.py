@@ -12,7 +12,18 @@ from .autopilot_and_plan import TROUBLES, autopilot, autopilot_step, plan
 from .cause_names import GROUPS, clients, name
 from .conventions import CONVENTIONS, INTERVALS, MOMENTS
 from .evidence import counted, doubts, endpoints, example, readings
-from .knee_sentences import FALLS, LIMITS, capacity, knee, missing, objective, objective_name, short_knee, short_missing
+from .knee_sentences import (
+    FALLS,
+    LIMITS,
+    capacity,
+    first_endpoint,
+    knee,
+    missing,
+    objective,
+    objective_name,
+    short_knee,
+    short_missing,
+)
 from .marks import BLAMES, MARK_KINDS, bare, change, journal_mark, mark, reanalysed, revised, stop_rule, title
 from .occurrences import command, failure, journal, parameters, target
 from .times import session_time, wall_time
@@ -46,6 +57,7 @@ __all__ = [
     "epochs",
     "example",
     "failure",
+    "first_endpoint",
     "journal",
     "journal_mark",
     "judgement",

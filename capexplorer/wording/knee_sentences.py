@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..model.verdicts import CapacityVerdict, KneeVerdict, Missing, SloVerdict
+from ..model.verdicts import CapacityVerdict, EndpointDeparture, KneeVerdict, Missing, SloVerdict
 from . import numbers
 from .times import session_time
 
@@ -95,6 +95,16 @@ def _held(found: KneeVerdict) -> str:
     """` until 01:01`: of a service that changed."""
     since = "" if found.since_s is None else f" from {session_time(found.since_s)}"
     return since + ("" if found.until_s is None else f" until {session_time(found.until_s)}")
+
+
+def first_endpoint(found: EndpointDeparture) -> str:
+    """`GET /search leaves the line first, from 21 users on: p95 12 → 480 ms, while the others stay`. The name is foreign text."""
+    pair = {
+        "latency": f"p95 {numbers.number(found.before)} → {numbers.number(found.after)} ms",
+        "failures": f"failures {numbers.percent(found.before)} → {numbers.percent(found.after)}",
+    }[found.column]
+    where = f"from {numbers.counted(found.users)} on"
+    return f"{found.method} {found.name} leaves the line first, {where}: {pair}, while the others stay"
 
 
 def _fall(found: KneeVerdict) -> str:

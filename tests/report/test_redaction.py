@@ -8,9 +8,10 @@ import msgspec
 import pytest
 from session.samples import busy_sample
 
-from capexplorer.model.events import Event, Header, LevelClosed, Log, Note, Sample, Target
+from capexplorer.model.events import Event, Header, LevelClosed, Log, Note, Sample, Target, Verdict
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.readings import NeighboursReading
+from capexplorer.model.verdicts import EndpointDeparture
 from capexplorer.report.formats import FORMATS, to_disk
 from capexplorer.report.redaction import redacted
 
@@ -31,7 +32,15 @@ def rich() -> list[Event]:
     died = Target(t_s=3.0, state="died", reason=TEXT, output=(TEXT,), params={"store": "/srv/data/store.db"})
     header = msgspec.structs.replace(HEADER, label=TEXT, profile={**HEADER.profile, "guards": {"allow_hosts": ["build01"]}})
     endpoint = "http://db7.corp.internal:18080/orders"
-    return [*session(header=header, text=endpoint), died, Note(t_s=3.0, text=TEXT), Log(t_s=3.0, source="target", text=TEXT)]
+    first = EndpointDeparture(method="GET", name=endpoint, users=20, column="latency", before=1.0, after=9.0)
+    verdict = Verdict(t_s=3.0, first_endpoint=first)
+    return [
+        *session(header=header, text=endpoint),
+        verdict,
+        died,
+        Note(t_s=3.0, text=TEXT),
+        Log(t_s=3.0, source="target", text=TEXT),
+    ]
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -19,6 +19,7 @@ from trials.marked import marked
 TOP = {
     "schema", "session", "levels", "endpoints", "knees", "no_knee_up_to_users", "causes", "bottlenecks", "slo", "recoveries",
     "shifts", "regimes", "stop_rules", "notes", "verdict", "verdicts", "conventions",
+    "first_endpoint",
 }  # fmt: skip
 SESSION = {
     "id", "label", "started_at", "duration_s", "profile", "target", "complete", "engine", "clients", "client_floor_ms",
@@ -122,8 +123,12 @@ def test_an_empty_session_has_all_its_keys_and_nothing_in_them() -> None:
     found = summary()
     assert set(found) == TOP
     assert {key: found[key] for key in TOP - {"schema", "conventions", "session", "verdict", "verdicts"}} == {
-        **{key: [] for key in TOP - {"schema", "conventions", "session", "verdict", "verdicts", "no_knee_up_to_users"}},
+        **{
+            key: []
+            for key in TOP - {"schema", "conventions", "session", "verdict", "verdicts", "no_knee_up_to_users", "first_endpoint"}
+        },
         "no_knee_up_to_users": None,
+        "first_endpoint": None,
     }
     assert found["session"]["complete"] is False
     assert found["verdict"] == "No level settled: nothing can be said about capacity."

@@ -20,9 +20,11 @@ from capexplorer.model.events import (
     Sample,
     Target,
     TargetFacts,
+    Verdict,
 )
 from capexplorer.model.readings import NeighboursReading, PortsReading, TargetReading, TargetTcpReading, TcpReading
 from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import EndpointDeparture
 from capexplorer.tui.hold import moment
 from capexplorer.tui.look import Look, Palette
 from capexplorer.tui.panes.endpoints import EndpointsPane
@@ -113,6 +115,15 @@ def test_a_settled_level_shows_its_settled_seconds() -> None:
 def test_a_settling_level_shows_the_last_second_and_says_so() -> None:
     lines = drawn(EndpointsPane(), Timeline(session([(50, 3)])))
     assert lines[0].strip() == "level 0, 50 users: the last second, settling"
+
+
+def test_the_endpoint_that_leaves_the_line_first_has_a_mark_and_the_label_says_what_it_means() -> None:
+    timeline = Timeline(session([(50, 20)]))
+    first = EndpointDeparture(method="GET", name="/health", users=30, column="latency", before=12, after=480)
+    timeline.apply(Verdict(t_s=timeline.last_s, first_endpoint=first))
+    lines = drawn(EndpointsPane(), timeline)
+    assert lines[0].strip() == "level 0, 50 users: settled 16 s · ▸ leaves the line first, from 30 users"
+    assert [line.split()[1:3] for line in lines if line.strip().startswith("▸")] == [["GET", "/health"]]
 
 
 def test_figures_stand_under_their_titles() -> None:

@@ -26,7 +26,7 @@ from capexplorer.model.events import (
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import MarkKind
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Limit, Peak
+from capexplorer.model.verdicts import CapacityVerdict, CurveFit, EndpointDeparture, KneeKind, KneeVerdict, Limit, Peak
 from trials.marked import marked
 
 STARTED_AT = "2026-01-01T12:00:00.000+01:00"
@@ -395,3 +395,24 @@ def test_the_weight_goes_with_the_sentence() -> None:
     assert weight(*UP, curve("knee", 47)) == ("info", False)
     assert weight(*UP, mark("think_time_limited")) == ("info", True)
     assert weight(*UP, mark("think_time_limited"), mark("fd_leak")) == ("warning", True)
+
+
+def test_the_endpoint_that_leaves_the_line_first_is_in_the_verdict() -> None:
+    knee = curve("knee", 47)
+    slower = EndpointDeparture(method="GET", name="/search", users=60, column="latency", before=12.0, after=480.0)
+    failing = EndpointDeparture(method="POST", name="/pay", users=60, column="failures", before=0.0, after=0.31)
+    said = wording.verdict(Timeline([*levels(20, 40, 60, 80), msgspec.structs.replace(knee, first_endpoint=slower)]))
+    assert "; GET /search leaves the line first, from 60 users on: p95 12 → 480 ms, while the others stay" in said
+    said = wording.verdict(Timeline([*levels(20, 40, 60, 80), msgspec.structs.replace(knee, first_endpoint=failing)]))
+    assert "; POST /pay leaves the line first, from 60 users on: failures 0% → 31%, while the others stay" in said
+
+
+def test_a_rate_limiter_is_named_by_what_it_does() -> None:
+    def said(*found: Mark) -> str:
+        return wording.verdict(Timeline([*levels(20, 40, 60, 80), curve("knee", 47, "errors"), *found]))
+
+    refuses = mark("rate_limit", how="refuses", status=429, failure_ratio=0.5)
+    assert ": a rate limiter refuses requests (HTTP 429) (high confidence)" in said(refuses, mark("rate_limited", count=9))
+    assert "the service limits the rate" not in said(refuses, mark("rate_limited", count=9))
+    assert ": a rate limiter delays requests to 100/s" in said(mark("rate_limit", how="delays", output_rps=100.02))
+    assert ": a lock, a pool or a rate limiter is the limit" in said(mark("lock_or_pool_limit", competing=["rate_limit"]))

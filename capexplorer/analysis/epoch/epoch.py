@@ -22,6 +22,7 @@ from ...model.timeline import Timeline
 from ...model.verdicts import CapacityVerdict, SloVerdict
 from ..causes.generator_saturation import is_saturated, own_time_ms
 from ..knee.detector import AUTOPILOT_ERROR, LADDER_ERROR
+from ..knee.first_endpoint import first_endpoint
 from ..knee.missing_levels import LEVELS_LEAST
 from ..knee.objectives import Name, capacity_at
 from .failed_replies import replied_share
@@ -125,6 +126,7 @@ class Epoch:
         found = regime_verdicts(self, capacity.knee) if len(self.regimes) > 1 else ()
         if capacity.knee is not None and found:
             capacity = replace(capacity, knee=next(each.knee for each in found if each.judged))
+        fit = {level.started_s for level in self.split.fit}
         return Verdict(
             **self._partially(),
             capacity=capacity,
@@ -133,6 +135,7 @@ class Epoch:
             regimes=found,
             held_levels=tuple(level.opened.index for level in self.levels if level.started_s in held),
             left_out_levels=tuple(level.opened.index for level in self.levels if level.started_s in held - used),
+            first_endpoint=first_endpoint([level for level in self.levels if level.started_s in fit], capacity),
         )
 
     def _partially(self) -> dict[str, Any]:

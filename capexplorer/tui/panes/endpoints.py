@@ -12,10 +12,12 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
+from ... import wording
 from ...model.events import EndpointTick
 from ...model.level import Level
 from ...model.merged import tick_latency
 from ...model.timeline import Timeline
+from ...model.verdicts import EndpointDeparture
 from ..look import Look, Palette
 from ..render import text
 from .scrolling import ScrollingPane
@@ -23,6 +25,9 @@ from .scrolling import ScrollingPane
 ENOUGH_FOR_P95 = 200
 ENOUGH_FOR_P99 = 1_000
 """Ten values beyond the percentile (DESIGN section 4)."""
+
+LEAVES = "▸ "
+"""Before the endpoint that leaves the low-load line first."""
 
 NAME_CELLS = 16
 """Least width of the name; in narrow terminals columns of higher rank are dropped first."""
@@ -84,16 +89,18 @@ class EndpointsPane(ScrollingPane):
         """Label and titles on top, the total at the end, between them as many rows as fit."""
         palette, width = look.palette, size.width
         label, rows = rows_shown(timeline)
-        muted = Style(color=palette.muted)
+        first, muted = first_to_leave(timeline), Style(color=palette.muted)
         if not rows:
             said = "  no level yet" if timeline.level is None else f"  {label}: no requests yet"
             return [text.line([(said, muted)], width)]
         columns = fitting(width)
-        head = [text.line([(f" {label}", muted)], width), _titles(columns, muted, width)]
-        body = [_row(row, columns, palette, width) for row in rows[1:]]
+        leaves = [] if first is None else [(f" · {LEAVES}leaves the line first, from {first.users:g} users", _of_first(palette))]
+        head = [text.line([(f" {label}", muted), *leaves], width), _titles(columns, muted, width)]
+        led = None if first is None else f"{first.method} {first.name}"
+        body = [_row(row, columns, palette, width, first=row.name == led) for row in rows[1:]]
         body.append(_row(rows[0], columns, palette, width, total=True))
-        first, last = self.window(len(body), max(0, size.height - len(head)))
-        return [*head, *body[first:last]][: size.height]
+        begin, end = self.window(len(body), max(0, size.height - len(head)))
+        return [*head, *body[begin:end]][: size.height]
 
 
 def rows_shown(timeline: Timeline) -> tuple[str, list[Row]]:
@@ -106,6 +113,13 @@ def rows_shown(timeline: Timeline) -> tuple[str, list[Row]]:
         return f"{users}: settled {text.span(level.figures.settled_seconds)}", settled_rows(level)
     said = f"{users}: the last second, {timeline.phase}"
     return said, last_rows(timeline) if last is not None and last.endpoints else []
+
+
+def first_to_leave(timeline: Timeline) -> EndpointDeparture | None:
+    """The endpoint of the level's epoch that leaves the low-load line first."""
+    level = timeline.level
+    verdict = None if level is None else wording.reported(timeline).get(level.opened.epoch)
+    return None if verdict is None else verdict.first_endpoint
 
 
 def settled_rows(level: Level) -> list[Row]:
@@ -189,7 +203,12 @@ def _titles(columns: Sequence[Column], style: Style, width: int) -> Strip:
     return text.line([(" " + " " * _name_cells(columns, width) + titles, style)], width)
 
 
-def _row(row: Row, columns: Sequence[Column], palette: Palette, width: int, *, total: bool = False) -> Strip:
+def _of_first(palette: Palette) -> Style:
+    return Style(color=palette.warning, bold=True)
+
+
+def _row(row: Row, columns: Sequence[Column], palette: Palette, width: int, *, total: bool = False, first: bool = False) -> Strip:
+    """`first`: the endpoint leaves the line first."""
     plain, grey = Style(color=palette.text, bold=total), Style(color=palette.muted, bold=total)
     failed = Style(color=palette.error, bold=True) if row.failures else grey
     figures = {
@@ -203,6 +222,7 @@ def _row(row: Row, columns: Sequence[Column], palette: Palette, width: int, *, t
         "max": (text.ms(row.max_ms), plain),
         "bytes": (text.short_size(row.mean_bytes), grey),
     }
-    name = " " + text.pad(text.safe(row.name), _name_cells(columns, width))
+    name = " " + text.pad(LEAVES * first + text.safe(row.name), _name_cells(columns, width))
     shown = [(column.cells, *figures[column.title]) for column in columns]
-    return text.line([(name, plain), *((" " + text.pad(said, cells, right=True), style) for cells, said, style in shown)], width)
+    cells = [(" " + text.pad(said, column_cells, right=True), style) for column_cells, said, style in shown]
+    return text.line([(name, _of_first(palette) if first else plain), *cells], width)

@@ -1,0 +1,102 @@
+"""Which endpoint leaves the line first: levels with endpoints in, the endpoint out, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from session.samples import HEADER
+
+from capexplorer.analysis.knee.first_endpoint import first_endpoint
+from capexplorer.model.events import LevelClosed, LevelOpened
+from capexplorer.model.figures import Latency, LevelEndpoint, LevelFigures
+from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import CapacityVerdict, CurveFit, EndpointDeparture
+
+REQUESTS = 1_000
+
+At = tuple[float, float]
+"""Mean latency in ms, failure ratio."""
+
+
+def departure(
+    ladder: Mapping[int, Mapping[str, At]], *, requests: int = REQUESTS, lag_ms: float = 2.0
+) -> EndpointDeparture | None:
+    """`ladder`: users to endpoints. The first two levels are the baseline; p95 is twice the mean."""
+    timeline = Timeline([HEADER])
+    for index, (users, endpoints) in enumerate(ladder.items()):
+        t_s = 20.0 * index
+        timeline.apply(LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=1.0, by="plan"))
+        served = tuple(
+            LevelEndpoint(
+                name=name, method="GET", requests=requests, failures=round(failed * requests),
+                latency_ms=Latency(mean=mean_ms, p95=2 * mean_ms),
+            )
+            for name, (mean_ms, failed) in endpoints.items()
+        )  # fmt: skip
+        figures = LevelFigures(settled=True, settled_seconds=15.0, loop_lag_p99_ms=lag_ms)
+        closed = LevelClosed(
+            t_s=t_s + 19, index=index, users=users, started_s=t_s, settled_s=3, figures=figures, endpoints=served
+        )
+        timeline.apply(closed)
+    baseline = tuple(float(users) for users in list(ladder)[:2])
+    curve = CurveFit(low_load_rps_per_user=5.0, low_load_se=0.1, baseline_users=baseline)
+    return first_endpoint(timeline.levels, CapacityVerdict(curve=curve))
+
+
+def ladder(**latencies_ms: tuple[float, ...]) -> dict[int, dict[str, At]]:
+    """Mean latencies of each endpoint at 5, 10, 20 and 40 users."""
+    return {users: {f"/{name}": (ms[at], 0.0) for name, ms in latencies_ms.items()} for at, users in enumerate((5, 10, 20, 40))}
+
+
+def test_the_endpoint_that_slows_down_while_the_others_stay_is_named_with_its_p95() -> None:
+    found = departure(ladder(search=(6, 6, 60, 240), item=(5, 5, 5.5, 6), home=(2, 2, 2, 2.2)))
+    assert found == EndpointDeparture(method="GET", name="/search", users=20, column="latency", before=12, after=120)
+
+
+def test_one_queue_for_all_names_none_though_the_quickest_endpoint_grows_by_the_greatest_factor() -> None:
+    assert departure(ladder(ping=(2, 2, 52, 152), report=(50, 50, 100, 200))) is None
+
+
+def test_a_cpu_that_all_share_names_none_though_the_slowest_endpoint_adds_most() -> None:
+    assert departure(ladder(ping=(2, 2, 10, 20), report=(50, 50, 250, 500))) is None
+
+
+def test_an_endpoint_that_is_slow_at_one_level_only_has_not_left() -> None:
+    assert departure(ladder(search=(6, 6, 60, 6), item=(5, 5, 5, 5))) is None
+
+
+def test_where_another_follows_the_one_that_left_first_is_named() -> None:
+    found = departure(ladder(search=(6, 6, 60, 900), item=(5, 5, 5, 100)))
+    assert found is not None and (found.name, found.users) == ("/search", 20)
+
+
+def test_growth_within_the_lag_of_the_generators_timers_names_none() -> None:
+    assert departure(ladder(search=(6, 6, 30, 30), item=(5, 5, 5, 5)), lag_ms=40.0) is None
+
+
+def test_few_requests_name_none() -> None:
+    assert departure(ladder(search=(6, 6, 60, 240), item=(5, 5, 5, 5)), requests=10) is None
+
+
+def test_one_endpoint_alone_has_no_others_to_leave() -> None:
+    assert departure(ladder(search=(6, 6, 60, 240))) is None
+
+
+def test_the_endpoint_that_fails_while_the_others_succeed_is_named_with_its_failures() -> None:
+    failing = {
+        users: {"/pay": (5.0, failed), "/item": (5.0, 0.0)} for users, failed in ((5, 0.0), (10, 0.0), (20, 0.1), (40, 0.5))
+    }
+    found = departure(failing)
+    assert found == EndpointDeparture(method="GET", name="/pay", users=20, column="failures", before=0.0, after=0.1)
+
+
+def test_where_all_fail_alike_none_is_named() -> None:
+    both = {
+        users: {"/pay": (5.0, failed), "/item": (5.0, failed)} for users, failed in ((5, 0.0), (10, 0.0), (20, 0.3), (40, 0.5))
+    }
+    assert departure(both) is None
+
+
+def test_failures_that_were_there_at_low_load_name_none() -> None:
+    always = {users: {"/pay": (5.0, 0.2), "/item": (5.0, 0.0)} for users in (5, 10, 20, 40)}
+    assert departure(always) is None
