@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..model.events import FailureSignature
 from .connections import reused
+from .reply_line import first_line
 
 TEXT_LENGTH = 200
 TYPES = 8
@@ -41,18 +42,20 @@ def reduce(exception: BaseException | str, response: object = None) -> FailureSi
     """The signature of a failed request. `response`: where user code failed it by a check, it knows what came before that."""
     if not isinstance(exception, BaseException):
         return FailureSignature(types=("str",), text=fold(_checked(exception)))
-    checked = type(exception).__name__ in ("CatchResponseError", "ResponseError")
+    checked = _is_check(exception)
     response_error = getattr(response, "error", None) if checked else None
     chain = list(links(exception, response_error))
     status = next((status for link in chain if (status := _status(link)) is not None), None)
     if status is None and checked:
         status = _status_code(response)
     errno_link = next((link for link in chain if _errno(link) is not None), None)
+    text = text_of(exception if errno_link is None else errno_link)
+    said = "" if checked or errno_link is not None else _said(chain, response)
     return FailureSignature(
         types=tuple(dict.fromkeys(type(link).__name__[:60] for link in chain))[:TYPES],
         errno=_errno(errno_link) if errno_link is not None else None,
         status=status,
-        text=fold(text_of(exception if errno_link is None else errno_link), status),
+        text=f"{fold(text, status)}: {fold(said, status)}"[:TEXT_LENGTH] if said else fold(text, status),
         reused=reused(chain),
     )
 
@@ -71,7 +74,16 @@ def example(exception: BaseException | str, response: object = None) -> str:
         text = str(named) or repr(named)
     except Exception:  # user code may raise what cannot tell itself
         return type(named).__name__
-    return _one_line(text if numbered is None or text.startswith("[") else f"[Errno {_errno(numbered)}] {text}")
+    if numbered is not None:
+        return _one_line(text if text.startswith("[") else f"[Errno {_errno(numbered)}] {text}")
+    said = "" if _is_check(exception) else _said(links(exception), response)
+    return _one_line(f"{_without_urls(text)}: {said}" if said else text)
+
+
+def _said(chain: Iterable[BaseException], response: object) -> str:
+    """What the reply that failed says in its body."""
+    replies = (response, *(getattr(link, "response", None) for link in chain))
+    return next((said for reply in replies if (said := first_line(reply))), "")
 
 
 def links(*exceptions: object) -> Iterator[BaseException]:
@@ -96,6 +108,11 @@ def text_of(exception: BaseException) -> str:
     except Exception:  # user code may raise what cannot tell itself; the request still counts
         return type(inner).__name__
     return _checked(text) if type(inner).__name__ == "CatchResponseError" else text
+
+
+def _is_check(exception: BaseException) -> bool:
+    """Whether user code rejected the reply, in its own words."""
+    return type(exception).__name__ in ("CatchResponseError", "ResponseError")
 
 
 def _unwrapped(exception: BaseException) -> BaseException:

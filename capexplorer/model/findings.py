@@ -209,6 +209,8 @@ class Cause(Blame, frozen=True, kw_only=True, tag="cause"):
     """The endpoints that failed most, `METHOD name`, with their counts."""
     example: str = ""
     """One failure in full. Data from a target: escape before display."""
+    logged: str = ""
+    """What the target's own log said when it began: a line that names an error, folded. Data from a target, too."""
     check: str | None = None
     """Name of the user's own check that failed."""
     statuses: dict[str, int] = {}
@@ -230,6 +232,7 @@ class Cause(Blame, frozen=True, kw_only=True, tag="cause"):
             "rate_per_s": self.rate_per_s,
             "endpoints": self.endpoints,
             "example": self.example,
+            "logged": self.logged or None,
             "since_s": self.since_s,
             "episodes": self.episodes if self.episodes > 1 else None,
             **{str(name): count for name, count in self.counted.items()},

@@ -145,7 +145,7 @@ def _finding(finding: AnyFinding, text: Callable[[str], str]) -> AnyFinding:
     if isinstance(finding, Cause):
         endpoints = {" ".join(_endpoint_name(word, text) for word in name.split(" ")): n for name, n in finding.endpoints.items()}
         check = None if finding.check is None else text(finding.check)
-        finding = replace(finding, endpoints=endpoints, check=check, example=text(finding.example))
+        finding = replace(finding, endpoints=endpoints, check=check, example=text(finding.example), logged=text(finding.logged))
     return finding
 
 

@@ -12,7 +12,7 @@ from .times import session_time
 
 WORDED_SEPARATELY = frozenset(
     ("count", "failures", "retried", "seconds", "deaths", "first_s", "last_s", "since_s", "rate_per_s", "endpoints", "example",
-     "check", "unit", "unavailable", "competing")
+     "logged", "check", "unit", "unavailable", "competing")
 )  # fmt: skip
 """Keys that other functions put into words; all others are listed as readings."""
 
@@ -71,8 +71,11 @@ def endpoints(finding: Finding) -> str:
 
 
 def example(finding: Finding) -> str:
-    """Text of one failure, unescaped; empty if there is none."""
-    return finding.example if isinstance(finding, Cause) else ""
+    """Text of one failure, and what the target's own log said, unescaped; empty if there is neither."""
+    if not isinstance(finding, Cause):
+        return ""
+    logged = f"the target's log: {finding.logged}" if finding.logged else ""
+    return "; ".join(filter(None, (finding.example, logged)))
 
 
 def readings(finding: Finding, without: Collection[str] = ()) -> str:

@@ -16,7 +16,7 @@ from ..causes import catalogue
 from ..epoch.epoch import Epoch
 from ..epoch.ladder import pooled
 from ..target_process import pid_of
-from . import backlog, output
+from . import backlog, reply_rate
 from .found import Found
 from .level_judgement import LevelJudgement, judge_level
 from .measured_level import MeasuredLevel, measured_levels
@@ -70,7 +70,7 @@ def judged_levels(epoch: Epoch) -> Iterator[LevelJudgement]:
     levels, knee = tuple(measured_levels(epoch)), epoch.verdict.capacity.knee
     fit = pooled(epoch.split.fit)
     for level in levels:
-        known_backlog, known_output = backlog.backlog_of(epoch.timeline, level), output.output_of(epoch.timeline, level)
+        known_backlog, known_output = backlog.backlog_of(epoch.timeline, level), reply_rate.reply_rate_of(epoch.timeline, level)
         found = judge_level(level, levels, fit, knee, known_backlog, known_output)
         if found.findings is not None:
             yield found

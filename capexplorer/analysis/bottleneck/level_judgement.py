@@ -16,7 +16,7 @@ from .backlog import Backlog, counts_work, queue_growth
 from .found import Found
 from .gate import Gate, gate_of
 from .measured_level import MeasuredLevel
-from .output import Output
+from .reply_rate import ReplyRate
 
 Rule = Callable[[MeasuredLevel], Found | None]
 
@@ -76,7 +76,7 @@ def judge_level(
     fit: Sequence[LadderLevel],
     knee: KneeVerdict | None,
     backlog: Backlog | None,
-    output: Output | None = None,
+    output: ReplyRate | None = None,
 ) -> LevelJudgement:
     """`levels`: all of the epoch. `fit`: pooled levels that feed the fit. `backlog`: of the target's own work, if it is known.
     `output`: how evenly its replies came, if it is known."""
@@ -98,7 +98,7 @@ def judge_level(
 
 
 def _queues(
-    level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: Output | None
+    level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: ReplyRate | None
 ) -> list[Found]:
     """Requests wait or are refused although no resource is busy."""
     found = (

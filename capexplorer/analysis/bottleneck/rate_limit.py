@@ -19,7 +19,7 @@ from . import queue_rules
 from .found import Found
 from .gate import Gate
 from .measured_level import MeasuredLevel
-from .output import Output
+from .reply_rate import ReplyRate
 
 TOO_MANY_REQUESTS = 429
 
@@ -50,7 +50,7 @@ ROUND_MOST = 0.003
 
 
 def refuses(
-    level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: Output | None
+    level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: ReplyRate | None
 ) -> Found | None:
     """Requests beyond the rate are refused by a service that idles. 429 means just that; 503 has other reasons, too."""
     status = level.refused_status
@@ -66,7 +66,7 @@ def refuses(
 
 
 def delays_or_waits(
-    level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: Output | None
+    level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: ReplyRate | None
 ) -> Found | None:
     """A limiter that delays, or a lock or pool; the latter names the limiter as its rival where the output is as constant."""
     waits = queue_rules.lock_or_pool(level, gate)
@@ -106,16 +106,16 @@ def _fastest_ms(levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> fl
     return min((figures.latency_ms.p50 for figures in low if figures.latency_ms.p50 is not None), default=None)
 
 
-def _is_faster(fastest_ms: float | None, output: Output) -> bool:
+def _is_faster(fastest_ms: float | None, output: ReplyRate) -> bool:
     """Whether requests at low load took surely less than the time between two replies at the limit."""
     return fastest_ms is not None and fastest_ms <= FASTER_MOST * 1000 / output.rate_rps
 
 
-def _constancy(output: Output) -> Readings:
+def _constancy(output: ReplyRate) -> Readings:
     return {"output_rps": round(output.rate_rps, 3), "output_dispersion_high": round(output.dispersion_high, 4)}
 
 
-def _is_round(output: Output) -> bool:
+def _is_round(output: ReplyRate) -> bool:
     """Whether the rate is near one that people configure, a second or a minute, and is known well enough to say so."""
     return 2 * output.error_rps <= EQUAL_MOST * output.rate_rps and any(
         abs(_mantissa(rate) / round_ - 1) <= ROUND_MOST for rate in (output.rate_rps, output.rate_rps * 60) for round_ in ROUND

@@ -47,6 +47,8 @@ class Occurrence:
     counted: Counted = "failures"
     endpoint: str = ""
     example: str = ""
+    logged: str = ""
+    """Line of the target's own log, folded."""
     readings: Readings = field(default_factory=dict)
     check: str | None = None
     """Name of the user's own check that failed."""
@@ -78,7 +80,7 @@ class Episode:
         self._count = self._since_count = self._ticks = self._opened = 0
         self._kinds: Counter[Counted] = Counter()
         self._endpoints: Counter[str] = Counter()
-        self._example = ""
+        self._example = self._logged = ""
         self._statuses: Counter[str] = Counter()
         self._symptoms: Counter[str] = Counter()
         self._check: str | None = None
@@ -99,6 +101,7 @@ class Episode:
         if occurrence.endpoint and (occurrence.endpoint in self._endpoints or len(self._endpoints) < NAMES_MOST):
             self._endpoints[occurrence.endpoint] += occurrence.count
         self._example = self._example or occurrence.example
+        self._logged = self._logged or occurrence.logged
         self._statuses.update(occurrence.statuses)
         self._symptoms.update(occurrence.symptoms)
         self._check = occurrence.check or self._check
@@ -195,6 +198,7 @@ class Episode:
             rate_per_s=round(self._since_count / lasted_s, 3),
             endpoints=dict(self._endpoints.most_common(ENDPOINTS_MOST)),
             example=self._example,
+            logged=self._logged,
             check=self._check,
             statuses=dict(self._statuses),
             symptoms=dict(self._symptoms),

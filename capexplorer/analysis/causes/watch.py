@@ -7,6 +7,7 @@ causes list it as competing.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from ...model.events import (
     Ended,
@@ -17,6 +18,7 @@ from ...model.events import (
     HostFacts,
     LevelClosed,
     LevelOpened,
+    Log,
     Mark,
     Sample,
     Target,
@@ -32,6 +34,7 @@ from .generator_saturation import own_time_ms
 from .process_ends import TargetDeaths, oom_kills
 from .recent_readings import RecentReadings
 from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, readings_beside, resolve
+from .target_log import TargetLog
 
 PATIENCE_S = 0.9
 """Wait for the readings of the next tick; marks come within two seconds."""
@@ -57,6 +60,7 @@ class CauseWatch:
         self._timeout_s = TIMEOUT_S
         self._recent = RecentReadings()
         self._target_deaths = TargetDeaths()
+        self._target_log = TargetLog()
         self._episodes = Episodes()
         self._classes: dict[FailureSignature, tuple[str, bool]] = {}
         self._examples: dict[FailureSignature, str] = {}
@@ -81,6 +85,8 @@ class CauseWatch:
                 self._own_ms = own_time_ms(self._levels)
             case Target():
                 self._target(event)
+            case Log():
+                self._target_log.add(event)
             case Sample(stood_still_s=float()):
                 return ()  # the machine stood still: timeouts meanwhile have no cause here
             case Sample():
@@ -233,6 +239,8 @@ class CauseWatch:
     # -- episodes
 
     def _add(self, found: str, occurrence: Occurrence, part: str = "") -> None:
+        if ENTRIES[found].where == "target":
+            occurrence = replace(occurrence, logged=self._target_log.around(occurrence.t_s))
         self._episodes.add(found, self._epoch, occurrence, part)
 
 

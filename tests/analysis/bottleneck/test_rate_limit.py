@@ -12,7 +12,7 @@ from session.samples import HEADER
 from analysis.loads import FACTS
 from capexplorer.analysis import bottleneck
 from capexplorer.analysis.bottleneck.measured_level import measured_levels
-from capexplorer.analysis.bottleneck.output import chi_square_low, output_of
+from capexplorer.analysis.bottleneck.reply_rate import chi_square_low, reply_rate_of
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import EndpointTick, Event, FailureSignature, FailureTick, LevelOpened, Mark, Sample, Target
 from capexplorer.model.findings import Bottleneck
@@ -160,7 +160,7 @@ def test_the_dispersion_of_random_replies_is_surely_not_a_constant_one() -> None
 
 def bound(timeline: Timeline) -> float:
     *_, top = measured_levels(epoch_of(timeline, 0))
-    output = output_of(timeline, top)
+    output = reply_rate_of(timeline, top)
     assert output is not None
     return output.dispersion_high
 

@@ -28,7 +28,7 @@ CONSTANT_MOST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class ReplyRate:
     """Successful replies over the settled seconds of a level."""
 
     rate_rps: float
@@ -43,7 +43,7 @@ class Output:
         return self.dispersion_high <= CONSTANT_MOST
 
 
-def output_of(timeline: Timeline, level: MeasuredLevel) -> Output | None:
+def reply_rate_of(timeline: Timeline, level: MeasuredLevel) -> ReplyRate | None:
     """None for a bin of a ramp, or with too few seconds or replies."""
     if level.level.opened.ramp:
         return None
@@ -61,7 +61,7 @@ def output_of(timeline: Timeline, level: MeasuredLevel) -> Output | None:
     misses = [sum(replies[at : at + of_a_bin]) - rate_rps * sum(seconds[at : at + of_a_bin]) for at in starts]
     variance, freedom = math.fsum(miss**2 for miss in misses) / (len(misses) - 1), len(misses) - 1
     mean = sum(replies) / len(ticks) * of_a_bin
-    return Output(
+    return ReplyRate(
         rate_rps=rate_rps,
         error_rps=math.sqrt(variance * len(misses)) / sum(seconds),
         dispersion_high=variance / mean * freedom / chi_square_low(freedom),

@@ -1,0 +1,68 @@
+"""Lines of the target's own log beside a cause: those that name an error, folded, from the time at which requests fail."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from capexplorer import wording
+from capexplorer.analysis.causes.target_log import LENGTH_MOST, folded
+from capexplorer.model.events import Log
+from capexplorer.model.findings import Cause
+
+from ..seconds import ERROR_500, NO_NAME, second, standing, watched
+
+
+def logged(t_s: float, text: str, source: Literal["target", "stderr"] = "target") -> Log:
+    return Log(t_s=t_s, source=source, text=text)
+
+
+def said(*events: object, cause: str = "server_error") -> str:
+    finding = standing(watched(events))[cause].finding  # type: ignore[arg-type]
+    assert isinstance(finding, Cause)
+    return finding.logged
+
+
+def test_the_line_that_names_an_error_when_requests_begin_to_fail_is_evidence() -> None:
+    fatal = logged(2.5, "2026-11-21 10:00:01.123 [4711] FATAL: sorry, too many clients already")
+    assert said(logged(2.4, "GET /a 200"), fatal, second(3, ERROR_500)) == "FATAL: sorry, too many clients already"
+
+
+def test_lines_that_differ_by_numbers_count_as_one_and_the_most_frequent_is_chosen() -> None:
+    pool = [logged(2.0 + n / 100, f"error: connection {n} of the pool timed out after {n}.5 s") for n in range(5)]
+    assert said(logged(2.0, "warning: failed to rotate"), *pool, second(3, ERROR_500)).startswith(
+        "error: connection # of the pool"
+    )
+
+
+def test_an_error_of_long_before_or_of_the_users_own_code_is_no_evidence() -> None:
+    assert said(logged(2.0, "ERROR: cache failed"), second(9, ERROR_500)) == ""
+    assert said(logged(8.9, "ERROR: mine", source="stderr"), second(9, ERROR_500)) == ""
+
+
+def test_it_stands_beside_causes_of_the_target_alone() -> None:
+    marks = standing(watched([logged(2.5, "ERROR: too many clients"), second(3, NO_NAME), second(4, NO_NAME)]))
+    assert all(not mark.finding.logged for mark in marks.values() if isinstance(mark.finding, Cause))
+
+
+def test_it_is_shown_with_the_example() -> None:
+    marks = standing(watched([logged(2.5, "ERROR: too many clients"), second(3, ERROR_500)]))
+    assert wording.example(marks["server_error"].finding).endswith("the target's log: ERROR: too many clients")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("[2026-11-21T10:00:01Z] ERROR: slot 17 of 97", "Z] ERROR: slot # of #"),
+        ("error 0xdeadbeef id=9f8e7d6c5b4a39281706", "error # id=#"),
+        ("token ghp_16C7e42F292c6912E7710c838347Ae178B4a denied", "token # denied"),
+    ],
+)
+def test_times_numbers_and_tokens_are_folded(line: str, expected: str) -> None:
+    assert folded(line).endswith(expected.removeprefix("Z] "))
+
+
+def test_it_is_bounded_and_ends_with_a_word() -> None:
+    line = folded("cannot connect " * 100)
+    assert len(line) <= LENGTH_MOST and line.endswith(("cannot", "connect"))

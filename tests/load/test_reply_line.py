@@ -1,0 +1,94 @@
+"""What a reply with a server error says: one line, bounded, folded, and never the beginning of a secret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from capexplorer.load.reply_line import LENGTH_MOST, first_line
+from capexplorer.load.signature import example, reduce
+from capexplorer.session.redact import text as redacted
+
+
+@dataclass
+class Reply:
+    """As requests keeps one: `_content` is False until it was read."""
+
+    _content: bytes | bool
+    status_code: int = 500
+
+
+class HTTPError(Exception):
+    """As `raise_for_status` of requests raises."""
+
+    def __init__(self, text: str, response: Reply) -> None:
+        super().__init__(text)
+        self.response = response
+
+
+class CatchResponseError(Exception):
+    """Known by the name of Locust's."""
+
+
+def said(body: bytes | bool, status: int = 500) -> str:
+    return first_line(Reply(body, status))
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        (b"FATAL: sorry, too many clients already\nDETAIL: 97 of 97", "FATAL: sorry, too many clients already"),
+        (b'{\n  "error": "pool timeout"\n}', '"error": "pool timeout"'),
+        (b"<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>", "502 Bad Gateway"),
+        (b"<style>body { color: red }</style><h1>Out of workers</h1>", "Out of workers"),
+        (b"", ""),
+        (b"\x00\x01\x02 42 --", ""),
+        (b"\xff\xfe broken \xf0", "\ufffd\ufffd broken \ufffd"),
+    ],
+)
+def test_the_first_line_with_words_is_taken(body: bytes, line: str) -> None:
+    assert said(body) == line
+
+
+def test_only_server_errors_are_asked_and_only_bodies_that_were_read() -> None:
+    assert said(b"no such item", 404) == ""
+    assert said(b"slow down", 429) == ""
+    assert said(False) == ""
+    assert first_line(None) == ""
+
+
+def test_it_is_bounded_and_ends_with_a_word() -> None:
+    line = said(b"too many clients " * 1_000)
+    assert len(line) <= LENGTH_MOST
+    assert line.endswith("clients") or line.endswith("many") or line.endswith("too")
+
+
+SECRETS = ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2ln", "hunter2hunter")
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("before", [0, 60, 100, 105, 110, 118])
+def test_no_part_of_a_secret_is_left_wherever_the_line_is_cut(secret: str, before: int) -> None:
+    body = "x " * (before // 2) + f'error, "password": "{secret} {secret}" token={secret} Bearer {secret}'
+    line = redacted(reduce(HTTPError("500 Server Error", Reply(body.encode())), None).text)
+    assert not any(secret[at : at + 6] in line for at in range(0, len(secret) - 6, 6))
+
+
+def test_numbers_and_ids_do_not_make_many() -> None:
+    bodies = [f"request 4f9a{n:08x}7b21: pool of {n} connections is exhausted after {n}.5 s".encode() for n in range(1, 50)]
+    assert len({reduce(HTTPError("500 Server Error", Reply(body)), None) for body in bodies}) == 1
+
+
+def test_it_is_part_of_the_failure_and_of_its_example() -> None:
+    reply = Reply(b"sorry, too many clients already (97)")
+    error = HTTPError("500 Server Error: Busy for url: http://db:80/x?token=abc", reply)
+    assert reduce(error, None).text == "500 Server Error: Busy: sorry, too many clients already (#)"
+    assert example(error, None).endswith(": sorry, too many clients already (97)")
+    assert "token" not in example(error, None)
+
+
+def test_the_words_of_a_users_own_check_stand_alone() -> None:
+    error = CatchResponseError("lost_updates: expected 90, read 60")
+    assert reduce(error, Reply(b"too many clients")).text == "lost_updates"
+    assert "clients" not in example(error, Reply(b"too many clients"))
