@@ -1,5 +1,5 @@
-"""`export --format csv`: levels.csv, a line a level (or bin of a ramp), seconds.csv, a line a tick, causes.csv, a line a cause,
-bottleneck or leak. Columns: docs/exports.md.
+"""`export --format csv`: levels.csv, a line a level (or bin of a ramp), endpoints.csv, a line an endpoint at each of these,
+seconds.csv, a line a tick, causes.csv, a line a cause, bottleneck or leak. Columns: docs/exports.md.
 
 Empty: not measured. Numbers have a decimal point and no separators; lines end in CR LF (RFC 4180).
 """
@@ -14,9 +14,12 @@ from collections.abc import Iterable, Sequence
 from .. import wording
 from ..model.columns import COLUMNS
 from ..model.events import Header, Mark
+from ..model.figures import LevelEndpoint
 from ..model.timeline import Timeline
+from ..model.verdicts import EndpointDeparture
 from .escaping import cell
 from .listed_findings import findings
+from .rows import LevelRow, level_rows
 from .summary import summarise
 
 _WHOLE = ("level", "users", "wanted", "settled")
@@ -24,11 +27,16 @@ _WHOLE = ("level", "users", "wanted", "settled")
 
 def render(timeline: Timeline) -> dict[str, bytes]:
     """All files."""
-    return {"levels.csv": levels(timeline), "seconds.csv": seconds(timeline), "causes.csv": causes(timeline)}
+    return {
+        "levels.csv": levels(timeline),
+        "endpoints.csv": endpoints(timeline),
+        "seconds.csv": seconds(timeline),
+        "causes.csv": causes(timeline),
+    }
 
 
 def levels(timeline: Timeline) -> bytes:
-    """The summary's levels, flat: `latency_ms.p50` is `latency_p50_ms`. Endpoints are left to `json`."""
+    """The summary's levels, flat: `latency_ms.p50` is `latency_p50_ms`."""
     rows = [_flat(level) for level in summarise(timeline)["levels"]]
     return table(rows[0] if rows else LEVEL_COLUMNS, (row.values() for row in rows))
 
@@ -51,6 +59,30 @@ def _flat(level: dict[str, object]) -> dict[str, object]:
     assert isinstance(latency, dict)
     flat = {**level, **{f"latency_{name}_ms": value for name, value in latency.items()}}
     return {name: flat[name] for name in LEVEL_COLUMNS}
+
+
+ENDPOINT_COLUMNS = (
+    "level", "epoch", "users", "method", "name", "requests", "failures", "failure_ratio", "goodput_rps",
+    "latency_mean_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms", "leaves_first",
+)  # fmt: skip
+
+
+def endpoints(timeline: Timeline) -> bytes:
+    """Each endpoint over the settled seconds of each level."""
+    verdicts = wording.reported(timeline)
+    first = {epoch: verdict.first_endpoint for epoch, verdict in verdicts.items()}
+    rows = [(row, each) for row in level_rows(timeline) if row.figures.settled for each in row.endpoints]
+    return table(ENDPOINT_COLUMNS, (_endpoint(row, each, first.get(row.opened.epoch)) for row, each in rows))
+
+
+def _endpoint(row: LevelRow, each: LevelEndpoint, first: EndpointDeparture | None) -> list[object]:
+    successes, seconds = each.requests - each.failures, row.figures.settled_seconds
+    latency = each.latency_ms
+    leaves = first is not None and (first.method, first.name) == (each.method, each.name) and row.users >= first.users
+    figures = [each.failures / each.requests if each.requests else None, successes / seconds if seconds else None]
+    figures += [latency.mean, latency.p50, latency.p95, latency.p99]
+    return [row.opened.index, row.opened.epoch, row.users, each.method, each.name, each.requests, each.failures,
+            *(None if value is None else round(value, 6) for value in figures), leaves]  # fmt: skip
 
 
 def seconds(timeline: Timeline) -> bytes:

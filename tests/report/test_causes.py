@@ -114,7 +114,7 @@ def test_the_page_has_the_same(timeline: Timeline) -> None:
 
 def test_causes_csv_has_a_line_each(timeline: Timeline) -> None:
     files = csv_report.render(timeline)
-    assert set(files) == {"levels.csv", "seconds.csv", "causes.csv"}
+    assert set(files) == {"levels.csv", "endpoints.csv", "seconds.csv", "causes.csv"}
     lines = {line["id"]: line for line in csv.DictReader(io.StringIO(files["causes.csv"].decode(), newline=""))}
     assert set(lines) == {"ports_exhausted", PORTS, "gil_bound", "fd_leak"}
     assert {name: lines[PORTS][name] for name in ("where", "count", "rate_per_s", "first_s")} == {

@@ -15,9 +15,10 @@ import pytest
 
 from capexplorer.errors import InputError
 from capexplorer.model.columns import COLUMNS
-from capexplorer.model.events import ClientFloor, Ended, Event, LevelClosed, LevelOpened
+from capexplorer.model.events import ClientFloor, Ended, Event, LevelClosed, LevelOpened, Verdict
 from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import EndpointDeparture
 from capexplorer.report import capacity, charts, html, markdown
 from capexplorer.report import csv as csv_report
 from capexplorer.report.formats import FORMATS, to_disk, to_text, write
@@ -235,6 +236,23 @@ def test_seconds_csv_has_every_tick_and_leaves_empty_what_was_not_measured() -> 
     assert {line["sent_bytes_per_s"] for line in seconds} == {""}
 
 
+def test_endpoints_csv_has_each_endpoint_at_each_level_and_says_which_leaves_the_line_first() -> None:
+    timeline = Timeline(session())
+    levels = summarise(timeline)["levels"]
+    most = max(level["users"] for level in levels)
+    name = levels[0]["endpoints"][0]["name"]
+    first = EndpointDeparture(method="GET", name=name, users=most, column="latency", before=1.0, after=9.0)
+    timeline.apply(Verdict(t_s=timeline.last_s, first_endpoint=first))
+    lines = rows(csv_report.endpoints(timeline))
+    assert len(lines) == sum(len(level["endpoints"]) for level in levels if level["settled"])
+    assert {line["leaves_first"] for line in lines if line["name"] == name and float(line["users"]) == most} == {"1"}
+    assert {line["leaves_first"] for line in lines if float(line["users"]) < most} == {"0"}
+    one = lines[0]
+    assert int(one["requests"]) - int(one["failures"]) == round(
+        float(one["goodput_rps"]) * timeline.levels[0].figures.settled_seconds
+    )
+
+
 def test_a_ramp_has_a_line_a_bin() -> None:
     kinds = {line["kind"] for line in rows(csv_report.levels(Timeline(ramp())))}
     assert kinds == {"ramp"}
@@ -242,7 +260,7 @@ def test_a_ramp_has_a_line_a_bin() -> None:
 
 def test_every_column_is_documented() -> None:
     told = (ROOT / "docs" / "exports.md").read_text()
-    for column in (*csv_report.LEVEL_COLUMNS, *COLUMNS):
+    for column in (*csv_report.LEVEL_COLUMNS, *csv_report.ENDPOINT_COLUMNS, *COLUMNS):
         assert f"`{column}`" in told, column
     for form in FORMATS:
         assert f"`{form}`" in told, form
