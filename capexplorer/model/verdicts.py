@@ -56,6 +56,8 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
     """Points of failures above the baseline's."""
     failures_replied_ratio: float | None = None
     """Share of the failures beyond the knee that got a reply with an HTTP status."""
+    failures_refused_ratio: float | None = None
+    """Share with a status that refuses: 429, 503."""
     response_ratio: float | None = None
     loop_lag_ms: float | None = None
     knee_not_below_users: float | None = None

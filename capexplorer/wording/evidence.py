@@ -32,12 +32,13 @@ NAMED = {
     "top_slope": "slope at the top, the low-load line's being 1",
     "failure_ratio_more": "failures above those at low load",
     "failures_replied_ratio": "of the failures with an HTTP status",
+    "failures_refused_ratio": "with 429 or 503",
     "response_ratio": "response time, times that at low load",
     "ratio": "latency, times that at low load",
 }
 """Words for keys that do not explain themselves."""
 
-SHARES = ("half_width_ratio", "top_efficiency", "failure_ratio_more", "failures_replied_ratio")
+SHARES = ("half_width_ratio", "top_efficiency", "failure_ratio_more", "failures_replied_ratio", "failures_refused_ratio")
 """Keys shown as per cent, however large."""
 
 MOMENTS = ("at_s",)

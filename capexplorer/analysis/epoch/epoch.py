@@ -25,7 +25,7 @@ from ..knee.detector import AUTOPILOT_ERROR, LADDER_ERROR
 from ..knee.first_endpoint import first_endpoint
 from ..knee.missing_levels import LEVELS_LEAST
 from ..knee.objectives import Name, capacity_at
-from .failed_replies import replied_share
+from .failed_replies import replied_shares
 from .judgeable import judgeable_levels
 from .ladder import LadderLevel, Measured, measured_of, parts, pooled
 from .neighbours import NeighbourCheck, held_by, usable_levels
@@ -179,7 +179,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         work_is_metric=work_is_metric(timeline),
         saturated={at: known for at, known in saturated.items() if known is not None},
         held=lambda figures: held_by(neighbours.withheld(figures)),
-        replied={level.opened.index: share for level in counted if (share := replied_share(timeline, level)) is not None},
+        replied={level.opened.index: shares for level in counted if (shares := replied_shares(timeline, level)) is not None},
         first_requests=timeline.header is not None and timeline.header.source is not None,
     )
 

@@ -30,8 +30,8 @@ def failures_by_status(timeline: Timeline, level: Level) -> Counter[int | None]:
     return counts
 
 
-def replied_share(timeline: Timeline, level: Level) -> float | None:
-    """Share of a level's failed requests that got a reply with a status; None without failures."""
+def replied_shares(timeline: Timeline, level: Level) -> tuple[float, float] | None:
+    """Shares of a level's failed requests that got a reply with any status, and with one that refuses; None without failures."""
     counts = failures_by_status(timeline, level)
     total = counts.total()
-    return 1 - counts[None] / total if total else None
+    return (1 - counts[None] / total, sum(counts[status] for status in REFUSING) / total) if total else None

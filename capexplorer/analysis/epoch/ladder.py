@@ -66,6 +66,8 @@ class LadderLevel:
     failure_ratio: float | None = None
     replied_ratio: float | None = None
     """Share of the failed requests that got a reply with an HTTP status; None: no failures, or not known."""
+    refused_ratio: float | None = None
+    """Share of them with a status that refuses: 429, 503."""
     requests: int | None = None
     seconds: float | None = None
     wait_s: float | None = None
@@ -179,16 +181,16 @@ def measured_of(
     work_is_metric: bool = False,
     saturated: Mapping[int, bool] = MappingProxyType({}),
     held: Callable[[LevelFigures], tuple[bool, bool]] = lambda figures: (False, False),
-    replied: Mapping[int, float] = MappingProxyType({}),
+    replied: Mapping[int, tuple[float, float]] = MappingProxyType({}),
     first_requests: bool = False,
     parts_of: Callable[[Level], Sequence[Part]] = parts,
 ) -> Iterator[Measured]:
     """Settled levels of an epoch in the order they ran, in the parts that `parts_of` makes of them, nothing pooled yet.
 
     `saturated`: by level index, whether the generator was saturated; a level that is not in it: not known. `held`: whether
-    other processes held the CPU that a level needed, and whether its goodput suffered. `replied`: by level index, the share of
-    failed requests that got a reply with a status. `first_requests`: figures include users' first requests, as those of imported
-    histories do (`header.source` is set).
+    other processes held the CPU that a level needed, and whether its goodput suffered. `replied`: by level index, the shares of
+    failed requests that got a reply with any status, and with one that refuses. `first_requests`: figures include users' first
+    requests, as those of imported histories do (`header.source` is set).
     """
     for level in levels:
         if level.opened.epoch != epoch:
@@ -197,6 +199,7 @@ def measured_of(
             figures = part.figures
             if figures.settled and figures.goodput_rps is not None and part.users > 0:
                 is_held, goodput_held = held(figures)
+                shares = replied.get(level.opened.index, (None, None))
                 rates = ladder_level(
                     part.users,
                     figures,
@@ -207,7 +210,8 @@ def measured_of(
                     generator_saturated=saturated.get(level.opened.index),
                     held=is_held,
                     goodput_held=goodput_held,
-                    replied_ratio=replied.get(level.opened.index),
+                    replied_ratio=shares[0],
+                    refused_ratio=shares[1],
                     work_is_metric=work_is_metric,
                 )
                 yield Measured(level, part, rates)
@@ -276,6 +280,7 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
         p99_ms=_mean_known([level.p99_ms for level in same], same),
         failure_ratio=_mean_known([level.failure_ratio for level in same], same),
         replied_ratio=_mean_known([level.replied_ratio for level in same], same),
+        refused_ratio=_mean_known([level.refused_ratio for level in same], same),
         requests=_sum_known([level.requests for level in same]),
         seconds=_sum_known([level.seconds for level in same]),
         wait_s=_mean_known([level.wait_s for level in same], same),

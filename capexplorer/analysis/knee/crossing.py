@@ -224,19 +224,6 @@ def scatter(curve: CapacityCurve, found: Crossing) -> float:
     return max(1.0, float(np.sqrt((missed**2).sum() / (count - 1))))
 
 
-def unevenness(curve: CapacityCurve, found: Crossing) -> float:
-    """How much goodput differs among the levels from N* on, beyond their own errors, as a share of its mean.
-
-    A limit that refuses requests lets more or less through, depending on how the arrivals clump: what they leave unused of its
-    allowance is lost.
-    """
-    beyond = curve.users >= found.users
-    if int(beyond.sum()) < 2:
-        return 0.0
-    excess = float(curve.goodput[beyond].var(ddof=1) - (curve.error[beyond] ** 2).mean())
-    return math.sqrt(max(excess, 0.0)) / float(curve.goodput[beyond].mean())
-
-
 def _capacities(curve: CapacityCurve, found: Crossing, goodput: Floats) -> Floats:
     """Capacity of each resampled curve, from the levels on that curve's own plateau."""
     likely = plateau_levels(curve, goodput)

@@ -35,11 +35,11 @@ from .crossing import (
     efficiency,
     interval,
     scatter,
-    unevenness,
 )
 from .latency_knee import latency_knee
 from .limit import REPLIED_LEAST, limit_of, perhaps_generators
 from .missing_levels import LEVELS_LEAST, missing
+from .refusals import unevenness, up_to_refusals
 from .waiting_share import saturated_users
 
 NOTHING_RPS = 1e-6
@@ -158,7 +158,8 @@ def judge(
     if waiting_users is not None and not (gates.flat and found.users <= waiting_users):
         knee = _at_or_below(ladder, found, gates, waiting_users, epoch)
     elif gates.flat and not disputed and is_consistent(curve, found):
-        knee = _confirmed(_knee(ladder, curve, found, gates, structural, epoch), found, confirm)
+        knee, found = _knee(ladder, curve, found, gates, structural, epoch)
+        knee = _confirmed(knee, found, confirm)
     elif gates.bent or gates.flat:
         knee = _bend(ladder, curve, found, gates, epoch)
         if disputed:
@@ -236,19 +237,21 @@ def gates_of(curve: CapacityCurve, found: Crossing) -> Gates:
 def _knee(
     ladder: Sequence[LadderLevel],
     curve: CapacityCurve,
-    found: Crossing,
+    crossed: Crossing,
     gates: Gates,
     structural: float,
     epoch: int,
-) -> KneeVerdict:
+) -> tuple[KneeVerdict, Crossing]:
+    """The knee, and its crossing: `crossed`, unless refusals show that goodput is a lower bound."""
+    limit, evidence = limit_of(ladder, crossed)
+    peak = _peak(curve, crossed)
+    refuses = limit == "errors" and (evidence.failures_refused_ratio or 0.0) >= REPLIED_LEAST and peak is None
+    uneven = unevenness(curve, crossed) if refuses else 0.0
+    found = up_to_refusals(ladder, crossed, uneven)
+    low, high = (end * found.users / crossed.users for end in interval(curve, crossed, math.hypot(structural, uneven)))
     below = found.users <= AT_OR_BELOW * ladder[0].users
-    limit, evidence = limit_of(ladder, found)
-    peak = _peak(curve, found)
-    refuses = limit == "errors" and (evidence.failures_replied_ratio or 0.0) >= REPLIED_LEAST
-    uneven = unevenness(curve, found) if refuses and peak is None else 0.0
-    low, high = interval(curve, found, math.hypot(structural, uneven))
     grounds = KneeGrounds.of(ladder, curve, found, limit, (high - low) / 2 / found.users)
-    return KneeVerdict(
+    knee = KneeVerdict(
         kind="at_or_below" if below else "knee",
         epoch=epoch,
         users=ladder[0].users if below else found.users,
@@ -261,6 +264,7 @@ def _knee(
         soft=peak is None and gates.slope_low > SOFT_SLOPE,
         evidence=grounds.added_to(_with_gates(evidence, found, gates)),
     )
+    return knee, found
 
 
 def _at_or_below(ladder: Sequence[LadderLevel], found: Crossing, gates: Gates, users: float, epoch: int) -> KneeVerdict:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeEvidence, Limit
@@ -58,7 +59,8 @@ def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, Kne
         little_ratio=None if little is None else little[0],
         work_lag_ratio=lag,
         failure_ratio_more=more,
-        failures_replied_ratio=_replied(beyond),
+        failures_replied_ratio=_replied(beyond, "replied_ratio"),
+        failures_refused_ratio=_replied(beyond, "refused_ratio"),
         response_ratio=slower,
         loop_lag_ms=timers_late_ms,
     )
@@ -188,13 +190,14 @@ def _failures_more(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> fl
 
 def _refused(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
     """Whether requests fail beyond the knee, nearly all of them by replies with an HTTP status."""
-    more, replied = _failures_more(beyond, baseline), _replied(beyond)
+    more, replied = _failures_more(beyond, baseline), _replied(beyond, "replied_ratio")
     return more is not None and more >= FAILURES_MORE and replied is not None and replied >= REPLIED_LEAST
 
 
-def _replied(levels: list[LadderLevel]) -> float | None:
-    """Share of their failed requests that got a reply with an HTTP status; None without failures."""
-    known = [(level.replied_ratio, level.failure_ratio or 0.0) for level in levels if level.replied_ratio is not None]
+def _replied(levels: list[LadderLevel], kind: Literal["replied_ratio", "refused_ratio"]) -> float | None:
+    """Share of their failed requests with a reply of that kind; None without failures."""
+    shares = [(getattr(level, kind), level.failure_ratio or 0.0) for level in levels]
+    known = [(share, weight) for share, weight in shares if share is not None]
     failed = math.fsum(weight for _, weight in known)
     return math.fsum(share * weight for share, weight in known) / failed if failed else None
 

@@ -45,18 +45,27 @@ def test_failures_with_a_status_are_errors_however_late_the_timers_are() -> None
     assert limit_of(beyond(ideal(USERS), **{**refused, "failure_ratio": 0.01}, replied_ratio=1.0)) == "unknown"
 
 
-def test_goodput_that_refusals_make_uneven_widens_the_interval() -> None:
-    uneven = {60: 0.7, 80: 0.6, 100: 0.9}
-    levels = [
-        replace(level, goodput_rps=level.goodput_rps * uneven.get(round(level.users), 1.0), failure_ratio=0.4, replied_ratio=1.0)
+UNEVEN = {60: 0.7, 80: 0.6, 100: 0.9}
+"""Users: share of its capacity that a limiter lets through."""
+
+
+def failing_unevenly(refused_ratio: float) -> list[LadderLevel]:
+    return [
+        replace(
+            level, goodput_rps=level.goodput_rps * UNEVEN[round(level.users)], failure_ratio=0.4, replied_ratio=1.0,
+            refused_ratio=refused_ratio,
+        )
         if level.users > 50
         else level
         for level in ideal(USERS)
-    ]
-    unanswered = [replace(level, replied_ratio=0.0) if level.users > 50 else level for level in levels]
-    refused, failed = judge(levels).knee, judge(unanswered).knee
+    ]  # fmt: skip
+
+
+def test_goodput_that_refusals_make_uneven_is_a_lower_bound_and_widens_the_interval() -> None:
+    refused, failed = judge(failing_unevenly(1.0)).knee, judge(failing_unevenly(0.0)).knee
     assert refused is not None and failed is not None
-    assert refused.users == failed.users
+    assert refused.users is not None and failed.users is not None
+    assert failed.users < refused.users <= 60
     assert refused.users_high / refused.users_low > 1.2 * failed.users_high / failed.users_low  # type: ignore[operator]
 
 
