@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...model.events import Mark
+from ...model.events import Mark, Verdict
 from ...model.findings import Bottleneck
 from ...model.grades import CONFIDENCES, Confidence
 from ...model.timeline import Timeline
@@ -64,10 +64,19 @@ def marks(epoch: Epoch) -> Iterator[Mark]:
 
 
 def judged_levels(epoch: Epoch) -> Iterator[LevelJudgement]:
-    """Judged levels in the order they ran, without those that say nothing about the service; none without a verdict."""
+    """Judged levels in the order they ran, without those that say nothing about the service; none without a verdict.
+
+    A rate limiter that delays has one rate at all levels beyond the knee, so a disturbed one of them shows no lock or pool.
+    """
     if epoch.verdict is None:
         return
-    levels, knee = tuple(measured_levels(epoch)), epoch.verdict.capacity.knee
+    found = list(_judged(epoch, epoch.verdict))
+    delayed = any(each.delays for each in found)
+    yield from (each.without("lock_or_pool_limit") if delayed else each for each in found)
+
+
+def _judged(epoch: Epoch, verdict: Verdict) -> Iterator[LevelJudgement]:
+    levels, knee = tuple(measured_levels(epoch)), verdict.capacity.knee
     fit = pooled(epoch.split.fit)
     for level in levels:
         known_backlog, known_output = backlog.backlog_of(epoch.timeline, level), reply_rate.reply_rate_of(epoch.timeline, level)

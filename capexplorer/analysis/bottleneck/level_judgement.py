@@ -7,7 +7,7 @@ that other processes held shows only those.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...model.verdicts import KneeVerdict
 from ..epoch.ladder import LadderLevel
@@ -65,9 +65,19 @@ class LevelJudgement:
         """Of all findings."""
         return tuple(found.id for found in self.all_findings)
 
+    @property
+    def delays(self) -> bool:
+        """Whether a rate limiter that delays was found."""
+        found = self.finding("rate_limit")
+        return found is not None and found.readings["how"] == "delays"
+
     def finding(self, id_: str) -> Found | None:
         """The one of that id."""
         return next((found for found in self.all_findings if found.id == id_), None)
+
+    def without(self, id_: str) -> LevelJudgement:
+        """The same without the finding of that id."""
+        return replace(self, findings=tuple(found for found in self.findings or () if found.id != id_))
 
 
 def judge_level(

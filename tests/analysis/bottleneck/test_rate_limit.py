@@ -120,6 +120,14 @@ def test_an_output_as_uneven_as_arrivals_is_no_rate_limit() -> None:
     assert finding(marked["lock_or_pool_limit"]).competing == ()
 
 
+def test_a_level_that_a_neighbour_disturbed_shows_no_lock_beside_the_limiter() -> None:
+    def disturbed(rate: float, seed: int) -> Sequence[int]:
+        steady = clocked(rate, seed)
+        return [40, 100, 160, 100, *steady[4:]] if seed > 100 * (len(USERS) - 1) else steady
+
+    assert list(limits(explored(100, 5.0, disturbed))) == ["rate_limit"]
+
+
 def test_a_rate_that_falls_with_more_users_is_no_rate_limit() -> None:
     assert "rate_limit" not in limits(explored(100, 5.0, clocked, slowdown=0.04))
 
