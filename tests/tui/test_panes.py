@@ -117,13 +117,14 @@ def test_a_settling_level_shows_the_last_second_and_says_so() -> None:
     assert lines[0].strip() == "level 0, 50 users: the last second, settling"
 
 
-def test_the_endpoint_that_leaves_the_line_first_has_a_mark_and_the_label_says_what_it_means() -> None:
+@pytest.mark.parametrize("size", [LARGE, SMALL], ids=["large", "small"])
+def test_the_endpoint_that_leaves_the_line_first_has_a_mark_and_the_titles_say_what_it_means(size: Size) -> None:
     timeline = Timeline(session([(50, 20)]))
     first = EndpointDeparture(method="GET", name="/health", users=30, column="latency", before=12, after=480)
     timeline.apply(Verdict(t_s=timeline.last_s, first_endpoint=first))
-    lines = drawn(EndpointsPane(), timeline)
-    assert lines[0].strip() == "level 0, 50 users: settled 16 s · ▸ leaves the line first, from 30 users"
-    assert [line.split()[1:3] for line in lines if line.strip().startswith("▸")] == [["GET", "/health"]]
+    _, titles, *rows = drawn(EndpointsPane(), timeline, size)
+    assert titles.split()[:3] == ["▸", "leaves", "first"]
+    assert [row.split()[1:3] for row in rows if row.strip().startswith("▸")] == [["GET", "/health"]]
 
 
 def test_figures_stand_under_their_titles() -> None:

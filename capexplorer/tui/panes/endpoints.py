@@ -29,6 +29,9 @@ ENOUGH_FOR_P99 = 1_000
 LEAVES = "▸ "
 """Before the endpoint that leaves the low-load line first."""
 
+LEGEND = f"{LEAVES}leaves first"
+"""What it means: the verdict line has from how many users on."""
+
 NAME_CELLS = 16
 """Least width of the name; in narrow terminals columns of higher rank are dropped first."""
 
@@ -94,8 +97,7 @@ class EndpointsPane(ScrollingPane):
             said = "  no level yet" if timeline.level is None else f"  {label}: no requests yet"
             return [text.line([(said, muted)], width)]
         columns = fitting(width)
-        leaves = [] if first is None else [(f" · {LEAVES}leaves the line first, from {first.users:g} users", _of_first(palette))]
-        head = [text.line([(f" {label}", muted), *leaves], width), _titles(columns, muted, width)]
+        head = [text.line([(f" {label}", muted)], width), _titles(columns, palette, width, first is not None)]
         led = None if first is None else f"{first.method} {first.name}"
         body = [_row(row, columns, palette, width, first=row.name == led) for row in rows[1:]]
         body.append(_row(rows[0], columns, palette, width, total=True))
@@ -198,9 +200,11 @@ def _name_cells(columns: Sequence[Column], width: int) -> int:
     return width - 2 - sum(column.cells + 1 for column in columns)
 
 
-def _titles(columns: Sequence[Column], style: Style, width: int) -> Strip:
+def _titles(columns: Sequence[Column], palette: Palette, width: int, one_leaves: bool) -> Strip:
+    """`one_leaves`: above the names stands what the mark before one of them means."""
     titles = "".join(" " + text.pad(column.title, column.cells, right=True) for column in columns)
-    return text.line([(" " + " " * _name_cells(columns, width) + titles, style)], width)
+    legend = " " + text.pad(LEGEND * one_leaves, _name_cells(columns, width))
+    return text.line([(legend, _of_first(palette)), (titles, Style(color=palette.muted))], width)
 
 
 def _of_first(palette: Palette) -> Style:
