@@ -69,6 +69,14 @@ def is_idle(level: MeasuredLevel) -> bool:
     return _uses_little_cpu(level) and not _is_starved_of_cpu(level)
 
 
+def is_at_ease(level: MeasuredLevel) -> bool:
+    """As `is_idle`, for a service that refuses at once: hardly a request is inside, so any wait for a core is much of it."""
+    own, throttled = level.figures.generator_cpu_ratio, level.read("target.throttled_ratio") or 0.0
+    if own is None or own + (level.figures.generator_run_delay_ratio or 0.0) >= GENERATOR_LOW or throttled >= DELAYED_MOST:
+        return False
+    return _uses_little_cpu(level) and (level.read("target.run_delay_ratio") or 0.0) < STARVED_LEAST
+
+
 def _uses_little_cpu(level: MeasuredLevel) -> bool:
     """Whether its threads used little CPU; False if that was not measured."""
     cpu, allowed, busiest = level.read("target.cpu_ratio"), level.cores_allowed, level.read("target.busiest_thread_ratio")

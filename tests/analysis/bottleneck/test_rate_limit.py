@@ -43,6 +43,7 @@ def explored(
     refused: int | None = None,
     slowdown: float = 0.0,
     cpu: float = 0.05,
+    run_delay: float = 0.0,
 ) -> Timeline:
     """Levels of users that wait 0.2 s, on a service that idles. `slowdown`: share of capacity lost at the last level.
     `refused`: the status of what is beyond the capacity; else it waits."""
@@ -56,12 +57,14 @@ def explored(
         events.append(LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=10.0, by="plan"))
         for count in counts(rate, 100 * index + 1):
             t_s += 1.0
-            events.append(_second(t_s, index, users, count, waiting_ms, more, refused, cpu))
+            events.append(_second(t_s, index, users, count, waiting_ms, more, refused, cpu, run_delay))
         events.append(Timeline(events).levels[-1].ending(t_s))
     return Timeline(events)
 
 
-def _second(t_s: float, level: int, users: int, count: int, ms: float, more: int, status: int | None, cpu: float) -> Sample:
+def _second(
+    t_s: float, level: int, users: int, count: int, ms: float, more: int, status: int | None, cpu: float, delay: float
+) -> Sample:
     histogram = LatencyHistogram()
     histogram.record_us([1000 * ms] * count)
     tick = EndpointTick(
@@ -74,7 +77,7 @@ def _second(t_s: float, level: int, users: int, count: int, ms: float, more: int
         work=float(count), waits=count + more, wait_sum_s=WAIT_S * (count + more),
         failures=(FailureTick(name="/work", method="GET", signature=signature, count=more),) if more else (),
         generator=GeneratorReading(cpu_ratio=0.1, run_delay_ratio=0.01, loop_lag_p99_ms=2.0, loop_lag_p50_ms=0.1),
-        targets=(TargetReading(pid=7, cpu_ratio=cpu, busiest_thread_ratio=cpu, listen_queue=0, run_delay_ratio=0.0),),
+        targets=(TargetReading(pid=7, cpu_ratio=cpu, busiest_thread_ratio=cpu, listen_queue=0, run_delay_ratio=delay),),
         host=HostReading(cpu_ratio=0.3, disk_busy_ratio=0.0),
     )  # fmt: skip
 
@@ -142,6 +145,18 @@ def test_refusals_with_429_are_a_rate_limit_however_uneven_the_output_is() -> No
         marked = limits(explored(100, 5.0, counts, refused=429))
         assert list(marked) == ["rate_limit"]
         assert (finding(marked["rate_limit"]).readings["how"], marked["rate_limit"].confidence) == ("refuses", "high")
+
+
+def test_a_service_that_refuses_at_once_is_at_ease_though_its_few_requests_waited_for_a_core() -> None:
+    assert "rate_limit" in limits(explored(100, 0.7, clocked, refused=429, run_delay=0.03))
+    assert "rate_limit" not in limits(explored(100, 0.7, clocked, refused=429, run_delay=0.5))
+
+
+def test_a_level_just_beyond_the_knee_may_stay_a_little_below_the_limit() -> None:
+    def slow_at_the_knee(rate: float, seed: int) -> Sequence[int]:
+        return clocked(0.985 * rate if 300 < seed < 400 else rate, seed)
+
+    assert list(limits(explored(130, 5.0, slow_at_the_knee))) == ["rate_limit"]
 
 
 def test_refusals_with_503_are_one_only_where_the_output_is_constant_and_then_never_alone() -> None:
