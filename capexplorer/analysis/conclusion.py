@@ -15,6 +15,7 @@ from ..model.conclusions import (
     Conclusion,
     CpuHeld,
     CurveAlone,
+    EndpointLeaves,
     HoldLevels,
     KneeFound,
     Leaking,
@@ -99,10 +100,18 @@ def _knee(view: EpochView) -> Iterator[Conclusion]:
         return
     blamed = _blamed_for(view, found)
     deaths = (TargetDied(mark) for mark in view.causes("target") if mark.id in DEATHS)
-    failed = (failure for failure in failed_requests(view) if failure.mark not in blamed)
+    refused = any(isinstance(mark.finding, Bottleneck) and mark.finding.readings.get("how") == "refuses" for mark in blamed)
+    said = (*blamed, *(mark for mark in view.causes("target") if refused and mark.id in REFUSALS))
+    failed = (failure for failure in failed_requests(view) if failure.mark not in said)
     beside = next(((clause,) for clause in (*deaths, *failed, *_leaking(view))), ())
     marked = bool(blamed or beside)
-    yield Conclusion((KneeFound(view.capacity, tuple(blamed)), *beside), "warning" if marked else "info", marked)
+    clauses = (KneeFound(view.capacity, tuple(blamed)), *_first_endpoint(view), *beside)
+    yield Conclusion(clauses, "warning" if marked else "info", marked)
+
+
+def _first_endpoint(view: EpochView) -> tuple[EndpointLeaves, ...]:
+    first = view.verdict.first_endpoint if view.verdict is not None else None
+    return () if first is None else (EndpointLeaves(first),)
 
 
 def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:

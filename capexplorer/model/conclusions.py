@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .events import Mark
 from .grades import Severity
 from .level import Level
-from .verdicts import CapacityVerdict, KneeVerdict, RegimeVerdict
+from .verdicts import CapacityVerdict, EndpointDeparture, KneeVerdict, RegimeVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,13 @@ class KneeFound:
     capacity: CapacityVerdict
     blamed: tuple[Mark, ...]
     """What limits the service there: bottlenecks, or the cause of its errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointLeaves:
+    """One endpoint leaves the low-load line first, while the others stay."""
+
+    first: EndpointDeparture
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +177,7 @@ class CpuHeld:
 Clause = (
     RunSpoiled
     | KneeFound
+    | EndpointLeaves
     | TargetDied
     | RequestsFailed
     | ServiceLimited

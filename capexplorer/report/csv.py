@@ -19,7 +19,7 @@ from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDeparture
 from .escaping import cell
 from .listed_findings import findings
-from .rows import LevelRow, level_rows
+from .rows import ReportedLevel, level_rows
 from .summary import summarise
 
 _WHOLE = ("level", "users", "wanted", "settled")
@@ -75,7 +75,7 @@ def endpoints(timeline: Timeline) -> bytes:
     return table(ENDPOINT_COLUMNS, (_endpoint(row, each, first.get(row.opened.epoch)) for row, each in rows))
 
 
-def _endpoint(row: LevelRow, each: LevelEndpoint, first: EndpointDeparture | None) -> list[object]:
+def _endpoint(row: ReportedLevel, each: LevelEndpoint, first: EndpointDeparture | None) -> list[object]:
     successes, seconds = each.requests - each.failures, row.figures.settled_seconds
     latency = each.latency_ms
     leaves = first is not None and (first.method, first.name) == (each.method, each.name) and row.users >= first.users

@@ -107,6 +107,17 @@ def _endpoint_name(name: str, text: Callable[[str], str]) -> str:
     return name if name.startswith("/") else f"{text(scheme[0])}{name[scheme.end() :]}" if scheme else text(name)
 
 
+def _found(event: Verdict | Mark, text: Callable[[str], str]) -> Event:
+    if isinstance(event, Mark):
+        marked: Mark = replace(event, finding=_finding(event.finding, text))
+        return marked
+    first = event.first_endpoint
+    if first is None:
+        return event
+    verdict: Verdict = replace(event, first_endpoint=replace(first, name=_endpoint_name(first.name, text)))
+    return verdict
+
+
 def _event(event: Event, text: Callable[[str], str]) -> Event:
     match event:
         case Header():
@@ -116,11 +127,8 @@ def _event(event: Event, text: Callable[[str], str]) -> Event:
         case LevelClosed():
             bins = tuple(_bin(each, text) for each in event.bins)
             return replace(event, endpoints=_endpoints(event.endpoints, text), figures=_figures(event.figures, text), bins=bins)
-        case Verdict() if event.first_endpoint is not None:
-            first = event.first_endpoint
-            return replace(event, first_endpoint=replace(first, name=_endpoint_name(first.name, text)))
-        case Mark():
-            return replace(event, finding=_finding(event.finding, text))
+        case Verdict() | Mark():
+            return _found(event, text)
         case Reanalysed():
             return replace(event, changes=tuple(_change(each, text) for each in event.changes))
         case Note() | Log():

@@ -16,7 +16,7 @@ from ..model.findings import Leak
 from . import numbers
 from .cause_names import limiter
 from .changes_in_time import changes
-from .knee_sentences import capacity, knee, knee_alone
+from .knee_sentences import capacity, first_endpoint, knee, knee_alone
 from .marks import title
 from .times import session_time
 from .warm_users import levels_of, shares
@@ -38,6 +38,11 @@ def _(each: found.RunSpoiled) -> str:
 @clause.register
 def _(each: found.KneeFound) -> str:
     return capacity(each.capacity, " and ".join(map(title, each.blamed)))
+
+
+@clause.register
+def _(each: found.EndpointLeaves) -> str:
+    return first_endpoint(each.first)
 
 
 @clause.register

@@ -60,7 +60,7 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class EndpointChange:
     """One endpoint at one level against low load."""
 
     key: Key
@@ -130,10 +130,10 @@ def _mean(parts: Sequence[LevelEndpoint], figure: str) -> float | None:
     return math.fsum(v * w for v, w in weighed) / sum(w for _, w in weighed) if weighed else None
 
 
-def _changes(quiet: dict[Key, Served], steps: Sequence[Level], users: int) -> list[Change]:
+def _changes(quiet: dict[Key, Served], steps: Sequence[Level], users: int) -> list[EndpointChange]:
     now = _served(each for level in steps if level.users == users for each in level.endpoints)
     return [
-        Change(key, quiet[key], after)
+        EndpointChange(key, quiet[key], after)
         for key, after in now.items()
         if key in quiet and min(after.requests, quiet[key].requests) >= REQUESTS_LEAST
     ]
@@ -144,7 +144,7 @@ def _lag_ms(steps: Sequence[Level], users: int) -> float:
     return max((level.figures.loop_lag_p99_ms or 0.0 for level in steps if level.users == users), default=0.0)
 
 
-def _leader(changes: Sequence[Change], lag_ms: float) -> tuple[Change, bool] | None:
+def _leader(changes: Sequence[EndpointChange], lag_ms: float) -> tuple[EndpointChange, bool] | None:
     """The endpoint that leads all others, and whether by its failures; None if there is none, or no other to compare with."""
     if len(changes) < 2:
         return None
@@ -162,7 +162,7 @@ def _leader(changes: Sequence[Change], lag_ms: float) -> tuple[Change, bool] | N
     return (slowest, False) if leads and slowest.added_ms >= LEAD_LEAST * most_ms else None
 
 
-def _departure(users: int, change: Change, by_failures: bool) -> EndpointDeparture | None:
+def _departure(users: int, change: EndpointChange, by_failures: bool) -> EndpointDeparture | None:
     method, name = change.key
     before, after = change.before, change.after
     if by_failures:
