@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from capexplorer.load.recorder import Tick
+from capexplorer.load.user_activity import ActivitySums
 from capexplorer.model.events import EndpointTick, Event, Header, HostFacts, Mark, Sample, TargetFacts
 from capexplorer.model.timeline import Timeline
 from capexplorer.run.current_epoch import CurrentEpoch
@@ -122,9 +123,8 @@ class _Session:
         if started_s > self._opened_s:
             self._tracker.spawned(self._opened_s + 1.0)
         response_s = (endpoint.latency_sum_ms + endpoint.failure_latency_sum_ms) / 1000
-        tick = Tick(
-            waits=endpoint.requests, wait_sum_s=wait_s, all_requests=endpoint.requests, all_latency_sum_ms=response_s * 1000
-        )
+        activity = ActivitySums(waits=endpoint.requests, wait_sum_s=wait_s)
+        tick = Tick(activity=activity, all_requests=endpoint.requests, all_latency_sum_ms=response_s * 1000)
         phase, settled = self._tracker.tick(started_s, self._now_s, self._run.users, tick)
         self._emit(
             Sample(
