@@ -21,12 +21,19 @@ BOUND_MOVED_LEAST = 0.06
 ALWAYS_COMPARED = ("kind", "id", "epoch", "severity", "confidence")
 """Fields of a mark of which any change is published."""
 
+VERIFIED_BY = ("soak_agrees", "beyond_agrees", "return_agrees")
+"""Each level that verifies a knee makes a revision of its mark."""
+
 PACE_MOVED_LEAST = 0.3
 """The same for rates of growth and times to a limit, which change with every second."""
 
 MOVED = {
     **dict.fromkeys(
-        ("capacity_rps", "limit", "soft", "provisional", "peak_users", "recovered", "after_s", "until_s"), MOVED_LEAST
+        (
+            *("capacity_rps", "limit", "soft", "provisional", "verification", *VERIFIED_BY),
+            *("peak_users", "recovered", "after_s", "until_s"),
+        ),
+        MOVED_LEAST,
     ),
     **dict.fromkeys(("users_low", "users_high"), BOUND_MOVED_LEAST),
     **dict.fromkeys(("growth_per_hour", "backlog_growth_per_s", "limit_in_s"), PACE_MOVED_LEAST),

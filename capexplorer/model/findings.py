@@ -68,6 +68,7 @@ class CurveFinding(Finding, frozen=True, kw_only=True):
             "provisional": own.provisional if knee else None,
             "since_s": own.since_s,
             "until_s": own.until_s,
+            "verification": own.verification.state if own.verification is not None else None,
             "peak_users": peak.users if peak is not None else None,
             "peak_rps": peak.goodput_rps if peak is not None else None,
             "peak_shape": peak.shape if peak is not None else None,

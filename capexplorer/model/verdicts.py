@@ -67,12 +67,62 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
     low_load_latency_ms: float | None = None
     ratio: float | None = None
     soak_agrees: bool | None = None
+    """What a level at about 70% of the knee, one 20% beyond it and a return to the first level showed (see `Verification`)."""
+    beyond_agrees: bool | None = None
     return_agrees: bool | None = None
 
     def figures(self) -> dict[str, float | int | bool]:
         """Those that are known and finite, by name."""
         named = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return {name: value for name, value in named if value is not None and math.isfinite(value)}
+
+
+VerificationStepName = Literal["soak", "beyond", "return_to_first"]
+
+Disagreement = Literal["less_goodput", "more_goodput", "failures", "slower", "time_unexplained"]
+"""What a level of a verification showed, against the levels that the knee was found in. `time_unexplained`: users spend time that
+neither responses nor waits account for (Little's law)."""
+
+
+class VerificationStep(Reading, frozen=True, kw_only=True):
+    """One of the levels that verify a knee: measured, or wanted."""
+
+    name: VerificationStepName
+    users: int
+    """Where the level is wanted."""
+    least_s: float
+    most_s: float
+    """Settled seconds that it takes: from the least on if it is precise by then, and at most."""
+    measured_users: int | None = None
+    """Of the level that was measured; None: none was, or it is still too short or too imprecise."""
+    measured_s: float | None = None
+    """Settled seconds of that level."""
+    disagreement: Disagreement | None = None
+
+    @property
+    def agrees(self) -> bool | None:
+        """None: not measured."""
+        return None if self.measured_users is None else self.disagreement is None
+
+
+class Verification(Reading, frozen=True, kw_only=True):
+    """Whether levels that were measured after a knee was found show the same knee, whoever made them.
+
+    `verified`: each step was measured and agrees. `contradicted`: one of them disagrees. `provisional`: anything else.
+    """
+
+    state: Literal["provisional", "verified", "contradicted"]
+    steps: tuple[VerificationStep, ...]
+
+    @property
+    def lacking(self) -> tuple[VerificationStep, ...]:
+        """Steps that were not measured or disagree, in the order in which they help."""
+        return tuple(step for step in self.steps if not step.agrees)
+
+    @property
+    def disagreeing(self) -> tuple[VerificationStep, ...]:
+        """Steps that were measured and disagree."""
+        return tuple(step for step in self.steps if step.agrees is False)
 
 
 class KneeVerdict(Reading, frozen=True, kw_only=True):
@@ -99,7 +149,9 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
     until_s: float | None = None
     """It holds for the service between these moments, seconds of the session; None: from the epoch's start, to its end."""
     provisional: bool = True
-    """A soak near 70% of it and a return to the first level have not both agreed yet."""
+    """It is not verified."""
+    verification: Verification | None = None
+    """Of a knee. None: of another kind, or from a log or a table that tells nothing of it."""
     evidence: KneeEvidence = KneeEvidence()
 
 
@@ -147,7 +199,9 @@ class EndpointDeparture(Reading, frozen=True, kw_only=True):
     """The same at that level."""
 
 
-MissingKind = Literal["levels", "lower_levels", "higher_levels", "between_levels", "longer_levels", "soak", "return_to_first"]
+MissingKind = Literal[
+    "levels", "lower_levels", "higher_levels", "between_levels", "longer_levels", "soak", "beyond", "return_to_first"
+]
 
 
 class Missing(Reading, frozen=True, kw_only=True):
@@ -155,6 +209,8 @@ class Missing(Reading, frozen=True, kw_only=True):
 
     kind: MissingKind
     count: int = 1
+    seconds: float | None = None
+    """Of each, at least; None: a level as long as others."""
     users_below: float | None = None
     users_above: float | None = None
 

@@ -48,7 +48,7 @@ def _knee(knee: KneeVerdict, error_rps: float | None) -> tuple[str, ...]:
         interval,
         figures.MISSING if knee.capacity_rps is None else figures.beside(knee.capacity_rps, error_rps),
         (knee.limit or figures.MISSING).replace("_", " ") if knee.kind in ("knee", "no_knee") else figures.MISSING,
-        f"{sure}, provisional" if knee.kind == "knee" and knee.provisional else sure,
+        ", ".join(filter(None, (sure, wording.verified(knee)))),
     )
 
 

@@ -15,8 +15,8 @@ _ORDER = ("cause", "knee", "at_or_below", "bend", "latency_knee", "bottleneck", 
 _SAID_WHOLE = ("shift", "recovery", "stop_rule")
 """Kinds whose sentence has all their figures."""
 _IN_TABLE = (
-    "users_low", "users_high", "capacity_rps", "capacity_se_rps", "limit", "provisional", "peak_users", "peak_rps", "peak_shape",
-    "peak_fall_ratio",
+    "users_low", "users_high", "capacity_rps", "capacity_se_rps", "limit", "provisional", "verification", "peak_users",
+    "peak_rps", "peak_shape", "peak_fall_ratio",
 )  # fmt: skip
 """Of a knee: what the table of knees says, and the sentence before all."""
 

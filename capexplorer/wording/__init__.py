@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..analysis.causes.catalogue import where
 from ..analysis.epoch_view import epochs, reported, standing
 from .advice import advice, advice_for
-from .autopilot_and_plan import TROUBLES, autopilot, autopilot_step, plan
+from .autopilot_and_plan import TROUBLES, autopilot, autopilot_step, plan, verifying, why_not_verify
 from .cause_names import GROUPS, clients, name
 from .conventions import CONVENTIONS, INTERVALS, MOMENTS
 from .evidence import counted, doubts, endpoints, example, readings
@@ -23,6 +23,7 @@ from .knee_sentences import (
     objective_name,
     short_knee,
     short_missing,
+    verified,
 )
 from .marks import BLAMES, MARK_KINDS, bare, change, journal_mark, mark, reanalysed, revised, stop_rule, title
 from .occurrences import command, failure, journal, parameters, target
@@ -82,7 +83,10 @@ __all__ = [
     "target",
     "title",
     "verdict",
+    "verified",
+    "verifying",
     "wall_time",
     "warm",
     "where",
+    "why_not_verify",
 ]

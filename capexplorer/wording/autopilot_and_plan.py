@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from ..model.verdicts import KneeVerdict
-from .knee_sentences import short_knee
+from . import numbers
+from .knee_sentences import short_knee, verified
 
 TROUBLES = {
     "failures": "failures have appeared",
@@ -21,6 +22,20 @@ TROUBLES = {
     "nothing_done": "nothing is finished",
     "neighbours": "other processes hold the machine",
 }
+
+VERIFICATION_ENDS = {
+    "verified": "verified",
+    "contradicted": "contradicted by later levels",
+    "no_knee": "after the knee before did not hold",
+    "uncounted": "not verified: later levels do not count, as the knee moves or a backlog is worked off",
+    "max_users": "not verified: max_users allows no level 20% beyond it",
+    "ports": "not verified: ephemeral ports run out",
+    "failures": "not verified: 20% beyond it nearly everything fails",
+    "not_settling": "not verified: a level does not settle",
+}
+
+VERIFYING = {"soak": "soak at {}", "beyond": "{}, 20% beyond the knee", "return_to_first": "back at {}"}
+"""What each level that verifies a knee is, with its users."""
 
 PLAN_ENDS = {
     "stop_rule": "a stop rule struck",
@@ -49,6 +64,12 @@ def autopilot_step(args: Mapping[str, Any]) -> str:
             return "the service recovered: up again in small steps"
         case "between":
             return "between the last good level and the first bad one"
+        case "soak":
+            return f"{_found(args)}: a soak at 70% of it, to verify it"
+        case "beyond":
+            return "20% beyond the knee, to verify it"
+        case "return_to_first":
+            return "back to the first level, to see whether anything has shifted"
         case "retreat":
             return f"{TROUBLES.get(str(args.get('because')), 'trouble')}: fewer users, to see whether the service recovers"
         case "recovery":
@@ -59,18 +80,41 @@ def autopilot_step(args: Mapping[str, Any]) -> str:
 
 
 def autopilot(args: Mapping[str, Any]) -> str:
-    """`autopilot on`, `autopilot finished: knee 47 [43–52] at 122/s`, `autopilot gave up: ports run out`."""
+    """`autopilot on`, `autopilot finished: knee 47 [43–52] at 122/s, verified`, `autopilot gave up: ports run out`.
+
+    With the task `verify` it only verifies a knee: `verification on`.
+    """
+    name = "verification" if args.get("task") == "verify" else "autopilot"
     if args.get("on"):
-        return "autopilot on"
+        return f"{name} on"
     match args.get("end"):
         case "done":
-            return f"autopilot finished: {_found(args)}{_left_out(args)}"
+            ending = VERIFICATION_ENDS.get(str(args.get("verification")))
+            return f"{name} finished: {_found(args)}{f', {ending}' if ending else ''}{_left_out(args)}"
         case "gave_up":
             known = f"; {_found(args)}" if args.get("kind") else ""
             return f"autopilot gave up: {TROUBLES.get(str(args.get('why')), str(args.get('why')))}{known}{_left_out(args)}"
     if args.get("why") != "taken_over":
-        return "autopilot off"
-    return "autopilot off: ended by a step by hand" if args.get("who") == "user" else f"autopilot off, by {args.get('who')}"
+        return f"{name} off"
+    return f"{name} off: ended by a step by hand" if args.get("who") == "user" else f"{name} off, by {args.get('who')}"
+
+
+def verifying(args: Mapping[str, Any], settled_s: float) -> str | None:
+    """How far a level that verifies the knee is: `verifying: soak at 14 users, 12 s of 20 s`; None of another step's `args`."""
+    least_s, most_s = args.get("least_s"), args.get("most_s")
+    name = VERIFYING.get(str(args.get("why")))
+    if name is None or not isinstance(least_s, int | float) or not isinstance(most_s, int | float):
+        return None
+    users = numbers.counted(args.get("users"))
+    of = f"{settled_s:.0f} s of {least_s:g} s" if settled_s <= least_s else f"{settled_s:.0f} s, at most {most_s:g} s"
+    return f"verifying: {name.format(users)}, {of}"
+
+
+def why_not_verify(knee: KneeVerdict | None) -> str | None:
+    """Why there is nothing to verify; None if there is."""
+    if knee is None or knee.kind != "knee":
+        return "no knee to verify yet; a looks for one"
+    return "the knee is verified already" if verified(knee) == "verified" else None
 
 
 def _left_out(args: Mapping[str, Any]) -> str:

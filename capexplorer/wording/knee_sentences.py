@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..model.verdicts import CapacityVerdict, EndpointDeparture, KneeVerdict, Missing, SloVerdict
+from ..model.verdicts import CapacityVerdict, EndpointDeparture, KneeVerdict, Missing, SloVerdict, VerificationStep
 from . import numbers
 from .times import session_time
 
@@ -60,7 +60,7 @@ def knee_alone(found: KneeVerdict) -> str:
 
 
 def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
-    """One sentence: `Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); provisional: no soak yet.`
+    """One sentence: `Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); verified.`
 
     `blamed`: what limits it, if a mark names it: `Knee at 47 users [43–52] and 122/s: the service's CPU is saturated ...`.
     """
@@ -76,7 +76,7 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             limit = f": {blamed}" if blamed else f", limited by {LIMITS[found.limit or 'unknown']}"
             interval = numbers.interval(found.users_low, found.users_high)
             where = f"Knee at {counted} {interval} and {numbers.number(found.capacity_rps)}/s{_held(found)}"
-            return f"{where}{limit}{sure}{_fall(found)}{_provisional(found)}{_unaccounted(found)}."
+            return f"{where}{limit}{sure}{_fall(found)}{_verified(found)}{_unaccounted(found)}."
         case "at_or_below":
             if found.limit == "generator":
                 return f"Limited by the generator at {counted}, the lowest level: nothing is said about the service."
@@ -121,18 +121,48 @@ def _unaccounted(found: KneeVerdict) -> str:
     return f"; {1 - 1 / ratio:.0%} of the users' time is in no response and no pause (Little's law): the figures may be wrong"
 
 
-def _provisional(found: KneeVerdict) -> str:
-    if not found.provisional:
+def verified(found: KneeVerdict) -> str:
+    """In a word: `verified`, `provisional` or `contradicted`; empty where that is not known or not asked."""
+    if found.kind != "knee":
         return ""
-    soak, back = found.evidence.soak_agrees, found.evidence.return_agrees
-    reasons = {
-        "no soak yet": soak is None,
-        "a soak disagreed": soak is False,
-        "the return to the first level disagreed": back is False,
-    }
-    if soak:
-        reasons["no return to the first level yet"] = back is None
-    return "; provisional: " + " and ".join(reason for reason, so in reasons.items() if so)
+    if found.verification is not None:
+        return found.verification.state
+    return "provisional" if found.provisional else ""
+
+
+def _verified(found: KneeVerdict) -> str:
+    """What would verify the knee, or what contradicts it: `; provisional: a soak of 20 s at 14 users would verify it`."""
+    word, checked = verified(found), found.verification
+    if checked is None or checked.state == "verified":
+        return f"; {word}" if word else ""
+    if checked.state == "contradicted":
+        return f"; {word}: " + " and ".join(_contradiction(step) for step in checked.disagreeing)
+    return f"; {word}: " + ", then ".join(_wanted_step(step) for step in checked.lacking) + " would verify it"
+
+
+def _wanted_step(step: VerificationStep) -> str:
+    match step.name:
+        case "soak":
+            return f"a soak of {step.least_s:g} s at {numbers.counted(step.users)}"
+        case "beyond":
+            return numbers.counted(step.users)
+        case "return_to_first":
+            return f"a return to {numbers.counted(step.users)}"
+
+
+def _contradiction(step: VerificationStep) -> str:
+    at = f"at {numbers.counted(step.measured_users)}"
+    match step.disagreement:
+        case "less_goodput":
+            return f"later {at} less was finished than before"
+        case "more_goodput":
+            return f"later {at} more was finished than the curve allows"
+        case "failures":
+            return f"later {at} requests failed"
+        case "slower":
+            return f"later {at} responses were slower than before"
+        case "time_unexplained" | None:
+            return f"{at} users lost time that neither responses nor waits explain"
 
 
 def missing(wanted: Missing) -> str:
@@ -150,23 +180,37 @@ def missing(wanted: Missing) -> str:
         case "longer_levels":
             return "longer levels would narrow the interval"
         case "soak":
-            return f"a soak of a minute or more at {above} to {below} users would confirm the knee"
+            return f"a soak of {_span(wanted)} at {_place(wanted)} would verify the knee"
+        case "beyond":
+            return f"{_place(wanted)} would show its ceiling again"
         case "return_to_first":
             return f"a return to {numbers.counted(wanted.users_below)} would show drift"
 
 
 def short_missing(wanted: Missing) -> str:
     """The advice without its reason, for small spaces: `2 more levels under 20 users`."""
-    below, above = numbers.users(wanted.users_below), numbers.users(wanted.users_above)
     match wanted.kind:
         case "soak":
-            return f"soak a minute at {above}–{below} users"
+            return f"soak {_span(wanted)} at {_place(wanted)}"
+        case "beyond":
+            return f"then {_place(wanted)}"
         case "return_to_first":
             return f"then return to {numbers.counted(wanted.users_below)}"
         case "longer_levels":
             return "longer levels"
         case _:
             return missing(wanted).split(" would ")[0]
+
+
+def _span(wanted: Missing) -> str:
+    """How long; logs of version 1 wanted a minute."""
+    return "a minute" if wanted.seconds is None else f"{wanted.seconds:g} s"
+
+
+def _place(wanted: Missing) -> str:
+    if wanted.users_above == wanted.users_below:
+        return numbers.counted(wanted.users_below)
+    return f"{numbers.users(wanted.users_above)}–{numbers.users(wanted.users_below)} users"
 
 
 def objective_name(verdict: SloVerdict) -> str:

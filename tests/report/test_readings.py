@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer import wording
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.listed_findings import findings
 from trials.marked import marked
@@ -39,12 +38,3 @@ def told(kind: str, id_: str, **evidence: object) -> str:
 )  # fmt: skip
 def test_readings_are_words(said: str, expected: str) -> None:
     assert said == expected
-
-
-def test_a_soak_and_a_return_that_disagreed_are_both_said_in_full() -> None:
-    from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict
-
-    knee = KneeVerdict(kind="knee", users=47.0, evidence=KneeEvidence(soak_agrees=False, return_agrees=False))
-    curve = CurveFit(low_load_rps_per_user=2.6, low_load_se=0.1, baseline_users=(10.0,))
-    said = wording.capacity(CapacityVerdict(knee=knee, curve=curve))
-    assert said.endswith("; provisional: a soak disagreed and the return to the first level disagreed.")

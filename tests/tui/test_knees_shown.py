@@ -111,10 +111,21 @@ def test_the_pane_says_what_is_missing_while_data_is_thin() -> None:
 
 
 def test_advice_that_does_not_fit_loses_its_reasons_first() -> None:
-    wanted = (Missing(kind="soak", users_above=30.0, users_below=36.0), Missing(kind="return_to_first", users_below=5.0))
+    wanted = (
+        Missing(kind="soak", seconds=20.0, users_above=33.0, users_below=33.0),
+        Missing(kind="beyond", seconds=6.0, users_above=57.0, users_below=57.0),
+        Missing(kind="return_to_first", seconds=6.0, users_above=5.0, users_below=5.0),
+    )
     verdict = CapacityVerdict(knee=KNEE, curve=CURVE, missing=wanted)
-    assert "→ soak a minute at 30–36 users  then return to 5 users" in curve(verdict)
-    assert "would confirm the knee" in curve(verdict, WIDE)
+    assert "→ soak 20 s at 33 users  then 57 users" in curve(verdict)
+    assert "would verify the knee" in curve(replace(verdict, missing=wanted[:1]), WIDE)
+
+
+def test_advice_of_a_log_from_before_is_still_read() -> None:
+    wanted = (Missing(kind="soak", users_above=30.0, users_below=36.0), Missing(kind="return_to_first", users_below=5.0))
+    assert "→ soak a minute at 30–36 users  then return to 5 users" in curve(
+        CapacityVerdict(knee=KNEE, curve=CURVE, missing=wanted)
+    )
 
 
 def test_no_knee_is_said_in_words_and_draws_none() -> None:

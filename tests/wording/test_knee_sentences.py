@@ -9,7 +9,16 @@ import pytest
 
 from capexplorer import wording
 from capexplorer.model.events import Mark
-from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Missing, Peak, SloVerdict
+from capexplorer.model.verdicts import (
+    CapacityVerdict,
+    CurveFit,
+    KneeVerdict,
+    Missing,
+    Peak,
+    SloVerdict,
+    Verification,
+    VerificationStep,
+)
 from trials.marked import marked
 
 KNEE = marked(
@@ -30,17 +39,40 @@ def knee(kind: str = "knee", **more: Any) -> CapacityVerdict:
     return CapacityVerdict(curve=curve, knee=KneeVerdict(kind=kind, **fields))  # type: ignore[arg-type]
 
 
+def verification(*measured: int, soak: Any = None, back: Any = None) -> Verification:
+    """Of a knee at 47, with the users of the levels that were measured for its steps in order."""
+    wanted = (("soak", 33, 20.0, soak), ("beyond", 57, 6.0, None), ("return_to_first", 1, 6.0, back))
+    steps = tuple(
+        VerificationStep(
+            name=name,  # type: ignore[arg-type]
+            users=users,
+            least_s=least_s,
+            most_s=2 * least_s,
+            measured_users=measured[place] if place < len(measured) else None,
+            disagreement=disagreement,
+        )
+        for place, (name, users, least_s, disagreement) in enumerate(wanted)
+    )
+    state = "contradicted" if soak or back else "verified" if len(measured) == 3 else "provisional"
+    return Verification(state=state, steps=steps)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("verdict", "said"),
     [
-        (knee(), f"{AT_47} (high confidence); provisional: no soak yet."),
+        (knee(), f"{AT_47} (high confidence); provisional."),
         (knee(provisional=False), f"{AT_47} (high confidence)."),
-        (knee(evidence=KneeEvidence(soak_agrees=False)),
-         f"{AT_47} (high confidence); provisional: a soak disagreed."),
-        (knee(evidence=KneeEvidence(soak_agrees=True, return_agrees=False)),
-         f"{AT_47} (high confidence); provisional: the return to the first level disagreed."),
-        (knee(evidence=KneeEvidence(soak_agrees=True)),
-         f"{AT_47} (high confidence); provisional: no return to the first level yet."),
+        (knee(verification=verification()),
+         f"{AT_47} (high confidence); provisional: a soak of 20 s at 33 users, then 57 users,"
+         " then a return to 1 user would verify it."),
+        (knee(verification=verification(33)),
+         f"{AT_47} (high confidence); provisional: 57 users, then a return to 1 user would verify it."),
+        (knee(verification=verification(33, 57, 1), provisional=False), f"{AT_47} (high confidence); verified."),
+        (knee(verification=verification(33, soak="less_goodput"), confidence="low"),
+         f"{AT_47} (low confidence); contradicted: later at 33 users less was finished than before."),
+        (knee(verification=verification(33, 57, 1, soak="failures", back="slower"), confidence="low"),
+         f"{AT_47} (low confidence); contradicted: later at 33 users requests failed"
+         " and later at 1 user responses were slower than before."),
         (knee(limit="generator", confidence="medium", provisional=False, users=4321.0, capacity_rps=12345.0),
          "Knee at 4,321 users [43–52] and 12,345/s, limited by the generator, not the service"
          " (medium confidence)."),

@@ -1,4 +1,4 @@
-"""The way down from overload: which levels feed no fit, what they say about recovery, and what confirms a knee.
+"""The way down from overload: which levels feed no fit, and what they say about recovery.
 
 A level is *recovery* if it has fewer users than the level before it, and that one was beyond the knee or bend known by then, or
 was recovery itself: backlogs, retries and cold caches last for a while (docs/knee.md, section 14). A level with fewer users than
@@ -18,23 +18,12 @@ from numpy.typing import NDArray
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import CapacityVerdict, Recovery
-from ..knee.crossing import LINEAR_LIKELY
 from ..knee.detector import LADDER_ERROR, judge, overloaded_from
+from ..knee.verification import verify
 from .ladder import LadderLevel
-
-SOAK_FROM, SOAK_TO = 0.6, 0.8
-"""Of N*: a soak is a long level at about 70% of it."""
-
-SOAK_LEAST_S = 60.0
-"""Least length of a soak. Shorter levels show no slow queues, leaks or pauses."""
 
 RETURN_USERS = 0.1
 """Relative distance from the first level's users within which a later level is a return to it."""
-
-GOODPUT_AGREES = 0.05
-LATENCY_AGREES = 0.25
-"""Relative differences within which a return to the first level agrees. Two standard errors are enough as well, and of latency
-the generator's loop lag."""
 
 SLOWER = 0.10
 """Share of its goodput that the first level's load surely lost, from which no knee is proven: two services were measured."""
@@ -87,30 +76,16 @@ def _overloaded(fit: list[LadderLevel], level: LadderLevel) -> bool:
 
 
 def analyse(levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
-    """The verdict on one epoch's levels, given in the order they ran: without recovery levels, the knee confirmed or not."""
+    """The verdict on one epoch's levels, given in the order they ran: without recovery levels, the knee verified or not."""
     return conclude(split(levels), levels, epoch=epoch, structural=structural)
 
 
 def conclude(parts: Split, levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
     """The same, of levels that were split already."""
-    confirm = functools.partial(confirmation, levels)
+    free = [level for level in levels if not level.held]
+    verified = functools.partial(verify, free, parts.fit) if free else None
     disputed = bool(levels) and _returned_slower(levels)
-    return judge(parts.fit, epoch=epoch, structural=structural, confirm=confirm, disputed=disputed)
-
-
-def confirmation(levels: Sequence[LadderLevel], knee_users: float, rate: float) -> tuple[bool | None, bool | None]:
-    """(a soak near 70% of the knee is on the low-load line, a return agrees with the first level); None: was not tried."""
-    levels = [level for level in levels if not level.held]
-    if not levels:
-        return None, None
-    soaks = [
-        level
-        for level in levels
-        if SOAK_FROM * knee_users <= level.users <= SOAK_TO * knee_users and (level.seconds or 0.0) >= SOAK_LEAST_S
-    ]
-    soaked = all(_on_line(level, rate) for level in soaks) if soaks else None
-    back = _returns(levels)
-    return soaked, _same(levels[0], back[-1]) if back else None
+    return judge(parts.fit, epoch=epoch, structural=structural, verify=verified, disputed=disputed)
 
 
 def _returned_slower(levels: Sequence[LadderLevel]) -> bool:
@@ -128,22 +103,6 @@ def _returns(levels: Sequence[LadderLevel]) -> list[LadderLevel]:
     top, first = max(range(len(levels)), key=lambda index: levels[index].users), levels[0]
     near = RETURN_USERS * first.users
     return [level for level in levels[top + 1 :] if abs(level.users - first.users) <= near] if top else []
-
-
-def _on_line(level: LadderLevel, rate: float) -> bool:
-    return level.goodput_rps + 2 * level.goodput_error_rps >= LINEAR_LIKELY * rate * level.users
-
-
-def _same(first: LadderLevel, later: LadderLevel) -> bool:
-    expected = first.goodput_rps * later.users / first.users
-    gap = max(GOODPUT_AGREES * expected, 2 * math.hypot(first.goodput_error_rps, later.goodput_error_rps))
-    if abs(later.goodput_rps - expected) > gap:
-        return False
-    if first.latency_ms is None or later.latency_ms is None:
-        return True
-    noise_ms = math.hypot(first.latency_error_ms or 0.0, later.latency_error_ms or 0.0)
-    slower_ms = later.latency_ms - first.latency_ms
-    return slower_ms <= max(LATENCY_AGREES * first.latency_ms, 2 * noise_ms, later.loop_lag_ms or 0.0)
 
 
 def recovery_of(

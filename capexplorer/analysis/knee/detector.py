@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from ...model.intervals import ONE_SIDED_95
-from ...model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Peak
+from ...model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Limit, Peak, Verification
 from ..epoch.ladder import LadderLevel, pooled
 from . import usl
 from .confidence import LITTLE_MOST, KneeGrounds, confidence_of, unaccounted_ratio
@@ -98,8 +98,8 @@ COLLAPSE = 0.5
 """Share of goodput lost beyond which a fall is called a collapse."""
 
 
-Confirm = Callable[[float, float], tuple[bool | None, bool | None]]
-"""(N*, slope of the low-load line) -> (a soak agrees, a return to the first level agrees). None: not measured yet."""
+Verify = Callable[[float, Limit | None], Verification]
+"""(N*, its limit) -> whether later levels verify it (`verification.verify`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +137,13 @@ def judge(
     *,
     epoch: int = 0,
     structural: float = LADDER_ERROR,
-    confirm: Confirm | None = None,
+    verify: Verify | None = None,
     disputed: bool = False,
 ) -> CapacityVerdict:
     """The verdict on the capacity of one epoch. The caller leaves recovery levels out (`epoch.recovery`).
 
-    `confirm` is called for a knee. The knee stays provisional until a soak and a return to the first level have both agreed;
-    its confidence is low if one of them disagrees. `disputed`: the first level's load made surely less when it came back,
-    so no knee is proven.
+    `verify` is called for a knee. The knee stays provisional until it is verified; its confidence is low if it is contradicted.
+    `disputed`: the first level's load made surely less when it came back, so no knee is proven.
     """
     ladder = pooled(levels)
     if not ladder or max(level.goodput_rps for level in ladder) <= NOTHING_RPS:
@@ -159,7 +158,7 @@ def judge(
         knee = _at_or_below(ladder, found, gates, waiting_users, epoch)
     elif gates.flat and not disputed and is_consistent(curve, found):
         knee, found = _knee(ladder, curve, found, gates, structural, epoch)
-        knee = _confirmed(knee, found, confirm)
+        knee = _verified(knee, found, verify)
     elif gates.bent or gates.flat:
         knee = _bend(ladder, curve, found, gates, epoch)
         if disputed:
@@ -212,6 +211,15 @@ def is_consistent(curve: CapacityCurve, found: Crossing) -> bool:
     gaps = beyond & (curve.users < curve.users[found.plateau].max())
     gaps &= curve.goodput + ONE_SIDED_95 * curve.error < GAP_MOST * found.capacity
     return not on_line.any() and not gaps.any()
+
+
+def knee_crossing(ladder: Sequence[LadderLevel]) -> Crossing | None:
+    """Where the lines of pooled levels meet, if these levels tell a knee; else None. Cheap: computes no interval."""
+    if len(ladder) < LEVELS_LEAST or max(level.goodput_rps for level in ladder) <= NOTHING_RPS:
+        return None
+    curve = curve_of(ladder)
+    found = crossing(curve)
+    return found if gates_of(curve, found).flat else None
 
 
 def gates_of(curve: CapacityCurve, found: Crossing) -> Gates:
@@ -282,16 +290,24 @@ def _at_or_below(ladder: Sequence[LadderLevel], found: Crossing, gates: Gates, u
     )
 
 
-def _confirmed(knee: KneeVerdict, found: Crossing, confirm: Confirm | None) -> KneeVerdict:
-    """The knee, with whether a soak and a return to the first level agree with it."""
-    if confirm is None or knee.kind != "knee":
+def _verified(knee: KneeVerdict, found: Crossing, verify: Verify | None) -> KneeVerdict:
+    """The knee, with what later levels say about it."""
+    if verify is None or knee.kind != "knee":
         return knee
-    soaked, returned = confirm(found.users, found.rate)
+    verification = verify(found.users, knee.limit)
+    agrees = {step.name: step.agrees for step in verification.steps}
+    evidence = msgspec.structs.replace(
+        knee.evidence,
+        soak_agrees=agrees["soak"],
+        beyond_agrees=agrees["beyond"],
+        return_agrees=agrees["return_to_first"],
+    )
     return msgspec.structs.replace(
         knee,
-        provisional=not (soaked and returned),
-        confidence="low" if False in (soaked, returned) else knee.confidence,
-        evidence=msgspec.structs.replace(knee.evidence, soak_agrees=soaked, return_agrees=returned),
+        provisional=verification.state != "verified",
+        verification=verification,
+        confidence="low" if verification.state == "contradicted" else knee.confidence,
+        evidence=evidence,
     )
 
 

@@ -52,7 +52,7 @@ def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, Kne
     baseline = [level for level, chosen in zip(levels, found.baseline, strict=True) if chosen]
     if not beyond:
         return "unknown", KneeEvidence()
-    little, lag = _little(beyond, baseline), _lag(beyond, baseline)
+    little, lag = little_ratio(beyond, baseline), work_lag(beyond, baseline)
     more, slower = _failures_more(beyond, baseline), _slower(beyond, baseline)
     timers_late_ms = _median([level.loop_lag_ms for level in beyond])
     evidence = KneeEvidence(
@@ -100,7 +100,7 @@ def perhaps_generators(beyond: list[LadderLevel], baseline: list[LadderLevel]) -
     """Whether the generator may have caused what these levels lost; nothing is said about the service then."""
     if any(level.generator_saturated for level in beyond[:1]):
         return True
-    lag = _lag(beyond, baseline)
+    lag = work_lag(beyond, baseline)
     if _refused(beyond, baseline):
         return False
     return (lag is None or lag <= LAG_LEAST) and _within_lateness(beyond, baseline)
@@ -112,7 +112,7 @@ def _within_lateness(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> 
     return late_ms > LAG_MOST_MS and _grew_ms(beyond, baseline) <= late_ms
 
 
-def _little(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> tuple[float, float] | None:
+def little_ratio(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> tuple[float, float] | None:
     """(N / (X (R + Z0)) over the levels beyond together, its standard error); None when it cannot be known."""
     think = _think_s(baseline)
     if think is None:
@@ -163,7 +163,7 @@ def _think_s(baseline: list[LadderLevel]) -> tuple[float, float] | None:
     return max(think_s, 0.0), cycle_s * math.sqrt(variance) / requests
 
 
-def _lag(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float | None:
+def work_lag(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float | None:
     """Share by which finished work fell behind accepted work, against the baseline; None if work is just replies."""
     before, after = _finished_share(baseline), _finished_share(beyond)
     return None if not before or after is None else 1 - after / before

@@ -45,10 +45,10 @@ def _for_knee(ladder: Sequence[LadderLevel], found: Crossing, knee: KneeVerdict)
             wanted.append(Missing(kind="between_levels", users_above=low, users_below=high))
     if not wanted and (knee.evidence.half_width_ratio or 0.0) >= HALF_WIDTH_MOST:
         wanted.append(Missing(kind="longer_levels"))
-    if not wanted and knee.provisional:
+    if not wanted and knee.verification is not None:
         wanted += [
-            Missing(kind="soak", users_below=0.75 * found.users, users_above=0.65 * found.users),
-            Missing(kind="return_to_first", users_below=ladder[0].users),
+            Missing(kind=step.name, seconds=step.least_s, users_below=float(step.users), users_above=float(step.users))
+            for step in knee.verification.lacking
         ]
     return tuple(wanted)
 

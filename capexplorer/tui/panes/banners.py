@@ -41,6 +41,8 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
     badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
     last = last_of_autopilot(timeline)
     said = wording.command(last).replace(", autopilot", "", 1) if last is not None and last.name == "users" else "measuring"
+    settled_s = timeline.level.figures.settled_seconds if timeline.level is not None else 0.0
+    said = (wording.verifying(last.args, settled_s) if last is not None else None) or said
     shown = text.shorten(text.safe(said), width - 12)
     return [text.line([(" AUTOPILOT ", badge), (f" {shown}", Style(color=palette.text))], width)]
 

@@ -103,7 +103,8 @@ def knee(timeline: Timeline, palette: Palette) -> list[Group]:
     marked = found.kind in ("knee", "at_or_below")
     style = Style(color=palette.text if marked else palette.muted, bold=marked)
     said = wording.knee(found)
-    forms = [said + (", provisional" if found.kind == "knee" and found.provisional else ""), said, wording.short_knee(found)]
+    word = wording.verified(found)
+    forms = [f"{said}, {word}" if word else said, said, wording.short_knee(found)]
     group = None
     for rank, form in enumerate(reversed(list(dict.fromkeys(forms))), start=1):
         group = Group(((form, style),), rank=min(rank, 2), shorter=group)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capexplorer.analysis.epoch.ladder import LadderLevel, pooled
+from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.model.verdicts import KneeVerdict
 
@@ -121,15 +122,6 @@ def test_first_requests_of_a_ramp_do_not_pull_the_knee_down() -> None:
     assert (knee_of([replace(level, arrivals_per_s=0.0) for level in biased]).users or 0) < 46
 
 
-def test_a_soak_and_a_return_that_agree_make_it_final_and_one_that_does_not_makes_it_doubtful() -> None:
-    levels = ideal([10, 20, 30, 40, 60, 80])
-    agreed = judge(levels, confirm=lambda users, rate: (True, True)).knee
-    drifted = judge(levels, confirm=lambda users, rate: (True, False)).knee
-    assert agreed is not None and drifted is not None
-    assert (agreed.provisional, agreed.confidence) == (False, "high")
-    assert (drifted.provisional, drifted.confidence) == (True, "low")
-
-
 def test_the_usl_fit_is_grey_while_data_is_thin_or_nothing_bends() -> None:
     def grey(users: list[float]) -> str | None:
         curve = judge(ideal(users)).curve
@@ -193,7 +185,8 @@ def test_advice_says_which_levels_would_help() -> None:
     kinds = [missing.kind for missing in judge(ideal([30, 60, 90])).missing]
     assert kinds == ["lower_levels", "between_levels"]
     assert [missing.kind for missing in judge(ideal([10, 20, 30, 40, 52])).missing][0] in ("higher_levels", "lower_levels")
-    assert [missing.kind for missing in judge(ideal([10, 20, 30, 40, 50, 60, 80])).missing] == ["soak", "return_to_first"]
+    wanted = analyse(ideal([10, 20, 30, 40, 50, 60, 80])).missing
+    assert [(missing.kind, missing.users_above) for missing in wanted] == [("soak", 35), ("beyond", 60), ("return_to_first", 10)]
 
 
 @given(

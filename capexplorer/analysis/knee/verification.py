@@ -1,0 +1,262 @@
+"""Whether a knee is verified (docs/knee.md, section 10): levels measured after it was found must show the same curve again.
+
+Three levels do: a soak at about 70% of the knee, a level 20% beyond it, and a return to the first level. Who made them does not
+matter. They are compared with the levels that the knee was found in and with nothing measured later: no level confirms itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from ...model.intervals import ONE_SIDED_95
+from ...model.verdicts import Disagreement, Limit, Verification, VerificationStep, VerificationStepName
+from ..epoch.ladder import LadderLevel, pooled
+from .crossing import Crossing
+from .detector import knee_crossing
+from .limit import FAILURES_MORE, LAG_LEAST, LITTLE_MOST, LITTLE_SURE, little_ratio, work_lag
+
+SOAK_SHARE = 0.7
+SOAK_FROM, SOAK_TO = 0.6, 0.8
+"""Of N*: where a soak is wanted, and between which shares one counts."""
+
+SOAK_LEAST_S, SOAK_MOST_S = 20.0, 40.0
+"""Settled seconds of a soak: at least, and those after which it counts however imprecise it is. Leaks and pauses that take longer
+to show are not the knee's: they are marks of their own."""
+
+BEYOND_SHARE = 1.2
+BEYOND_FROM, BEYOND_TO = 1.1, 1.4
+"""Of N*: the same of the level beyond."""
+
+RETURN_USERS = 0.1
+"""Relative distance from the first level's users within which a later level is a return to it."""
+
+LEAST_S, MOST_S = 6.0, 18.0
+"""Settled seconds of the other two. Six seconds are six batches; 18 are as many as the autopilot gives any other level."""
+
+HALF_A_TICK_S = 0.5
+"""Seconds are not exactly seconds long."""
+
+PRECISE = 0.04
+"""Relative standard error of goodput at which a level is precise."""
+
+MOVED_MOST = 0.15
+"""Relative difference up to which a knee counts as the one that was found before: less than half of the autopilot's interval."""
+
+GOODPUT_AGREES = 0.07
+LATENCY_AGREES = 0.25
+"""Relative differences that agree. AGREES_ERRORS standard errors agree as well, and of latency the generator's loop lag."""
+
+AGREES_ERRORS = 2.6
+"""Standard errors of six batches within which 95% of equal levels lie (Student's t, five degrees of freedom)."""
+
+FAILURES_LEAST = 4
+"""Fewer failures in a level may be chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierKnee:
+    """The knee as it was found in the levels before a moment."""
+
+    curve: tuple[LadderLevel, ...]
+    """Those levels, pooled, ascending."""
+    first: LadderLevel
+    """The earliest of them below the knee."""
+    crossing: Crossing
+    limit: Limit | None
+
+    @property
+    def baseline(self) -> list[LadderLevel]:
+        """Levels of the low-load line."""
+        return [level for level, chosen in zip(self.curve, self.crossing.baseline, strict=True) if chosen]
+
+
+def verify(levels: Sequence[LadderLevel], fit: Sequence[LadderLevel], knee_users: float, limit: Limit | None) -> Verification:
+    """What the levels say about a knee at `knee_users`. `levels`: all that can be judged, in the order they ran; `fit`: those of
+    them that are not on the way down from overload."""
+    steady = [level for level in levels if not level.ramp]
+    low = [level for level in steady if level.users <= SOAK_TO * knee_users]
+    first_users = max(1, round((low or steady or levels)[0].users))
+    best = _of((_soak(knee_users), _beyond(knee_users), _back(first_users)))
+    for earlier, since in _revisions(steady, fit, knee_users, limit):
+        shown = _of(tuple(_steps(earlier, since, fit, knee_users)))
+        if shown.state == "verified":
+            return shown
+        if _says_more(shown, best):
+            best = shown
+    return best
+
+
+def _says_more(shown: Verification, best: Verification) -> bool:
+    """Whether a later revision replaces an earlier one: it contradicts the knee, or has more that agrees."""
+    agreeing = [len(each.steps) - len(each.lacking) for each in (shown, best)]
+    if "contradicted" in (shown.state, best.state):
+        return shown.state == "contradicted" or agreeing[0] > 0
+    return agreeing[0] > agreeing[1]
+
+
+def _of(steps: tuple[VerificationStep, ...]) -> Verification:
+    if any(step.agrees is False for step in steps):
+        return Verification(state="contradicted", steps=steps)
+    return Verification(state="verified" if all(step.agrees for step in steps) else "provisional", steps=steps)
+
+
+# -- what was known before
+
+
+def _revisions(
+    levels: Sequence[LadderLevel], fit: Sequence[LadderLevel], knee_users: float, limit: Limit | None
+) -> Iterator[tuple[EarlierKnee, Sequence[LadderLevel]]]:
+    """(the knee as it was found in the levels before a moment, the levels since), the earliest moment first.
+
+    Such a moment is the first level below the knee after it could be found, and each way back from beyond it since.
+    """
+    was_beyond = was_found = False
+    for at, level in enumerate(levels):
+        if level.users >= knee_users:
+            was_beyond = True
+        elif was_beyond and (not was_found or levels[at - 1].users >= knee_users):
+            earlier = _earlier_knee(fit, level.started_s, knee_users, limit)
+            if earlier is not None:
+                was_found = True
+                yield earlier, levels[at:]
+
+
+def _earlier_knee(fit: Sequence[LadderLevel], until_s: float, knee_users: float, limit: Limit | None) -> EarlierKnee | None:
+    """The knee found in the levels before a moment, if it is the present one."""
+    before = [level for level in fit if level.started_s < until_s]
+    curve = pooled(before)
+    crossing = knee_crossing(curve)
+    if crossing is None or abs(crossing.users - knee_users) > MOVED_MOST * knee_users:
+        return None
+    low = [level for level in before if level.users <= SOAK_TO * knee_users and not level.ramp]
+    return EarlierKnee(curve, low[0], crossing, limit) if low else None
+
+
+# -- the levels wanted
+
+
+def _soak(knee_users: float) -> VerificationStep:
+    users = max(1, round(SOAK_SHARE * knee_users))
+    if users > SOAK_TO * knee_users:
+        users = max(1, math.floor(SOAK_TO * knee_users))
+    return VerificationStep(name="soak", users=users, least_s=SOAK_LEAST_S, most_s=SOAK_MOST_S)
+
+
+def _beyond(knee_users: float) -> VerificationStep:
+    return VerificationStep(name="beyond", users=math.ceil(BEYOND_SHARE * knee_users), least_s=LEAST_S, most_s=MOST_S)
+
+
+def _back(first_users: int) -> VerificationStep:
+    return VerificationStep(name="return_to_first", users=first_users, least_s=LEAST_S, most_s=MOST_S)
+
+
+# -- what was measured
+
+
+def _steps(
+    earlier: EarlierKnee, since: Sequence[LadderLevel], fit: Sequence[LadderLevel], knee_users: float
+) -> Iterator[VerificationStep]:
+    """The three steps, each with the latest level that counts for it."""
+    soak, beyond, back = _soak(knee_users), _beyond(knee_users), _back(max(1, round(earlier.first.users)))
+    soaks = [level for level in since if _lies(level, soak.users, SOAK_FROM * knee_users, SOAK_TO * knee_users)]
+    yield _measured(soak, soaks, earlier)
+    going_up = [level for level in since if level in fit]  # others still feel the overload before them
+    furthers = [level for level in going_up if _lies(level, beyond.users, BEYOND_FROM * knee_users, BEYOND_TO * knee_users)]
+    yield _measured(beyond, furthers, earlier)
+    first = earlier.first.users
+    after_s = furthers[-1].started_s if furthers else -math.inf
+    backs = [level for level in since if level.started_s > after_s and abs(level.users - first) <= RETURN_USERS * first]
+    yield _measured(back, backs, earlier)
+
+
+def _lies(level: LadderLevel, wanted: int, low: float, high: float) -> bool:
+    """Whether a level has the users wanted, or lies within the shares that count."""
+    return round(level.users) == wanted or low <= level.users <= high
+
+
+def _measured(step: VerificationStep, found: Sequence[LadderLevel], earlier: EarlierKnee) -> VerificationStep:
+    counted = [level for level in found if _is_enough(level, step, earlier) and not _works_off_backlog(level, earlier)]
+    if not counted:
+        return step
+    level = counted[-1]
+    return msgspec.structs.replace(
+        step,
+        measured_users=round(level.users),
+        measured_s=level.seconds,
+        disagreement=_disagreement(step.name, level, earlier),
+    )
+
+
+def _is_enough(level: LadderLevel, step: VerificationStep, earlier: EarlierKnee) -> bool:
+    """Whether it is long enough and precise: itself, or as precise as what it is compared with."""
+    seconds = (level.seconds or 0.0) + HALF_A_TICK_S
+    _, error = _expected(earlier.curve, level.users)
+    precise = level.goodput_error_rps <= max(PRECISE * level.goodput_rps, error)
+    return seconds >= step.most_s or (seconds >= step.least_s and precise)
+
+
+def _works_off_backlog(level: LadderLevel, earlier: EarlierKnee) -> bool:
+    """Whether the service, by its own counts, finishes more than it accepts: such a level says nothing about its own load."""
+    lag = work_lag([level], earlier.baseline)
+    return lag is not None and lag < -LAG_LEAST
+
+
+def _disagreement(name: VerificationStepName, level: LadderLevel, earlier: EarlierKnee) -> Disagreement | None:
+    """What the level contradicts; None: it shows the curve again."""
+    if name != "beyond" and _fails_more(level, earlier):
+        return "failures"
+    expected, error = _expected(earlier.curve, level.users)
+    if expected - level.goodput_rps > max(GOODPUT_AGREES * expected, AGREES_ERRORS * math.hypot(level.goodput_error_rps, error)):
+        return "less_goodput"
+    most, error = max((expected, error), _lower_line(earlier.crossing, level.users))
+    if level.goodput_rps - most > max(GOODPUT_AGREES * most, AGREES_ERRORS * math.hypot(level.goodput_error_rps, error)):
+        return "more_goodput"
+    if name == "return_to_first" and _is_slower(level, earlier.first):
+        return "slower"
+    if name == "beyond" and _loses_time(level, earlier):
+        return "time_unexplained"
+    return None
+
+
+def _expected(curve: Sequence[LadderLevel], users: float) -> tuple[float, float]:
+    """Goodput at this load by the curve as it was, and its error. Between levels a capacity curve lies above the chord."""
+    at = [level.users for level in curve]
+    goodput = float(np.interp(users, at, [level.goodput_rps for level in curve]))
+    return goodput, float(np.interp(users, at, [level.goodput_error_rps for level in curve]))
+
+
+def _lower_line(earlier: Crossing, users: float) -> tuple[float, float]:
+    """Goodput at this load on the lower of both lines, and its error."""
+    line = earlier.rate * users
+    return (line, earlier.rate_error * users) if line < earlier.capacity else (earlier.capacity, earlier.capacity_error)
+
+
+def _fails_more(level: LadderLevel, earlier: EarlierKnee) -> bool:
+    low = [known for known in earlier.curve if known.users <= earlier.crossing.users and known.failure_ratio is not None]
+    requests = math.fsum(known.requests or 1 for known in low)
+    before = math.fsum((known.failure_ratio or 0.0) * (known.requests or 1) for known in low) / requests if low else 0.0
+    ratio = level.failure_ratio or 0.0
+    return ratio - before >= FAILURES_MORE and ratio * (level.requests or math.inf) >= FAILURES_LEAST
+
+
+def _is_slower(level: LadderLevel, first: LadderLevel) -> bool:
+    if first.latency_ms is None or level.latency_ms is None:
+        return False
+    noise_ms = math.hypot(first.latency_error_ms or 0.0, level.latency_error_ms or 0.0)
+    return level.latency_ms - first.latency_ms > max(
+        LATENCY_AGREES * first.latency_ms, AGREES_ERRORS * noise_ms, level.loop_lag_ms or 0.0
+    )
+
+
+def _loses_time(level: LadderLevel, earlier: EarlierKnee) -> bool:
+    """Whether responses beyond the knee are shorter than Little's law says: users wait for something that is not the service.
+
+    Not asked where the knee is the generator's or has no known limit: lost time is then its own mark.
+    """
+    little = little_ratio([level], earlier.baseline) if earlier.limit not in ("generator", "unknown") else None
+    return little is not None and little[0] > LITTLE_MOST and little[0] - ONE_SIDED_95 * little[1] > LITTLE_SURE
