@@ -1,8 +1,9 @@
 """The autopilot against ground truth, beside two plain policies on the same simulated systems.
 
 Closed queues of six kinds, explored from one user on, second by second; levels settle by the product's own clock and are judged
-by its own detector. Policies were tuned on seeds 0-399, linear systems on 600,000-600,059 as well; these are 650,000 and up. Time
-is simulated: to the end of the way up (a knee confirmed on its plateau, or given up), and to the end of all, recovery included.
+by its own detector. Policies were tuned on seeds 0-399, linear systems on 600,000-600,059 as well; these are 660,000 and up. Time
+is simulated: to the end of the search (a knee found, or given up), and to the end of all, the knee's verification included.
+`verified`: of the knees within 25%; `wrongly`: of all others.
 
     python -m benchmarks autopilot    or: python benchmarks/autopilot.py [--systems 240] [--first-seed 600000]
 """
@@ -21,9 +22,10 @@ from capexplorer.model.verdicts import KneeVerdict
 from trials.simulation.ladders import KINDS, Kind
 from trials.simulation.piloted import Flight, Policy, fixed, fly, linear_system, system_of
 
-FIRST_SEED = 650_000
+FIRST_SEED = 660_000
 
-COLUMNS = ("systems", "knee", "in 25%", "in 15%", "median", "covered", "limit", "to knee s", "to end s", "most/N*", "levels")
+COLUMNS = ("systems", "knee", "in 25%", "in 15%", "median", "covered", "limit", "to knee s", "to end s", "most/N*", "levels",
+           "verified", "wrongly")  # fmt: skip
 
 
 def row(name: str, flights: Sequence[Flight]) -> None:
@@ -47,6 +49,9 @@ def row(name: str, flights: Sequence[Flight]) -> None:
         spread([flight.ended_s for flight in flights], "{:.0f}"),
         spread([flight.most_users / (flight.truth.knee_users or 1.0) for flight in flights], "{:.2f}"),
         f"{np.median([len(flight.steps) for flight in flights]):.0f}",
+        share(not knee.provisional for knee, error in zip(knees, errors, strict=True) if knee is not None and error <= 0.25),
+        f"{sum(not knee.provisional for knee, error in zip(knees, errors, strict=True) if knee is not None and error > 0.25)} of "
+        f"{sum(knee is not None and error > 0.25 for knee, error in zip(knees, errors, strict=True))}",
     )
     print(f"  {name:26}" + "".join(f"{cell:>11}" for cell in cells), flush=True)
 

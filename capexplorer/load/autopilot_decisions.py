@@ -14,7 +14,9 @@ Why = Literal[
     "careful",
     "between",
     "retreat",
-    "recovery",
+    "soak",
+    "beyond",
+    "return_to_first",
     "rest",
     "settling",
     "measuring",
@@ -42,6 +44,8 @@ class GoTo:
     users: int
     why: Why
     figures: Figures = field(default_factory=dict)
+    anew: bool = False
+    """In a level of its own, even if `users` run already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The knee is found, recovery tested, the users at rest."""
+    """The knee is found and verified as far as it could be, the users at rest."""
 
     why: Why
     figures: Figures = field(default_factory=dict)

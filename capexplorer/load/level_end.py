@@ -32,26 +32,21 @@ PATIENCE_S = 90.0
 `on_start` or keep being replaced."""
 
 
-def is_descending(stage: Why) -> bool:
-    """Whether users were taken down to see if the service recovers."""
-    return stage in ("retreat", "recovery")
-
-
 def may_end(known: AutopilotInput, stage: Why, top: int) -> bool:
     """Whether the open level is known well enough. `top`: users of the highest level that was not left at once."""
-    descending = is_descending(stage)
+    descending = stage == "retreat"
     figures = known.open.figures
     if not figures.settled:
         return known.open_s >= PATIENCE_S
     if descending and fails(known):
         return figures.settled_seconds >= MOST_S
-    if stage == "retreat":
+    if descending:
         return figures.settled_seconds >= RETREAT_S
     if figures.settled_seconds < LEAST_S:
         return False
     if figures.settled_seconds >= MOST_S or precise(figures):
         return True
-    return not descending and (strain(known) is not None or _lies_on_line(known, top))
+    return strain(known) is not None or _lies_on_line(known, top)
 
 
 def _lies_on_line(known: AutopilotInput, top: int) -> bool:

@@ -7,7 +7,8 @@ Parts, separated by commas or lines; a duration is a number with ms, s (the defa
     ramp to 200 5m           from as many as there are to 200, evenly, over 5 minutes
     spike 200 30s            to 200 at once for 30 s, at once back to as many as before, and there as long again
     loop 3 (...)             the parts in brackets, three times
-    find knee                the autopilot, until it has the knee
+    find knee                the autopilot, until it has the knee and has verified it
+    verify                   the levels that verify the knee known by then
     60% knee                 anywhere in place of users: that share of the knee known when its turn comes
 
 A plan has at most 10,000 characters, 10,000 steps with loops unrolled, loops nested 8 deep, and lasts at most 30 days.
@@ -36,6 +37,7 @@ _FORMS = {
         ("spike", rf"spike\s+(?:to\s+)?{_USERS}\s*[:\s]\s*{_DURATION}"),
         ("steps", rf"steps\s+(?P<first>\d+)\s*\.\.\s*(?P<last>\d+)\s+by\s+(?P<by>\d+)\s*[:\s]\s*(?:each\s+)?{_DURATION}"),
         ("find", r"find\s+(?:the\s+)?knee"),
+        ("verify", r"verify(?:\s+(?:the\s+)?knee)?"),
         ("loop", r"loop\s+(?P<times>\d+)\s*\((?P<parts>.*)\)"),
     )
 }
@@ -58,8 +60,14 @@ class Step:
     hold_s: float
     share: float | None = None
     """Of the knee, in place of `users`."""
-    kind: Literal["hold", "ramp", "spike", "back", "find"] = "hold"
-    """`ramp`: evenly over `hold_s`. `spike`: at once. `back`: at once to the users before the spike. `find`: the autopilot."""
+    kind: Literal["hold", "ramp", "spike", "back", "find", "verify"] = "hold"
+    """`ramp`: evenly over `hold_s`. `spike`: at once. `back`: at once to the users before the spike. `find`, `verify`: the
+    autopilot."""
+
+    @property
+    def is_autopilots(self) -> bool:
+        """Whether the autopilot steps, for as long as it takes."""
+        return self.kind in ("find", "verify")
 
 
 def parse(text: str, where: str, max_users: int) -> tuple[Step, ...]:
@@ -184,6 +192,7 @@ _MEANING: dict[str, Callable[[re.Match[str], str], list[Step]]] = {
     "spike": _spike,
     "steps": _steps,
     "find": lambda found, where: [Step(0, 0.0, kind="find")],
+    "verify": lambda found, where: [Step(0, 0.0, kind="verify")],
     "loop": _loop,
 }
 
@@ -196,7 +205,7 @@ class PlanCursor:
         self.steps = steps
         self.index = -1
         self._ends_s: float | None = None
-        """When the step's hold is over; None while its users are spawning, or the knee is looked for."""
+        """When the step's hold is over; None while its users are spawning, or the autopilot steps."""
 
     @property
     def finished(self) -> bool:
@@ -211,7 +220,7 @@ class PlanCursor:
     def spawned(self, at_s: float) -> None:
         """All users of the current step run since `at_s`; a ramp begins then."""
         step = self.current
-        if step is not None and step.kind != "find" and self._ends_s is None:
+        if step is not None and not step.is_autopilots and self._ends_s is None:
             self._ends_s = at_s + step.hold_s
 
     def found(self, at_s: float) -> None:
@@ -221,8 +230,8 @@ class PlanCursor:
 
     @property
     def is_finding(self) -> bool:
-        """Whether the autopilot is to look for the knee now."""
-        return self.current is not None and self.current.kind == "find" and self._ends_s is None
+        """Whether the autopilot is to look for the knee, or to verify it, now."""
+        return self.current is not None and self.current.is_autopilots and self._ends_s is None
 
     def due(self, now_s: float) -> Step | None:
         """The next step when it is time for it; None otherwise (also when the last one is over: see `finished`)."""

@@ -95,6 +95,11 @@ class Timeline:
         return self.verdicts[max(self.verdicts)] if self.verdicts else None
 
     @property
+    def current_verdict(self) -> Verdict | None:
+        """Of the epoch of the latest level; None while it has none."""
+        return self.verdicts.get(self.levels[-1].opened.epoch) if self.levels else None
+
+    @property
     def wanted(self) -> int:
         """Users wanted now."""
         return self.levels[-1].users if self.levels else 0

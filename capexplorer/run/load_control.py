@@ -130,18 +130,21 @@ class LoadControl:
         if self._load_target.is_open:
             self._advance_plan()
 
-    def switch_autopilot(self, generation: int, *, on: bool) -> None:
-        """The autopilot drives from what is known now on, in place of the driver before; or nobody does."""
+    def switch_autopilot(self, generation: int, *, on: bool, only_verifies: bool = False) -> None:
+        """The autopilot drives from what is known now on, in place of the driver before; or nobody does.
+
+        `only_verifies`: it verifies the knee that is known now, without a search.
+        """
         self._autopilot.end()  # the person's command says so
         self._end_driver("taken_over", "autopilot" if on else "user")
         self._begin_driver(Autopilot() if on else Manual(), generation)
         if on:
-            self._begin_autopilot(self._options.start_users)
+            self._begin_autopilot(self._options.start_users, only_verifies=only_verifies)
             self._end_if_stopped_by_guard()
 
-    def _begin_autopilot(self, first_users: int) -> None:
+    def _begin_autopilot(self, first_users: int, *, only_verifies: bool = False) -> None:
         """By itself or for a plan. A ramp has no figures of its own to judge, so a level at its users begins."""
-        self._autopilot.begin(self._generation, first_users)
+        self._autopilot.begin(self._generation, first_users, only_verifies=only_verifies)
         opened = self.levels.tracker.opened
         if self._load_target.is_open and (opened.ramp if opened is not None else self.levels.tracker.index >= 0):
             users = self._load_target.wanted
@@ -150,6 +153,7 @@ class LoadControl:
                 self.step(users, "autopilot", rate)
 
     def _autopilot_finished(self, reason: str) -> None:
+        self.levels.marks.judge()  # levels are judged now and then: what the autopilot has just said is marked by now
         if isinstance(self._driver, Plan):
             self._plan.found(self._pump.now_s())
         else:
@@ -224,9 +228,9 @@ class LoadControl:
             case SetUsers(users, over_s):
                 change = abs(users - self._load_target.wanted)
                 self.step(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
-            case FindKnee():
+            case FindKnee(only_verifies):
                 self._load_target.find_knee(self._generation)
-                self._begin_autopilot(max(1, self._load_target.wanted))
+                self._begin_autopilot(max(1, self._load_target.wanted), only_verifies=only_verifies)
                 self._autopilot.ticked(CurrentEpoch(self._timeline))
             case CannotGoOn(why):
                 self._end_driver("no_knee", "plan")

@@ -38,6 +38,8 @@ def test_a_plan_is_users_and_durations(text: str, steps: list[tuple[int, float]]
         ("steps 20..60 by 20 10m", [Step(20, 600.0), Step(40, 600.0), Step(60, 600.0)]),
         ("steps 60..20 by 20 each 1s", [Step(60, 1.0), Step(40, 1.0), Step(20, 1.0)]),
         ("steps 1..4 by 2 1s", [Step(1, 1.0), Step(3, 1.0)]),
+        ("10:1s, verify", [Step(10, 1.0), Step(0, 0.0, kind="verify")]),
+        ("verify the knee", [Step(0, 0.0, kind="verify")]),
         ("find knee, 60% knee:1s", [Step(0, 0.0, kind="find"), Step(0, 1.0, 0.6)]),
         ("loop 2 (5:1s, loop 2 (6:2s))", [Step(5, 1.0), Step(6, 2.0), Step(6, 2.0)] * 2),
         ("\n  5:1s\n  loop 2 (\n 6:2s\n 7:1s\n)\n", [Step(5, 1.0), *[Step(6, 2.0), Step(7, 1.0)] * 2]),

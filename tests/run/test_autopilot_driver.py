@@ -10,9 +10,10 @@ from load.patched import Played, play
 
 from capexplorer import wording
 from capexplorer.errors import InputError
-from capexplorer.model.events import Command, LevelOpened
+from capexplorer.model.events import Command, LevelOpened, Mark
 from capexplorer.model.readings import NeighboursReading, TargetReading
 from capexplorer.model.stream import Param
+from capexplorer.model.verdicts import KneeVerdict
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilot import AutopilotDriver
 from capexplorer.run.drivers.driver import Autopilot
@@ -119,9 +120,123 @@ def test_each_step_is_a_level_of_the_autopilots_and_a_command_that_says_why(sear
     search.go()
     steps = [event for event in search.commands() if event.name == "users"]
     assert [(event.args["users"], event.by) for event in steps] == search.levels()
-    assert {str(event.args["why"]) for event in steps} >= {"first", "double", "plateau", "recovery", "rest"}
+    assert {str(event.args["why"]) for event in steps} >= {"first", "double", "soak", "beyond", "return_to_first"}
     assert wording.command(steps[1]) == "users → 3, autopilot: goodput at 100% of the low-load line: larger step"
     assert all(wording.command(event).count("autopilot: ") == 1 for event in steps)
+
+
+def test_an_exploration_drops_provisional_only_after_a_soak_a_level_beyond_and_a_return(search: Search) -> None:
+    search.go()
+    search.run.take()
+    marks = [event for event in search.run.shown if isinstance(event, Mark) and event.kind == "knee"]
+    states = [str(mark.finding.figures()["verification"]) for mark in marks]
+    assert states == [*["provisional"] * (len(states) - 1), "verified"]
+    soaked, beyond, returned = marks[-3:]
+    assert "soak_agrees" in soaked.finding.figures() and "beyond_agrees" not in soaked.finding.figures()
+    assert "beyond_agrees" in beyond.finding.figures() and "return_agrees" not in beyond.finding.figures()
+    assert returned.finding.figures()["provisional"] is False
+    assert [mark.revision for mark in marks] == list(range(1, len(marks) + 1))
+    assert search.finished[0].endswith("/s, verified")
+
+
+def test_the_way_to_a_verified_knee_is_said_step_by_step(search: Search) -> None:
+    search.go()
+    steps = [event for event in search.commands() if event.name == "users"]
+    said = [wording.command(event).partition("autopilot: ")[2] for event in steps[-3:]]
+    assert said[0].startswith("knee 50 [") and said[0].endswith(": a soak at 70% of it, to verify it")
+    assert said[1:] == ["20% beyond the knee, to verify it", "back to the first level, to see whether anything has shifted"]
+    assert wording.verifying(steps[-3].args, 12.0) == "verifying: soak at 35 users, 12 s of 20 s"
+    assert wording.verifying(steps[-2].args, 9.0) == "verifying: 60 users, 20% beyond the knee, 9 s, at most 18 s"
+    assert wording.verifying(steps[-1].args, 3.0) == "verifying: back at 1 user, 3 s of 6 s"
+    assert wording.verifying(steps[0].args, 3.0) is None
+
+
+# -- verification alone
+
+
+def explored_by_hand(search: Search, *steps: tuple[int, int]) -> None:
+    """(users, seconds), by a person."""
+    for users, seconds in steps:
+        search.load_target.step(users)
+        search.run.step(users)
+        for _ in range(seconds):
+            search.second()
+
+
+BY_HAND = ((10, 12), (20, 12), (30, 12), (40, 12), (65, 12), (90, 12))
+
+
+def knee_of(search: Search) -> KneeVerdict:
+    verdict = search.run.timeline.current_verdict
+    assert verdict is not None and verdict.capacity.knee is not None
+    return verdict.capacity.knee
+
+
+def verify_alone(search: Search, seconds: int = 120) -> None:
+    search.driver.begin(search.load_target.hand_to(Autopilot()), only_verifies=True)
+    for _ in range(seconds):
+        if not search.driver.is_on:
+            break
+        search.second()
+
+
+def test_a_knee_found_by_hand_is_verified_without_a_search(search: Search) -> None:
+    explored_by_hand(search, *BY_HAND)
+    known = len(search.levels())
+    verify_alone(search)
+    assert search.levels()[known:] == [(35, "autopilot"), (60, "autopilot"), (10, "autopilot")]
+    assert not knee_of(search).provisional
+    assert search.finished[0].startswith("verification finished: knee 50 [") and search.finished[0].endswith(", verified")
+
+
+def test_only_the_levels_that_a_person_has_not_made_are_made(search: Search) -> None:
+    explored_by_hand(search, *BY_HAND, (35, 30))
+    known = len(search.levels())
+    verify_alone(search)
+    assert search.levels()[known:] == [(60, "autopilot"), (10, "autopilot")]
+
+
+def test_levels_made_by_hand_verify_as_well(search: Search) -> None:
+    explored_by_hand(search, *BY_HAND, (35, 30), (60, 12), (10, 12))
+    assert not knee_of(search).provisional
+    verify_alone(search)
+    assert search.finished and search.finished[0].endswith(", verified")
+
+
+def test_a_service_that_became_slower_contradicts_its_knee_and_the_users_go_back_to_rest(search: Search) -> None:
+    explored_by_hand(search, *BY_HAND)
+    search.service = lambda users: (min(users, 25), users / min(users, 25) * 1000 - 400, 0)
+    verify_alone(search, seconds=200)
+    knee = knee_of(search)
+    assert knee.verification is not None and (knee.verification.state, knee.confidence) == ("contradicted", "low")
+    assert search.finished[0].endswith(", contradicted by later levels")
+    assert search.load_target.wanted == 10
+
+
+def test_whoever_steps_takes_over_from_a_verification_too(search: Search) -> None:
+    explored_by_hand(search, *BY_HAND)
+    verify_alone(search, seconds=5)
+    search.load_target.step(20)
+    search.driver.taken_over("user")
+    assert wording.command(search.commands()[-1]) == "verification off: ended by a step by hand"
+    assert search.finished == []
+
+
+def test_the_guard_keeps_a_verification_below_the_level_beyond_and_the_end_says_so(tmp_path: Path) -> None:
+    search = Search(tmp_path / "guard.jsonl", max_users=1_000)
+    explored_by_hand(search, *BY_HAND)
+    search.driver = AutopilotDriver(
+        search.run.timeline,
+        search.load_target,
+        max_users=52,
+        emit=search._emit,
+        open_level=lambda users, rate: search.run.step(users, "autopilot"),
+        finish=search.finished.append,
+    )
+    verify_alone(search)
+    assert max(users for users, by in search.levels() if by == "autopilot") == 35
+    assert search.finished[0].endswith(", not verified: max_users allows no level 20% beyond it")
+    search.run.end()
 
 
 def test_its_knee_is_judged_with_the_structural_error_of_few_short_levels(search: Search) -> None:

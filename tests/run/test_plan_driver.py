@@ -66,3 +66,11 @@ def test_the_plan_waits_while_the_autopilot_looks_for_the_knee() -> None:
     plan.found(510.0)
     assert plan.next_s is not None
     assert held(plan, 510.0, 30) == SetUsers(5)
+
+
+def test_a_plan_verifies_a_knee_that_is_known_and_ends_where_none_is() -> None:
+    plan = planned("verify, 5:10s", KNEE)
+    assert held(plan, 0.0, 0) == FindKnee(only_verifies=True)
+    plan.found(60.0)
+    assert held(plan, 60.0, 3) == SetUsers(5)
+    assert held(planned("verify"), 0.0, 0) == CannotGoOn("the plan asks to verify the knee, and no knee has been found")

@@ -23,7 +23,7 @@ LONGEST_S = 5.0
 LONGEST_LINE = 300
 
 UNITS = {"": Fraction(1), "s": Fraction(1), "ms": Fraction(1, 1000), "m": Fraction(60), "h": Fraction(3600)}
-WORDS = "loop |loop 2 (|steps|by|..|ramp to|spike|find knee|knee|hold|for|over|each|ms|h|d|%|:|,|(|)|-1|1.5|1e9"
+WORDS = "loop |loop 2 (|steps|by|..|ramp to|spike|find knee|verify|knee|hold|for|over|each|ms|h|d|%|:|,|(|)|-1|1.5|1e9"
 PIECES = [*WORDS.split("|"), "\n", " ", "9" * 19, "0" * 40, *"٣²🙂'\"\\{\x00\udcff\u00a0\u2028\x1b"]
 
 
@@ -113,7 +113,7 @@ def _lasts_s(steps: tuple[Step, ...]) -> float:
     """Driven to its end with users that are there at once."""
     cursor, now_s = PlanCursor(steps), 0.0
     while (step := cursor.due(now_s)) is not None:
-        cursor.found(now_s) if step.kind == "find" else cursor.spawned(now_s)
+        cursor.found(now_s) if step.is_autopilots else cursor.spawned(now_s)
         now_s = cursor.next_s if cursor.next_s is not None else now_s
     assert cursor.finished
     return now_s
@@ -176,7 +176,8 @@ def _steps(chance: random.Random) -> Written:
 
 
 def _find(chance: random.Random) -> Written:
-    return Written(chance.choice(("find knee", "find the  knee")), [(0, Fraction(-1), Fraction(0), "find")])
+    kind = chance.choice(("find", "verify"))
+    return Written(f"{kind} {chance.choice(('knee', 'the  knee'))}", [(0, Fraction(-1), Fraction(0), kind)])
 
 
 def _loop(chance: random.Random, deep: int) -> Written:

@@ -43,7 +43,7 @@ class Flight:
     verdict: CapacityVerdict
     """As it stands at the end."""
     found_s: float
-    """When the way up was over: a knee confirmed, or given up."""
+    """When the way up was over: a knee found, or given up."""
     ended_s: float
     most_users: int
     steps: tuple[GoTo, ...]
@@ -187,7 +187,7 @@ def fly(system: System, truth: Truth, rng: np.random.Generator, *, max_users: in
         )
         decision = pilot.due(known)
         if isinstance(decision, GoTo):
-            if decision.why == "recovery" and found_s is None:
+            if decision.why == "soak" and found_s is None:
                 found_s = seen.now_s
             steps.append(decision)
             most = max(most, decision.users)

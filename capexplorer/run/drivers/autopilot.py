@@ -50,6 +50,7 @@ class AutopilotDriver:
         self._emit, self._open_level, self._finish = emit, open_level, finish
         self._policy: AutopilotPolicy | None = None
         self._generation = 0
+        self._only_verifies = False
         self._verdict = CapacityVerdict()
         self._spawning_s = 0.0
         """When users were last seen spawning."""
@@ -61,9 +62,15 @@ class AutopilotDriver:
         """Whether its steps are accepted."""
         return self._policy is not None and self._load_target.is_current(self._generation)
 
-    def begin(self, generation: int, first_users: int = 1) -> None:
-        """Search from what is known now; `first_users` if no users run yet. `generation`: that of the driver it steps as."""
-        self._policy, self._verdict, self._generation = AutopilotPolicy(max(1, first_users)), CapacityVerdict(), generation
+    def begin(self, generation: int, first_users: int = 1, *, only_verifies: bool = False) -> None:
+        """Search from what is known now; `first_users` if no users run yet. `generation`: that of the driver it steps as.
+
+        `only_verifies`: verify the knee that is known now, without a search.
+        """
+        self._policy = AutopilotPolicy(max(1, first_users), only_verifies=only_verifies)
+        known = self._timeline.current_verdict if only_verifies else None
+        self._verdict = known.capacity if known is not None else CapacityVerdict()
+        self._generation, self._only_verifies = generation, only_verifies
 
     def end(self) -> None:
         """No more steps."""
@@ -73,7 +80,7 @@ class AutopilotDriver:
         """Another driver has begun: no more steps, and a command says so."""
         if self._policy is not None:
             self.end()
-            self._emit("autopilot", {"on": False, "why": "taken_over", "who": by})
+            self._emit("autopilot", {"on": False, **self._task, "why": "taken_over", "who": by})
 
     def ticked(self, current: CurrentEpoch) -> None:
         """A second was folded into the timeline."""
@@ -104,7 +111,7 @@ class AutopilotDriver:
         """False if another driver has begun: the step is refused."""
         users, before = min(step.users, self._max_users), self._load_target.wanted
         level = self._timeline.level
-        if users == before and level is not None and level.closed is None:
+        if users == before and not step.anew and level is not None and level.closed is None:
             return True
         rate = self._load_target.move(users, self._generation)
         if rate is None:
@@ -116,9 +123,14 @@ class AutopilotDriver:
     def _end(self, how: str, why: str, figures: Mapping[str, Param | None]) -> None:
         self.end()
         self._load_target.end_autopilot(self._generation)
-        args = {"on": False, "end": how, "why": why, **figures, **({"left_out": self._left_out} if self._left_out else {})}
+        left_out: dict[str, Param | None] = {"left_out": self._left_out} if self._left_out else {}
+        args = {"on": False, **self._task, "end": how, "why": why, **figures, **left_out}
         self._emit("autopilot", args)
         self._finish(wording.autopilot(args))
+
+    @property
+    def _task(self) -> dict[str, Param | None]:
+        return {"task": "verify"} if self._only_verifies else {}
 
     def _input(self, current: CurrentEpoch) -> AutopilotInput:
         timeline, epoch = self._timeline, current.epoch

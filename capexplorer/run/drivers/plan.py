@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from ...load.plan import PlanCursor, Step
 from ...model.timeline import Timeline
 
+NO_KNEE = "the plan asks {}, and no knee has been found"
+
 
 @dataclass(frozen=True, slots=True)
 class SetUsers:
@@ -22,7 +24,10 @@ class SetUsers:
 
 @dataclass(frozen=True, slots=True)
 class FindKnee:
-    """Let the autopilot look for the knee."""
+    """Let the autopilot look for the knee and verify it."""
+
+    only_verifies: bool = False
+    """The knee is known: only verify it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +90,11 @@ class PlanDriver:
         self._ramp = None
         if step.kind == "find":
             return FindKnee()
+        if step.kind == "verify":
+            return FindKnee(only_verifies=True) if self._knee_users else CannotGoOn(NO_KNEE.format("to verify the knee"))
         users = self._users(step)
         if users is None:
-            return CannotGoOn(f"the plan asks for {step.share:.0%} of the knee, and no knee has been found")
+            return CannotGoOn(NO_KNEE.format(f"for {step.share:.0%} of the knee"))
         if step.kind == "ramp":
             self._ramp = _Ramp(wanted, users, now_s, step.hold_s)
             self._cursor.spawned(now_s)
@@ -105,8 +112,12 @@ class PlanDriver:
             return self._before_spike
         if step.share is None:
             return step.users
+        knee_users = self._knee_users
+        return None if knee_users is None else max(1, min(self._max_users, round(step.share * knee_users)))
+
+    @property
+    def _knee_users(self) -> float | None:
+        """The knee that is known now."""
         verdict = self._timeline.verdict
         knee = verdict.capacity.knee if verdict is not None else None
-        if knee is None or knee.kind != "knee" or knee.users is None:
-            return None
-        return max(1, min(self._max_users, round(step.share * knee.users)))
+        return knee.users if knee is not None and knee.kind == "knee" else None
