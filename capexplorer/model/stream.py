@@ -67,6 +67,9 @@ class Controls(Protocol):
     def set_autopilot(self, on: bool) -> None:
         """Let the autopilot go on from here, or end it; users stay as they are then."""
 
+    def verify_knee(self) -> None:
+        """Let the autopilot verify the knee that is known now, and end; users stay at the first level then."""
+
     @property
     def plans(self) -> Mapping[str, str]:
         """Plans of the profile by name."""

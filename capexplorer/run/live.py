@@ -108,6 +108,13 @@ class LiveRun:
         self._command("autopilot", on=on)
         self._post(lambda: self.session_run.load_control.switch_autopilot(generation, on=on))
 
+    def verify_knee(self) -> None:
+        """Let the autopilot make the levels that verify the knee known now."""
+        generation = self._load_target.hand_to(Autopilot())
+        self._go_on()
+        self._command("autopilot", on=True, task="verify")
+        self._post(lambda: self.session_run.load_control.switch_autopilot(generation, on=True, only_verifies=True))
+
     @property
     def plans(self) -> Mapping[str, str]:
         """The profile's plans by name."""

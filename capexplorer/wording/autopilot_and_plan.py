@@ -45,38 +45,32 @@ PLAN_ENDS = {
 """Reasons of an end, besides `finished` and `taken_over`."""
 
 
+STEPS = {
+    "first": "first level",
+    "double": "{line}: larger step",
+    "bend_near": "{line}: smaller step, the bend is near",
+    "plateau": "{found}: one more level beyond it",
+    "lower": "all levels are beyond the knee: lower level",
+    "careful": "the service recovered: up again in small steps",
+    "between": "between the last good level and the first bad one",
+    "retreat": "{trouble}: fewer users, to see whether the service recovers",
+    "soak": "{found}: a soak at 70% of it, to verify it",
+    "beyond": "20% beyond the knee, to verify it",
+    "return_to_first": "back to the first level, to see whether anything has shifted",
+    "recovery": "{found}: down to 60% of the knee, to see whether the service recovers",
+    "rest": "end with fewer users",
+}
+"""Reasons of steps; `recovery` is in logs from before knees were verified."""
+
+
 def autopilot_step(args: Mapping[str, Any]) -> str:
     """Why the autopilot stepped, in a line: `goodput at 97% of the low-load line: larger step`."""
     share = args.get("efficiency")
-    line = f"goodput at {share:.0%} of the low-load line" if isinstance(share, float) else "the curve so far"
-    match args.get("why"):
-        case "first":
-            return "first level"
-        case "double":
-            return f"{line}: larger step"
-        case "bend_near":
-            return f"{line}: smaller step, the bend is near"
-        case "plateau":
-            return f"{_found(args)}: one more level beyond it"
-        case "lower":
-            return "all levels are beyond the knee: lower level"
-        case "careful":
-            return "the service recovered: up again in small steps"
-        case "between":
-            return "between the last good level and the first bad one"
-        case "soak":
-            return f"{_found(args)}: a soak at 70% of it, to verify it"
-        case "beyond":
-            return "20% beyond the knee, to verify it"
-        case "return_to_first":
-            return "back to the first level, to see whether anything has shifted"
-        case "retreat":
-            return f"{TROUBLES.get(str(args.get('because')), 'trouble')}: fewer users, to see whether the service recovers"
-        case "recovery":
-            return f"{_found(args)}: down to 60% of the knee, to see whether the service recovers"
-        case "rest":
-            return "end with fewer users"
-    return "next level"
+    return STEPS.get(str(args.get("why")), "next level").format(
+        line=f"goodput at {share:.0%} of the low-load line" if isinstance(share, float) else "the curve so far",
+        found=_found(args),
+        trouble=TROUBLES.get(str(args.get("because")), "trouble"),
+    )
 
 
 def autopilot(args: Mapping[str, Any]) -> str:

@@ -74,6 +74,10 @@ class FakeControls:
         self.target_params: Mapping[str, Param] = {"server": "waitress", "threads": 8, "keep_alive": True}
         self.calls: list[tuple[object, ...]] = []
 
+    def verify_knee(self) -> None:
+        self.autopilot = True
+        self.calls.append(("verify_knee",))
+
     def set_autopilot(self, on: bool) -> None:
         self.autopilot = on
         self.calls.append(("set_autopilot", on))

@@ -1,10 +1,11 @@
-"""The key `a`: one call, said at once; what the autopilot does stands in the status; any step by hand ends it."""
+"""The keys `a` and `v`: one call, said at once; what the autopilot does stands in the status; any step by hand ends it."""
 
 from __future__ import annotations
 
 import pytest
 
-from capexplorer.model.events import Command
+from capexplorer.model.events import Command, LevelOpened, Verdict
+from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Verification, VerificationStep
 
 from .fakes import session
 from .test_app import NARROW, WIDE, Stage
@@ -59,6 +60,39 @@ async def test_a_step_that_the_guard_refuses_takes_over_as_well() -> None:
     async with stage.run() as pilot:
         await pilot.press("a", "+")
         assert stage.controls.calls == [("set_autopilot", True), ("set_autopilot", False)]
+
+
+def with_knee(*, verified: bool = False) -> Verdict:
+    step = VerificationStep(name="soak", users=33, least_s=20.0, most_s=40.0, measured_users=33 if verified else None)
+    checked = Verification(state="verified" if verified else "provisional", steps=(step,))
+    return Verdict(t_s=60.0, capacity=CapacityVerdict(knee=KneeVerdict(kind="knee", users=47.0, verification=checked)))
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_v_verifies_the_knee_and_the_status_says_how_far_it_is(size: tuple[int, int]) -> None:
+    stage = Stage([*session(), with_knee()])
+    async with stage.run(size) as pilot:
+        await pilot.press("v")
+        assert stage.controls.calls == [("verify_knee",)]
+        args: dict[str, str | int | float | bool | None] = {"users": 33, "why": "soak", "least_s": 20.0, "most_s": 40.0}
+        stage.source.send(Command(t_s=70.0, name="users", by="autopilot", args=args))
+        stage.source.send(LevelOpened(t_s=70.0, index=90, users=33, spawn_rate=10.0, by="autopilot"))
+        await pilot.pause(1.2)
+        assert "verifying: soak at 33 users, 0 s of 20 s" in stage.screen_text()
+        await pilot.press("+")
+        assert " AUTOPILOT " not in stage.screen_text()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [(None, "no knee to verify yet; a looks for one"), (with_knee(verified=True), "the knee is verified already")],
+)
+async def test_v_says_where_there_is_nothing_to_verify(verdict: Verdict | None, said: str) -> None:
+    stage = Stage([*session(), *([verdict] if verdict is not None else [])])
+    async with stage.run(WIDE) as pilot:
+        await pilot.press("v")
+        assert stage.controls.calls == []
+        assert said in stage.screen_text()
 
 
 async def test_a_replay_tells_when_it_stepped() -> None:

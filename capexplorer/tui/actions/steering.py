@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from textual.widget import Widget
 
+from ... import wording
 from ...model.stream import Controls
 from ..keys import STEPS, ScreenName
 from ..look import Palette
@@ -124,6 +125,16 @@ class Steer:
         if self._may_steer():
             self.controls.set_autopilot(not self.controls.autopilot)
             self._screen.say("autopilot on; any step by hand ends it" if self.controls.autopilot else "autopilot off")
+
+    def action_verify(self) -> None:
+        """Let the levels be made that verify the knee known now."""
+        if not self._may_steer():
+            return
+        known = self._screen.timeline.current_verdict
+        why_not = wording.why_not_verify(known.capacity.knee if known is not None else None)
+        if why_not is None:
+            self.controls.verify_knee()
+        self._screen.say(why_not or "verifying the knee; any step by hand ends it")
 
     def action_plan(self) -> None:
         """Ask for a plan, by name or outright."""

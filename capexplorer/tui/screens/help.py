@@ -39,8 +39,8 @@ CHARTS = (
     (
         "Knee",
         "The number of users at which the low-load line (dotted) meets the capacity line (dashed); its 90% interval is hatched. "
-        "It is provisional until a minute at about 70% of it and a return to the first level confirm it. A bend is a weaker"
-        " sign.",
+        "It is provisional until a soak at 70% of it, a level 20% beyond it and a return to the first level verify it (v). "
+        "A bend is a weaker sign.",
     ),
     (
         "USL fit",
