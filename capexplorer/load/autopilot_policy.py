@@ -47,6 +47,12 @@ RETREAT_SHARE = 0.6
 SEARCHES_MOST = 2
 """The knee is looked for again, once, if the levels that verify it take it away."""
 
+RETURN_FAILURES = 0.2
+"""Points of failures from which a level is in no curve until a return has told that load made them (`analysis.epoch.regimes`)."""
+
+RETURNS_MOST = 3
+"""Returns from failing levels: each halves what lies between the highest clean level and the lowest failing one."""
+
 STRAINED_MOST = 1.5
 """Times the crossing: as far as the autopilot goes once failures or the generator's saturation have appeared."""
 
@@ -70,6 +76,8 @@ class AutopilotPolicy:
         self._ceiling: int | None = None
         """The fewest users that had to be left at once."""
         self._ceiling_why: Why = "failures"
+        self._returns = 0
+        """From levels that failed, to see whether load did it."""
         self._verification = VerificationPolicy() if only_verifies else None
         self._outcome: Outcome | None = None
         """How the verification ended."""
@@ -104,6 +112,9 @@ class AutopilotPolicy:
             return self._widen(known, knee)
         if strained is not None and not self._careful:
             return self._back_off(known, strained)
+        is_straight = knee is None or knee.kind == "no_knee"
+        if is_straight and self._careful and self._stage != "retreat" and fails(known, RETURN_FAILURES):
+            return self._return(known)
         if knee is None and known.lowest > LOW_USERS or knee is not None and knee.kind == "at_or_below":
             return self._lower(known)
         return self._higher(known)
@@ -185,6 +196,14 @@ class AutopilotPolicy:
         return self._step(max(1, lowest // 4), "lower") if lowest > 1 else self._rest(known)
 
     # -- the way down
+
+    def _return(self, known: AutopilotInput) -> Decision:
+        """The level fails and no knee is known: fewer users tell whether load did it or time."""
+        self._returns += 1
+        if self._returns > RETURNS_MOST:
+            return self._give_up(known, "failures")
+        self._ceiling, self._ceiling_why = min(known.open.users, self._ceiling or known.open.users), "failures"
+        return self._back_off(known, "failures")
 
     def _leave(self, known: AutopilotInput, why: Why) -> Decision:
         """Leave the open level at once: verify the knee if it is known, else step down and go on in smaller steps."""

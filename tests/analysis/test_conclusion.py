@@ -14,6 +14,7 @@ from capexplorer.model.conclusions import (
     Conclusion,
     CpuHeld,
     CurveAlone,
+    EndpointLeaves,
     HoldLevels,
     KneeFound,
     Leaking,
@@ -34,7 +35,7 @@ from capexplorer.model.conclusions import (
 from capexplorer.model.events import Event, LevelClosed, LevelOpened, Verdict
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, RegimeVerdict
+from capexplorer.model.verdicts import CapacityVerdict, EndpointDeparture, RegimeVerdict
 
 SHARED = mark("generator_shares_host", generator_share_ratio=0.4)
 FAILURES = mark("server_error", count=9)
@@ -45,6 +46,10 @@ REGIMES = (
     RegimeVerdict(
         began_s=70.0, began="goodput", inside=True, users=47, before_rps=400.0, after_rps=200.0, most_users=47, most_rps=200.0
     ),
+)
+LEAVES = msgspec.structs.replace(
+    KNEE,
+    first_endpoint=EndpointDeparture(method="GET", name="/search", users=47, column="latency", before=12.0, after=480.0),
 )
 CHANGED = msgspec.structs.replace(KNEE, regimes=REGIMES)
 TOO_NEW = [
@@ -68,6 +73,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "failures before what the curve shows": ([*UP, NO_KNEE, FAILURES], (RequestsFailed, NoKneeUpTo), "error"),
     "a bottleneck without a curve": ([*UP, mark("disk_saturated")], (ServiceLimited, NoKneeYet), "warning"),
     "waits of the users": ([*UP, mark("think_time_limited")], (WaitsLimit, NoKneeYet), "info"),
+    "the endpoint that leaves first, after the knee": ([*UP, LEAVES], (KneeFound, EndpointLeaves), "info"),
     "a change in time after the knee": ([*UP, CHANGED], (KneeFound, ServiceChanged), "info"),
     "a level that its users did not let settle": (TOO_NEW, (UsersTooNew, UsersNotWarm, HoldLevels), "info"),
     "partial levels only": ([*UP, NO_CURVE], (UsersTooNew, PartlyCounted, HoldLevels), "info"),

@@ -91,7 +91,7 @@ class Epoch:
     def has_fault(self) -> bool:
         """Whether the latest level fails, and that began in the middle of a level."""
         latest = max(self.regimes, key=lambda regime: regime.measured[-1].rates.started_s, default=None)
-        return latest is not None and latest.fails and latest.began_inside
+        return latest is not None and latest.fails and latest.is_in_time([each for each in self.regimes if each is not latest])
 
     @property
     def explained_by_load(self) -> list[Measured]:

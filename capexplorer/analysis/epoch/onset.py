@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
@@ -50,6 +51,9 @@ JUMP_STRENGTH = 9.0
 """A jump of goodput: relative change, seconds on each side, |difference| over its long-run standard error. Few seconds do not
 show how correlated they are."""
 
+TRANSIENT_S = 10.0
+"""Seconds after a step within which a service that gets better has only settled: users who came at once all time out at first."""
+
 DOUBTFUL_JUMP = 0.15
 DOUBTFUL_STRENGTH = 2.5
 """The same where the levels beside it show the change as well (`regimes`)."""
@@ -58,7 +62,16 @@ DOUBTFUL_STRENGTH = 2.5
 def parts_of(timeline: Timeline, level: Level) -> list[Part]:
     """The parts of a level in the order they ran; one if nothing changed in it."""
     at = [] if level.opened.ramp else changes(timeline, level)
-    return cut(timeline, level, at) if at else parts(level)
+    return _after_transient(cut(timeline, level, at), level) if at else parts(level)
+
+
+def _after_transient(found: list[Part], level: Level) -> list[Part]:
+    """Without seconds right after the step that were worse than those that follow: they are the step's own doing."""
+    head, *rest = found
+    is_early = bool(rest) and rest[0].started_s - level.started_s <= TRANSIENT_S and level.opened.since_s is None
+    if not is_early or (head.figures.goodput_rps or 0.0) >= (rest[0].figures.goodput_rps or 0.0):
+        return found
+    return _after_transient([replace(rest[0], started_s=level.started_s, began_inside=False), *rest[1:]], level)
 
 
 def cut(timeline: Timeline, level: Level, at: Sequence[int]) -> list[Part]:

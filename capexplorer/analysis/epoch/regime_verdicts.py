@@ -1,4 +1,4 @@
-"""What is told of each regime of an epoch: when it began, how long after the last step of users, and what it made."""
+"""What is said of each regime of an epoch: when it began, how long after the last step of users, and what it made."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _verdict(epoch: Epoch, regime: Regime, judged: KneeVerdict | None) -> Regime
     return RegimeVerdict(
         began_s=began_s,
         began=regime.began,
-        inside=regime.began_inside,
+        inside=regime.is_in_time([each for each in epoch.regimes if each is not regime]),
         after_step_s=None if is_first else began_s - _stepped_s(epoch.levels, began_s),
         users=float(first.level.users),
         before_rps=None if is_first else _before(epoch, regime),

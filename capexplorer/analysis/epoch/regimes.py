@@ -83,6 +83,18 @@ class Regime:
         """Begin of its first level, seconds of the session."""
         return self.measured[0].rates.started_s
 
+    def is_in_time(self, earlier: Sequence[Regime]) -> bool:
+        """Whether time and not load began it: in the middle of a level. Failures of a level that had left the low-load line may
+        be those of a queue that took its time to fill, unless as many users ran before without them, or fewer have them now.
+        """
+        if not (self.began_inside and self.fails):
+            return self.began_inside
+        first, before = self.measured[0], [each for regime in earlier for each in regime.measured if each is not self.measured[0]]
+        before = [each for each in before if each.rates.started_s < first.rates.started_s]
+        seen = any(each.level is not first.level and each.rates.users >= first.rates.users for each in before)
+        goes_on = any(level.users < (1 - USERS_SAME) * first.rates.users for level in self.levels)
+        return seen or goes_on or not before or _is_on_line([each.rates for each in before])
+
 
 def _is_scrap(each: Measured) -> bool:
     part, level = each.part, each.level
@@ -147,13 +159,19 @@ def _begin(found: list[Regime], each: Measured, began: Began) -> None:
     for earlier in reversed(found[:-1]):
         if not earlier.fails and _continues(earlier.levels, each.rates):
             found.remove(earlier)
-            if current.fails and not current.began_inside and not inside and _is_under(each, current):
+            if current.fails and not current.is_in_time(found[:-1]) and not inside and _is_under(each, current):
                 earlier.measured += current.measured
                 found.remove(current)
             earlier.measured.append(each)
             found.append(earlier)
             return
     found.append(Regime([each], began, inside))
+
+
+def _is_on_line(levels: Sequence[LadderLevel]) -> bool:
+    """Whether the last of these levels is on the low-load line of the others."""
+    relative = levels[-1].goodput_error_rps / max(levels[-1].goodput_rps, 1e-12)
+    return _efficiency(pooled(levels[:-1]), levels[-1]) * (1 + relative) >= LINEAR_LIKELY if len(levels) > 1 else True
 
 
 def _is_under(each: Measured, current: Regime) -> bool:

@@ -156,7 +156,7 @@ def judge(
     waiting_users = saturated_users(ladder)
     if waiting_users is not None and not (gates.flat and found.users <= waiting_users):
         knee = _at_or_below(ladder, found, gates, waiting_users, epoch)
-    elif gates.flat and not disputed and is_consistent(curve, found):
+    elif gates.flat and not disputed and is_consistent(ladder, curve, found):
         knee, found = _knee(ladder, curve, found, gates, structural, epoch)
         knee = _verified(knee, found, verify)
     elif gates.bent or gates.flat:
@@ -199,17 +199,18 @@ def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:
     return _bend(ladder, curve, found, gates, 0).users if gates.bent else None
 
 
-def is_consistent(curve: CapacityCurve, found: Crossing) -> bool:
+def is_consistent(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing) -> bool:
     """Whether all levels fit the two lines. Where they do not, the service was not the same at all of them: nothing is a knee.
 
     A level well beyond N* is off the low-load line, and between N* and the plateau no level is far below the capacity. A short
-    bin of a ramp may be on the line by luck.
+    bin of a ramp may be on the line by luck, and what a limiter lets through is uneven.
     """
     shares = efficiency(curve, found)[0] - curve.luck / (curve.users * found.rate)
     beyond = curve.users >= BEYOND_KNEE * found.users
     on_line = beyond & (shares >= LINEAR_LIKELY)
     gaps = beyond & (curve.users < curve.users[found.plateau].max())
     gaps &= curve.goodput + ONE_SIDED_95 * curve.error < GAP_MOST * found.capacity
+    gaps &= [(level.refused_ratio or 0.0) < REPLIED_LEAST for level in ladder]
     return not on_line.any() and not gaps.any()
 
 

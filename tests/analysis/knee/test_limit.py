@@ -45,14 +45,14 @@ def test_failures_with_a_status_are_errors_however_late_the_timers_are() -> None
     assert limit_of(beyond(ideal(USERS), **{**refused, "failure_ratio": 0.01}, replied_ratio=1.0)) == "unknown"
 
 
-UNEVEN = {60: 0.7, 80: 0.6, 100: 0.9}
+EVEN, UNEVEN = {60: 0.7, 80: 0.7, 100: 0.7}, {60: 0.7, 80: 0.6, 100: 0.9}
 """Users: share of its capacity that a limiter lets through."""
 
 
-def failing_unevenly(refused_ratio: float) -> list[LadderLevel]:
+def failing(shares: dict[int, float], refused_ratio: float) -> list[LadderLevel]:
     return [
         replace(
-            level, goodput_rps=level.goodput_rps * UNEVEN[round(level.users)], failure_ratio=0.4, replied_ratio=1.0,
+            level, goodput_rps=level.goodput_rps * shares[round(level.users)], failure_ratio=0.4, replied_ratio=1.0,
             refused_ratio=refused_ratio,
         )
         if level.users > 50
@@ -62,11 +62,16 @@ def failing_unevenly(refused_ratio: float) -> list[LadderLevel]:
 
 
 def test_goodput_that_refusals_make_uneven_is_a_lower_bound_and_widens_the_interval() -> None:
-    refused, failed = judge(failing_unevenly(1.0)).knee, judge(failing_unevenly(0.0)).knee
-    assert refused is not None and failed is not None
-    assert refused.users is not None and failed.users is not None
-    assert failed.users < refused.users <= 60
-    assert refused.users_high / refused.users_low > 1.2 * failed.users_high / failed.users_low  # type: ignore[operator]
+    uneven, even = judge(failing(UNEVEN, 1.0)).knee, judge(failing(EVEN, 1.0)).knee
+    assert uneven is not None and even is not None
+    assert uneven.users is not None and even.users is not None
+    assert even.users < uneven.users <= 60
+    assert uneven.users_high / uneven.users_low > 1.2 * even.users_high / even.users_low  # type: ignore[operator]
+
+
+def test_goodput_that_other_failures_make_uneven_is_no_knee() -> None:
+    knee = judge(failing(UNEVEN, 0.0)).knee
+    assert knee is not None and knee.kind == "bend"
 
 
 STARVED = {  # users: (requests/s, response ms, loop lag p99 ms) of a generator held to a third of a core beside busy processes
