@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...model.intervals import ONE_SIDED_95
 from ..epoch.ladder import LadderLevel
 from .crossing import CapacityCurve, Crossing
 from .limit import FAILURES_MORE
@@ -21,18 +22,30 @@ behind nginx with a small burst."""
 
 
 def unevenness(curve: CapacityCurve, found: Crossing) -> float:
-    """How much goodput differs among the levels from N* on, beyond their own errors, as a share of its mean."""
+    """How much goodput differs among levels from N* on, beyond their own errors: a share of its mean, 0 if it may be chance."""
     beyond = curve.users >= found.users
-    if int(beyond.sum()) < 2:
+    freedom = int(beyond.sum()) - 1
+    if freedom < 1:
         return 0.0
-    excess = float(curve.goodput[beyond].var(ddof=1) - (curve.error[beyond] ** 2).mean())
-    return math.sqrt(max(excess, 0.0)) / float(curve.goodput[beyond].mean())
+    variance, noise = float(curve.goodput[beyond].var(ddof=1)), float((curve.error[beyond] ** 2).mean())
+    if freedom * variance <= noise * _chi_square_95(freedom):
+        return 0.0
+    return math.sqrt(variance - noise) / float(curve.goodput[beyond].mean())
+
+
+def _chi_square_95(freedom: int) -> float:
+    """The 95% quantile of chi-square, within 3% (Wilson & Hilferty 1931)."""
+    return freedom * (1 - 2 / (9 * freedom) + ONE_SIDED_95 * math.sqrt(2 / (9 * freedom))) ** 3
 
 
 def up_to_refusals(ladder: Sequence[LadderLevel], found: Crossing, uneven: float) -> Crossing:
-    """The crossing, moved half of the way (in log users) to the first level with refusals if goodput is a lower bound only."""
+    """The crossing, moved half of the way (in log users) to the first level with refusals if goodput is a lower bound only.
+
+    Not beyond what a level may have let through: nobody has seen more.
+    """
     first = next((level.users for level in ladder if (level.failure_ratio or 0.0) >= FAILURES_MORE), found.users)
     if uneven < UNEVEN_LEAST or first <= found.users:
         return found
-    factor = math.sqrt(first / found.users)
+    most_rps = max(level.goodput_rps + ONE_SIDED_95 * level.goodput_error_rps for level in ladder)
+    factor = max(1.0, min(math.sqrt(first / found.users), most_rps / found.capacity))
     return replace(found, capacity=factor * found.capacity, capacity_error=factor * found.capacity_error)
