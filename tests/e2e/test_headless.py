@@ -42,7 +42,8 @@ def test_stdout_is_the_path_of_the_session_and_nothing_else(mixed: tuple[Run, in
 def test_progress_is_told_on_stderr_a_line_a_level(mixed: tuple[Run, int]) -> None:
     lines = mixed[0].stderr.splitlines()
     assert lines[0] == "target ready"
-    assert [line.split(":")[0].split() for line in lines[1:-1]] == [["level", "5", "users"], ["level", "10", "users"]]
+    levels = [line.split(":")[0].split() for line in lines if line.startswith("level")]  # marks, on a busy machine, are between
+    assert levels == [["level", "5", "users"], ["level", "10", "users"]]
     assert lines[-1].startswith("verdict: ")
     assert "\x1b" not in mixed[0].stderr
 

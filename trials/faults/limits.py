@@ -33,7 +33,7 @@ ROWS = (
         params={"rate": 50, "burst": 5, "beyond": "429"},
         wait_s=_WAIT,
         plan=_LADDER,
-        short="3:4s,6:4s,16:8s",
+        short="3:7s,6:7s,16:8s,24:8s",
     ),
     Row(
         name="nginx-refuses-503",
