@@ -26,7 +26,8 @@ def changes(regimes: Sequence[RegimeVerdict]) -> str:
 
 def _changed(found: RegimeVerdict) -> str:
     at = f"at {session_time(found.began_s)} and {numbers.counted(found.users)}"
-    late = f", {numbers.span(found.after_step_s)} after the last step" if found.inside and found.after_step_s is not None else ""
+    after_s = found.after_step_s or 0.0
+    late = f", {numbers.span(after_s)} after the last step" if found.inside and after_s >= 1.0 else ""
     if found.began == "failures":
         what = f"{at} {numbers.percent(found.failure_ratio or 1.0)} of requests began to fail{late}"
         return f"{what}: {A_FAULT if found.inside else UNDECIDED}"

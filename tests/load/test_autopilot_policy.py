@@ -296,6 +296,15 @@ def test_a_fault_that_began_in_the_middle_of_a_level_makes_its_users_no_ceiling(
     assert users > 24
 
 
+def test_a_level_that_fails_while_the_curve_is_straight_is_left_for_fewer_users_and_never_for_more() -> None:
+    pilot, levels = AutopilotPolicy(), [*LOW, level(24, seconds=6.0, error=0.2, failures=20)]
+    assert step(pilot.due(known(*levels))) == (7, "retreat")
+    levels.append(level(7, seconds=4.0))
+    users, _ = step(pilot.due(known(*levels)))
+    levels.append(level(users, failures=400))
+    assert step(pilot.due(known(*levels, says=verdict("no_knee", 24), latest=(100, 60))))[1] == "retreat"
+
+
 def test_where_the_knee_is_known_already_failures_lead_straight_down() -> None:
     failing = level(96, seconds=6.0, failures=80)
     assert step(AutopilotPolicy().due(known(*LOW, level(48), failing, says=verdict("knee")))) == (35, "soak")

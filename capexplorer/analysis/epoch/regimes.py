@@ -84,16 +84,19 @@ class Regime:
         return self.measured[0].rates.started_s
 
     def is_in_time(self, earlier: Sequence[Regime]) -> bool:
-        """Whether time and not load began it: in the middle of a level. Failures of a level that had left the low-load line may
-        be those of a queue that took its time to fill, unless as many users ran before without them, or fewer have them now.
+        """Whether time and not load began it: in the middle of a level, or failures that go on with fewer users than at first.
+
+        Failures inside a level that had left the low-load line may be those of a queue that took its time to fill, unless as many
+        users ran before without them.
         """
+        if self.fails and any(level.users < (1 - USERS_SAME) * self.levels[0].users for level in self.levels):
+            return True
         if not (self.began_inside and self.fails):
             return self.began_inside
         first, before = self.measured[0], [each for regime in earlier for each in regime.measured if each is not self.measured[0]]
         before = [each for each in before if each.rates.started_s < first.rates.started_s]
         seen = any(each.level is not first.level and each.rates.users >= first.rates.users for each in before)
-        goes_on = any(level.users < (1 - USERS_SAME) * first.rates.users for level in self.levels)
-        return seen or goes_on or not before or _is_on_line([each.rates for each in before])
+        return seen or not before or _is_on_line([each.rates for each in before])
 
 
 def _is_scrap(each: Measured) -> bool:

@@ -10,7 +10,7 @@ from session.samples import HEADER
 from capexplorer import wording
 from capexplorer.analysis.epoch.epoch import Epoch, epoch_of
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed
-from capexplorer.model.events import EndpointTick, Event, LevelOpened, Sample
+from capexplorer.model.events import EndpointTick, Event, LevelOpened, Sample, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import read
 
@@ -160,3 +160,29 @@ def test_a_knee_is_not_proven_where_the_first_load_makes_less_when_it_comes_back
         verdict = epoch_of(closed_session(*up, Load(8, back, 50.0, WAIT_S)), 0).verdict
         assert verdict is not None and verdict.capacity.knee is not None
         assert verdict.capacity.knee.kind == kind
+
+
+def test_failures_that_begin_with_a_step_and_go_on_at_a_load_that_was_clean_are_a_fault_in_time() -> None:
+    timeline = session(*CLIMB, (32, failing(160)), (16, failing(80)))
+    *_, last = verdict_of(timeline).regimes
+    assert last.began == "failures" and last.inside
+
+
+def test_failures_that_begin_late_in_a_level_beyond_the_line_may_be_those_of_a_queue_that_filled() -> None:
+    timeline = session(*CLIMB, (64, [*clean(150, 6), *failing(150, 6)]))
+    *_, last = verdict_of(timeline).regimes
+    assert last.began == "failures" and not last.inside
+    on_the_line = session(*CLIMB, (64, [*clean(320, 6), *failing(320, 6)]))
+    *_, last = verdict_of(on_the_line).regimes
+    assert last.began == "failures" and last.inside
+
+
+def test_seconds_after_a_step_that_are_worse_than_those_that_follow_are_no_change_of_the_service() -> None:
+    timeline = session(*CLIMB, (32, [*failing(160, 4), *clean(160, 12)]))
+    assert regimes(epoch_of(timeline, 0)) == [(None, [8, 16, 24, 32])]
+
+
+def verdict_of(timeline: Timeline) -> Verdict:
+    found = epoch_of(timeline, 0).verdict
+    assert found is not None
+    return found
