@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from trials.experiments.headless import Ran, run
+from trials.faults.judge import HARMLESS
 
 from .known import HERE, KnownService
 
@@ -14,9 +15,9 @@ TIMEOUT_S = 600.0
 NEAR = 0.10
 
 BLAMES = ("bottleneck", "cause")
-RIGHT = {"worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "rate_limit", "think_time_limited", "connection_churn"}
-"""What is so: requests wait for a worker, a connection, a lock, a token or their turn, and below the knee users think. Gunicorn's
-plain workers close each connection."""
+RIGHT = {"worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "rate_limit", "connection_churn", *HARMLESS}
+"""What is so: requests wait for a worker, a connection, a lock, a token or their turn; below the knee nothing is saturated and users
+think. Gunicorn's plain workers close each connection."""
 
 
 class ServiceRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -68,12 +68,14 @@ def _totals(rows: Sequence[ServiceRun]) -> list[str]:
     near, holds = sum(row.near for row in rows), sum(row.holds for row in rows)
     wrong = sum(bool(row.wrongly_blamed) for row in rows)
     repeats = [_agree(list(group)) for _, group in groupby(rows, key=lambda row: row.service)]
-    return [
+    lines = [
         f"- Knee and capacity within 10%: {near} of {len(rows)} runs.",
         f"- Intervals that hold N*: {holds} of {len(rows)}.",
         f"- Runs with a wrong blame: {wrong} of {len(rows)}.",
-        f"- Services whose repeats lie in each other's intervals: {sum(repeats)} of {len(repeats)}.",
     ]
+    if max(row.number for row in rows) > 1:
+        lines.append(f"- Services whose repeats lie in each other's intervals: {sum(repeats)} of {len(repeats)}.")
+    return lines
 
 
 def _agree(rows: Sequence[ServiceRun]) -> bool:
