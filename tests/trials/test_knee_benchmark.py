@@ -38,7 +38,7 @@ def test_a_fault_fails_every_reply_while_it_lasts() -> None:
     faulty = service("queue, fault")
     world = SimulatedWorld(faulty)
     world.step(5)
-    before = world.watch(int(faulty.at_s))
+    before = world.watch(int(faulty.system.trouble.at_s))
     world.watch(2)
     during = world.watch(10)
     assert before.failure_ratio == 0.0 and during.failure_ratio == 1.0

@@ -35,15 +35,19 @@ def write() -> Path:
 
 def ladder(service: Service) -> dict[str, Any]:
     """One service, climbed."""
-    moves = service.change != "none"
+    trouble = service.system.trouble
     return {
         "service": service.name,
         "seed": service.seed,
         "knees": [round(knee, 3) for knee in service.knees],
-        "changes_at_s": round(service.at_s, 3) if moves else None,
-        "changes_until_s": round(service.until_s, 3) if moves and math.isfinite(service.until_s) else None,
+        "changes_at_s": _or_null(trouble.at_s),
+        "changes_until_s": _or_null(trouble.until_s),
         "levels": list(_levels(service)),
     }
+
+
+def _or_null(seconds: float) -> float | None:
+    return round(seconds, 3) if math.isfinite(seconds) else None
 
 
 def _levels(service: Service) -> Iterator[dict[str, Any]]:

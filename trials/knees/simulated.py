@@ -6,19 +6,26 @@ Seeds: none of the autopilot's thresholds was tuned on 900,000 and up.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from trials.simulation.ladders import KINDS, Kind, Truth, random_system
-from trials.simulation.queues import Run, System, run
+from trials.simulation.queues import Run, System, Trouble, run
 
 from .world import MAX_USERS, Window
 
 Change = Literal["none", "capacity halves", "capacity doubles", "neighbour", "fault"]
 
-CHANGES: tuple[Change, ...] = ("capacity halves", "capacity doubles", "neighbour", "fault")
+EFFECTS: dict[Change, dict[str, float]] = {
+    "capacity halves": {"speed": 0.5},
+    "capacity doubles": {"speed": 2.0},
+    "neighbour": {"speed": 0.4},
+    "fault": {"failing": 1.0},
+}
+CHANGES = tuple(EFFECTS)
+FOR_GOOD: tuple[Change, ...] = ("capacity halves", "capacity doubles")
 FIRST_SEED = 900_000
 CHANGE_S = (20.0, 120.0)
 """When a world changes: evenly in this interval, from the start of the exploration."""
@@ -33,10 +40,9 @@ class Service:
     name: str
     seed: int
     system: System
+    """Its `trouble` is the change."""
     truth: Truth
     change: Change
-    at_s: float
-    until_s: float
 
     @property
     def knees(self) -> tuple[float, ...]:
@@ -44,8 +50,8 @@ class Service:
         knee, system = self.truth.knee_users, self.system
         if knee is None:
             return ()
-        factor = {"capacity halves": 0.5, "capacity doubles": 2.0}.get(self.change)
-        if factor is None or self.truth.capacity_rps is None:
+        factor = system.trouble.speed
+        if self.change not in FOR_GOOD or self.truth.capacity_rps is None:
             return (knee,)
         return knee, self.truth.capacity_rps * factor * (system.service_s / factor + system.think_s)
 
@@ -55,7 +61,6 @@ class SimulatedWorld:
 
     def __init__(self, service: Service) -> None:
         self.run = started(service)
-        self._seen = 0
 
     @property
     def now_s(self) -> float:
@@ -72,9 +77,9 @@ class SimulatedWorld:
     def watch(self, seconds: int) -> Window:
         """Let so many seconds pass."""
         self.run.until(self.run.now_s + seconds)
-        ok = np.array(self.run.ok[self._seen :], bool)
-        response_ms = np.array(self.run.response_s[self._seen :])[ok] * 1000
-        self._seen = len(self.run.ok)
+        ended = self.run.take_ended()
+        ok = np.array([each.ok for each in ended], bool)
+        response_ms = np.array([each.response_s for each in ended])[ok] * 1000
         good = int(ok.sum())
         return Window(
             users=self.users,
@@ -88,10 +93,7 @@ class SimulatedWorld:
 
 def started(service: Service) -> Run:
     """A run of the service from its first second on, with its change to come."""
-    rng = np.random.default_rng([service.seed, 7])
-    if service.change == "none":
-        return run(service.system, rng)
-    return _Moving(service, rng)
+    return run(service.system, np.random.default_rng([service.seed, 7]))
 
 
 def services(count: int) -> list[Service]:
@@ -109,32 +111,11 @@ def _service(kind: Kind | Literal["linear"], seed: int, change: Change) -> Servi
     rng = np.random.default_rng([seed, (*KINDS, "linear").index(kind)])
     system, truth = random_system(kind, rng)
     at_s, away_s = rng.uniform(*CHANGE_S), rng.uniform(*AWAY_S)
-    for_good = change in ("capacity halves", "capacity doubles")
+    until_s = math.inf if change in FOR_GOOD else at_s + away_s
+    if change != "none":
+        system = replace(system, trouble=Trouble(at_s, until_s, **EFFECTS[change]))
     name = kind if change == "none" else f"{kind}, {change}"
-    return Service(name, seed, system, truth, change, at_s, math.inf if for_good else at_s + away_s)
-
-
-class _Moving(Run):
-    """A queue whose speed changes, or whose replies fail, for a time."""
-
-    def __init__(self, service: Service, rng: np.random.Generator) -> None:
-        super().__init__(service.system, rng)
-        self._service_moved = service
-
-    def until(self, end_s: float) -> None:
-        """Let time pass; during a fault every reply is a failure."""
-        first = len(self.ok)
-        super().until(end_s)
-        moved = self._service_moved
-        if moved.change == "fault":
-            for index in range(first, len(self.ok)):
-                if moved.at_s <= self.ended_s[index] < moved.until_s:
-                    self.ok[index] = False
-
-    def _speed_at(self, at_s: float) -> float:
-        moved, speed = self._service_moved, super()._speed_at(at_s)
-        factor = {"capacity halves": 0.5, "capacity doubles": 2.0, "neighbour": 0.4}.get(moved.change, 1.0)
-        return speed * factor if moved.at_s <= at_s < moved.until_s else speed
+    return Service(name, seed, system, truth, change)
 
 
 assert MAX_USERS >= 2 * 2 * 150, "random systems have knees at 8 to 150 users; a doubled one must be within reach"

@@ -103,9 +103,7 @@ class _Session:
         self._run, self._think_s = run(system, rng), system.think_s
         self._tracker = LevelTracker(self.timeline)
         self._marks = LiveMarks(self.timeline, self._emit, lambda: self._now_s, self._split)
-        self._now_s, self._opened_s, self._seen = 0.0, 0.0, 0
-        self._pending: list[tuple[float, float, bool]] = []
-        """Requests that had not ended when they were simulated: (end, response, success)."""
+        self._now_s, self._opened_s = 0.0, 0.0
         facts = TargetFacts(name="simulated", url="http://127.0.0.1:1")
         self._emit(Header(t_s=0.0, schema=2, id="simulated", started_at="", target=facts, host=HostFacts(cpus=2)))
 
@@ -156,11 +154,7 @@ class _Session:
         self.timeline.apply(event)
 
     def _ended(self) -> EndpointTick:
-        run = self._run
-        self._pending += zip(run.ended_s[self._seen :], run.response_s[self._seen :], run.ok[self._seen :], strict=True)
-        self._seen = len(run.ended_s)
-        now = [each for each in self._pending if each[0] <= self._now_s]
-        self._pending = [each for each in self._pending if each[0] > self._now_s]
+        now = self._run.take_ended()
         good_s = [response_s for _, response_s, ok in now if ok]
         bad_s = [response_s for _, response_s, ok in now if not ok]
         return EndpointTick(

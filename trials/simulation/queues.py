@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +96,14 @@ class Stream:
         return self._left
 
 
+class Request(NamedTuple):
+    """One request that was simulated."""
+
+    ended_s: float
+    response_s: float
+    ok: bool
+
+
 class Run:
     """A system under load whose users come and go: `to` steps them, `until` lets time pass. See `ended_s`, `response_s`, `ok`."""
 
@@ -106,6 +114,8 @@ class Run:
         self.ended_s: list[float] = []
         self.response_s: list[float] = []
         self.ok: list[bool] = []
+        self._taken = 0
+        self._under_way: list[Request] = []
         self._leaving = 0
         self._asks: list[float] = []
         self._free = [0.0] * system.servers
@@ -128,6 +138,14 @@ class Run:
         else:
             self._leaving += self.users - users
         self.users = users
+
+    def take_ended(self) -> list[Request]:
+        """Requests that have ended by now and were not taken before. A request is simulated whole when it is asked."""
+        new = zip(self.ended_s[self._taken :], self.response_s[self._taken :], self.ok[self._taken :], strict=True)
+        known = [*self._under_way, *(Request(*each) for each in new)]
+        self._taken = len(self.ended_s)
+        self._under_way = [request for request in known if request.ended_s > self.now_s]
+        return [request for request in known if request.ended_s <= self.now_s]
 
     def until(self, end_s: float) -> None:
         """Let time pass."""

@@ -66,7 +66,6 @@ class VirtualRun:
         self._autopilot = AutopilotDriver(
             self.timeline, self._load_target, max_users=max_users, emit=self._command, open_level=self._open, finish=self._finish
         )
-        self._taken = 0
         self.sink.emit(_header())
         self.sink.emit(Target(t_s=0.0, state="ready"))
 
@@ -110,9 +109,8 @@ class VirtualRun:
 
     def _drain(self) -> Tick:
         """What ended since the last second, as the recorder hands it over."""
-        run, first = self.running, self._taken
-        self._taken = len(run.ended_s)
-        took_us, ok = np.array(run.response_s[first:]) * 1e6, np.array(run.ok[first:], bool)
+        ended = self.running.take_ended()
+        took_us, ok = np.array([each.response_s for each in ended]) * 1e6, np.array([each.ok for each in ended], bool)
         good_us, bad_us = took_us[ok], took_us[~ok]
         latency = LatencyHistogram()
         latency.record_us(good_us)
@@ -128,7 +126,7 @@ class VirtualRun:
         return Tick(
             endpoints=(endpoint,) if len(took_us) else (),
             failures=(refused,) if len(bad_us) else (),
-            activity=ActivitySums(waits=len(took_us), wait_sum_s=len(took_us) * run.system.think_s),
+            activity=ActivitySums(waits=len(took_us), wait_sum_s=len(took_us) * self.running.system.think_s),
             latency=latency,
             all_requests=len(took_us),
             all_latency_sum_ms=float(took_us.sum()) / 1000,
