@@ -11,7 +11,7 @@ from capexplorer import cli
 from capexplorer.commands.headless import level_line
 from capexplorer.model.events import Verdict
 from capexplorer.model.timeline import Timeline
-from capexplorer.report.compare.comparison import Session, compare
+from capexplorer.report.compare import Session, compare
 from capexplorer.report.compare.sentences import knee, noise
 from capexplorer.report.knees import lines
 from capexplorer.session.reader import open_session

@@ -12,8 +12,7 @@ from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Peak, SloVerdict, UslFit
 from capexplorer.report import capacity, charts, html, markdown
-from capexplorer.report.compare import sentences
-from capexplorer.report.compare.comparison import Comparison, Session, compare
+from capexplorer.report.compare import Comparison, Session, compare, sentences
 from capexplorer.report.compare.page import render as page
 from capexplorer.report.csv import levels as csv_levels
 from capexplorer.report.knees import lines

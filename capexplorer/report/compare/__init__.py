@@ -6,7 +6,8 @@ Pure: reads timelines, never files. Noise is what varies within the sessions, an
 (docs/compare.md).
 """
 
-from .comparison import Comparison, Session, compare
+from .across_sessions import compare
+from .comparison import Comparison, Session
 from .second_latencies import SecondLatencies
 
 __all__ = ["Comparison", "SecondLatencies", "Session", "compare"]

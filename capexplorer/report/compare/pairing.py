@@ -1,0 +1,129 @@
+"""Two curves beside each other: what differs at each user count that both have, at the knee, and over all levels.
+
+Figures are compared at equal user counts, never between them. What two client classes cost by themselves is the client's
+difference; where other processes held the machine nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ...model.clients import clients_of
+from .across_levels import OverallChange, Pairs, overall_change, with_scatter
+from .comparison import Curve, MatchedLevel, Pair
+from .difference import Difference, difference, floor_difference
+from .estimates import Estimate
+from .figures import HEADLINE_FIGURES, HEADLINE_LATENCIES, LATENCIES, LEVEL_FIGURES
+from .significance import FALSE_MOST, sure
+
+
+def pair_of(before: Curve, after: Curve) -> Pair:
+    """The second curve held against the first."""
+    ours, theirs = ({point.users: point for point in curve.points} for curve in (before, after))
+    common = sorted(ours.keys() & theirs)
+    figures = {
+        figure.name: [(ours[users].figures[figure.name], theirs[users].figures[figure.name]) for users in common]
+        for figure in LEVEL_FIGURES
+    }
+    held = [ours[users].held_by_others or theirs[users].held_by_others for users in common]
+    figures["target_cpu"] = with_scatter(figures["target_cpu"])
+    clients = _clients(before, after)
+
+    def differences(index: int) -> tuple[Difference, ...]:
+        each = (_difference(name, *pairs[index], before, after, clients) for name, pairs in figures.items())
+        return tuple(map(_neighbours, each) if held[index] else each)
+
+    beyond = [users >= _lesser_knee(before, after) for users in common]
+    knee = tuple(difference(name, before.knee.get(name), after.knee.get(name)) for name in ("knee", "capacity"))
+    found = Pair(
+        before=before,
+        after=after,
+        levels=tuple(MatchedLevel(users, differences(index), held[index]) for index, users in enumerate(common)),
+        only_before=tuple(sorted(ours.keys() - theirs.keys())),
+        only_after=tuple(sorted(theirs.keys() - ours.keys())),
+        knee=tuple(map(_neighbours, knee))
+        if any(is_held and is_beyond for is_held, is_beyond in zip(held, beyond, strict=True))
+        else knee,
+        overall=_overall(figures, held, [users >= _greater_knee(before, after) for users in common], clients is not None),
+        clients=clients,
+    )
+    return _with_sure(found)
+
+
+def _neighbours(one: Difference) -> Difference:
+    return replace(one, judgement="neighbours") if one.counts else one
+
+
+def _overall(
+    figures: Mapping[str, Pairs], held: Sequence[bool], beyond: Sequence[bool], other_clients: bool
+) -> tuple[OverallChange, ...]:
+    """Latencies over all user counts in common, goodput over those that saturate both, without those that others held."""
+    found = [overall_change("goodput", _chosen(figures["goodput"], held, beyond))]
+    if not other_clients:
+        found += [overall_change(name, _chosen(figures[name], held, [True] * len(held))) for name in HEADLINE_LATENCIES]
+    return tuple(each for each in found if each is not None)
+
+
+def _chosen(pairs: Pairs, held: Sequence[bool], wanted: Sequence[bool]) -> Pairs:
+    return [pair for pair, is_held, is_wanted in zip(pairs, held, wanted, strict=True) if is_wanted and not is_held]
+
+
+def _lesser_knee(before: Curve, after: Curve) -> float:
+    """In users; infinite unless both have one."""
+    return min(_knee_counts(before, after), default=math.inf)
+
+
+def _greater_knee(before: Curve, after: Curve) -> float:
+    return max(_knee_counts(before, after), default=math.inf)
+
+
+def _knee_counts(before: Curve, after: Curve) -> list[float]:
+    found = [curve.knee["knee"].value for curve in (before, after) if curve.knee]
+    known = [users for users in found if users is not None]
+    return known if len(known) == 2 else []
+
+
+def _with_sure(pair: Pair) -> Pair:
+    """What a headline may claim: half of its chance of an error is for figures over many levels, half for single ones."""
+    overall = sure({one.figure: one.p for one in pair.overall}, FALSE_MOST / 2)
+    family: dict[tuple[int, str], Difference] = {(0, one.figure): one for one in pair.knee}
+    family |= {(level.users, name): level[name] for level in pair.levels if not level.held_by_others for name in HEADLINE_FIGURES}
+    single = sure({key: one.p for key, one in family.items() if one.p is not None}, FALSE_MOST / 2)
+
+    def seen(users: int, one: Difference) -> Difference:
+        return replace(one, sure=one.counts and (users, one.figure) in single)
+
+    return replace(
+        pair,
+        levels=tuple(replace(each, differences=tuple(seen(each.users, one) for one in each.differences)) for each in pair.levels),
+        knee=tuple(seen(0, one) for one in pair.knee),
+        overall=tuple(replace(one, sure=one.counts and one.figure in overall) for one in pair.overall),
+    )
+
+
+def _clients(before: Curve, after: Curve) -> tuple[str, str] | None:
+    """Where each used one class, and not the same. Unknown (no floors measured, nothing in the profile) is not different."""
+    names = [_client(curve) for curve in (before, after)]
+    return (names[0], names[1]) if all(names) and names[0] != names[1] else None
+
+
+def _client(curve: Curve) -> str:
+    return " + ".join(clients_of(curve.made.header))
+
+
+def _difference(
+    figure: str, ours: Estimate, theirs: Estimate, before: Curve, after: Curve, clients: tuple[str, str] | None
+) -> Difference:
+    if clients is not None and figure in LATENCIES:
+        return floor_difference(figure, ours, theirs, _floor_change(figure, before, after))
+    return difference(figure, ours, theirs)
+
+
+def _floor_change(figure: str, before: Curve, after: Curve) -> float | None:
+    """How much more the client itself costs, ms: at the median for the middle of latency, at p99 for its tail."""
+    if any(len(each.floors) != 1 or len(clients_of(each.made.header)) != 1 for each in (before, after)):
+        return None
+    (ours,), (theirs,) = before.floors.values(), after.floors.values()
+    return theirs.p99_ms - ours.p99_ms if figure in ("p95", "p99") else theirs.p50_ms - ours.p50_ms

@@ -1,0 +1,130 @@
+"""A session, or one of its epochs, as a curve: figures by user count with their errors, knee, and marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ... import wording
+from ...errors import InputError
+from ...model.events import Mark
+from ...model.findings import Knee
+from ...model.intervals import Z90
+from ...model.level import Level
+from ...model.timeline import Timeline
+from ...model.verdicts import KneeVerdict
+from ..rows import level_kinds, partial_levels
+from .comparison import Curve, CurvePoint, Session
+from .environment import Made
+from .estimates import Estimate, level_estimates, pooled
+from .figures import LEVEL_FIGURES
+from .shared_machine import is_held_by_others
+
+
+def epochs_of(session: Session) -> list[int]:
+    """Those asked for: one, or all that have a settled level; the first when none has."""
+    timeline = session.timeline
+    there = sorted({level.opened.epoch for level in timeline.levels})
+    if session.epoch is not None:
+        if session.epoch not in there:
+            known = ", ".join(map(str, there)) or "none"
+            name = timeline.header.id if timeline.header else ""
+            raise InputError(f"{name}#{session.epoch}: no such epoch; it has: {known}")
+        return [session.epoch]
+    settled = sorted({level.opened.epoch for level in timeline.levels if level.users and level.figures.settled})
+    return settled or there[:1] or [0]
+
+
+def curve_of(letter: str, session: Session, epoch: int) -> Curve:
+    """Of one epoch of the session."""
+    timeline = session.timeline
+    header = timeline.header
+    if header is None:
+        raise ValueError("a session has a header")
+    levels = [level for level in timeline.levels if level.opened.epoch == epoch and level.users]
+    points = _points(levels, session)
+    several = len({level.opened.epoch for level in timeline.levels}) > 1
+    return Curve(
+        letter=letter,
+        id=header.id,
+        epoch=epoch if several or session.epoch is not None else None,
+        title=session.title,
+        label=header.label,
+        started_at=header.started_at,
+        complete=timeline.ended is not None,
+        damaged=session.damaged,
+        points=points,
+        unsettled=tuple(sorted({level.users for level in levels} - {point.users for point in points})),
+        knee=_knee(timeline, epoch),
+        knee_users=_knee_users(timeline, epoch),
+        verdict=_verdict(timeline, epoch),
+        judged=wording.judgement(timeline, epoch),
+        marks=_marks(timeline, epoch),
+        floors=dict(header.client_floor_ms),
+        made=Made(header, _params(timeline, epoch)),
+    )
+
+
+def _points(levels: Sequence[Level], session: Session) -> tuple[CurvePoint, ...]:
+    """Without levels on the way down from overload, held by other processes, or partial: they do not show that load."""
+    found: dict[int, list[dict[str, Estimate]]] = {}
+    held = set[int]()
+    left_out = level_kinds(session.timeline).keys() | partial_levels(session.timeline)
+    cpus = session.timeline.header.host.cpus if session.timeline.header is not None else None
+    for level in levels:
+        if level.figures.settled and not level.opened.ramp and level.opened.index not in left_out:
+            found.setdefault(level.users, []).append(level_estimates(level, session.timeline, session.latencies))
+            if is_held_by_others(level.figures, cpus):
+                held.add(level.users)
+    return tuple(
+        CurvePoint(
+            users=users,
+            levels=len(each),
+            figures={figure.name: pooled([one[figure.name] for one in each]) for figure in LEVEL_FIGURES},
+            held_by_others=users in held,
+        )
+        for users, each in sorted(found.items())
+    )
+
+
+def _params(timeline: Timeline, epoch: int) -> dict[str, str | int | float | bool]:
+    """The target's parameters in this epoch, as it was told when it was started."""
+    found = dict(timeline.header.target.params) if timeline.header else {}
+    for target in timeline.journal:
+        if getattr(target, "state", None) == "starting" and getattr(target, "epoch", 0) == epoch:
+            found = dict(getattr(target, "params", {})) or found
+    return found
+
+
+def _verdict(timeline: Timeline, epoch: int) -> KneeVerdict | None:
+    found = wording.reported(timeline).get(epoch)
+    return found.capacity.knee if found is not None else None
+
+
+def _knee_mark(timeline: Timeline, epoch: int) -> Mark | None:
+    """The newest mark of kind knee. Bends and knees at or below are none."""
+    current = [mark for mark in wording.standing(timeline).values() if mark.epoch == epoch]
+    return next((mark for mark in reversed(current) if mark.kind == "knee" and mark.users is not None), None)
+
+
+def _knee(timeline: Timeline, epoch: int) -> dict[str, Estimate]:
+    mark, interval = _knee_mark(timeline, epoch), _knee_users(timeline, epoch)
+    if mark is None:
+        return {}
+    assert isinstance(mark.finding, Knee)
+    return {
+        "knee": Estimate(mark.users, None if interval is None else (interval[1] - interval[0]) / (2 * Z90)),
+        "capacity": Estimate(mark.finding.verdict.capacity_rps, mark.finding.capacity_se_rps),
+    }
+
+
+def _knee_users(timeline: Timeline, epoch: int) -> tuple[float, float] | None:
+    mark = _knee_mark(timeline, epoch)
+    if mark is None or not isinstance(mark.finding, Knee):
+        return None
+    low, high = mark.finding.verdict.users_low, mark.finding.verdict.users_high
+    return None if low is None or high is None else (low, high)
+
+
+def _marks(timeline: Timeline, epoch: int) -> tuple[Mark, ...]:
+    current = [mark for mark in wording.standing(timeline).values() if mark.epoch == epoch]
+    return tuple(mark for mark in current if mark.kind in wording.BLAMES and mark.id != "not_saturated")
