@@ -1,0 +1,11 @@
+"""All sentences and figures of a comparison as plain text; whoever shows them escapes them. No claim without its noise."""
+
+from .cells import BEYOND, JUDGEMENTS, MISSING, NOISE, change, judgement, noise, overall, percent, ratio, value
+from .curve_facts import began, curve, floors, knee, marked
+from .outcome import found, verdict
+from .reservations import names, warnings
+
+__all__ = [
+    "BEYOND", "JUDGEMENTS", "MISSING", "NOISE", "began", "change", "curve", "floors", "found", "judgement", "knee", "marked",
+    "names", "noise", "overall", "percent", "ratio", "value", "verdict", "warnings",
+]  # fmt: skip

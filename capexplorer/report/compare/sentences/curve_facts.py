@@ -1,0 +1,57 @@
+"""What is said of one curve: which session it is, what its client costs, its knee, its marks."""
+
+from __future__ import annotations
+
+from .... import wording
+from ....model.events import Mark
+from ....model.intervals import Z95
+from ....wording import numbers
+from ... import figures
+from ..comparison import Curve
+from .cells import MISSING
+
+
+def curve(one: Curve) -> str:
+    """`A  20260101-120000-mixed-0a1b  after the fix (epoch 1)  threads=8`, without layout."""
+    parts = [one.name]
+    if one.title:
+        parts.append(one.title)
+    if one.label:
+        parts.append(f"[{one.label}]")
+    if not one.complete:
+        parts.append("(cut short)")
+    return "  ".join(parts)
+
+
+def began(one: Curve) -> str:
+    """`2026-01-01 12:00:00 UTC`."""
+    return wording.wall_time(one.started_at) or MISSING
+
+
+def floors(one: Curve) -> str:
+    """What the client costs by itself."""
+    if not one.floors:
+        return "not measured"
+    return ", ".join(f"{name} {each.p50_ms:.3g} ms (p99 {each.p99_ms:.3g})" for name, each in sorted(one.floors.items()))
+
+
+def knee(one: Curve) -> str:
+    """`60 [55–65] users, 118.4 ± 4.7/s`, or what was found instead."""
+    if not one.knee:
+        return "none marked" if one.verdict is None else wording.knee(one.verdict)
+    interval = "" if one.knee_users is None else f" {numbers.interval(*one.knee_users)}"
+    capacity = one.knee["capacity"]
+    error = None if capacity.se is None else Z95 * capacity.se
+    rate = figures.number(capacity.value) if error is None else figures.beside(capacity.value, error)
+    return f"{numbers.users(one.knee['knee'].value)}{interval} users{'' if capacity.value is None else f', {rate}/s'}"
+
+
+def marked(one: Curve) -> str:
+    """What was marked: `the service's CPU is saturated (GIL) at 60 users; connections are reset at 80 users, 412 ×`."""
+    return "; ".join(map(_marked, one.marks)) or MISSING
+
+
+def _marked(mark: Mark) -> str:
+    users = "" if mark.users is None else f" at {mark.users:,.0f} users"
+    counted = wording.counted(mark.finding)
+    return f"{wording.title(mark)}{users}{f', {counted}' if counted else ''}"

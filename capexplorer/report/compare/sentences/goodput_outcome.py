@@ -1,0 +1,53 @@
+"""What the verdict says about goodput: who finishes more, at how many user counts, or that no difference is sure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..comparison import Pair
+from ..difference import Difference
+from .cells import percent, strongest
+
+
+def goodput(pair: Pair) -> str:
+    """At the levels that other processes did not hold: sure differences at single counts, else over all counts, else none."""
+    before, after = pair.before.letter, pair.after.letter
+    compared = [(level.users, level["goodput"]) for level in pair.levels if not level.held_by_others]
+    if not compared:
+        return f"other processes held the machine at every user count in common, so {after} and {before} cannot be compared"
+    more = [(users, one) for users, one in compared if one.sure and (one.change or 0) > 0]
+    less = [(users, one) for users, one in compared if one.sure and (one.change or 0) < 0]
+    if more and less:
+        return (
+            f"the curves cross: {after} finishes more than {before} ({strongest(more)}) and less ({strongest(less)}), "
+            "both beyond noise"
+        )
+    if more or less:
+        which = f"{after} finishes {'more' if more else 'less'} than {before} beyond noise"
+        return f"{which}{_counted(more or less, len(compared))}"
+    return _over_all(pair) or _no_difference(f"{after} and {before}", compared)
+
+
+def _counted(sure: Sequence[tuple[int, Difference]], compared: int) -> str:
+    """` at 3 of 5 user counts in common (most +12% at 40 users)`; of one count in common the figure alone."""
+    where = f" at {len(sure)} of {compared} user counts in common" if compared > 1 else ""
+    return f"{where} ({'most ' if len(sure) > 1 else ''}{strongest(sure)})"
+
+
+def _over_all(pair: Pair) -> str:
+    """Where no single count shows a difference, but all saturated ones together do; empty where they do not."""
+    together = next((one for one in pair.overall if one.sure and one.figure == "goodput"), None)
+    if together is None:
+        return ""
+    which = f"{pair.after.letter} finishes {'more' if together.log_ratio > 0 else 'less'} than {pair.before.letter} beyond noise"
+    return f"{which} ({percent(together.ratio)} over {together.levels} user counts that saturate both)"
+
+
+def _no_difference(letters: str, compared: Sequence[tuple[int, Difference]]) -> str:
+    known = sum(one.p is not None for _, one in compared)
+    where = f"{len(compared)} user counts in common" if len(compared) > 1 else f"{compared[0][0]} users"
+    if known == len(compared):
+        return f"goodput of {letters} does not differ beyond noise at {where}"
+    if known:
+        return f"goodput of {letters} does not differ beyond noise at {known} of {where}, and the rest is unknown"
+    return f"whether goodput of {letters} differs is unknown at {where}: standard errors are missing"

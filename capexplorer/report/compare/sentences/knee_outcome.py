@@ -1,0 +1,30 @@
+"""What the verdict says about the knees: both wherever both sessions have one; the capacities where they surely differ."""
+
+from __future__ import annotations
+
+from .... import wording
+from ..comparison import Pair
+from .cells import judgement, ratio, value
+
+_NOT_SURE = "not sure among all figures"
+"""Of a difference that counts by itself, in a verdict on many figures."""
+
+
+def knees(pair: Pair) -> str:
+    """The knees wherever both have one; the capacities where they surely differ."""
+    moved, capacity = pair.knee
+    if moved.judgement == "not_measured":
+        has = [one.letter for one in (pair.before, pair.after) if one.knee]
+        return f"and only {has[0]} has a knee{_instead(pair)}" if has else ""
+    said = f"and the knee is at {value('knee', moved.after.value)} instead of {value('knee', moved.before.value)} users "
+    said += f"({ratio(moved)}, {judgement(moved) if moved.sure or not moved.counts else _NOT_SURE})"
+    if capacity.sure:
+        rates = f"{value('capacity', capacity.after.value)} instead of {value('capacity', capacity.before.value)}/s"
+        said += f", and the capacity is {rates} ({ratio(capacity)}, {judgement(capacity)})"
+    return said
+
+
+def _instead(pair: Pair) -> str:
+    """` (B: no knee up to 60 users)`: where the detector looked and found none."""
+    without = next((one for one in (pair.before, pair.after) if not one.knee and one.verdict is not None), None)
+    return "" if without is None or without.verdict is None else f" ({without.letter}: {wording.knee(without.verdict)})"

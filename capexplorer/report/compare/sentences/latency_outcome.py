@@ -1,0 +1,62 @@
+"""What the verdict says about latency. A difference that the client makes is named as the client's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..comparison import MatchedLevel, Pair
+from ..difference import Difference
+from ..figures import HEADLINE_LATENCIES
+from .cells import percent, strongest
+
+_CLIENTS = ("client", "partly_client")
+_Differences = Sequence[tuple[int, Difference]]
+
+
+def latency(pair: Pair) -> str:
+    """At the levels that other processes did not hold; empty where there are none."""
+    undisturbed = [level for level in pair.levels if not level.held_by_others]
+    if not undisturbed:
+        return ""
+    judged = [(level.users, one) for level in undisturbed if (one := _judged_latency(level)) is not None]
+    sure = [(users, one) for users, one in judged if one.sure]
+    return _of_clients(pair, judged, sure) or _over_all(pair, sure) or _at_single_counts(judged, sure)
+
+
+def _of_clients(pair: Pair, judged: _Differences, sure: _Differences) -> str:
+    judgements = {one.judgement for _, one in judged}
+    if not pair.clients or sure or judgements.isdisjoint(_CLIENTS):
+        return ""
+    before, after = pair.clients
+    classes = f"({after} instead of {before})"
+    if "partly_client" in judgements:
+        return f"and the difference in latency is in part at least the client's {classes}: no verdict on the target"
+    return f"and the difference in latency is the client's {classes}, not the target's"
+
+
+def _over_all(pair: Pair, sure: _Differences) -> str:
+    """Empty where no latency surely differs over all counts, or single counts contradict it."""
+    overall = next((one for one in pair.overall if one.sure and one.figure != "goodput"), None)
+    if overall is None or any((one.change or 0.0) * overall.log_ratio <= 0 for _, one in sure):
+        return ""
+    most = f", {strongest(sure)}" if sure else ""
+    return f"and {_moved(overall.figure, overall.log_ratio)} ({percent(overall.ratio)} over {overall.levels} user counts{most})"
+
+
+def _at_single_counts(judged: _Differences, sure: _Differences) -> str:
+    if not sure:
+        return "and latency does not differ beyond noise" if judged else "and noise of latency is unknown"
+    _, one = max(sure, key=lambda each: abs(each[1].ratio or 0.0))
+    also = " and at some counts the other way" if len({(each.change or 0) > 0 for _, each in sure}) > 1 else ""
+    return f"and {_moved(one.figure, one.change or 0.0)} ({strongest(sure)}){also}"
+
+
+def _moved(figure: str, change: float) -> str:
+    return f"its {'mean latency' if figure == 'mean' else figure} is {'lower' if change < 0 else 'higher'}"
+
+
+def _judged_latency(level: MatchedLevel) -> Difference | None:
+    """The first latency that surely differs; else the first that the client may have made, or whose noise is known."""
+    known = [one for name in HEADLINE_LATENCIES if (one := level[name]).judgement not in ("unknown", "not_measured")]
+    differing = [one for one in known if one.sure] or [one for one in known if one.judgement in _CLIENTS]
+    return next(iter(differing or known), None)

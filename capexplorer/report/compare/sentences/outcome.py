@@ -1,0 +1,29 @@
+"""The verdict of a comparison: one sentence of goodput, latency and knee, each beyond its noise or not claimed."""
+
+from __future__ import annotations
+
+from ..comparison import Comparison, Pair
+from .goodput_outcome import goodput
+from .knee_outcome import knees
+from .latency_outcome import latency
+from .reservations import names
+
+
+def verdict(comparison: Comparison) -> str:
+    """One sentence; the first curve is what the others are held against."""
+    said = found(comparison)
+    if comparison.conditions:
+        said += f"; but conditions differ ({names(comparison.conditions)}), so this may not be the target's doing"
+    return f"{said}."
+
+
+def found(comparison: Comparison) -> str:
+    """The verdict for who has read the warnings; without its full stop."""
+    said = "; ".join(_pair(pair) for pair in comparison.pairs)
+    return said[:1].upper() + said[1:]
+
+
+def _pair(pair: Pair) -> str:
+    if not pair.levels:
+        return f"{pair.after.letter} and {pair.before.letter} have no settled user count in common, so no figure can be compared"
+    return ", ".join(part for part in (goodput(pair), latency(pair), knees(pair)) if part)

@@ -1,0 +1,58 @@
+"""What must be read before any figure: what differs beside the target, and what the sessions lack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..comparison import Comparison, Pair
+from ..environment import Differing
+
+NAMED = 6
+"""Names of differing conditions that a sentence holds."""
+
+
+def warnings(comparison: Comparison) -> list[str]:
+    """What must be read before any figure; empty when nothing spoils the comparison."""
+    said = []
+    if comparison.conditions:
+        said.append(f"Conditions differ ({names(comparison.conditions)}): differences may be theirs, not the target's.")
+    said += [f"{one.letter}: {one.judged.said}" for one in comparison.curves if one.judged.severity == "critical"]
+    for pair in comparison.pairs:
+        if pair.clients is not None:
+            said.append(_clients(pair))
+        held = [str(level.users) for level in pair.levels if level.held_by_others]
+        if held:
+            said.append(
+                f"Other processes held the machine at {', '.join(held)} users of {pair.before.letter} or {pair.after.letter}: "
+                "no difference is claimed there."
+            )
+        if not pair.levels:
+            said.append(f"{pair.before.letter} and {pair.after.letter} have no settled user count in common.")
+    said += [
+        f"{one.letter}: {_damage(one.damaged)} of its log, which its figures lack." for one in comparison.curves if one.damaged
+    ]
+    said += [f"{one.letter} was cut short: its last level may be missing." for one in comparison.curves if not one.complete]
+    return said
+
+
+def names(rows: Sequence[Differing]) -> str:
+    """The first few, and how many more."""
+    more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
+    return ", ".join(row.name for row in rows[:NAMED]) + more
+
+
+def _damage(lines: int) -> str:
+    return f"{lines} damaged or missing line{'s' * (lines > 1)}"
+
+
+def _clients(pair: Pair) -> str:
+    before, after = pair.clients or ("", "")
+    letters = f"{pair.before.letter} used {before}, {pair.after.letter} {after}"
+    if len(pair.before.floors) == 1 and len(pair.after.floors) == 1:
+        (ours,), (theirs,) = pair.before.floors.values(), pair.after.floors.values()
+        size = theirs.p50_ms - ours.p50_ms
+        return (
+            f"{letters}: by itself {after} costs {abs(size):.3g} ms {'less' if size < 0 else 'more'} at the median, "
+            "and that share of latency is the client's, not the target's."
+        )
+    return f"{letters}, and their floors were not measured: no difference in latency can be told to be the target's."
