@@ -9,32 +9,16 @@ from typing import Any
 
 import msgspec
 
-from ..model.events import (
-    Command,
-    Ended,
-    Event,
-    Header,
-    LevelClosed,
-    LevelOpened,
-    Log,
-    Mark,
-    Note,
-    Reanalysed,
-    Sample,
-    Target,
-    Unknown,
-    Verdict,
-)
+from ..model.events import Event, KnownEvent, Unknown
 from . import seal
 from .validity import LineError, check_values
 
 Line = dict[str, Any]
 """A line's fields as plain values."""
 
-Known = Header | LevelOpened | Sample | LevelClosed | Mark | Note | Command | Target | Log | Reanalysed | Verdict | Ended
-_TYPES = {msgspec.inspect.type_info(kind).tag: kind for kind in Known.__args__}  # type: ignore[attr-defined]
+_TYPES = {msgspec.inspect.type_info(kind).tag: kind for kind in KnownEvent.__args__}  # type: ignore[attr-defined]
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Known)
+_decoder = msgspec.json.Decoder(KnownEvent)
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 

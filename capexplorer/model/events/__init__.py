@@ -1,0 +1,23 @@
+"""The one vocabulary: everything that happens in a session is one of these events.
+
+Live, saved and replayed sessions are the same sequence of events. `t_s` is seconds since the session began, on a monotonic
+clock; wall time stands once, in the header. Unknown event types survive a read as `Unknown`; unknown fields are ignored.
+"""
+
+from .event import By, Event, Unknown
+from .level_bounds import LevelClosed, LevelOpened
+from .mark import Mark, Verdict
+from .process_events import Ended, Log, Target, TargetState
+from .reanalysed import FigureChange, MarkChange, Reanalysed
+from .sample import EndpointTick, FailureSignature, FailureTick, Phase, Sample
+from .session_header import SCHEMA, ClientFloor, Engine, Header, HostFacts, TargetFacts
+from .user_events import Command, Note
+
+KnownEvent = Header | LevelOpened | Sample | LevelClosed | Mark | Note | Command | Target | Log | Reanalysed | Verdict | Ended
+"""All that a log of this version holds; an event of another type is read as `Unknown`."""
+
+__all__ = [
+    "SCHEMA", "By", "ClientFloor", "Command", "Ended", "EndpointTick", "Engine", "Event", "FailureSignature", "FailureTick",
+    "FigureChange", "Header", "HostFacts", "KnownEvent", "LevelClosed", "LevelOpened", "Log", "Mark", "MarkChange", "Note",
+    "Phase", "Reanalysed", "Sample", "Target", "TargetFacts", "TargetState", "Unknown", "Verdict",
+]  # fmt: skip

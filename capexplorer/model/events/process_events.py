@@ -1,0 +1,49 @@
+"""What processes did: the target lived and died, lines were printed, this app ended."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .event import Event
+
+TargetState = Literal["building", "starting", "ready", "stopping", "stopped", "died", "failed"]
+"""`building`: its build runs, before the start. `died`: ended by itself. `failed`: never got built or ready, or could not be
+started. `stopped`: we ended it."""
+
+
+class Target(Event, frozen=True, kw_only=True, tag="target"):
+    """The target's life."""
+
+    state: TargetState
+    epoch: int = 0
+    pid: int | None = None
+    program: str | None = None
+    """File name of the executable that runs as `pid`, e.g. python3.11."""
+    exit_code: int | None = None
+    signal: str | None = None
+    """Name of the signal that ended it, e.g. SIGKILL."""
+    reason: str | None = None
+    params: dict[str, str | int | float | bool] = {}
+    output: tuple[str, ...] = ()
+    """Last output lines, when it died or failed."""
+
+
+class Log(Event, frozen=True, kw_only=True, tag="log"):
+    """What was logged or printed: by Locust, by user code, by us, by the target."""
+
+    source: Literal["stdout", "stderr", "locust", "target", "capexplorer"]
+    level: Literal["debug", "info", "warning", "error", "critical"] = "info"
+    text: str
+    repeated: int = 1
+    """How many equal lines this one stands for."""
+
+
+class Ended(Event, frozen=True, kw_only=True, tag="ended"):
+    """Last line of a complete log."""
+
+    reason: str
+    exit_code: int = 0
+    signal: str | None = None
+    requests: int = 0
+    failures: int = 0
+    levels: int = 0

@@ -1,0 +1,120 @@
+"""One tick of a run: requests by endpoint, failures by signature, and what the probes read."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ..readings import (
+    GeneratorReading,
+    HostReading,
+    NeighboursReading,
+    PortsReading,
+    Reading,
+    TargetReading,
+    TcpReading,
+)
+from .event import Event
+
+Phase = Literal["spawning", "settling", "settled"]
+
+
+class FailureSignature(Reading, frozen=True, kw_only=True):
+    """An exception reduced to what distinguishes causes (docs/causes.md). Bounded: never carries addresses or ids."""
+
+    types: tuple[str, ...]
+    """Exception type names, outermost first."""
+    errno: int | None = None
+    status: int | None = None
+    text: str = ""
+    """At most 200 characters, numbers and addresses folded. Data from a target: escape before display."""
+    reused: bool | None = None
+    """Whether the connection had carried a request before; None: not known."""
+
+
+class EndpointTick(Reading, frozen=True, kw_only=True):
+    """One endpoint in one tick. Counts, latencies and failures leave out `on_start` and each new user's first cycle."""
+
+    name: str
+    method: str = "GET"
+    requests: int = 0
+    failures: int = 0
+    received_bytes: int = 0
+    latency: str | None = None
+    """Latencies of successes: HdrHistogram V2, base64, microseconds."""
+    latency_sum_ms: float = 0.0
+    """Exact sum over successes."""
+    failure_latency_sum_ms: float = 0.0
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+    max_ms: float | None = None
+    """Percentiles of `latency`. The log omits them, since they are a tenth of a day's bytes; `merged.tick_latency` computes them
+    again."""
+    clamped: int = 0
+    """Values outside 1 us to 1 h, recorded at the bound."""
+    warmup_requests: int = 0
+    """Requests of `on_start` and of first cycles, failures included; not in any of the figures above."""
+    warmup_failures: int = 0
+
+
+class FailureTick(Reading, frozen=True, kw_only=True):
+    """Failures of one endpoint with one signature, warm-up included: of this tick, or of earlier ones that had no room."""
+
+    name: str
+    method: str
+    signature: FailureSignature
+    count: int
+    example: str | None = None
+    """Full text of one of them: one line, at most 200 characters, numbers as they were. Only in the first tick with that
+    signature, and only where it holds more than the signature. Data from a target: escape before display."""
+
+
+class Sample(Event, frozen=True, kw_only=True, tag="sample"):
+    """One tick: what was done and what was read in the `duration_s` that end at `t_s`."""
+
+    duration_s: float
+    level: int
+    users: int
+    """Running users at the end of the tick."""
+    wanted: int
+    phase: Phase
+    settled: bool = False
+    """True when this tick makes its level's figures."""
+    stood_still_s: float | None = None
+    """Seconds of this tick in which the process did not run: it was stopped, or the machine slept. 0: in the tick after such a
+    one, in which what was held up still ends. None: it ran. Nothing is judged by a tick that has this."""
+    endpoints: tuple[EndpointTick, ...] = ()
+    failures: tuple[FailureTick, ...] = ()
+    retried: tuple[FailureTick, ...] = ()
+    """Errors of attempts that the client repeated by itself. Each request counts once, by its final result."""
+    work: float | None = None
+    """Finished work in this tick (DESIGN section 4); None when it could not be measured."""
+    warmup_work: float = 0.0
+    """Finished work of warm-up requests: on the wire, so in the time chart, but in no level's figures."""
+    connects: int = 0
+    """Connections that users tried to open. Also 0 in older logs, which did not count them."""
+    waits: int = 0
+    wait_sum_s: float = 0.0
+    """Waits between tasks that users chose in this tick: how many, and their sum."""
+    sleeps: int = 0
+    sleep_sum_s: float | None = None
+    """Pauses inside tasks, between two requests, in which user code slept. None: not recorded, in older logs."""
+    tasks: int = 0
+    task_sum_s: float = 0.0
+    """Tasks that ended in this tick, and how long they took, requests and sleeps included."""
+    warm_users: int | None = None
+    """Of `users`, those that have lived through a cycle of their own: their requests count. None: not recorded, in older logs."""
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+    max_ms: float | None = None
+    """Over all endpoints, successes, warm-up left out."""
+    generator: GeneratorReading | None = None
+    targets: tuple[TargetReading, ...] = ()
+    host: HostReading | None = None
+    neighbours: NeighboursReading | None = None
+    """None in logs from before it was measured, too."""
+    ports: PortsReading | None = None
+    tcp: TcpReading | None = None
+    app: dict[str, float] = {}
+    """The target's own metrics."""

@@ -1,0 +1,89 @@
+"""The first line of a log: what was explored, from where, with which versions."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ..readings import Reading
+from .event import Event
+
+SCHEMA = 2
+"""1: lines had no seal, and marks held untyped evidence and sentences of advice (`session/upgrade.py`)."""
+
+
+class HostFacts(Reading, frozen=True, kw_only=True):
+    """What the machine is, read once: the environment that `compare` warns about."""
+
+    name: str | None = None
+    system: str | None = None
+    kernel: str | None = None
+    python: str | None = None
+    cpu_model: str | None = None
+    cpus: int | None = None
+    memory_bytes: int | None = None
+    fds_limit: int | None = None
+    """Soft RLIMIT_NOFILE of this process."""
+    fds_limit_of_system: int | None = None
+    """Open files of all processes together (`file-nr`)."""
+    port_range: tuple[int, int] | None = None
+    ports_reserved: int | None = None
+    ports_capacity: int | None = None
+    tcp_tw_reuse: int | None = None
+    somaxconn: int | None = None
+    tcp_max_syn_backlog: int | None = None
+    conntrack_max: int | None = None
+    link_bytes_per_s: float | None = None
+    """Speed of its fastest network link in one direction; None where no link reports it."""
+    cgroup_cpus: float | None = None
+    """CPU cores that the cgroup's quota allows; None without a quota."""
+    cgroup_memory_bytes: int | None = None
+    """Memory that the cgroup allows; None without a limit."""
+
+
+class ClientFloor(Reading, frozen=True, kw_only=True):
+    """What a client class costs by itself: latency of 200 requests to a null responder on loopback."""
+
+    p50_ms: float
+    p99_ms: float
+
+
+class TargetFacts(Reading, frozen=True, kw_only=True):
+    """What is explored: a process that the app started, or a service that was already running."""
+
+    name: str
+    url: str
+    command: tuple[str, ...] = ()
+    """Empty when the target was not started by us."""
+    params: dict[str, str | int | float | bool] = {}
+
+
+class Engine(Reading, frozen=True, kw_only=True):
+    """How load is made; None where an imported file does not say."""
+
+    mode: Literal["in-process", "workers"] | None = "in-process"
+    workers: int | None = 0
+
+
+class Header(Event, frozen=True, kw_only=True, tag="header"):
+    """First line of a log."""
+
+    schema: int
+    id: str
+    started_at: str
+    """Wall time, ISO 8601 with offset; empty where an imported file does not say."""
+    label: str | None = None
+    source: str | None = None
+    """Of an imported session: from which files, and what they do not hold. None: recorded by this app."""
+    versions: dict[str, str] = {}
+    """capexplorer, locust, python, ..."""
+    clients: tuple[str, ...] = ()
+    """Client classes that the users are built on, by Locust's names: FastHttpUser, HttpUser, User. Empty in older logs (see
+    `clients_of`)."""
+    client_floor_ms: dict[str, ClientFloor] = {}
+    """By client class name; only HTTP clients have one."""
+    profile: dict[str, Any] = {}
+    """The whole resolved profile, as plain values (secrets removed)."""
+    target: TargetFacts
+    host: HostFacts
+    engine: Engine = Engine()
+    interval_s: float = 1.0

@@ -1,0 +1,28 @@
+"""What the detectors find, one typed value a kind; a `Mark` carries one of them. No sentences: `wording` makes those.
+
+Every figure has one name: as a field here, or as a key of `readings` where many causes share a field of their own. `figures`
+lists them all flat, which is how reports and exports show evidence. None means "not known", never zero.
+"""
+
+import msgspec
+
+from .blame import Blame, Bottleneck, Cause, Leak, Readings, Scalar
+from .curve_findings import CURVE, AtOrBelow, Bend, CurveFinding, Knee, LatencyKnee
+from .finding import Finding, MarkKind
+from .level_findings import Recovered, Shift, StopRule
+
+AnyFinding = Knee | AtOrBelow | Bend | LatencyKnee | Shift | Recovered | StopRule | Cause | Bottleneck | Leak
+
+KINDS: dict[str, type[Finding]] = {msgspec.inspect.type_info(kind).tag: kind for kind in AnyFinding.__args__}  # type: ignore[attr-defined]
+"""By the tag that a log has."""
+
+__all__ = [
+    "CURVE", "KINDS", "AnyFinding", "AtOrBelow", "Bend", "Blame", "Bottleneck", "Cause", "CurveFinding", "Finding", "Knee",
+    "LatencyKnee", "Leak", "MarkKind", "Readings", "Recovered", "Scalar", "Shift", "StopRule", "kind_of",
+]  # fmt: skip
+
+
+def kind_of(finding: Finding) -> MarkKind:
+    """Its tag."""
+    kind: MarkKind = type(finding).__struct_config__.tag  # type: ignore[assignment]
+    return kind

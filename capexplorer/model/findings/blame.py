@@ -1,0 +1,145 @@
+"""What the catalogue names: causes of failures, bottlenecks, leaks."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from .finding import Finding
+
+Scalar = str | int | float | bool
+
+Readings = dict[str, Scalar | dict[str, int]]
+"""Named readings, units in the names; a mapping counts by name (`ended_by`)."""
+
+
+class Blame(Finding, frozen=True, kw_only=True):
+    """What went wrong, or what is the limit."""
+
+    name: str
+    """An id of the catalogue (`docs/causes.md`)."""
+    readings: Readings = {}
+    unavailable: tuple[str, ...] = ()
+    """Readings that would have decided more but could not be taken."""
+    competing: tuple[str, ...] = ()
+    """Ids of the catalogue that the same readings allow."""
+
+    @property
+    def id(self) -> str:
+        """Its name in the catalogue."""
+        return self.name
+
+    def reading(self, name: str) -> float | None:
+        """A reading that is a number; None where it was not taken."""
+        value = self.readings.get(name)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process that the readings are about."""
+        pid = self.reading("pid")
+        return None if pid is None else int(pid)
+
+
+class Cause(Blame, frozen=True, kw_only=True, tag="cause"):
+    """Failures or a state of the generator, its host, the network or the target, over an epoch."""
+
+    count: int = 0
+    """Of all episodes: of what `counted` says."""
+    counted: dict[Literal["failures", "retried", "seconds", "deaths"], int] = {}
+    """`retried`: attempts that the client repeated by itself. `seconds`: of a state. Empty: failures alone."""
+    first_s: float | None = None
+    """Seconds of the session."""
+    last_s: float | None = None
+    since_s: float | None = None
+    """Begin of the latest episode, where there were several."""
+    episodes: int = 1
+    rate_per_s: float | None = None
+    """Of the latest episode."""
+    endpoints: dict[str, int] = {}
+    """The endpoints that failed most, `METHOD name`, with their counts."""
+    example: str = ""
+    """One failure in full. Data from a target: escape before display."""
+    logged: str = ""
+    """What the target's own log said when it began: a line that names an error, folded. Data from a target, too."""
+    check: str | None = None
+    """Name of the user's own check that failed."""
+    statuses: dict[str, int] = {}
+    """Failures by HTTP status."""
+    symptoms: dict[str, int] = {}
+    """Of `unknown`: what the failures look like."""
+
+    @property
+    def began_s(self) -> float | None:
+        """When its latest episode began."""
+        return self.first_s if self.since_s is None else self.since_s
+
+    def figures(self) -> dict[str, Any]:
+        """Counts and times, then readings, then doubts."""
+        named: dict[str, Any] = {
+            "count": self.count or None,
+            "first_s": self.first_s,
+            "last_s": self.last_s,
+            "rate_per_s": self.rate_per_s,
+            "endpoints": self.endpoints,
+            "example": self.example,
+            "logged": self.logged or None,
+            "since_s": self.since_s,
+            "episodes": self.episodes if self.episodes > 1 else None,
+            **{str(name): count for name, count in self.counted.items()},
+            "check": self.check,
+            "statuses": self.statuses or None,
+            "symptoms": self.symptoms or None,
+            **self.readings,
+            "unavailable": list(self.unavailable),
+            "competing": list(self.competing),
+        }
+        return {name: value for name, value in named.items() if value is not None}
+
+
+class Bottleneck(Blame, frozen=True, kw_only=True, tag="bottleneck"):
+    """What limits the service at a level, or that nothing does."""
+
+    users_at: float
+    """Of the latest level that shows it; `readings` are that level's."""
+    levels: int = 1
+    """That show it."""
+    users_before: float | None = None
+    goodput_growth_ratio: float | None = None
+    latency_growth_ratio: float | None = None
+    """Against the level with `users_before`: 0.05 is 5% more. Only where more users brought nothing."""
+
+    def figures(self) -> dict[str, Any]:
+        """Readings first, then what the gate compared."""
+        named = {
+            **self.readings,
+            "users_before": self.users_before,
+            "goodput_growth_ratio": self.goodput_growth_ratio,
+            "latency_growth_ratio": self.latency_growth_ratio,
+            "users_at": self.users_at,
+            "levels": self.levels,
+            "competing": list(self.competing) or None,
+            "unavailable": list(self.unavailable) or None,
+        }
+        return {name: value for name, value in named.items() if value is not None}
+
+
+class Leak(Blame, frozen=True, kw_only=True, tag="leak"):
+    """Growth while the load stays the same. Rates are in `unit`."""
+
+    unit: Literal["bytes", "fds"]
+    growth_per_hour: float
+    growth_per_hour_low: float | None = None
+    growth_per_hour_high: float | None = None
+    growth_per_request: float | None = None
+    explained_by: Literal["requests", "time"] | None = None
+    held_s: float
+    """Length of the look."""
+    now: float
+    limit: float | None = None
+    limit_in_s: float | None = None
+    """At this rate."""
+
+    LISTED: ClassVar = (
+        "unit", "growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "growth_per_request", "explained_by", "held_s",
+        "now", "pid", "limit", "limit_in_s",
+    )  # fmt: skip

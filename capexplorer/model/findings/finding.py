@@ -1,0 +1,26 @@
+"""Base of all findings: what each has, whatever its kind."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from ..readings import Reading
+
+MarkKind = Literal["knee", "at_or_below", "bend", "latency_knee", "cause", "bottleneck", "leak", "shift", "recovery", "stop_rule"]
+
+
+class Finding(Reading, frozen=True, kw_only=True, tag_field="kind"):
+    """Base of all findings."""
+
+    LISTED: ClassVar[tuple[str, ...]] = ()
+    """Fields that are figures, in the order in which a report lists them."""
+
+    @property
+    def id(self) -> str:
+        """What was found: of a cause, a bottleneck or a leak an id of the catalogue."""
+        raise NotImplementedError
+
+    def figures(self) -> dict[str, Any]:
+        """All that is known of it, by name, without what is unknown: JSON values."""
+        known = ((name, getattr(self, name)) for name in self.LISTED)
+        return {name: value for name, value in known if value is not None}

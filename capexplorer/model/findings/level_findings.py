@@ -1,0 +1,68 @@
+"""What a level shows by itself, or against the levels before it: a shift, a recovery, a limit that it broke."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from ..verdicts import Recovery
+from .finding import Finding
+
+
+class Shift(Finding, frozen=True, kw_only=True, tag="shift"):
+    """A level's goodput (1/s) or latency (ms) changed for good."""
+
+    at_s: float
+    """Seconds of the session."""
+    level: int
+    """Index of the level that it was found in."""
+    column: Literal["goodput", "latency"]
+    before: float | None = None
+    after: float | None = None
+
+    LISTED: ClassVar = ("at_s", "level", "column", "before", "after")
+
+    @property
+    def rose(self) -> bool | None:
+        """None where one of the means is not known."""
+        return None if self.before is None or self.after is None else self.after > self.before
+
+    @property
+    def id(self) -> str:
+        """`goodput_fell`, `latency_rose`; `goodput_changed` where the direction is not known."""
+        return f"{self.column}_{'changed' if self.rose is None else 'rose' if self.rose else 'fell'}"
+
+
+class Recovered(Finding, frozen=True, kw_only=True, tag="recovery"):
+    """Whether the service came back on the way down from overload."""
+
+    recovery: Recovery
+
+    NAMES: ClassVar = ("from_users", "to_users", "recovered", "after_s", "goodput_ratio", "latency_ratio")
+
+    @property
+    def id(self) -> str:
+        """`recovered` or `not_recovered`."""
+        return "recovered" if self.recovery.recovered else "not_recovered"
+
+    def figures(self) -> dict[str, Any]:
+        """Those of the recovery."""
+        named = ((name, getattr(self.recovery, name)) for name in self.NAMES)
+        return {name: value for name, value in named if value is not None}
+
+
+class StopRule(Finding, frozen=True, kw_only=True, tag="stop_rule"):
+    """A limit of the profile's `[stop]` that a level broke."""
+
+    rule: str
+    limit: float
+    measured: float
+    level: int
+    ended: Literal["plan", "autopilot"] | None = None
+    """What the rule ended; by hand a rule only marks."""
+
+    LISTED: ClassVar = ("rule", "limit", "measured", "level", "ended")
+
+    @property
+    def id(self) -> str:
+        """The rule without its metric's name."""
+        return self.rule.partition(":")[0]
