@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from capexplorer.analysis.epoch.ladder import LadderLevel, pooled
 from capexplorer.analysis.knee.crossing import crossing, curve_of
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.analysis.knee.second_opinions import broken_line
+from capexplorer.analysis.ladder import LadderLevel, pooled
 from capexplorer.model.verdicts import KneeVerdict
 from trials.simulation.ladders import KINDS, Ladder, ladder, linear_ladder
 from trials.simulation.shown import shown

@@ -12,9 +12,9 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 
-from capexplorer.analysis.epoch.ladder import LadderLevel, ladder_level
 from capexplorer.analysis.epoch.neighbours import NeighbourCheck, held_by, usable_levels
 from capexplorer.analysis.epoch.recovery import analyse
+from capexplorer.analysis.ladder import LadderLevel, ladder_level
 from capexplorer.model.events import HostFacts
 from capexplorer.model.verdicts import CapacityVerdict
 from trials.simulation.crowded import CORES, Crowded, climb

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..model.intervals import ONE_SIDED_95
-from .epoch.ladder import LadderLevel
 from .knee.objectives import wilson
+from .ladder import LadderLevel
 
 SUCCESSES_LEAST = {"p95_ms": 20, "p99_ms": 100}
 """Least successes before a percentile may break a rule: one of them is expected beyond it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from capexplorer.analysis.epoch.ladder import LadderLevel
+from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.level_fold import batch_error
 
 WARM_UP = 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from capexplorer.analysis.epoch.ladder import LadderLevel
+from capexplorer.analysis.ladder import LadderLevel
 
 
 def rates(pairs: Iterable[tuple[float, float]], *, seconds: float | None = None) -> list[LadderLevel]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from capexplorer.analysis.epoch.ladder import LadderLevel
+from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.analysis.stop_rules import Struck, struck
 
 

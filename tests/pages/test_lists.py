@@ -8,7 +8,7 @@ from typing import get_args
 import msgspec
 import pytest
 
-from capexplorer.analysis.epoch.ladder import LadderLevel
+from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.analysis.stop_rules import struck
 from capexplorer.load import plan
 from capexplorer.model.findings import KINDS, Finding, MarkKind

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from capexplorer.analysis.epoch.ladder import ladder_of
 from capexplorer.analysis.epoch.levels import LevelClock, TickCounts
 from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.analysis.knee.detector import AUTOPILOT_ERROR
+from capexplorer.analysis.ladder import measured_of
 from capexplorer.load.autopilot_decisions import Done, GiveUp, GoTo
 from capexplorer.load.autopilot_input import AutopilotInput, InputLevel
 from capexplorer.load.autopilot_policy import AutopilotPolicy
@@ -166,7 +166,7 @@ def _closed(level: Level, t_s: float, figures: LevelFigures) -> Level:
 
 def verdict_of(levels: Sequence[Level]) -> CapacityVerdict:
     """What a driver asks the detector."""
-    return analyse(ladder_of(levels), structural=AUTOPILOT_ERROR)
+    return analyse([each.rates for each in measured_of(levels)], structural=AUTOPILOT_ERROR)
 
 
 def fly(system: System, truth: Truth, rng: np.random.Generator, *, max_users: int = 2_000, limit_s: int = 900) -> Flight:

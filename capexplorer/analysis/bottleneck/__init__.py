@@ -14,7 +14,7 @@ from ...model.grades import CONFIDENCES, Confidence
 from ...model.timeline import Timeline
 from ..causes import catalogue
 from ..epoch.epoch import Epoch
-from ..epoch.ladder import pooled
+from ..ladder import pooled
 from ..target_process import pid_of
 from . import backlog, reply_rate
 from .found import Found

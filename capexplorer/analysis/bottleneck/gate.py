@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeVerdict
-from ..epoch.ladder import LadderLevel
 from ..knee.limit import PAST_KNEE_SHARE
+from ..ladder import LadderLevel
 
 USERS_MORE = 1.2
 """Least ratio of users to those of the level that it is compared with."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...model.verdicts import KneeVerdict
-from ..epoch.ladder import LadderLevel
+from ..ladder import LadderLevel
 from . import busiest, queue_rules, rate_limit, resource_rules, sharing, waits
 from .backlog import Backlog, counts_work, queue_growth
 from .found import Found

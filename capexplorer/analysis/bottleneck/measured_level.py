@@ -18,10 +18,10 @@ from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
 from ..epoch.epoch import Epoch
 from ..epoch.failed_replies import REFUSING, failures_by_status
-from ..epoch.ladder import LadderLevel
 from ..epoch.neighbours import NeighbourCheck, Withheld
 from ..epoch.service_program import is_one_python_process, program_of
 from ..knee.limit import REPLIED_LEAST
+from ..ladder import LadderLevel
 
 FAILURES_MOST = 0.05
 """Share of requests that may fail in a level whose response times are interpreted: fast failures hide waiting."""

@@ -25,9 +25,9 @@ from ..knee.detector import AUTOPILOT_ERROR, LADDER_ERROR
 from ..knee.first_endpoint import first_endpoint
 from ..knee.missing_levels import LEVELS_LEAST
 from ..knee.objectives import Name, capacity_at
+from ..ladder import LadderLevel, Measured, measured_of, parts, pooled
 from .failed_replies import replied_shares
 from .judgeable import judgeable_levels
-from .ladder import LadderLevel, Measured, measured_of, parts, pooled
 from .neighbours import NeighbourCheck, held_by, usable_levels
 from .onset import halves_of, parts_of
 from .partial import is_partial

@@ -12,7 +12,7 @@ from ...model.events import Mark
 from ...model.findings import Cause
 from ...model.timeline import Timeline
 from ..causes.catalogue import spoils
-from .ladder import LadderLevel
+from ..ladder import LadderLevel
 
 FAILURES_LEAST = 0.01
 """Least failure ratio of a level that is left out: two failed DNS lookups in three minutes do not invalidate a level."""

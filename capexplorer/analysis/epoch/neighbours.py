@@ -17,7 +17,7 @@ from ...model.figures import LevelFigures
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import OTHERS_LEAST, grounds_of, others_cpu
 from ..knee.crossing import LINEAR_LIKELY, crossing, curve_of
-from .ladder import LadderLevel, pooled
+from ..ladder import LadderLevel, pooled
 from .service_program import is_one_python_process, program_of
 
 WITHHELD_LEAST = 0.15

@@ -24,7 +24,7 @@ from ...model.figures import Latency, LevelFigures
 from ...model.level import Level
 from ...model.level_fold import LevelFold
 from ...model.timeline import Timeline
-from .ladder import Part, parts
+from ..ladder import Part, parts
 from .shifts import Series, cuts_of
 from .splitting import series, started_s
 

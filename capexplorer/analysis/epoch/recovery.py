@@ -20,7 +20,7 @@ from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import CapacityVerdict, Recovery
 from ..knee.detector import LADDER_ERROR, judge, overloaded_from
 from ..knee.verification import verify
-from .ladder import LadderLevel
+from ..ladder import LadderLevel
 
 RETURN_USERS = 0.1
 """Relative distance from the first level's users within which a later level is a return to it."""

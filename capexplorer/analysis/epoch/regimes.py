@@ -20,7 +20,7 @@ import numpy as np
 from ...model.intervals import ONE_SIDED_95
 from ..knee.crossing import LINEAR_LIKELY
 from ..knee.detector import overloaded_from
-from .ladder import LadderLevel, Measured, pooled
+from ..ladder import LadderLevel, Measured, pooled
 
 FALL = 0.10
 """Share by which goodput of more users surely lies under that of fewer users who were on the low-load line. Retrograde systems

@@ -12,7 +12,7 @@ import msgspec
 
 from ...model.grades import Confidence
 from ...model.verdicts import KneeEvidence, Limit
-from ..epoch.ladder import LadderLevel
+from ..ladder import LadderLevel
 from .crossing import CapacityCurve, Crossing, plateau_levels
 from .limit import CYCLES_LEAST
 from .second_opinions import broken_line, kneedle

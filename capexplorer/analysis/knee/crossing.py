@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..epoch.ladder import RELATIVE_ERROR_FLOOR, LadderLevel
+from ..ladder import RELATIVE_ERROR_FLOOR, LadderLevel
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ...model.grades import Confidence
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeEvidence, KneeVerdict
-from ..epoch.ladder import LadderLevel
+from ..ladder import LadderLevel
 from .crossing import Crossing
 
 RISE = 1.5

@@ -15,7 +15,7 @@ from typing import Literal
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeEvidence, Limit
 from ..causes.generator_saturation import LAG_MOST_MS
-from ..epoch.ladder import LadderLevel
+from ..ladder import LadderLevel
 from .crossing import Crossing
 
 PAST_KNEE_SHARE = 1.1

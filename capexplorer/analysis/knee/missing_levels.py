@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...model.verdicts import KneeVerdict, Missing
-from ..epoch.ladder import LadderLevel
+from ..ladder import LadderLevel
 from .confidence import BASELINE_LEVELS, BASELINE_SHARE, BEYOND_LEVELS, BEYOND_SHARE, HALF_WIDTH_MOST
 from .crossing import Crossing
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from ...model.intervals import ONE_SIDED_95, PERCENTILE_VALUES_LEAST
 from ...model.verdicts import SloVerdict
-from ..epoch.ladder import LadderLevel, pooled
+from ..ladder import LadderLevel, pooled
 
 Name = Literal["p95_ms", "p99_ms", "failure_ratio"]
 

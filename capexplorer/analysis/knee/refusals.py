@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...model.intervals import ONE_SIDED_95
-from ..epoch.ladder import LadderLevel
+from ..ladder import LadderLevel
 from .crossing import CapacityCurve, Crossing
 from .limit import FAILURES_MORE
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import Disagreement, Limit, Verification, VerificationStep, VerificationStepName
-from ..epoch.ladder import LadderLevel, pooled
+from ..ladder import LadderLevel, pooled
 from .crossing import Crossing
 from .detector import knee_crossing
 from .limit import FAILURES_MORE, LAG_LEAST, LITTLE_MOST, LITTLE_SURE, little_ratio, work_lag

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 
 from ...model.intervals import ONE_SIDED_95
-from ..epoch.ladder import SHORT_ERROR, LadderLevel
+from ..ladder import SHORT_ERROR, LadderLevel
 
 WAITING_LEAST = 0.85
 """Share of users at the top who wait for a response, from which think time is small."""

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from ...analysis.epoch.epoch import Epoch
-from ...analysis.epoch.ladder import LadderLevel
+from ...analysis.ladder import LadderLevel
 from ...analysis.stop_rules import METRIC, Struck, struck
 from ...model.events import Mark
 from ...model.findings import StopRule

@@ -11,8 +11,8 @@ from analysis.loads import FACTS, READINGS, Load, closed_session
 from capexplorer.analysis import bottleneck
 from capexplorer.analysis.bottleneck.gate import gate_of
 from capexplorer.analysis.epoch.epoch import epoch_of
-from capexplorer.analysis.epoch.ladder import pooled
 from capexplorer.analysis.knee.detector import judge
+from capexplorer.analysis.ladder import pooled
 from capexplorer.model.events import FailureSignature, FailureTick, HostFacts, Mark, Sample
 from trials.simulation.ladders import Kind, linear_ladder
 from trials.simulation.ladders import ladder as climbed

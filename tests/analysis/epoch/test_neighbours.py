@@ -9,8 +9,8 @@ import pytest
 
 from capexplorer import wording
 from capexplorer.analysis.epoch.epoch import epoch_of
-from capexplorer.analysis.epoch.ladder import LadderLevel
 from capexplorer.analysis.epoch.neighbours import NeighbourCheck, usable_levels
+from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed
 from capexplorer.model.events import HostFacts
 from capexplorer.model.figures import LevelFigures

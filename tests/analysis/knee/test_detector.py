@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capexplorer.analysis.epoch.ladder import LadderLevel, pooled
 from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.analysis.knee.detector import judge
+from capexplorer.analysis.ladder import LadderLevel, pooled
 from capexplorer.model.verdicts import KneeVerdict
 
 from ..ladders import ideal, rates

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from capexplorer.analysis.epoch.ladder import LadderLevel
 from capexplorer.analysis.knee.detector import judge
+from capexplorer.analysis.ladder import LadderLevel
 
 from ..ladders import ideal
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from capexplorer.analysis.epoch.ladder import LadderLevel
 from capexplorer.analysis.knee.objectives import capacity_at
+from capexplorer.analysis.ladder import LadderLevel
 
 from ..ladders import ideal
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.analysis.epoch.ladder import LadderLevel, ladder_of
 from capexplorer.analysis.epoch.levels import settling_s
 from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.analysis.knee.detector import judge
+from capexplorer.analysis.ladder import LadderLevel, measured_of
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
 from capexplorer.session.importers import imported
@@ -49,7 +49,7 @@ def by_importer(name: str) -> CapacityVerdict:
     if not paths[0].exists():
         paths = sorted(HISTORIES.glob(f"{name}*_stats_history.csv"))
     timeline = Timeline(imported(paths, None, settling_s))
-    return analyse(ladder_of(timeline.levels, first_requests=True))
+    return analyse([each.rates for each in measured_of(timeline.levels, first_requests=True)])
 
 
 READERS = pytest.mark.parametrize("read", [by_reader, by_importer])

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from capexplorer.analysis.epoch.ladder import LadderLevel
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.analysis.knee.waiting_share import saturated_users
+from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.verdicts import KneeVerdict
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from capexplorer.analysis.epoch.ladder import LadderLevel
 from capexplorer.analysis.epoch.recovery import analyse
+from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.verdicts import KneeVerdict, Verification
 
 from ..ladders import ideal

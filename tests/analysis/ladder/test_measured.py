@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
-from capexplorer.analysis.epoch.ladder import ladder_of
+from capexplorer.analysis.ladder import LadderLevel, measured_of
 from capexplorer.model.events import Event, LevelClosed, LevelOpened
 from capexplorer.model.figures import Latency, LevelBin, LevelFigures
+from capexplorer.model.level import Level
 from capexplorer.model.timeline import Timeline
 
 FIGURES = LevelFigures(
@@ -38,8 +41,12 @@ def level(
     ]
 
 
+def rates(levels: Iterable[Level], **known: Any) -> tuple[LadderLevel, ...]:
+    return tuple(each.rates for each in measured_of(levels, **known))
+
+
 def test_a_settled_level_carries_all_that_the_detector_can_use() -> None:
-    (found,) = ladder_of(Timeline(level(0, FIGURES)).levels, saturated={0: False}, work_is_metric=True)
+    (found,) = rates(Timeline(level(0, FIGURES)).levels, saturated={0: False}, work_is_metric=True)
     assert (found.users, found.goodput_rps, found.goodput_se_rps, found.throughput_rps) == (9.8, 45.0, 1.5, 50.0)
     assert (found.latency_ms, found.latency_se_ms, found.response_ms, found.p95_ms, found.p99_ms) == (
         30.0,
@@ -54,13 +61,13 @@ def test_a_settled_level_carries_all_that_the_detector_can_use() -> None:
 
 def test_levels_that_never_settled_or_whose_work_was_not_measured_or_of_other_epochs_are_left_out() -> None:
     events = level(0, LevelFigures(settled=False)) + level(1, LevelFigures(settled=True, settled_seconds=5.0))
-    assert ladder_of(Timeline(events + level(2, FIGURES, epoch=1)).levels) == ()
-    assert len(ladder_of(Timeline(events + level(2, FIGURES, epoch=1)).levels, epoch=1)) == 1
+    assert rates(Timeline(events + level(2, FIGURES, epoch=1)).levels) == ()
+    assert len(rates(Timeline(events + level(2, FIGURES, epoch=1)).levels, epoch=1)) == 1
 
 
 def test_a_table_of_rates_has_no_length_and_no_count() -> None:
     figures = LevelFigures(settled=True, counted=False, goodput_rps=5.0, throughput_rps=5.0)
-    (found,) = ladder_of(Timeline(level(0, figures)).levels)
+    (found,) = rates(Timeline(level(0, figures)).levels)
     assert (found.seconds, found.requests, found.goodput_se_rps) == (None, None, None)
     assert found.goodput_error_rps == pytest.approx(0.1)
 
@@ -68,14 +75,14 @@ def test_a_table_of_rates_has_no_length_and_no_count() -> None:
 def test_a_ramp_is_its_bins_and_an_imported_one_holds_first_requests() -> None:
     bins = (LevelBin(users=4.0, figures=FIGURES), LevelBin(users=8.0, figures=FIGURES))
     events = level(0, LevelFigures(settled=False), ramp=True, bins=bins)
-    assert [(part.users, part.ramp, part.arrivals_per_s) for part in ladder_of(Timeline(events).levels)] == [
+    assert [(part.users, part.ramp, part.arrivals_per_s) for part in rates(Timeline(events).levels)] == [
         (4.0, True, 0),
         (8.0, True, 0),
     ]
-    assert [part.arrivals_per_s for part in ladder_of(Timeline(events).levels, first_requests=True)] == [5.0, 5.0]
+    assert [part.arrivals_per_s for part in rates(Timeline(events).levels, first_requests=True)] == [5.0, 5.0]
 
 
 def test_short_windows_are_as_uneven_as_their_counts_and_a_few_seconds_of_a_machine() -> None:
     figures = LevelFigures(settled=True, settled_seconds=1.0, requests=25, goodput_rps=25.0, throughput_rps=25.0)
-    (found,) = ladder_of(Timeline(level(0, figures)).levels)
+    (found,) = rates(Timeline(level(0, figures)).levels)
     assert found.goodput_error_rps == pytest.approx(math.hypot(5.0, 2.5))

@@ -1,0 +1,45 @@
+"""The greatest goodput, where goodput surely falls after it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...model.verdicts import Peak
+from .crossing import CapacityCurve, Crossing, scatter
+
+PEAK_ERRORS = 2.5
+"""Standard errors by which the last level must lie under the capacity, and PEAK_ERRORS_BEFORE for the level before it."""
+
+PEAK_ERRORS_BEFORE = 0.5
+
+PEAK_ERRORS_ALONE = 4.0
+"""Standard errors by which the last level must lie under the capacity if the level before it does not."""
+
+PEAK_FALL = 0.05
+"""Share of the capacity by which the last level must lie under it: a smaller fall is not reported."""
+
+COLLAPSE = 0.5
+"""Share of goodput lost beyond which a fall is called a collapse."""
+
+
+def peak_of(curve: CapacityCurve, found: Crossing) -> Peak | None:
+    """The greatest goodput, if goodput surely falls after it; else None.
+
+    The last level is compared with the mean of the plateau, because the greatest of many equal levels is high by luck.
+    """
+    best, last = int(curve.goodput.argmax()), len(curve.goodput) - 1
+    if best == last:
+        return None
+    falls = found.capacity - curve.goodput[best + 1 :]
+    errors = np.hypot(found.capacity_error, curve.error[best + 1 :]) * scatter(curve, found)
+    alone = falls[-1] > PEAK_ERRORS_ALONE * errors[-1]
+    trend = falls[-1] > PEAK_ERRORS * errors[-1] and (best == last - 1 or falls[-2] > PEAK_ERRORS_BEFORE * errors[-2])
+    if not (alone or trend) or falls[-1] < PEAK_FALL * found.capacity:
+        return None
+    share = 1 - float(curve.goodput[best + 1 :].min() / curve.goodput[best])
+    return Peak(
+        users=float(curve.users[best]),
+        goodput_rps=float(curve.goodput[best]),
+        shape="collapse" if share > COLLAPSE else "retrograde",
+        fall_ratio=share,
+    )

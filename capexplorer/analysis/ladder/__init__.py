@@ -1,0 +1,13 @@
+"""Levels as the knee detector takes them: one plain value a user count, from a timeline, a table or a simulator alike.
+
+Decides which levels count (settled, of one epoch) and how levels of one user count are pooled. Does not judge capacity. Which
+levels are recovery is decided in `epoch.recovery`, because that needs a verdict on the earlier levels.
+"""
+
+from .ladder_level import RELATIVE_ERROR_FLOOR, SHORT_ERROR, LadderLevel
+from .measured import Measured, Part, ladder_level, measured_of, parts
+from .pooling import pooled
+
+__all__ = [
+    "RELATIVE_ERROR_FLOOR", "SHORT_ERROR", "LadderLevel", "Measured", "Part", "ladder_level", "measured_of", "parts", "pooled",
+]  # fmt: skip

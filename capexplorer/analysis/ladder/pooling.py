@@ -1,0 +1,83 @@
+"""Levels of one user count as one level: means by inverse variance, and an error that grows where they disagree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from .ladder_level import LadderLevel
+
+_Number = TypeVar("_Number", int, float)
+
+POOLED_SPREAD_MOST = 5.0
+"""Greatest factor (Birge ratio) by which levels of one user count that disagree widen their common error."""
+
+
+def pooled(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
+    """One level a user count, ascending. Levels of one count are pooled by inverse variance; disagreement widens the error."""
+    counts: dict[int, list[LadderLevel]] = {}
+    for level in levels:
+        counts.setdefault(round(level.users) if level.users >= 1 else 1, []).append(level)
+    return tuple(_pool(counts[count]) for count in sorted(counts))
+
+
+def _pool(same: list[LadderLevel]) -> LadderLevel:
+    if len(same) == 1:
+        return same[0]
+    goodput, goodput_se = _weighted([level.goodput_rps for level in same], [level.goodput_error_rps for level in same])
+    latency, latency_se = _weighted_known([level.latency_ms for level in same], [level.latency_error_ms for level in same])
+    flags = [level.generator_saturated for level in same if level.generator_saturated is not None]
+    return replace(
+        same[0],
+        users=_mean_known([level.users for level in same], same) or same[0].users,
+        goodput_rps=goodput,
+        goodput_se_rps=goodput_se,
+        throughput_rps=_mean_known([level.throughput_rps for level in same], same),
+        response_ms=_mean_known([level.response_ms for level in same], same),
+        latency_ms=latency,
+        latency_se_ms=latency_se,
+        p95_ms=_mean_known([level.p95_ms for level in same], same),
+        p99_ms=_mean_known([level.p99_ms for level in same], same),
+        failure_ratio=_mean_known([level.failure_ratio for level in same], same),
+        replied_ratio=_mean_known([level.replied_ratio for level in same], same),
+        refused_ratio=_mean_known([level.refused_ratio for level in same], same),
+        requests=_sum_known([level.requests for level in same]),
+        seconds=_sum_known([level.seconds for level in same]),
+        wait_s=_mean_known([level.wait_s for level in same], same),
+        knows_pauses=all(level.knows_pauses for level in same),
+        ramp=all(level.ramp for level in same),
+        generator_saturated=any(flags) if flags else None,
+        loop_lag_ms=_mean_known([level.loop_lag_ms for level in same], same),
+        held=any(level.held for level in same),
+        goodput_held=any(level.goodput_held for level in same),
+        accepted_rps=_mean_known([level.accepted_rps for level in same], same),
+    )
+
+
+def _weighted(values: list[float], errors: list[float]) -> tuple[float, float]:
+    """Inverse-variance mean and its error, widened where values disagree by more than their errors."""
+    weights = [1 / error**2 for error in errors]
+    mean = math.fsum(w * v for w, v in zip(weights, values, strict=True)) / math.fsum(weights)
+    chi2 = math.fsum(w * (v - mean) ** 2 for w, v in zip(weights, values, strict=True)) / (len(values) - 1)
+    spread = min(POOLED_SPREAD_MOST, max(1.0, math.sqrt(chi2)))
+    return mean, spread / math.sqrt(math.fsum(weights))
+
+
+def _weighted_known(values: list[float | None], errors: list[float | None]) -> tuple[float | None, float | None]:
+    known = [(v, max(e, 1e-9)) for v, e in zip(values, errors, strict=True) if v is not None and e is not None]
+    if len(known) < 2:
+        return known[0] if known else (None, None)
+    return _weighted([v for v, _ in known], [e for _, e in known])
+
+
+def _mean_known(values: Sequence[float | None], same: Sequence[LadderLevel]) -> float | None:
+    """Mean weighted by length, over the levels that have the value; None if none has."""
+    known = [(value, level.seconds or 1.0) for value, level in zip(values, same, strict=True) if value is not None]
+    return math.fsum(v * w for v, w in known) / math.fsum(w for _, w in known) if known else None
+
+
+def _sum_known(values: Sequence[_Number | None]) -> _Number | None:
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if known else None
