@@ -6,7 +6,8 @@ They conclude from everything being idle, so they need every measurement: withou
 from __future__ import annotations
 
 from ...model.findings import Readings
-from ..causes.generator_saturation import LITTLE_MOST, little_ratio
+from ..causes.generator_saturation import little_ratio
+from ..causes.saturation_grounds import LITTLE_MOST
 from .found import Found
 from .gate import Gate
 from .measured_level import FAILURES_MOST, MeasuredLevel

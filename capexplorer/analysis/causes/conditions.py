@@ -12,8 +12,8 @@ from ...model.events import HostFacts, Sample
 from ...model.findings import Readings
 from . import confirmation
 from .confirmation import Proof
-from .generator_saturation import grounds_over
 from .recent_readings import RecentReadings, connects, failures, growth, most, requests, retried
+from .saturation_over_seconds import grounds_over
 
 SATURATED_OVER = 10
 SATURATED_LEAST = 5

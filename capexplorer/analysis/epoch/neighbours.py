@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from ...model.events import HostFacts
 from ...model.figures import LevelFigures
 from ...model.timeline import Timeline
-from ..causes.generator_saturation import OTHERS_LEAST, grounds_of, others_cpu
+from ..causes.generator_saturation import grounds_of, others_cpu
+from ..causes.saturation_grounds import OTHERS_LEAST
 from ..knee.crossing import LINEAR_LIKELY, crossing, curve_of
 from ..ladder import LadderLevel, pooled
 from .service_program import is_one_python_process, program_of

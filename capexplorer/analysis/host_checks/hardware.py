@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...model.machine import Machine
-from ..causes.generator_saturation import OTHERS_LEAST
+from ..causes.saturation_grounds import OTHERS_LEAST
 from .check import Asks, Check, unavailable
 
 _GENERATOR_CORES = 1
