@@ -159,12 +159,19 @@ def closed(level: Seen, index: int, began_s: float) -> LevelClosed:
             latency_se_ms=level.mean_se_ms,
             target_cpu_ratio=level.cpu_ratio,
             host_cpu_ratio=level.host_cpu_ratio,
-            generator_cpu_ratio=None if level.host_cpu_ratio is None else 0.1,
+            readings=_cpu_readings(level),
         )
     endpoint = LevelEndpoint(name="/", method="GET", requests=requests, failures=level.failures, latency=histogram.encode())
     return LevelClosed(
         t_s=began_s + 9.0, index=index, users=level.users, started_s=began_s, figures=figures, endpoints=(endpoint,)
     )
+
+
+def _cpu_readings(level: Seen) -> dict[str, float]:
+    """From which the CPU of other processes is known; none unless host and target were measured."""
+    if level.host_cpu_ratio is None or level.cpu_ratio is None:
+        return {}
+    return {"host.cpu_ratio": level.host_cpu_ratio, "target.cpu_ratio": level.cpu_ratio, "generator.process_cpu_ratio": 0.1}
 
 
 def knee(users: float, capacity_rps: float, **evidence: float) -> Mark:

@@ -15,7 +15,7 @@ from capexplorer.report.compare.across_levels import overall_change, with_scatte
 from capexplorer.report.compare.estimates import Estimate
 from capexplorer.report.compare.fail_if import judge, parse
 from capexplorer.report.compare.moving_blocks import moving_block_error, parts
-from capexplorer.report.compare.shared_machine import is_held_by_others, others_cpu
+from capexplorer.report.compare.shared_machine import is_held_by_others
 from capexplorer.report.compare.significance import probability, sure, threshold, welch
 
 from .compared import Seen, session
@@ -160,12 +160,8 @@ def test_where_others_hold_a_full_machine_nothing_is_claimed() -> None:
 def test_a_machine_is_held_by_others_if_it_is_full_and_they_have_a_part(
     host: float | None, target: float | None, generator: float | None, held: bool
 ) -> None:
-    figures = LevelFigures(settled=True, host_cpu_ratio=host, target_cpu_ratio=target, generator_cpu_ratio=generator)
+    cpus = {"host.cpu_ratio": host, "target.cpu_ratio": target, "generator.process_cpu_ratio": generator}
+    readings = {name: cpu for name, cpu in cpus.items() if cpu is not None}
+    figures = LevelFigures(settled=True, host_cpu_ratio=host, readings=readings)
     assert is_held_by_others(figures, 2) is held
-    assert not is_held_by_others(figures, None)
-
-
-def test_this_apps_own_threads_are_not_others() -> None:
-    readings = {"generator.screen_cpu_ratio": 0.1, "generator.recorder_cpu_ratio": 0.2}
-    figures = LevelFigures(settled=True, host_cpu_ratio=1.9, target_cpu_ratio=1.0, generator_cpu_ratio=0.5, readings=readings)
-    assert others_cpu(figures) == pytest.approx(0.1)
+    assert not is_held_by_others(figures, None), "how many CPUs there are was not recorded"
