@@ -19,10 +19,10 @@ from textual.screen import ModalScreen, Screen
 from ..errors import SessionError
 from .actions.protocols import Actions
 from .base_app import SignalledApp
+from .dialogs.ask import Quit
 from .feed import Feed
 from .keybar import palette_keys
 from .messages import Arrived, FeedFailed
-from .screens.ask import Quit
 from .screens.explorer import ExplorerScreen
 from .terminal import Terminal
 from .typeahead import TypeAhead

@@ -13,13 +13,13 @@ from capexplorer.model.events import Command, Ended, Event, Log, Target
 from capexplorer.tui.actions.steering import Steer
 from capexplorer.tui.actions.watching import Watch
 from capexplorer.tui.app import Ending, ExplorerApp
+from capexplorer.tui.dialogs.ask import Ask, Confirm, Quit
+from capexplorer.tui.dialogs.target_form import TargetForm
 from capexplorer.tui.keybar import rows
 from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.screens.arrangement import PANES
-from capexplorer.tui.screens.ask import Ask, Confirm, Quit
 from capexplorer.tui.screens.help import Help
-from capexplorer.tui.screens.target_form import TargetForm
 
 from .fakes import HOSTILE, FakeControls, FakeSource, Session, died, header, session
 

@@ -9,8 +9,8 @@ from textual import events
 
 from capexplorer.tui.actions.steering import Steer
 from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.dialogs.target_form import TargetForm
 from capexplorer.tui.live_feed import LiveFeed
-from capexplorer.tui.screens.target_form import TargetForm
 
 from .fakes import FakeControls, FakeSource, session
 

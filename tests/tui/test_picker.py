@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from capexplorer.tui.dialogs.ask import Ask, Confirm
+from capexplorer.tui.dialogs.choose import Choose
 from capexplorer.tui.picker_app import PickerApp
-from capexplorer.tui.screens.ask import Ask, Confirm
-from capexplorer.tui.screens.choose import Choose
 from capexplorer.tui.screens.compare import CompareScreen
 from capexplorer.tui.screens.help import Help
 from capexplorer.tui.screens.profiles import ProfileEntry

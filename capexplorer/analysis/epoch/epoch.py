@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,19 +20,16 @@ from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import CapacityVerdict, SloVerdict
 from ..causes.generator_saturation import is_saturated, own_time_ms
-from ..knee.detector import AUTOPILOT_ERROR, LADDER_ERROR
 from ..knee.first_endpoint import first_endpoint
-from ..knee.missing_levels import LEVELS_LEAST
 from ..knee.objectives import Name, capacity_at
-from ..ladder import LadderLevel, Measured, measured_of, parts, pooled
+from ..ladder import Measured, measured_of, parts
 from .failed_replies import replied_shares
-from .judgeable import judgeable_levels
-from .neighbours import NeighbourCheck, held_by, usable_levels
+from .measured_epoch import MeasuredEpoch
+from .neighbours import NeighbourCheck, held_by
 from .onset import halves_of, parts_of
 from .partial import is_partial
-from .recovery import Split, conclude, split
+from .recovery import conclude
 from .regime_verdicts import regime_verdicts
-from .regimes import Halves, Regime, regimes_of
 
 OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
 
@@ -41,78 +37,8 @@ SECONDS_LEAST = 5.5
 """Settled seconds from which an open level counts: before six batches goodput has no standard error."""
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """Build it with `epoch_of`. Costly fields are computed on first use and cached.
-
-    Valid until the next event is applied to the timeline.
-    """
-
-    timeline: Timeline
-    index: int
-    levels: tuple[Level, ...]
-    """Of this epoch, in the order they ran."""
-    own_ms: float
-    """Part of a user's cycle outside responses and declared waits (`generator_saturation.own_time_ms`)."""
-    measured: tuple[Measured, ...]
-    """Settled levels with goodput in the order they ran, in parts where they changed inside, ramps as their bins."""
-    halves: Halves
-    """Doubtful parts of a level."""
-    partial: tuple[int, ...] = ()
-    """Indices of settled levels whose figures cover only a part of their users; they are not in `measured`."""
-
-    @property
-    def ladder(self) -> tuple[LadderLevel, ...]:
-        """The rates of `measured`, of all regimes."""
-        return tuple(each.rates for each in self.measured)
-
-    @cached_property
-    def regimes(self) -> tuple[Regime, ...]:
-        """The stretches in which the service was one and the same, in the order they began; one unless it changed.
-
-        What other processes took away is no change of the service: levels that they held below the line are in none.
-        """
-        usable = {level.started_s for level in usable_levels(self.ladder)}
-        return regimes_of([each for each in self.measured if each.rates.started_s in usable], self.halves)
-
-    @cached_property
-    def judged(self) -> Regime:
-        """The regime that the verdict is about: the latest from which a knee can be told, else that of the most user counts.
-        One that began with failures only where there is no other."""
-        chosen = Regime()
-        for each in self.regimes:
-            counts, best = (min(len(pooled(regime.levels)), LEVELS_LEAST) for regime in (each, chosen))
-            is_better = counts > best or counts == best == LEVELS_LEAST
-            if (is_better and not each.fails) or not chosen.measured:
-                chosen = each
-        return chosen
-
-    @property
-    def has_fault(self) -> bool:
-        """Whether the latest level fails, and that began in the middle of a level."""
-        latest = max(self.regimes, key=lambda regime: regime.measured[-1].rates.started_s, default=None)
-        return latest is not None and latest.fails and latest.is_in_time([each for each in self.regimes if each is not latest])
-
-    @property
-    def explained_by_load(self) -> list[Measured]:
-        """Levels of the regime that is judged, those at which goodput fell with a step up, which may be load's doing, and those
-        that other processes held."""
-        most_rps = max((level.goodput_rps for level in self.judged.levels), default=0.0)
-        fell = [each for each in self.regimes if each.began == "goodput" and not each.began_inside]
-        fell = [each for each in fell if each.levels[0].goodput_rps < most_rps]
-        chosen = {id(each) for regime in (self.judged, *fell) for each in regime.measured}
-        return [each for each in self.measured if id(each) in chosen or each.rates.held]
-
-    @cached_property
-    def judgeable(self) -> tuple[LadderLevel, ...]:
-        """The levels of the regime that is judged, without those in which generator, host or network failed, or which other
-        processes held below the line."""
-        return usable_levels(judgeable_levels(self.timeline, self.judged.steady))
-
-    @cached_property
-    def split(self) -> Split:
-        """Judgeable levels that feed the fit, and those on the way down from overload."""
-        return split(self.judgeable)
+class Epoch(MeasuredEpoch):
+    """Build it with `epoch_of`."""
 
     @cached_property
     def verdict(self) -> Verdict | None:
@@ -140,11 +66,6 @@ class Epoch:
 
     def _partially(self) -> dict[str, Any]:
         return {"t_s": self.timeline.last_s, "epoch": self.index, "partial_levels": self.partial}
-
-    @property
-    def structural_error(self) -> float:
-        """The structural error of a ladder by hand, or the greater one of the autopilot's few short levels."""
-        return AUTOPILOT_ERROR if any(level.opened.by == "autopilot" for level in self.levels) else LADDER_ERROR
 
     def _objectives(self) -> tuple[SloVerdict, ...]:
         header = self.timeline.header

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ...model.level import Level
 from ...model.verdicts import KneeVerdict, RegimeVerdict
 from .judgeable import judgeable_levels
+from .measured_epoch import MeasuredEpoch
 from .recovery import analyse
 from .regimes import FAILING, USERS_SAME, Regime
 
-if TYPE_CHECKING:
-    from .epoch import Epoch
 
-
-def regime_verdicts(epoch: Epoch, judged: KneeVerdict | None) -> tuple[RegimeVerdict, ...]:
+def regime_verdicts(epoch: MeasuredEpoch, judged: KneeVerdict | None) -> tuple[RegimeVerdict, ...]:
     """One for each regime, in the order they began. `judged`: the verdict on the regime that the epoch's is about."""
     return tuple(_verdict(epoch, regime, judged) for regime in epoch.regimes)
 
 
-def _verdict(epoch: Epoch, regime: Regime, judged: KneeVerdict | None) -> RegimeVerdict:
+def _verdict(epoch: MeasuredEpoch, regime: Regime, judged: KneeVerdict | None) -> RegimeVerdict:
     first, is_judged = regime.measured[0], regime is epoch.judged
     knee = judged if is_judged else _knee(epoch, regime)
     held = [each.rates for each in regime.measured if (each.rates.failure_ratio or 0.0) < FAILING]
@@ -45,7 +42,7 @@ def _verdict(epoch: Epoch, regime: Regime, judged: KneeVerdict | None) -> Regime
     )
 
 
-def _began_s(epoch: Epoch, regime: Regime) -> float:
+def _began_s(epoch: MeasuredEpoch, regime: Regime) -> float:
     """Failures are known from the end of their first second, as causes are; other changes from its beginning."""
     if not (regime.fails and regime.began_inside):
         return regime.started_s
@@ -53,7 +50,7 @@ def _began_s(epoch: Epoch, regime: Regime) -> float:
     return timeline.columns["t_s"][min(timeline.index_at(regime.started_s) + 1, timeline.ticks - 1)]
 
 
-def _knee(epoch: Epoch, regime: Regime) -> KneeVerdict | None:
+def _knee(epoch: MeasuredEpoch, regime: Regime) -> KneeVerdict | None:
     """Its own knee; None of one that began with failures: what a fault leaves is no capacity."""
     levels = () if regime.fails else judgeable_levels(epoch.timeline, regime.steady)
     return analyse(levels, epoch=epoch.index, structural=epoch.structural_error).knee if levels else None
@@ -64,7 +61,7 @@ def _stepped_s(levels: Sequence[Level], at_s: float) -> float:
     return max((level.opened.t_s for level in levels if level.opened.since_s is None and level.opened.t_s <= at_s), default=at_s)
 
 
-def _before(epoch: Epoch, regime: Regime) -> float | None:
+def _before(epoch: MeasuredEpoch, regime: Regime) -> float | None:
     """Goodput just before it began, of the same users."""
     first = regime.measured[0].rates
     earlier = [each.rates for each in epoch.measured if each.rates.started_s < first.started_s]
@@ -72,6 +69,6 @@ def _before(epoch: Epoch, regime: Regime) -> float | None:
     return earlier[-1].goodput_rps if known else None
 
 
-def _until_s(epoch: Epoch, regime: Regime) -> float | None:
+def _until_s(epoch: MeasuredEpoch, regime: Regime) -> float | None:
     last_s = regime.measured[-1].rates.started_s
     return min((other.started_s for other in epoch.regimes if other.started_s > last_s), default=None)

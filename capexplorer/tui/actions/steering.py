@@ -8,11 +8,11 @@ from textual.widget import Widget
 
 from ... import wording
 from ...model.stream import Controls
+from ..dialogs.ask import Ask, Confirm
+from ..dialogs.target_form import TargetForm
 from ..keys import STEPS, ScreenName
 from ..look import Palette
 from ..panes.status_view import View
-from ..screens.ask import Ask, Confirm
-from ..screens.target_form import TargetForm
 from .answers import note_wrong, rate_wrong, users_wrong
 from .protocols import ScreenAccess
 

@@ -11,13 +11,13 @@ from textual.widget import Widget
 
 from ... import wording
 from ...model.recording import Landmark
+from ..dialogs.ask import Ask
 from ..keys import ScreenName
 from ..look import Palette
 from ..panes.status_view import View, watched
 from ..panes.transport_bar import TransportBar, TransportView
 from ..playback import WANTED, moment
 from ..recorded_feed import RecordedFeed
-from ..screens.ask import Ask
 from .protocols import ScreenAccess
 
 GRACE_S = 1.5

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from ..actions.protocols import ScreenAccess
 from ..clipboard import in_tmux, sequences
+from ..dialogs.export_form import ExportForm
 from ..render.text import size
-from .export_form import ExportForm
 
 
 class Exporting:

@@ -20,11 +20,11 @@ from textual.widgets import Input, OptionList, Static
 from textual.worker import get_current_worker
 
 from ...errors import CapexplorerError
+from ..dialogs.ask import Ask, Confirm
+from ..dialogs.choose import Choose
 from ..keybar import bindings, key_bar
 from ..keys import ScreenName
 from ..render.text import safe, shorten, size, wrap
-from .ask import Ask, Confirm
-from .choose import Choose
 from .compare import CompareScreen
 from .entries import LETTERS, Entries
 from .help import Help

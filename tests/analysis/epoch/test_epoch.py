@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from capexplorer.analysis import bottleneck, capacity_marks
 from capexplorer.analysis.epoch import epoch as epoch_module
+from capexplorer.analysis.epoch import measured_epoch
 from capexplorer.analysis.epoch.epoch import epoch_of, epochs_of, indices
 from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.model.timeline import Timeline
@@ -52,17 +54,19 @@ def test_one_look_splits_and_judges_its_levels_once(monkeypatch: pytest.MonkeyPa
     """Marks, bottlenecks and recoveries share one ladder: a look runs beside the load, on the same interpreter lock."""
     calls: list[str] = []
 
-    def counted(name: str) -> None:
-        original = getattr(epoch_module, name)
+    def counted(module: ModuleType, name: str) -> None:
+        original = getattr(module, name)
 
         def counting(*args: Any, **more: Any) -> Any:
             calls.append(name)
             return original(*args, **more)
 
-        monkeypatch.setattr(epoch_module, name, counting)
+        monkeypatch.setattr(module, name, counting)
 
-    for name in ("measured_of", "judgeable_levels", "split", "conclude"):
-        counted(name)
+    counted(epoch_module, "measured_of")
+    counted(measured_epoch, "judgeable_levels")
+    counted(measured_epoch, "split")
+    counted(epoch_module, "conclude")
     epoch = epoch_of(closed_session(*LADDER), 0)
     assert epoch.verdict is not None
     assert [*capacity_marks.knees(epoch.verdict), *capacity_marks.recoveries(epoch), *bottleneck.marks(epoch)]
