@@ -39,7 +39,8 @@ _AT = re.compile(r" - at (?:`key` in )?`\$?\.?(?P<path>[^`]*)`$")
 _STEP = re.compile(r"(?P<key>\w+)|\[(?P<index>\d+)\]")
 _PATTERN = re.compile(r"`str` matching regex ['\"]\(\?#(?P<words>[^)]*)\).*['\"]$", re.DOTALL)
 _BOUND = re.compile(r"`(?:int|float)` (?P<sign>>=|<=|>) (?P<bound>\S+)")
-_SIGNS = {">=": "at least", "<=": "at most", ">": "more than"}
+_LENGTH = re.compile(r"`array` of length (?P<sign>>=|<=)? ?(?P<bound>\d+)")
+_SIGNS = {">=": "at least", "<=": "at most", ">": "more than", None: "exactly"}
 _KEY_PART = r"""(?:(?<![\w-])[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')[ \t]*"""
 _LONG_KEY = re.compile(rf"(?:{_KEY_PART}\.[ \t]*){{{PARTS_MOST},}}")
 _DIGITS = re.compile(r"[\d_]{4300,}")
@@ -170,13 +171,20 @@ def _with_key_first(message: str, raw: Any) -> str:
     said = message[: at.start()] if at else message
     said = _PATTERN.sub(lambda found: found["words"], said)
     said = _BOUND.sub(lambda found: f"{_SIGNS[found['sign']]} {found['bound'].removesuffix('.0')}", said)
+    said = _LENGTH.sub(lambda found: f"a list of {_SIGNS[found['sign']]} {_counted(found['bound'])}", said)
     said = _one_line(said[:1].lower() + said[1:])
     if at is None:
         return said
     value = _value_at(raw, at["path"])
+    if isinstance(value, list) and "a list of" in said:
+        said = f"{said.partition(', got')[0]}, got {len(value)}"
     if isinstance(value, str | int | float) and "got " not in said and "'" not in said:
         said += f", got {shown(value)}"
     return f"{at['path']}: {said}" if at["path"] else said
+
+
+def _counted(entries: str) -> str:
+    return f"{entries} entr{'y' if entries == '1' else 'ies'}"
 
 
 def _value_at(raw: Any, path: str) -> Any:

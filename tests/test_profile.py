@@ -56,7 +56,10 @@ WRONG = {
     "negative wait": (with_users("wait_s = -0.1"), "users.wait_s: expected at least 0, got -0.1"),
     "wait that is no number": (with_users("wait_s = nan"), "users.wait_s: expected a finite number, got nan"),
     "endless wait": (with_users("wait_s = { constant = inf }"), "users.wait_s.constant: expected a finite number, got inf"),
-    "between with one end": (with_users("wait_s = { between = [1.0] }"), "users.wait_s.between: expected `array` of length 2"),
+    "between with one end": (
+        with_users("wait_s = { between = [1.0] }"),
+        "users.wait_s.between: expected a list of exactly 2 entries, got 1",
+    ),
     "between upside down": (with_users("wait_s = { between = [2, 1] }"), "users.wait_s.between: expected [least, most]"),
     "throughput of nothing": (
         with_users("wait_s = { constant_throughput = 0 }"),
@@ -102,9 +105,9 @@ WRONG = {
         "users.task[0].json.at: expected text, a number, true or false",
     ),
     "a status that is none": (with_task("expect_status = 99"), "users.task[0].expect_status: expected at least 100, got 99"),
-    "no status": (with_task("expect_status = []"), "users.task[0].expect_status: expected `array` of length >= 1"),
+    "no status": (with_task("expect_status = []"), "users.task[0].expect_status: expected a list of at least 1 entry, got 0"),
     "a billion users": (f"{GOOD}[guards]\nmax_users = 1000000001", "guards.max_users: expected at most 1000000, got 1000000001"),
-    "1,001 tasks": (GOOD + TASKS * 1_000, "users.task: expected `array` of length <= 1000"),
+    "1,001 tasks": (GOOD + TASKS * 1_000, "users.task: expected a list of at most 1000 entries, got 1001"),
     "a locustfile of 5,000 letters": (
         f'url = "http://127.0.0.1"\n[users]\nlocustfile = "{"x" * 5_000}"',
         f"users.locustfile: no such file: '{'x' * 59}...'",

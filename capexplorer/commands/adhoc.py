@@ -13,7 +13,7 @@ from ..session import redact
 from ..target import spec
 from ..target.alive import is_alive
 from ..target.spec import Ready, TargetSpec
-from ..toml import shown
+from ..toml import convert, shown
 
 PORT = "{port}"
 
@@ -36,7 +36,7 @@ def target_of(command: str, ready: str | None, timeout_s: float | None = None) -
     found = TargetSpec(
         title=command,
         command=tuple(words),
-        ready=Ready(path=path, timeout_s=timeout_s or READY_TIMEOUT_S, any_status=ready is None),
+        ready=convert({"path": path, "timeout_s": timeout_s or READY_TIMEOUT_S, "any_status": ready is None}, Ready, "--ready"),
         folder=Path.cwd(),
         called=redact.text(_name(words)),  # the log's file is named by it
     )

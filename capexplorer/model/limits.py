@@ -6,9 +6,10 @@ Values and what they may be, on any machine. What this machine allows is `comman
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 LEAST_GENERATOR_OPEN_FILES = 64
 """The app itself holds some 50: the log, files of /proc, pipes, hubs (measured); with fewer it could not record what happens."""
@@ -24,6 +25,11 @@ LOWEST_TARGET_PORT = 8000
 
 HIGHEST_PORT = 65_535
 
+COUNT_MOST = 2**31 - 1
+"""The kernel's counts are signed and have 32 bits."""
+
+EphemeralPort = Annotated[int, Meta(ge=LOWEST_PORT, le=HIGHEST_PORT)]
+
 
 class LimitTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of the tables. None: as it is."""
@@ -32,9 +38,9 @@ class LimitTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class ProcessLimits(LimitTable, frozen=True, kw_only=True):
     """Of one side, the target or the generator."""
 
-    open_files: int | None = None
+    open_files: Annotated[int, Meta(ge=LEAST_TARGET_OPEN_FILES, le=COUNT_MOST)] | None = None
     """RLIMIT_NOFILE, soft and hard alike: some runtimes (Go) raise the soft one to the hard one by themselves."""
-    cpus: tuple[int, ...] | None = None
+    cpus: tuple[Annotated[int, Meta(ge=0)], ...] | None = None
     """Cores it may run on, by number (affinity). Linux."""
 
 
@@ -44,11 +50,11 @@ AS_IT_IS = ProcessLimits()
 class NetworkLimits(LimitTable, frozen=True, kw_only=True):
     """Of the session's own network namespace, which is created if any of these is set. Linux."""
 
-    ip_local_port_range: tuple[int, int] | None = None
+    ip_local_port_range: tuple[EphemeralPort, EphemeralPort] | None = None
     """First and last ephemeral port."""
     tcp_tw_reuse: int | None = None
     """0: never, 1: always, 2: on loopback."""
-    somaxconn: int | None = None
+    somaxconn: Annotated[int, Meta(ge=1, le=COUNT_MOST)] | None = None
     """Upper bound of any listener's accept queue, whatever backlog it asks for."""
 
 
@@ -76,29 +82,28 @@ def set_limits(profile: Mapping[str, Any]) -> dict[str, int | str]:
 
 
 def mistakes(limits: Limits) -> Iterator[tuple[str, str]]:
-    """(key, what was expected) of values that no machine could keep."""
-    yield from _process_mistakes("target", limits.target, LEAST_TARGET_OPEN_FILES)
-    yield from _process_mistakes("generator", limits.generator, LEAST_GENERATOR_OPEN_FILES)
+    """(key, what was expected) of values that contradict each other, or that one side alone may not have."""
+    yield from _cpus_mistakes("target", limits.target)
+    files, least = limits.generator.open_files, LEAST_GENERATOR_OPEN_FILES
+    if files is not None and files < least:
+        yield "generator.open_files", f"expected at least {least}, got {files}"
+    yield from _cpus_mistakes("generator", limits.generator)
     network = limits.network
     if network.ip_local_port_range is not None:
         yield from _range_mistakes(*network.ip_local_port_range)
     if network.tcp_tw_reuse not in (None, 0, 1, 2):
         yield "network.tcp_tw_reuse", f"expected 0 (never), 1 (always) or 2 (on loopback), got {network.tcp_tw_reuse}"
-    if network.somaxconn is not None and not 1 <= network.somaxconn < 2**31:
-        yield "network.somaxconn", f"expected at least 1, got {network.somaxconn}"
 
 
-def _process_mistakes(side: str, limits: ProcessLimits, least_open_files: int) -> Iterator[tuple[str, str]]:
-    if limits.open_files is not None and not least_open_files <= limits.open_files < 2**31:
-        yield f"{side}.open_files", f"expected at least {least_open_files}, got {limits.open_files}"
+def _cpus_mistakes(side: str, limits: ProcessLimits) -> Iterator[tuple[str, str]]:
     cpus = limits.cpus
-    if cpus is not None and (not cpus or min(cpus) < 0 or len(set(cpus)) < len(cpus)):
+    if cpus is not None and len(set(cpus)) < max(len(cpus), 1):
         yield f"{side}.cpus", f"expected a list of different cores such as [0, 1], got {list(cpus)}"
 
 
 def _range_mistakes(first: int, last: int) -> Iterator[tuple[str, str]]:
     key = "network.ip_local_port_range"
-    if not LOWEST_PORT <= first < last <= HIGHEST_PORT:
+    if first >= last:
         yield key, f"expected [first, last] with {LOWEST_PORT} <= first < last <= {HIGHEST_PORT}, got [{first}, {last}]"
     elif first <= LOWEST_TARGET_PORT and last == HIGHEST_PORT:
         yield key, f"expected to leave the target a port from {LOWEST_TARGET_PORT} up outside of it, got [{first}, {last}]"

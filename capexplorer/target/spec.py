@@ -9,7 +9,7 @@ import math
 import re
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +19,10 @@ from msgspec import Meta
 from ..errors import InputError
 from ..model.stream import Param
 from ..toml import load, nearest
+
+Command = Annotated[tuple[str, ...], Meta(min_length=1)]
+"""A program and its arguments."""
+UrlPath = Annotated[str, Meta(pattern=r"(?#a path that starts with /)^/[!-~]*\Z")]
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _OURS = ("python", "port", "folder", "scratch")
@@ -30,7 +34,7 @@ _KIND = {str: "text", int: "an integer", float: "a number", bool: "true or false
 class Ready(msgspec.Struct, frozen=True, kw_only=True):
     """How readiness is seen: this path answers with 2xx or 3xx."""
 
-    path: str = "/"
+    path: UrlPath = "/"
     timeout_s: Annotated[float, Meta(gt=0, le=3_600)] = 20.0
     any_status: bool = False
     """Any HTTP status will do."""
@@ -39,7 +43,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
 class Build(msgspec.Struct, frozen=True, kw_only=True):
     """What runs before each start and must end with exit code 0; it should be quick if nothing has changed."""
 
-    command: tuple[str, ...]
+    command: Command
     """As the target's command: in its folder, with the same placeholders."""
     timeout_s: Annotated[float, Meta(gt=0, le=86_400)] = 600.0
     """With a cold cache a compiler makes its standard library, too: 30 s on an idle machine, minutes on a busy one."""
@@ -80,12 +84,12 @@ class ParamSpec(msgspec.Struct, frozen=True, kw_only=True):
 class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     """Where the target serves its own figures: a JSON object whose numbers are read."""
 
-    path: str
+    path: UrlPath
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True):
     title: str
-    command: tuple[str, ...]
+    command: Command
     """Run in the target's folder. Placeholders: {python}, {port}, {folder}, {scratch}, and each parameter's name."""
     environment: dict[str, str] = {}
     """Added to the app's; the same placeholders."""
@@ -170,16 +174,11 @@ def load_spec(folder: Path) -> TargetSpec:
     return TargetSpec(folder=folder.resolve(), **fields)
 
 
-def mistakes(file: _File) -> list[tuple[str, str]]:
-    """(key, what is wrong) that types alone do not catch, in the file's order."""
-    paths = [("ready.path", file.ready.path)] + ([("metrics.path", file.metrics.path)] if file.metrics else [])
-    return [
-        *([("command", "expected at least a program, got an empty list")] if not file.command else []),
-        *([("build.command", "expected at least a program, got an empty list")] if file.build and not file.build.command else []),
-        *_unknown_placeholders(file),
-        *((key, f"expected a path that starts with `/`, got `{path}`") for key, path in paths if not _is_path(path)),
-        *(found for name, param in file.params.items() for found in _param_mistakes(name, param)),
-    ]
+def mistakes(file: _File) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong) of values that contradict others, in the file's order."""
+    yield from _unknown_placeholders(file)
+    for name, param in file.params.items():
+        yield from _param_mistakes(name, param)
 
 
 def _unknown_placeholders(file: _File) -> list[tuple[str, str]]:
@@ -210,10 +209,6 @@ def _param_mistakes(name: str, param: ParamSpec) -> list[tuple[str, str]]:
     if param.parse(param.default) is None:
         return [(f"{key}.default", f"expected {param.expected()}, got `{_as_text(param.default)}`")]
     return []
-
-
-def _is_path(path: str) -> bool:
-    return path.startswith("/") and path.isascii() and path.isprintable() and " " not in path
 
 
 def _read(given: Param, kind: type[Any]) -> Param | None:

@@ -25,9 +25,18 @@ REFUSED = {
     "no cores": ("target.cpus=[]", "target.cpus: expected a list of different cores such as [0, 1], got []"),
     "a core twice": ("target.cpus=[0, 0]", "target.cpus: expected a list of different cores"),
     "a core that is not there": ("generator.cpus=[4095]", "generator.cpus: no core 4095 here; expected some of 0"),
-    "privileged ports": ("network.ip_local_port_range=[80, 2000]", "expected [first, last] with 1024 <= first < last <= 65535"),
-    "a range upside down": ("network.ip_local_port_range=[3000, 2000]", "expected [first, last]"),
-    "half a range": ("network.ip_local_port_range=[3000]", "network.ip_local_port_range: expected `array` of length 2"),
+    "privileged ports": ("network.ip_local_port_range=[80, 2000]", "port_range[0]: expected at least 1024, got 80"),
+    "a port beyond all": ("network.ip_local_port_range=[2000, 65536]", "port_range[1]: expected at most 65535, got 65536"),
+    "a core below zero": ("target.cpus=[-1]", "target.cpus[0]: expected at least 0, got -1"),
+    "more files than a kernel counts": ("target.open_files=2147483648", "target.open_files: expected at most 2147483647, got"),
+    "a range upside down": (
+        "network.ip_local_port_range=[3000, 2000]",
+        "expected [first, last] with 1024 <= first < last <= 65535, got [3000, 2000]",
+    ),
+    "half a range": (
+        "network.ip_local_port_range=[3000]",
+        "network.ip_local_port_range: expected a list of exactly 2 entries, got 1",
+    ),
     "no port for the target": ("network.ip_local_port_range=[1024, 65535]", "expected to leave the target a port from 8000 up"),
     "a reuse that is none": (
         "network.tcp_tw_reuse=3",
