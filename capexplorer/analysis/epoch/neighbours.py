@@ -60,8 +60,6 @@ class Withheld:
 
     others_cpu_ratio: float
     """Cores that they used."""
-    from_service: bool
-    from_generator: bool
     of_goodput: bool
     """The service wanted nearly all cores that it can use, or the load thread its own: less was finished. Else requests only took
     longer, and what was finished is the service's own."""
@@ -84,10 +82,10 @@ class NeighbourCheck:
         others = others_cpu(figures)
         if others is None or others < OTHERS_LEAST:
             return None
-        service, generator = self._from_service(figures, others), grounds_of(figures).starved
-        if not (service or generator):
+        is_starved = grounds_of(figures).starved
+        if not (is_starved or self._from_service(figures, others)):
             return None
-        return Withheld(others, service, generator, of_goodput=generator or self._lowers_goodput(figures))
+        return Withheld(others, of_goodput=is_starved or self._lowers_goodput(figures))
 
     def _lowers_goodput(self, figures: LevelFigures) -> bool:
         """Whether the service wanted nearly all that it can use, or its waits for a core make users' cycles longer."""

@@ -170,6 +170,6 @@ def test_a_level_whose_requests_only_took_longer_keeps_its_goodput_and_has_no_la
               "neighbours.cpu_ratio": 1.35, "host.cpu_ratio": 1.65}  # fmt: skip
     figures = LevelFigures(settled=True, throughput_rps=19.0, response_ms=2.6, users_mean=120.0, readings=slower)
     withheld = NeighbourCheck(TWO_CORES, "python3").withheld(figures)
-    assert withheld is not None and withheld.from_service and not withheld.of_goodput
+    assert withheld is not None and not withheld.of_goodput
     below = LadderLevel(users=120, goodput_rps=19, seconds=20.0, held=True)
     assert usable_levels([level(20, 4.0), level(40, 8.0), below])[-1] is below
