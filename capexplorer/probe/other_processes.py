@@ -37,6 +37,12 @@ class Snapshot(NamedTuple):
     """By pid and start time: a pid alone may be another process by the next one."""
 
 
+def cores_of_others(busy: float | None, ours: Sequence[float | None]) -> float | None:
+    """The host's busy cores less `ours`; None where one of them was not measured."""
+    known = [cores for cores in ours if cores is not None]
+    return max(0.0, busy - sum(known)) if busy is not None and len(known) == len(ours) else None
+
+
 class NeighboursProbe:
     """Reads a NeighboursReading a tick."""
 
@@ -50,10 +56,9 @@ class NeighboursProbe:
         self, elapsed_s: float, busy: float | None, ours: Sequence[float | None], target_pid: int | None
     ) -> NeighboursReading:
         """`busy`: cores that the host used over the last `elapsed_s`; `ours`: those of the generator and of the target."""
-        known = [cores for cores in ours if cores is not None]
-        if busy is None or len(known) < len(ours):
+        others = cores_of_others(busy, ours)
+        if others is None:
             return NeighboursReading()
-        others = max(0.0, busy - sum(known))
         self._since_s += elapsed_s
         if others < NAMED_FROM_CORES:
             self._last, self._processes = None, {}

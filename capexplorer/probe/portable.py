@@ -10,6 +10,7 @@ import msgspec
 import psutil
 
 from ..model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
+from .other_processes import cores_of_others
 from .procfs import Growth, per_second
 
 T = TypeVar("T")
@@ -160,10 +161,7 @@ class NeighboursProbe:
         self, elapsed_s: float, busy: float | None, ours: Sequence[float | None], target_pid: int | None
     ) -> NeighboursReading:
         """The host's busy cores less `ours`."""
-        known = [cores for cores in ours if cores is not None]
-        if busy is None or len(known) < len(ours):
-            return NeighboursReading()
-        return NeighboursReading(cpu_ratio=max(0.0, busy - sum(known)))
+        return NeighboursReading(cpu_ratio=cores_of_others(busy, ours))
 
     def close(self) -> None:
         """Nothing is held."""

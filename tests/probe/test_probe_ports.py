@@ -40,6 +40,15 @@ def test_capacity_of_this_machine_is_as_the_kernel_says() -> None:
     assert 0 < ports.capacity <= last - first + 1
 
 
+TEN_AND_TWENTY_FIVE = """
+other = listener
+held = [pair(('127.0.0.1', 9000)) for _ in range(10)]
+listener = socket.create_server(('127.0.0.2', 9001), backlog=64)
+held += [pair(('127.0.0.2', 9001)) for _ in range(25)]
+"""
+"""Connections to two destinations."""
+
+
 def test_client_sockets_are_used_ports_and_their_server_ends_are_not(in_namespace: InNamespace) -> None:
     told = in_namespace(_PROBE + "held = [pair(('127.0.0.1', 9000)) for _ in range(60)]\ntell(read())")
     assert told["used"] == 60
@@ -69,11 +78,8 @@ def test_a_neighbours_ports_are_not_those_of_the_session(in_namespace: InNamespa
     """A busy neighbour's connections were shown, and counted against a session with five users."""
     told = in_namespace(
         _PROBE
+        + TEN_AND_TWENTY_FIVE
         + """
-other = listener
-held = [pair(('127.0.0.1', 9000)) for _ in range(10)]
-listener = socket.create_server(('127.0.0.2', 9001), backlog=64)
-held += [pair(('127.0.0.2', 9001)) for _ in range(25)]
 probe = PortsProbe()
 probe.watch(9000)
 tell(fields(probe.read(1.0)))
@@ -85,11 +91,8 @@ tell(fields(probe.read(1.0)))
 def test_used_is_that_of_the_fullest_destination(in_namespace: InNamespace) -> None:
     told = in_namespace(
         _PROBE
+        + TEN_AND_TWENTY_FIVE
         + """
-other = listener
-held = [pair(('127.0.0.1', 9000)) for _ in range(10)]
-listener = socket.create_server(('127.0.0.2', 9001), backlog=64)
-held += [pair(('127.0.0.2', 9001)) for _ in range(25)]
 tell(read())
 """
     )

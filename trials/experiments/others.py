@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 from capexplorer import profile
 
+from ..other_processes import busy
 from .capacity import sleepers
 from .headless import KNEE_KINDS, ROOT, Ran, run
 from .systems import PROFILES
@@ -51,7 +48,7 @@ def held(folder: Path) -> Said:
     """All of capexplorer on one core beside busy processes, the service on the other: they are blamed, and never the target."""
     plan = ",".join(f"{count}:{HELD_HOLD_S}s" for count in HELD_USERS)
     limit_s = len(HELD_USERS) * (HELD_HOLD_S + 10) + 60.0
-    with sleepers(4, 100.0, before=("taskset", "-c", "1")) as (port, _), busy(core=0, count=BUSY_PROCESSES, most_s=limit_s):
+    with sleepers(4, 100.0, before=("taskset", "-c", "1")) as (port, _), busy([0], count=BUSY_PROCESSES, most_s=limit_s):
         ran = run(
             folder, str(PROFILES / "held.toml"), "--host", f"http://127.0.0.1:{port}", "--plan", plan,
             timeout_s=limit_s, before=("taskset", "-c", "0"),
@@ -88,19 +85,6 @@ def in_time(ran: Ran, knee_users: float) -> Said:
     said += f" levels beyond N* = {knee_users:g} began at {beyond[0].opened.t_s:.1f} and {beyond[1].opened.t_s:.1f} s;"
     said += f" at the end {_knee(ran)}"
     return beyond[0].opened.t_s <= first.t_s <= until_s, said
-
-
-@contextmanager
-def busy(core: int, count: int, most_s: float) -> Iterator[None]:
-    """Processes that keep one core busy; they end by themselves after `most_s` at the latest."""
-    spin = f"import time; end = time.monotonic() + {most_s}\nwhile time.monotonic() < end: pass"
-    processes = [subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", spin]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
 
 
 def _knee(ran: Ran) -> str:

@@ -12,13 +12,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+
+from .. import other_processes
 
 HERE = Path(__file__).resolve().parent
 SERVE = HERE / "targets" / "faulty" / "serve.py"
 CGROUPS = Path("/sys/fs/cgroup")
 PATIENCE_S = 60.0
+BUSY_PROCESSES = 4
+"""On each core that is kept busy."""
 BUSY_MOST_S = 120.0
 NAMESPACE_PROGRAMS = ("ip", "nsenter", "unshare")
 
@@ -72,35 +76,18 @@ def _remove(folder: Path) -> None:
         time.sleep(0.1)
 
 
-@contextmanager
-def busy(cores: Sequence[int], count: int = 4) -> Iterator[None]:
-    """Processes that keep these cores busy, `count` each; they end by themselves in the end."""
-    spin = f"import time; end = time.monotonic() + {BUSY_MOST_S}\nwhile time.monotonic() < end: pass"
-    processes = [
-        subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", spin]) for core in cores for _ in range(count)
-    ]
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+def busy(cores: Sequence[int]) -> AbstractContextManager[None]:
+    """Processes that keep these cores busy."""
+    return other_processes.busy(cores, count=BUSY_PROCESSES, most_s=BUSY_MOST_S)
 
 
-@contextmanager
-def neighbours(kinds: Sequence[str], sessions: Path, at: tuple[int, int]) -> Iterator[None]:
+def neighbours(kinds: Sequence[str], sessions: Path, at: tuple[int, int]) -> AbstractContextManager[None]:
     """Processes of these kinds on each core, which do their work while the session is at those levels (`neighbour.py`)."""
     sessions.mkdir(exist_ok=True)
     levels = [str(level) for level in at]
     program = [sys.executable, str(HERE / "neighbour.py")]
     cores = sorted(os.sched_getaffinity(0)) if kinds else []
-    processes = [subprocess.Popen([*program, kind, str(core), str(sessions), *levels]) for core in cores for kind in kinds]
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+    return other_processes.running([[*program, kind, str(core), str(sessions), *levels] for core in cores for kind in kinds])
 
 
 @contextmanager
