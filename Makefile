@@ -36,9 +36,10 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# SAVE=before.json keeps what is printed; NAMES="look paint" for some. Two such files: .venv/bin/python -m benchmarks compare OLD NEW.
 bench: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.lock
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(if $(SAVE),--save $(SAVE)) $(NAMES)
 
 experiments: setup
 	$(BIN)/python -m trials.experiments $(NAMES)

@@ -1,9 +1,25 @@
-"""`make bench`: all benchmarks, or `python -m benchmarks NAME...`."""
+"""`make bench`: all benchmarks, or `python -m benchmarks NAME...`.
+
+`python -m benchmarks moving --still 0` gives a benchmark its options. `python -m benchmarks --save before.json look paint` keeps
+what they print, with the commit and the load of the machine; `python -m benchmarks compare before.json after.json` shows the
+figures of two such files beside each other.
+"""
 
 from __future__ import annotations
 
+import argparse
+import functools
 import importlib
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from trials.record import Conditions
+
+from . import kept
+from .beside import beside
 
 ALL = {
     "p99": "(a) p99 of the app with its screen over plain headless Locust",
@@ -25,9 +41,39 @@ ALL = {
 
 
 def main() -> None:
-    for name in sys.argv[1:] or ALL:
-        print(f"\n== {ALL.get(name, name)}   (python -m benchmarks {name})", flush=True)
-        importlib.import_module(f"benchmarks.{name}").main()
+    if sys.argv[1:2] == ["compare"]:
+        compare(sys.argv[2:])
+        return
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(ALL)}; none: all")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="keep what they print")
+    parser.add_argument("options", nargs=argparse.REMAINDER, help="those of the one benchmark that is named")
+    asked = parser.parse_args()
+    unknown = [name for name in asked.names if name not in ALL]
+    if unknown:
+        parser.error(f"no benchmark {', '.join(unknown)}; expected some of {', '.join(ALL)}")
+    if asked.options and len(asked.names) != 1:
+        parser.error(f"{asked.options[0]} is an option of one benchmark: name that one alone")
+    run(asked.names or list(ALL), asked.options, asked.save)
+
+
+def run(names: Sequence[str], options: Sequence[str], file: Path | None) -> None:
+    found = kept.Kept(began=Conditions.now())
+    for name in names:
+        print(f"\n== {ALL[name]}   (python -m benchmarks {name})", flush=True)
+        benchmark = importlib.import_module(f"benchmarks.{name}").main
+        with_options = functools.partial(benchmark, options) if options else benchmark
+        found.printed[name] = kept.printed(with_options)
+        if file is not None:
+            kept.save(found, file)
+
+
+def compare(files: list[str]) -> None:
+    try:
+        old, new = (kept.read(Path(file)) for file in files)
+    except (OSError, ValueError, msgspec.DecodeError) as error:
+        sys.exit(f"python -m benchmarks compare: expected two files of --save, OLD and NEW: {error}")
+    print("\n".join(beside(old, new)))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ are drawn at random (trials/simulation/growth.py). Thresholds were tuned on seed
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,11 +41,11 @@ def row(name: str, told: Iterable[int | None]) -> str:
     return f"{name:<24} told {len(found)} of {len(each)}{soon}"
 
 
-def main() -> None:
+def main(argv: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--services", type=int, default=200)
     parser.add_argument("--first-seed", type=int, default=500_000)
-    options, _ = parser.parse_known_args()
+    options = parser.parse_args(list(argv))
     seeds = range(options.first_seed, options.first_seed + options.services)
     for name, shape in HEALTHY.items():
         told = (first_told_s(MEMORY, shape(np.random.default_rng(seed), TIMES)) for seed in seeds)
@@ -58,4 +59,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

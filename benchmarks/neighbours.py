@@ -9,6 +9,7 @@ Thresholds were chosen on recordings, and seeds 0-99 and 500,000-500,999 were lo
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from collections.abc import Sequence
 
@@ -51,11 +52,11 @@ def counts(seeds: Sequence[int], reach: float, busy_share: float, *, looks: bool
     return Counter(judged(found, analyse(ladder(found, looks=looks))) for found in climbs)
 
 
-def main() -> None:
+def main(argv: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--climbs", type=int, default=500)
     parser.add_argument("--first-seed", type=int, default=510_000)
-    options, _ = parser.parse_known_args()
+    options = parser.parse_args(list(argv))
     seeds = range(options.first_seed, options.first_seed + options.climbs)
     for reach in (0.6, 2.5):
         for busy in (0.0, 0.5, 1.0):
@@ -67,4 +68,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

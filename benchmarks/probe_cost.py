@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 import psutil
@@ -55,12 +55,13 @@ server.serve_forever()
 """
 
 
-def main() -> None:
+def main(argv: Sequence[str] = ()) -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     options.add_argument("--time-wait", type=int, default=25_000)
     options.add_argument("--seconds", type=int, default=10)
-    chosen = options.parse_args()
-    enter_namespace()
+    chosen = options.parse_args(list(argv))
+    if ran_in_namespace(argv):
+        return
     print(f"{'':56}{'TIME_WAIT':>12}{'mean ms':>10}{'max ms':>10}{'% of a core at 1 Hz':>22}")
     for count in (0, min(max(chosen.time_wait, 1), 60_000)):
         with ExitStack() as stack:
@@ -72,20 +73,23 @@ def main() -> None:
             measure(pid, port, chosen.seconds)
 
 
-def enter_namespace() -> None:
-    """Go on in a network namespace of our own, with ports enough; else where we are, and say so."""
+def ran_in_namespace(options: Sequence[str]) -> bool:
+    """Whether a process in a network namespace of its own, with ports enough, has measured and printed; else go on here."""
     if _INSIDE in os.environ:
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         for name, value in (("ip_local_port_range", "1024 65535"), ("tcp_tw_reuse", "0")):
             with open(f"/proc/sys/net/ipv4/{name}", "w") as file:
                 file.write(value)
-        return
+        return False
     flags = "-n" if os.geteuid() == 0 else "-Urn"
     possible = shutil.which("unshare") and shutil.which("ip")
     if possible and subprocess.run(["unshare", flags, "true"], capture_output=True).returncode == 0:
-        command = ["unshare", flags, sys.executable, *sys.argv]
-        os.execvpe("unshare", command, os.environ | {_INSIDE: "1", "PYTHONPATH": os.pathsep.join(sys.path)})
+        command = ["unshare", flags, sys.executable, "-m", "benchmarks.probe_cost", *options]
+        environment = os.environ | {_INSIDE: "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+        print(subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout, end="")
+        return True
     print("no network namespace of its own: TIME_WAIT will be fewer, and neighbours count", file=sys.stderr)
+    return False
 
 
 def connections(listener: socket.socket, count: int) -> Iterator[socket.socket]:
@@ -173,4 +177,4 @@ def read_proc_net_tcp() -> Counter[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,0 +1,59 @@
+"""Two kept runs beside each other: for each line that both printed, its figures before and after, and their ratio.
+
+Lines match if they are the same but for their figures; of several such lines the first matches the first. Whether a difference is
+more than noise is not judged: a benchmark prints its own spread, and the load of the machine stands above.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from .kept import Kept
+
+FIGURE = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]*_)")
+
+
+def beside(old: Kept, new: Kept) -> Iterator[str]:
+    """The lines of the comparison."""
+    for name, kept in (("old", old), ("new", new)):
+        loads = f"load {kept.began.load_average_1m:g} to {kept.load_average_1m:g} on {kept.began.cpus} cores"
+        yield f"{name}: commit {kept.began.commit}, {kept.began.started_at}, {loads}"
+    for name, lines in new.printed.items():
+        yield f"\n== {name}"
+        yield from _of_benchmark(old.printed[name], lines) if name in old.printed else ["only in new"]
+    yield from (f"\n== {name}\nonly in old" for name in old.printed if name not in new.printed)
+
+
+def _of_benchmark(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    waiting: defaultdict[str, list[str]] = defaultdict(list)
+    for line in old:
+        waiting[shape(line)].append(line)
+    for line in new:
+        same = waiting[shape(line)]
+        yield from _of_line(same.pop(0), line) if same else [f"{line}\n    only in new"]
+    yield from (f"{line}\n    only in old" for lines in waiting.values() for line in lines)
+
+
+def shape(line: str) -> str:
+    """The line without its figures and without how far they are apart."""
+    return " ".join(FIGURE.sub("#", line).split())
+
+
+def _of_line(old: str, new: str) -> Iterator[str]:
+    """The new line; below it the figures, column by column, where one of them changed."""
+    yield new
+    before, after = FIGURE.findall(old), FIGURE.findall(new)
+    if before == after:
+        return
+    columns = [(*pair, _ratio(*pair)) for pair in zip(before, after, strict=True)]
+    widths = [max(map(len, column)) for column in columns]
+    for index, name in enumerate(("old", "new", "new/old")):
+        cells = (column[index].rjust(width) for column, width in zip(columns, widths, strict=True))
+        yield f"    {name:8}{'  '.join(cells)}"
+
+
+def _ratio(old: str, new: str) -> str:
+    before, after = (float(figure.replace(",", "")) for figure in (old, new))
+    return "=" if before == after else "–" if before == 0 else f"{after / before:.2f}"
