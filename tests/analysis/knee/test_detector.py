@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.analysis.knee.detector import judge
-from capexplorer.analysis.ladder import LadderLevel, pooled
+from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.verdicts import KneeVerdict
 
 from ..ladders import ideal, rates
@@ -99,15 +99,6 @@ def test_a_single_dip_is_not_a_knee() -> None:
 def test_a_first_level_of_few_requests_does_not_bend_the_line() -> None:
     lucky = replace(ideal([1])[0], goodput_rps=3.0, goodput_se_rps=0.8)
     assert knee_of([lucky, *ideal([2, 5, 10, 20, 30, 40, 60, 80])]).users == pytest.approx(50, rel=0.05)
-
-
-def test_equal_counts_are_pooled_and_disagreement_widens_their_error() -> None:
-    one, other = rates([(10, 100), (10, 100)], seconds=20)
-    alike = pooled([one, other])[0]
-    assert (alike.users, alike.goodput_rps, alike.seconds) == (10, 100, 40)
-    assert alike.goodput_error_rps == pytest.approx(one.goodput_error_rps / 2**0.5, rel=0.01) or alike.goodput_error_rps >= 2.0
-    apart = pooled([one, replace(other, goodput_rps=130)])[0]
-    assert apart.goodput_error_rps > 3 * one.goodput_error_rps
 
 
 def test_ramps_give_at_most_medium_confidence() -> None:

@@ -1,0 +1,48 @@
+"""Which program the service is, and whether one interpreter lock limits it."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.analysis.epoch.service_program import is_one_python_process, program_of
+from capexplorer.analysis.target_process import pid_of
+from capexplorer.model.events import Event, Header, HostFacts, Target, TargetFacts
+from capexplorer.model.timeline import Timeline
+
+
+def session(*events: Event, command: tuple[str, ...] = ()) -> Timeline:
+    target = TargetFacts(name="x", url="http://127.0.0.1:1", command=command)
+    return Timeline([Header(t_s=0, schema=2, id="a", started_at="", target=target, host=HostFacts()), *events])
+
+
+def ready(epoch: int, pid: int, program: str | None = None) -> Target:
+    return Target(t_s=1.0, state="ready", epoch=epoch, pid=pid, program=program)
+
+
+@pytest.mark.parametrize(
+    ("timeline", "program"),
+    [
+        (Timeline(), None),
+        (session(), None),
+        (session(command=("/usr/bin/python3.11", "serve.py")), "python3.11"),
+        (session(command=(r"C:\python\python.exe",)), "python.exe"),
+        (session(ready(0, 1, "nginx"), command=("./start.sh",)), "nginx"),
+    ],
+    ids=["no header", "not started here", "by its command", "by a command of Windows", "as the system reports it"],
+)
+def test_program(timeline: Timeline, program: str | None) -> None:
+    assert program_of(timeline) == program
+
+
+@pytest.mark.parametrize(
+    ("program", "processes", "one"),
+    [("python3.11", 1.0, True), ("python3.11", 2.0, True), ("python3.11", 4.0, False), ("nginx", 1.0, False), (None, None, False),
+     ("python", None, True)],
+)  # fmt: skip
+def test_one_interpreter_lock(program: str | None, processes: float | None, one: bool) -> None:
+    assert is_one_python_process(program, processes) is one
+
+
+def test_the_process_of_an_epoch_is_its_latest() -> None:
+    timeline = session(ready(0, 10), ready(0, 11), Target(t_s=2.0, state="stopped"), ready(1, 20))
+    assert [pid_of(timeline, epoch) for epoch in (0, 1, 2)] == [11, 20, None]

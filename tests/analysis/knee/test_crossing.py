@@ -1,0 +1,52 @@
+"""Where the low-load line meets the capacity line, and how rough a table is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from capexplorer.analysis.knee.crossing import crossing, curve_of, efficiency, interval, roughness
+
+from ..ladders import ideal, rates
+
+COUNTS = [5, 10, 20, 30, 40, 60, 80]
+"""Of an ideal service with N* = 50, 2/s a user, 100/s."""
+
+
+def test_the_lines_of_an_ideal_service_meet_at_its_knee() -> None:
+    found = crossing(curve_of(ideal(COUNTS)))
+    assert found.rate == pytest.approx(2.0, rel=0.01)
+    assert found.capacity == pytest.approx(100.0, rel=0.01)
+    assert found.users == pytest.approx(50.0, rel=0.02)
+    assert found.linear == 5, "5 to 40 users lie on the line"
+    assert list(np.flatnonzero(found.plateau)) == [5, 6], "60 and 80 users make the capacity"
+
+
+def test_efficiency_is_1_on_the_line_and_falls_beyond_it() -> None:
+    curve = curve_of(ideal(COUNTS))
+    shares, errors = efficiency(curve, crossing(curve))
+    assert shares == pytest.approx([1, 1, 1, 1, 1, 100 / 120, 100 / 160], rel=0.01)
+    assert (errors > 0).all()
+
+
+def test_the_interval_holds_the_knee_and_grows_with_the_structural_error() -> None:
+    curve = curve_of(ideal(COUNTS))
+    found = crossing(curve)
+    (low, high), (lower, higher) = (interval(curve, found, error) for error in (0.06, 0.12))
+    assert lower < low < 50 < high < higher
+
+
+@pytest.mark.parametrize(
+    ("goodput", "expected"),
+    [((10, 20, 30, 40, 50), 0.0), ((10, 20, 25, 30, 32), 0.0), ((10, 20, 30), 0.0)],
+    ids=["a straight line", "a concave curve", "too few levels to tell"],
+)
+def test_what_is_concave_is_not_rough(goodput: tuple[float, ...], expected: float) -> None:
+    users = np.arange(1.0, len(goodput) + 1) * 10
+    assert roughness(users, np.array(goodput, float)) == expected
+
+
+def test_a_table_that_dips_is_rough_and_its_errors_are_that_wide() -> None:
+    rough = rates([(10, 20), (20, 34), (30, 62), (40, 72), (50, 101), (60, 104)])
+    smooth = rates([(10, 20), (20, 40), (30, 60), (40, 80), (50, 100), (60, 104)])
+    assert (curve_of(rough).error > curve_of(smooth).error).all()

@@ -1,0 +1,55 @@
+"""Whether the top of a curve bent, is flat, or belongs to another curve."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.analysis.knee.crossing import crossing, curve_of
+from capexplorer.analysis.knee.curve_gates import Gates, gates_of, is_consistent
+
+from ..ladders import ideal, rates
+
+
+def gates(users: list[float]) -> Gates:
+    curve = curve_of(ideal(users))
+    return gates_of(curve, crossing(curve))
+
+
+@pytest.mark.parametrize(
+    ("users", "bent", "flat"),
+    [
+        ([10, 20, 30, 40], False, False),
+        ([10, 20, 30, 40, 54], False, False),
+        ([10, 20, 40, 60, 64], True, False),
+        ([10, 20, 40, 80, 100], True, True),
+    ],
+    ids=["on the line", "just beyond the knee", "a little beyond", "far beyond"],
+)
+def test_a_curve_of_an_ideal_service_with_its_knee_at_50_users(users: list[float], bent: bool, flat: bool) -> None:
+    found = gates(users)
+    assert {"bent": found.bent, "flat": found.flat} == {"bent": bent, "flat": flat}, found
+
+
+def test_slope_and_efficiency_at_the_top_have_one_sided_bounds() -> None:
+    found = gates([10, 20, 40, 80, 100])
+    assert found.efficiency == pytest.approx(0.5, abs=0.01) and found.efficiency < found.efficiency_high < 0.6
+    assert found.slope == pytest.approx(0.0, abs=0.01) and found.slope_low < found.slope < found.slope_high
+
+
+def test_a_curve_over_a_narrow_span_is_judged_by_its_slope() -> None:
+    assert gates([90, 95, 100]).narrow
+    assert not gates([70, 95, 100]).narrow
+
+
+@pytest.mark.parametrize(
+    ("pairs", "consistent"),
+    [
+        ([(10, 20), (20, 40), (40, 80), (80, 100), (100, 100)], True),
+        ([(10, 20), (20, 40), (60, 30), (80, 100), (100, 100)], False),
+    ],
+    ids=["two lines", "a level far below the capacity before the plateau"],
+)
+def test_levels_of_two_services_are_no_one_curve(pairs: list[tuple[float, float]], consistent: bool) -> None:
+    ladder = rates(pairs, seconds=20)
+    curve = curve_of(ladder)
+    assert is_consistent(ladder, curve, crossing(curve)) is consistent

@@ -1,0 +1,43 @@
+"""Which further levels would help, in the order in which they help."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.analysis.knee.detector import judge
+
+from ..ladders import ideal
+
+KNEE = 50
+
+
+@pytest.mark.parametrize(
+    ("users", "kinds"),
+    [
+        ([], ["levels"]),
+        ([10], ["levels"]),
+        ([10, 20, 30], ["higher_levels"]),
+        ([60, 80, 100], ["lower_levels"]),
+        ([10, 20, 30, 40, 60], ["higher_levels"]),
+        ([10, 60, 80, 100], ["lower_levels", "between_levels"]),
+    ],
+    ids=["nothing", "one level", "a straight line", "at or below", "too few beyond the knee", "a gap around the knee"],
+)
+def test_kinds(users: list[float], kinds: list[str]) -> None:
+    assert [each.kind for each in judge(ideal(users)).missing] == kinds
+
+
+@pytest.mark.parametrize(("users", "count"), [([], 3), ([10], 2), ([10, 20], 1)])
+def test_three_counts_are_needed_before_anything_is_said(users: list[float], count: int) -> None:
+    (found,) = judge(ideal(users)).missing
+    assert found.count == count
+
+
+def test_a_straight_line_wants_half_as_many_again() -> None:
+    (found,) = judge(ideal([10, 20, 30])).missing
+    assert found.users_above == 45
+
+
+def test_a_gap_is_named_by_the_levels_around_it() -> None:
+    *_, between = judge(ideal([10, 60, 80, 100])).missing
+    assert (between.users_above, between.users_below) == (10, 60)

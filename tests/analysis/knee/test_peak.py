@@ -1,0 +1,40 @@
+"""The greatest goodput, and only where goodput surely falls after it."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.analysis.knee.crossing import crossing, curve_of
+from capexplorer.analysis.knee.peak import peak_of
+from capexplorer.model.verdicts import Peak
+
+from ..ladders import rates
+
+RISE = [(10, 20), (20, 40), (30, 60), (40, 80), (50, 100)]
+
+
+def peak(*after: tuple[float, float]) -> Peak | None:
+    curve = curve_of(rates([*RISE, *after], seconds=20))
+    return peak_of(curve, crossing(curve))
+
+
+@pytest.mark.parametrize(
+    ("after", "shape"),
+    [
+        ([], None),
+        ([(60, 100), (80, 100)], None),
+        ([(60, 100), (80, 97)], None),
+        ([(60, 100), (80, 90), (100, 75)], "retrograde"),
+        ([(60, 100), (80, 60), (100, 30)], "collapse"),
+    ],
+    ids=["the top is the last level", "a plateau", "a fall under 5%", "a fall by a quarter", "a fall by more than half"],
+)
+def test_shape(after: list[tuple[float, float]], shape: str | None) -> None:
+    found = peak(*after)
+    assert (None if found is None else found.shape) == shape
+
+
+def test_its_fall_is_a_share_of_the_greatest() -> None:
+    found = peak((60, 100), (80, 60), (100, 30))
+    assert found is not None
+    assert found.goodput_rps == 100 and found.fall_ratio == pytest.approx(0.7)
