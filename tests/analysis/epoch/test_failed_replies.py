@@ -1,0 +1,36 @@
+"""Which failed requests of a level got a reply with an HTTP status, and which status refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.analysis.epoch.failed_replies import replied_shares
+from capexplorer.model.events import Event, FailureSignature, FailureTick, LevelOpened, Sample
+from capexplorer.model.timeline import Timeline
+
+
+def session(*statuses: int | None) -> Timeline:
+    """One level of ten seconds; in each of the first seconds one failure with that status."""
+    events: list[Event] = [LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=5.0, by="user")]
+    for second in range(10):
+        status = statuses[second] if second < len(statuses) else None
+        signature = FailureSignature(types=("X",), status=status)
+        failed = (FailureTick(name="/", method="GET", signature=signature, count=1),) if second < len(statuses) else ()
+        events.append(Sample(t_s=second + 1.0, duration_s=1.0, level=0, users=5, wanted=5, phase="settled", failures=failed))
+    return Timeline(events)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "shares"),
+    [
+        ((), None),
+        ((None, None), (0.0, 0.0)),
+        ((500, 500), (1.0, 0.0)),
+        ((429, 503), (1.0, 1.0)),
+        ((429, 500, None, None), (0.5, 0.25)),
+    ],
+    ids=["no failures", "no reply", "an error", "refusals", "of all kinds"],
+)
+def test_shares(statuses: tuple[int | None, ...], shares: tuple[float, float] | None) -> None:
+    timeline = session(*statuses)
+    assert replied_shares(timeline, timeline.levels[0]) == shares
