@@ -1,0 +1,56 @@
+"""Each module of analysis has a specification: a test file of its name, or the one that is named here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+ANALYSIS = TESTS.parent / "capexplorer" / "analysis"
+
+ELSEWHERE = {
+    "analysis/bottleneck/test_bottleneck.py": (
+        "bottleneck/backlog", "bottleneck/busiest", "bottleneck/found", "bottleneck/gate", "bottleneck/level_judgement",
+        "bottleneck/queue_rules", "bottleneck/resource_rules", "bottleneck/sharing", "bottleneck/waits",
+    ),
+    "analysis/bottleneck/test_rate_limit.py": ("bottleneck/reply_rate",),
+    "analysis/causes/test_watch.py": (
+        "causes/conditions", "causes/confirmation", "causes/episode", "causes/episodes", "causes/process_ends", "causes/resolve",
+        "causes/saturation_over_seconds",
+    ),
+    "analysis/epoch/test_epoch.py": ("epoch/measured_epoch",),
+    "analysis/epoch/test_regimes.py": ("epoch/onset", "epoch/regime_verdicts"),
+    "analysis/epoch/test_service_program.py": ("target_process",),
+    "analysis/host_checks/test_host_checks.py": (
+        "host_checks/check", "host_checks/hardware", "host_checks/open_files", "host_checks/rights", "host_checks/sockets",
+    ),
+    "analysis/knee/test_detector.py": ("knee/verdict_kinds",),
+    "analysis/knee/test_ramps.py": ("knee/waiting_share",),
+    "analysis/ladder/test_measured.py": ("ladder/ladder_level",),
+    "analysis/leaks/test_leaks.py": ("leaks/trend",),
+    "analysis/test_conclusion.py": ("failed_requests", "new_users"),
+    "analysis/test_reanalysis.py": ("detectors",),
+    "pages/test_causes_page.py": ("causes/catalogue",),
+    "report/test_agreement.py": ("epoch_view", "superseding"),
+    "run/test_shifts_live.py": ("epoch/splitting",),
+}  # fmt: skip
+"""Test file to the modules that it specifies beside that of its name: parts of one thing are specified as that thing."""
+
+
+def modules() -> set[str]:
+    return {str(path.relative_to(ANALYSIS).with_suffix("")) for path in ANALYSIS.rglob("*.py") if path.stem != "__init__"}
+
+
+def has_its_own(module: str) -> bool:
+    return (TESTS / "analysis" / module).with_name(f"test_{Path(module).name}.py").exists()
+
+
+def test_each_module_has_a_specification() -> None:
+    listed = {module for several in ELSEWHERE.values() for module in several}
+    assert {module for module in modules() - listed if not has_its_own(module)} == set()
+
+
+def test_the_list_names_files_and_modules_that_exist_and_none_that_has_its_own() -> None:
+    listed = {module for several in ELSEWHERE.values() for module in several}
+    assert [file for file in ELSEWHERE if not (TESTS / file).exists()] == []
+    assert listed - modules() == set()
+    assert {module for module in listed if has_its_own(module)} == set()
