@@ -1,4 +1,4 @@
-"""What is loopback: the one place that load goes to unless a host is allowed by name."""
+"""Loopback addresses, the only ones that receive load unless a host is allowed by name, and well-formed URLs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_host_and_port(text: str) -> bool:
-    """Whether it is `HOST:PORT` and nothing else: what users that open sockets themselves may want."""
+    """Whether it is exactly `HOST:PORT`, as used by users that open sockets themselves."""
     try:
         parts = urlsplit(f"//{text}")
         return parts.netloc == text and "@" not in text and bool(parts.hostname) and bool(parts.port)
@@ -38,7 +38,8 @@ _HOST_AND_PORT = re.compile(r"[^/]*//(?:\[[^]]*\]|[^@:/?#\s]+)(?::\d*)?[/?#]")
 def without_userinfo(url: str) -> str:
     """`http://user:password@host` as `http://***@host`, to be shown; also where it is no valid URL.
 
-    An @ behind a whole host belongs to the path. Otherwise all up to the last @ goes: a password may hold a / or an @.
+    An @ after a complete host belongs to the path. Otherwise everything up to the last @ is removed: a password may contain / or
+    @.
     """
     return url if _HOST_AND_PORT.match(url) else re.sub(r"//.*@", "//***@", url, flags=re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""The command group and its exit codes. Each command's module is imported when it is asked for, and only then."""
+"""The command group and its exit codes. Each command's module is imported only when the command is used."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from typing import Any
 import click
 
 from . import __version__, stdout
-from .commands.telling import tell
+from .commands.error_output import print_error
 from .errors import CapexplorerError, TargetError
 
 COMMANDS = {
-    "run": "Explore a service live (or headless, by a plan).",
-    "replay": "Play a saved session on the live screen.",
+    "run": "Explore a service on the live screen, or headless by a plan.",
+    "replay": "Replay a saved session on the live screen.",
     "sessions": "List saved sessions.",
     "profiles": "List profiles.",
     "targets": "List targets and their parameters.",
     "export": "Write a saved session in another format.",
-    "import": "Make a session of Locust's histories, or of a table of levels.",
-    "compare": "Two or more sessions beside each other.",
-    "doctor": "What on this machine will bound an exploration, and how to lift it.",
+    "import": "Create a session from Locust's history files or from a table of levels.",
+    "compare": "Compare two or more sessions.",
+    "doctor": "Show which limits of this machine will bound an exploration, and how to raise them.",
 }
-"""Name to one line of help, so that `--help` imports none of them."""
+"""Commands with one line of help each, so that `--help` imports no command module."""
 
 
 class Lazy(click.Group):
     """A group whose commands live in `commands/NAME.py` as `command` (`import`, a keyword, in `import_.py`)."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order above."""
+        """The commands in the order of COMMANDS."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import it now."""
+        """Import the command's module and return the command."""
         if cmd_name not in COMMANDS:
             return None
         module = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
@@ -45,7 +45,7 @@ class Lazy(click.Group):
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """An unknown command names the nearest."""
+        """For an unknown command, name the most similar one."""
         if args[0] not in COMMANDS:
             from .toml import nearest
 
@@ -53,19 +53,19 @@ class Lazy(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Without importing them."""
+        """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=Lazy, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="capexplorer")
-@click.option("--sessions-dir", type=click.Path(path_type=Path), help="Where sessions are saved and looked up, by any command.")
+@click.option("--sessions-dir", type=click.Path(path_type=Path), help="Folder in which all commands save and look up sessions.")
 @click.pass_context
 def group(ctx: click.Context, sessions_dir: Path | None) -> None:
     """Explore the capacity of a service by hand, from a terminal.
 
-    Without a command: the picker of profiles and saved sessions.
+    Without a command it shows a list of profiles and saved sessions.
     """
     if ctx.invoked_subcommand is None:
         from .commands.pick import pick
@@ -75,7 +75,7 @@ def group(ctx: click.Context, sessions_dir: Path | None) -> None:
 
 
 def main() -> None:
-    """The entry point: errors become one line and an exit code, never a traceback (unless it is a defect of ours)."""
+    """The entry point: errors become one line and an exit code; only a defect of capexplorer gives a traceback."""
     stdout.install()
     exit_code = run(sys.argv[1:])
     native = sys.modules.get("capexplorer.load.native")  # only a run imports it
@@ -103,7 +103,7 @@ def run(args: list[str]) -> int:
     except CapexplorerError as error:
         if isinstance(error, stdout.StdoutError):
             stdout.give_up()
-        tell(str(error), error.output if isinstance(error, TargetError) else ())
+        print_error(str(error), error.output if isinstance(error, TargetError) else ())
         return error.exit_code
     except KeyboardInterrupt:
         return 128 + signal.SIGINT

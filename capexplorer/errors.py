@@ -1,19 +1,19 @@
 """The exceptions that a command turns into one line and an exit code.
 
     CapexplorerError
-    +-- InputError           2   what was asked for is wrong: names the file, the key, what was expected
+    +-- InputError           2   wrong input: names the file, the key, what was expected
     |   +-- SessionError     2   a session file cannot be read
     +-- TargetError          4   the target could not be started, or died
     +-- LogWriteError        4   the session log could not be written
 
-Anything else that reaches the command line is a defect of ours (exit code 1).
+Any other exception that reaches the command line is a defect of capexplorer (exit code 1).
 """
 
 from __future__ import annotations
 
 
 class CapexplorerError(Exception):
-    """Base of all errors that are told in one line. `exit_code` is the process's."""
+    """Base of all errors that are reported in one line. `exit_code` is the process's."""
 
     exit_code = 1
 
@@ -25,11 +25,11 @@ class InputError(CapexplorerError):
 
 
 class SessionError(InputError):
-    """A session log that cannot be read: not ours, of a newer schema, or not there."""
+    """A session log that cannot be read: not found, not a session log, or of a newer schema."""
 
 
 class TargetError(CapexplorerError):
-    """The target could not be started, never got ready, or died. `output` holds its last lines."""
+    """The target could not be started, did not become ready, or died. `output` holds its last lines."""
 
     exit_code = 4
 

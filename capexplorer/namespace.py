@@ -1,10 +1,11 @@
 """A network namespace of the session's own: its port range, its tcp_tw_reuse, its somaxconn, with loopback and nothing else.
 
-For `[limits]` of the network, and for `--sandbox`, which keeps load on loopback whatever a locustfile does: there is no way out.
+For `[limits]` of the network, and for `--sandbox`, which keeps load on loopback whatever a locustfile does, because no other
+interface exists.
 
-This process itself moves in (unshare(2)) and stays the same process: terminal, signals, working folder and exit code are as they
-were, and all that it starts later is inside, too. The kernel allows that while there is one thread, so `enter` comes before
-anything with threads (numpy, gevent) is imported. The host's settings are never touched. Must not import anything heavy.
+This process itself enters the namespace (unshare(2)): terminal, signals, working folder and exit code do not change, and
+processes that it starts later are inside too. The kernel allows that while there is one thread, so `enter` comes before anything
+with threads (numpy, gevent) is imported. The host's settings are never touched. Must not import anything heavy.
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ _KEYS = {
 
 
 LIMITS, SANDBOX = "limits.network", "--sandbox"
-"""What asks for a namespace, as messages name it."""
+"""The options that require a namespace, as messages name them."""
 
 
 def enter(limits: NetworkLimits, *, sandbox: bool = False) -> bool:
-    """Move this process into a network namespace with these limits; False when nothing asks for one, and nothing was done.
+    """Move this process into a network namespace with these limits; False, without any effect, if neither option requires one.
 
     `sandbox`: also without limits, and with a user namespace around it even for root, who could otherwise go back (setns(2)).
-    Raises InputError where the kernel does not allow it: then the process must end, it may have moved half way.
+    Raises InputError if the kernel does not allow it: the process must then end, because the move may be incomplete.
     """
     wanted = {name: value for name in _KEYS if (value := getattr(limits, name)) is not None}
     if not wanted and not sandbox:
         return False
     asked_by = SANDBOX if sandbox else LIMITS
     if sys.platform != "linux":
-        raise InputError(f"{asked_by}: needs Linux: only there a session can have a network namespace of its own")
+        raise InputError(f"{asked_by}: needs Linux: only Linux can give a session its own network namespace")
     try:
         _unshare(with_users=sandbox)
         _raise_loopback()
@@ -61,18 +62,20 @@ def enter(limits: NetworkLimits, *, sandbox: bool = False) -> bool:
 
 
 def refusal() -> str | None:
-    """Why `enter` would fail here; None when it works. Tried for real, in a process of its own that ends at once."""
+    """Why `enter` would fail on this machine; None if it works. Tested in a separate process that ends at once."""
     program = "from capexplorer import namespace, model; namespace.enter(model.limits.NetworkLimits(somaxconn=128))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False)
     if done.returncode == 0:
         return None
-    return done.stderr.strip().rpartition("limits.network: ")[2] or "it could not be tried"
+    return done.stderr.strip().rpartition("limits.network: ")[2] or "the test could not be run"
 
 
 def _unshare(*, with_users: bool) -> None:
     """A network namespace alone where that is allowed; else, or `with_users`, in a user namespace that keeps our user."""
     if len(os.listdir("/proc/self/task")) > 1:
-        raise RuntimeError("a process with threads cannot enter a user namespace: something heavy was imported too early")
+        raise RuntimeError(
+            "a process with threads cannot enter a user namespace: a module that starts threads was imported too early"
+        )
     user, group = os.geteuid(), os.getegid()
     if not with_users and _try(_NEW_NETWORK) == 0:
         return

@@ -16,14 +16,16 @@ import httpcore
 import httpx
 
 _CLOSES_WITHIN_S = 0.05
-"""How long the server may take to close. Who closes first keeps the port in TIME_WAIT, and that should not be the generator."""
+"""Seconds for the server to close first: the side that closes first keeps the port in TIME_WAIT, which should not be the
+generator.
+"""
 
 _CHUNK_BYTES = 65536
 
 
 @contextmanager
 def get(url: str, *, accept: str = "*/*", timeout_s: float, most_bytes: int) -> Iterator[httpx.Response]:
-    """The response with its headers; its body has not been read yet.
+    """The response with its headers; the body is read later.
 
     No proxy, no redirect, no cookie, no compression, and no look-up of names, which could take longer than any timeout: the
     URL is plain http and its host a numeric address. `timeout_s` and `most_bytes` bound the whole exchange.
@@ -39,7 +41,7 @@ def get(url: str, *, accept: str = "*/*", timeout_s: float, most_bytes: int) -> 
 
 
 class _NativeTransport(httpx.BaseTransport):
-    """What httpx.HTTPTransport is, over native sockets; that one takes no network backend."""
+    """Like httpx.HTTPTransport, but with native sockets; HTTPTransport does not accept a network backend."""
 
     def __init__(self, timeout_s: float, most_bytes: int) -> None:
         self._pool = httpcore.ConnectionPool(network_backend=_NativeBackend(timeout_s, most_bytes))
@@ -49,7 +51,7 @@ class _NativeTransport(httpx.BaseTransport):
             raise httpx.UnsupportedProtocol(f"not plain http: {request.url.scheme}", request=request)
         with _named_by_httpx():
             answer = self._pool.handle_request(httpcore.Request("GET", str(request.url), headers=request.headers.raw))
-        # httpx parses where a redirect leads even where it follows none, and refuses the response when that is no URL.
+        # httpx parses the target of a redirect even if it does not follow it, and refuses the response if that is not a URL.
         headers = [(name, value) for name, value in answer.headers if name.lower() != b"location"]
         return httpx.Response(answer.status, headers=headers, stream=_Body(answer))
 
@@ -107,7 +109,7 @@ class _NativeStream(httpcore.NetworkStream):
         self._left_bytes = most_bytes
 
     def connect(self, address: tuple[object, ...]) -> None:
-        """Closes itself where that fails."""
+        """Connect; close the socket if that fails."""
         try:
             self._wait_at_most(self._left_s())
             self._connection.connect(address)
@@ -128,7 +130,7 @@ class _NativeStream(httpcore.NetworkStream):
         self._connection.sendall(buffer)
 
     def close(self) -> None:
-        """Lets the server close first, if it does so soon."""
+        """Wait briefly for the server to close first, then close."""
         closes_by_s = min(monotonic() + _CLOSES_WITHIN_S, self._ends_at_s)
         try:
             while (left_s := closes_by_s - monotonic()) > 0:

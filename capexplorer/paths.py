@@ -1,4 +1,4 @@
-"""Where profiles, targets and sessions live: the working folder first, then the checkout, then what the wheel carries."""
+"""The folders of profiles, targets and sessions: the working folder first, then the checkout, then the wheel's copies."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from .errors import InputError
 from .toml import nearest
 
 PRIVATE_FILE = 0o600
-"""Logs, titles and exports tell commands, host names and what a target printed: nobody else's to read, whatever the umask."""
+"""Logs, titles and exports contain commands, host names and a target's output, so other users may not read them, whatever the
+umask.
+"""
 PRIVATE_FOLDER = 0o700
 
 _PACKAGE = Path(__file__).resolve().parent
 _USERS = re.compile(r"^[ \t]*(\[{1,2}[ \t]*users\b|users[ \t]*[.=])", re.MULTILINE)
-"""The first line of a table `users`, in any of TOML's ways to write one."""
+"""The first line of a table `users`, in any form that TOML allows."""
 _SHIPPED = _PACKAGE / "shipped"
 """Only in a wheel: copies of the top-level targets/ and profiles/, and of the samples in sessions/."""
 
@@ -34,7 +36,7 @@ def _roots() -> list[Path]:
 
 
 def profiles() -> dict[str, Path]:
-    """Every profile by name, nearest folder first: those of its profiles/, and for the working folder those beside it too."""
+    """All profiles by name, the working folder's first: from profiles/, for the working folder also from the folder itself."""
     found: dict[str, Path] = {}
     for root in _roots():
         for path in sorted((root / "profiles").glob("*.toml")):
@@ -46,7 +48,7 @@ def profiles() -> dict[str, Path]:
 
 
 def _has_users(path: Path) -> bool:
-    """Whether a TOML file is meant as a profile, a wrong one too: it describes `users`, as pyproject.toml does not."""
+    """Whether a TOML file is meant as a profile, even if invalid: it has a table `users`, unlike pyproject.toml."""
     try:
         return _USERS.search(path.read_text("utf-8", "replace")) is not None
     except OSError:
@@ -54,7 +56,7 @@ def _has_users(path: Path) -> bool:
 
 
 def targets() -> dict[str, Path]:
-    """Every target's folder by name, nearest folder first."""
+    """All targets' folders by name, the working folder's first."""
     found: dict[str, Path] = {}
     for root in _roots():
         for path in sorted((root / "targets").glob("*/target.toml")):
@@ -63,7 +65,7 @@ def targets() -> dict[str, Path]:
 
 
 def profile(name_or_path: str) -> Path:
-    """A profile by name or by path. Raises InputError that names the nearest one."""
+    """A profile by name or by path. Raises InputError that names the most similar one."""
     path = Path(name_or_path)
     if path.suffix == ".toml" or "/" in name_or_path:
         if not os.path.isfile(path):  # False, too, for a name that is too long
@@ -84,12 +86,12 @@ def target(name: str, asked_by: str) -> Path:
 
 
 def sessions() -> Path:
-    """Where sessions are saved unless told otherwise: the checkout's sessions/, else the user's data folder."""
+    """The default folder for sessions: the checkout's sessions/, else the user's data folder."""
     root = checkout()
     return root / "sessions" if root else Path(platformdirs.user_data_dir("capexplorer")) / "sessions"
 
 
 def sample_sessions() -> dict[str, Path]:
-    """The sample sessions that come with the app, by name: `sample`, and those that begin so."""
+    """The sample sessions that come with capexplorer, by name: `sample`, and names that begin with it."""
     folder = (checkout() or _SHIPPED) / "sessions"
     return {path.stem: path for path in sorted(folder.glob("sample*.jsonl"))}

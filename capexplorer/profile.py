@@ -1,4 +1,4 @@
-"""A profile: which service, which users, which plans and limits. TOML to one typed, frozen value; unknown keys are errors."""
+"""A profile: the service, the users, the plans and limits. TOML to one typed, frozen value; unknown keys are errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATH = r"(?#a path that starts with /, or a URL)^(?:/|https?://)[^\x00-\x1f\x7f
 UserCount = Annotated[int, Meta(ge=0, le=USERS_MOST)]
 Seconds = Annotated[float, Meta(ge=0, le=_DAY_S)]
 PerSecond = Annotated[float, Meta(ge=0.00001, le=1_000_000)]
-"""Its reciprocal is a wait: at most about a day."""
+"""A lower bound, because its reciprocal is a wait of at most about a day."""
 AtLeast0 = Annotated[float, Meta(ge=0)]
 Ratio = Annotated[float, Meta(ge=0, le=1)]
 Status = Annotated[int, Meta(ge=100, le=599)]
@@ -55,16 +55,16 @@ class Wait(Table, frozen=True, kw_only=True):
     constant: Seconds | None = None
     constant_pacing: Seconds | None = None
     constant_throughput: PerSecond | None = None
-    """Tasks a second of one user."""
+    """Tasks per second of one user."""
     poisson: PerSecond | None = None
-    """Rate of an exponential wait, 1/s."""
+    """Rate of exponentially distributed waits, 1/s."""
 
 
 class Task(Table, frozen=True, kw_only=True):
     """One request that users make, picked by weight."""
 
     name: Title
-    """Its row in every table; also the path unless `path` is given."""
+    """Name of its row in every table; also the path, unless `path` is given."""
     weight: Annotated[int, Meta(ge=0, le=WEIGHT_MOST)] = 1
     method: Method = "GET"
     path: RequestPath | None = None
@@ -76,13 +76,13 @@ class Task(Table, frozen=True, kw_only=True):
 
 
 class Users(Table, frozen=True, kw_only=True):
-    """Who makes load, and how."""
+    """The users that make load."""
 
     wait_s: Wait | Seconds = 0.0
     start: UserCount = 1
-    """Users when the live screen opens."""
+    """Number of users when the live screen opens."""
     spawn_rate: Annotated[float, Meta(ge=SPAWN_RATE_LEAST, le=SPAWN_RATE_MOST)] | None = None
-    """Users a second; None: the difference in one second, at most 100 a second."""
+    """Users started per second; None: a step takes one second, at most 100 users per second."""
     client: Literal["fast", "requests"] = "fast"
     """FastHttpUser or HttpUser."""
     keep_alive: bool = True
@@ -90,31 +90,33 @@ class Users(Table, frozen=True, kw_only=True):
     port, are the client's). A task whose headers hold `Connection = "close"` asks the server to close first instead."""
     timeout_s: Annotated[float, Meta(gt=0, le=_DAY_S)] = 30.0
     max_body_mb: Annotated[float, Meta(gt=0, le=_BODY_MOST_MB)] = MAX_BODY_MB
-    """Of one reply, unzipped: a larger one is a failure. Locustfiles that read with `stream=True` in parts have no bound."""
+    """Maximum size of a reply in MB after decompression: a larger one is a failure. Parts read with `stream=True` have no
+    limit.
+    """
     task: Annotated[tuple[Task, ...], Meta(max_length=TASKS_MOST)] = ()
     locustfile: str | None = None
-    """A Locust file beside the profile, instead of tasks."""
+    """Path of a Locust file, relative to the profile, instead of tasks."""
 
 
 class Work(Table, frozen=True, kw_only=True):
-    """What counts as finished work; without it, every successful request does."""
+    """What counts as finished work; by default every successful request."""
 
     endpoints: tuple[str, ...] = ()
     """`METHOD name` of the requests that count."""
     metric: str | None = None
-    """A growing counter among the target's own metrics."""
+    """Name of a growing counter among the target's own metrics."""
 
 
 class Guards(Table, frozen=True, kw_only=True):
-    """What the app refuses to do."""
+    """Limits that capexplorer never exceeds."""
 
     max_users: Annotated[int, Meta(ge=1, le=USERS_MOST)] = 2_000
     allow_hosts: tuple[str, ...] = ()
-    """Hosts beside loopback to which load may go."""
+    """Hosts other than loopback to which load may be sent."""
 
 
 class Objectives(Table, frozen=True, kw_only=True):
-    """The greatest load that keeps these is reported."""
+    """Service level objectives: the highest load that meets each of them is reported."""
 
     p95_ms: AtLeast0 | None = None
     p99_ms: AtLeast0 | None = None
@@ -126,34 +128,34 @@ class MetricLimit(Table, frozen=True, kw_only=True):
 
     name: str
     over: float
-    """Struck when its mean of five seconds is over this."""
+    """Triggered when the metric's mean over five seconds exceeds this."""
 
 
 class StopRules(Table, frozen=True, kw_only=True):
-    """What ends a plan or the autopilot, once a level has been settled for six seconds."""
+    """Limits that end a plan or the autopilot, checked once a level has been settled for six seconds."""
 
     p95_ms: AtLeast0 | None = None
     p99_ms: AtLeast0 | None = None
     failure_ratio: Ratio | None = None
     load_average: AtLeast0 | None = None
-    """Of one minute, as the machine tells it."""
+    """The machine's load average over one minute."""
     throughput_growth_ratio: AtLeast0 | None = None
-    """Strikes when finished work grew by less than this share of what users did since the nearest level below (0: not at all)."""
+    """Triggered when goodput grew by less than this share of the growth of users since the next lower level (0: did not grow)."""
     latency_growth_ratio: AtLeast0 | None = None
-    """Growth of the mean latency since the lowest level: 0.5 strikes when it is surely more than half as much again."""
+    """Growth of the mean latency since the lowest level: 0.5 is triggered when latency has surely risen by more than half."""
     metric: MetricLimit | None = None
 
 
 class Profile(Table, frozen=True, kw_only=True):
-    """A whole profile."""
+    """A profile."""
 
     title: Title = ""
     target: str | None = None
-    """A folder of targets/, started and stopped by the app."""
+    """Name of a folder in targets/; capexplorer starts and stops this target."""
     url: str | None = None
-    """A service that runs already; nothing is started."""
+    """URL of an already running service; no target is started."""
     params: dict[str, Param] = {}
-    """Parameters of the target, in place of its defaults."""
+    """Parameters of the target that replace its defaults."""
     users: Users
     work: Work = Work()
     guards: Guards = Guards()
@@ -164,14 +166,14 @@ class Profile(Table, frozen=True, kw_only=True):
 
 
 def load(path: Path) -> Profile:
-    """Read and check a profile. Raises InputError: one line with file, key and what was expected."""
+    """Read and check a profile. Raises InputError: one line with the file, the key and what was expected."""
     profile = toml.load(path, Profile)
     check(profile, str(path))
     return profile
 
 
 def check(profile: Profile, where: str) -> None:
-    """What the types alone cannot say. `where` is the file in messages. Raises InputError."""
+    """Check rules that the types cannot express. `where` names the file in messages. Raises InputError."""
     for key, expected in _mistakes(profile, Path(where).parent):
         raise InputError(f"{where}: {key}: {expected}")
 

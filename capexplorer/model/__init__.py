@@ -1,1 +1,1 @@
-"""The vocabulary: events, histogram, levels, timeline and the protocols between rooms. Imports nothing of ours."""
+"""The vocabulary: events, histogram, levels, timeline and the protocols between rooms. Imports no other room."""

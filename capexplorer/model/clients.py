@@ -9,7 +9,7 @@ _BY_SETTING = {"fast": "FastHttpUser", "requests": "HttpUser"}
 
 
 def clients_of(header: Header) -> tuple[str, ...]:
-    """`("FastHttpUser",)`, sorted; empty where the log does not say (imported tables).
+    """`("FastHttpUser",)`, sorted; empty if the log does not say (imported tables).
 
     A log without `clients` has measured floors of just the HTTP clients in use. Its profile's setting comes last: a
     locustfile's users never followed it.

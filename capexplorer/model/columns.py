@@ -1,4 +1,4 @@
-"""A tick as numbers: the columns of a timeline, and those from which a level makes its figures.
+"""One tick as numbers: the columns of a timeline, and the columns from which a level computes its figures.
 
 Each is a double; None, NaN in a column: not measured. Names are the same wherever a second is kept, charted or exported.
 """
@@ -29,8 +29,9 @@ FOLD_COLUMNS = (
     "generator_run_delay_ratio", "open_sockets", "disk_busy_ratio", "unsettled_failures",
     "app_backlog", "warm_users",
 )  # fmt: skip
-"""What a level's figures need beside those (SECOND_COLUMNS): settled traffic, as counts and sums; and what only
-detectors look at."""
+"""Further columns: counts and sums of settled requests, for a level's figures (SECOND_COLUMNS), and columns that only detectors
+use.
+"""
 
 READINGS = (
     "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m",
@@ -87,7 +88,9 @@ def row(sample: Sample) -> dict[str, float | None]:
 
 
 def _backlog(app: Mapping[str, float]) -> float | None:
-    """Work that the target accepted and has not finished, by its own metrics: queued plus running, or accepted minus finished."""
+    """Work that the target has accepted and not finished, from its own metrics: queued plus running, or accepted minus
+    finished.
+    """
     if "queued" in app:
         return app["queued"] + app.get("running", 0.0)
     if "accepted" in app and "finished" in app:
@@ -96,7 +99,7 @@ def _backlog(app: Mapping[str, float]) -> float | None:
 
 
 def _fullest(targets: Sequence[TargetReading]) -> tuple[float | None, float | None]:
-    """Open files and their limit of the process that is nearest to it."""
+    """Open files and their limit, of the process that is nearest to its limit."""
     if len(targets) == 1:
         return targets[0].fds_fullest, targets[0].fds_limit
     both = [(each.fds_fullest, each.fds_limit) for each in targets if each.fds_fullest is not None and each.fds_limit]
@@ -104,7 +107,7 @@ def _fullest(targets: Sequence[TargetReading]) -> tuple[float | None, float | No
 
 
 def second_values(sample: Sample) -> dict[str, float | None]:
-    """A tick's values by SECOND_COLUMNS; None: not measured."""
+    """A tick's values in the order of SECOND_COLUMNS; None: not measured."""
     generator, host = sample.generator or _NO_GENERATOR, sample.host or _NO_HOST
     ports, tcp, ticks = sample.ports or _NO_PORTS, sample.tcp or _NO_TCP, sample.endpoints
     return {
@@ -137,7 +140,7 @@ def second_values(sample: Sample) -> dict[str, float | None]:
 
 
 def unsettled_failures(sample: Sample) -> int:
-    """Failures of a tick that are in no figure of its level but this count."""
+    """Failed requests of a tick that no other figure of its level counts."""
     failures = 0 if sample.settled else sum([tick.failures for tick in sample.endpoints])
     return failures + _warmup_failures(sample)
 
@@ -147,7 +150,7 @@ def _warmup_failures(sample: Sample) -> int:
 
 
 def total(values: Iterable[float | None]) -> float | None:
-    """Sum of what was measured; None when nothing was, or when part of it could not be."""
+    """Sum of the measured values; None if there are none, or if one of several could not be measured."""
     given = list(values)
     if len(given) == 1:
         return given[0]

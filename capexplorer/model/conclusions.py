@@ -1,4 +1,4 @@
-"""What a session concludes about the service: clauses in their order, typed. `analysis` selects them, `wording` says them.
+"""The conclusion of a session about the service: typed clauses in order. `analysis` selects them, `wording` puts them into words.
 
 Never written to a log: a conclusion follows from the marks and verdicts that the log holds.
 """
@@ -10,34 +10,34 @@ from dataclasses import dataclass
 from .events import Mark
 from .grades import Severity
 from .level import Level
-from .verdicts import CapacityVerdict, EndpointDeparture, KneeVerdict, RegimeVerdict
+from .verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, RegimeVerdict
 
 
 @dataclass(frozen=True, slots=True)
 class RunSpoiled:
-    """Generator, host or network failed: nothing is said about the service beyond the levels without such failures."""
+    """The generator, its host or the network failed: only levels without such failures describe the service."""
 
     cause: Mark
     clean_users: float | None
-    """The most users of a level without such a cause; None without one."""
+    """Highest user count of a level without such a cause; None if there is no such level."""
     knee: KneeVerdict | None
-    """Of the service, found at clean levels."""
+    """The service's knee, found in levels without such a cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class KneeFound:
-    """A knee, or that it is at or below the lowest level."""
+    """A knee, or a knee at or below the lowest level."""
 
     capacity: CapacityVerdict
     blamed: tuple[Mark, ...]
-    """What limits the service there: bottlenecks, or the cause of its errors."""
+    """What limits the service at the knee: bottlenecks, or the cause of its errors."""
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointLeaves:
-    """One endpoint leaves the low-load line first, while the others stay."""
+class EndpointDegrades:
+    """One endpoint's latency or failures rise first, while those of the others do not."""
 
-    first: EndpointDeparture
+    first: EndpointDegradation
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class RequestsFailed:
 
     mark: Mark
     share_ratio: float | None
-    """Of all requests since the cause began; None if it counts no failed requests."""
+    """Failed requests over all requests since the cause began; None if the cause counts no failed requests."""
     at_every_load: bool
     """Failures do not depend on load."""
     is_capacity: bool
@@ -62,16 +62,16 @@ class RequestsFailed:
 
 @dataclass(frozen=True, slots=True)
 class ServiceLimited:
-    """Bottlenecks that limit the service, the surest first, at most two."""
+    """Bottlenecks that limit the service, at most two, those with the highest confidence first."""
 
     marks: tuple[Mark, ...]
     users: float
-    """The most at which one of them was seen; 0: unknown."""
+    """Highest user count at which one of them was observed; 0: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class WaitsLimit:
-    """The users' waits limit the throughput, not the service."""
+class ThinkTimeLimit:
+    """The users' think time sets the throughput; the service is not saturated."""
 
     mark: Mark
     wait_s: float | None
@@ -87,7 +87,7 @@ class Leaking:
 
 @dataclass(frozen=True, slots=True)
 class NoKneeUpTo:
-    """The curve shows no knee up to its most users, or a bend."""
+    """The curve shows no knee up to its highest user count, or only that scaling flattens."""
 
     knee: KneeVerdict
 
@@ -99,32 +99,32 @@ class NoKneeYet:
 
 @dataclass(frozen=True, slots=True)
 class CurveAlone:
-    """The detector's verdict, where no mark says more."""
+    """The detector's verdict, if no mark adds anything to it."""
 
     capacity: CapacityVerdict
 
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """What was measured, where no detector ran."""
+    """What was measured, if no detector ran."""
 
     settled: int
     """Levels."""
     best: Level | None
-    """That of the greatest goodput; None if no level settled."""
+    """The level with the highest goodput; None if no level settled."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceChanged:
-    """The service changed in time, not with load."""
+    """The service changed at some time, independently of load."""
 
     regimes: tuple[RegimeVerdict, ...]
-    """All of the epoch's; at least one began with a change."""
+    """All regimes of the epoch; at least one began with a change."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsersTooNew:
-    """There is no curve, because of the levels that the next clauses name."""
+    """There is no capacity curve; the following clauses name the levels that are the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,39 +149,39 @@ class UsersNotWarm:
 
 @dataclass(frozen=True, slots=True)
 class HoldLevels:
-    """What would let such levels settle: more time."""
+    """Advice: such levels need more time to settle."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineShared:
-    """The generator had a large part of a full machine."""
+    """The generator used a large share of a saturated machine's CPU."""
 
     users: float | None
     share_ratio: float
 
 
 @dataclass(frozen=True, slots=True)
-class CpuHeld:
-    """Other processes held CPU that service or generator needed."""
+class CpuUsedByOthers:
+    """Other processes used CPU time that the service or the generator needed."""
 
     others_cpu_ratio: float
-    """Cores that they used in the level where they used most."""
+    """Cores used by other processes, in the level where they used most."""
     cores: int | None
-    """Of the machine."""
+    """Number of the machine's cores."""
     names: tuple[str, ...]
-    """Those that used most; empty where they cannot be seen."""
+    """Names of the processes that used most; empty if they are not readable."""
     left_out_users: tuple[float, ...]
-    """User counts of the levels that therefore show nothing about the service, ascending."""
+    """User counts of the levels that therefore do not describe the service, ascending."""
 
 
 Clause = (
     RunSpoiled
     | KneeFound
-    | EndpointLeaves
+    | EndpointDegrades
     | TargetDied
     | RequestsFailed
     | ServiceLimited
-    | WaitsLimit
+    | ThinkTimeLimit
     | Leaking
     | NoKneeUpTo
     | NoKneeYet
@@ -193,18 +193,18 @@ Clause = (
     | UsersNotWarm
     | HoldLevels
     | MachineShared
-    | CpuHeld
+    | CpuUsedByOthers
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """One epoch's. The first clause decides the severity; the others stand beside it."""
+    """The conclusion about one epoch. The first clause determines the severity."""
 
     clauses: tuple[Clause, ...]
     severity: Severity = "info"
     marked: bool = False
-    """Whether it names a cause, a bottleneck or a leak, not the curve alone."""
+    """Whether it names a cause, a bottleneck or a leak, and not only the capacity curve."""
 
     @property
     def spoiled(self) -> bool:

@@ -1,4 +1,4 @@
-"""How much of what its users did is in a level's figures. New users are left out until they are warm."""
+"""How much of the users' activity a level's figures cover. Users count from the end of their first task cycle on (warm users)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from .level import Level
 from .timeline import Timeline
 
 USERS_MISSING_MOST = 0.05
-"""Share of its users that may be missing, or not be warm, in a settled second."""
+"""Maximum share of a level's users that may be missing, or not warm, in a settled second."""
 
 
 def are_warm(figures: LevelFigures) -> bool:
-    """Whether enough users were warm at its end for a level to settle; True where it is not known."""
+    """Whether enough users were warm at the level's end for it to settle; True if unknown."""
     return figures.warm_ratio is None or figures.warm_ratio >= 1 - USERS_MISSING_MOST
 
 
 def counted_ratio(timeline: Timeline, level: Level) -> float | None:
-    """Share of the requests in its settled seconds that its figures count; None where there were none."""
+    """Share of the requests in the level's settled seconds that its figures count; None without requests."""
     end = len(timeline) if level.ended_s is None else timeline.index_at(level.ended_s) + 1
     names = ("level", "settled", "requests", "throughput_rps", "duration_s")
     index, settled, requests, rate_rps, duration_s = (

@@ -1,4 +1,4 @@
-"""The figures of a level: what its settled seconds come to, as a whole, by endpoint, and of a ramp by user count."""
+"""The figures of a level over its settled seconds: in total, by endpoint, and for a ramp by user count."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     throughput_rps: float | None = None
     goodput_rps: float | None = None
     goodput_se_rps: float | None = None
-    """By six batch means, unfloored; None under six settled seconds."""
+    """Standard error from six batch means, without a lower bound; None with fewer than six settled seconds."""
     latency_ms: Latency = Latency()
     latency_se_ms: float | None = None
     """Standard error of the mean latency of successes, by batch means."""
@@ -58,7 +58,7 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     wait_s: float | None = None
     """Mean wait between two tasks that users chose."""
     think_s: float | None = None
-    """Mean time a request that users waited between tasks or slept inside them: Z of Little's law. None in older logs."""
+    """Mean think time per request: waits between tasks and sleeps inside them (Z in Little's law). None in older logs."""
     requests_per_task: float | None = None
     task_s: float | None = None
     """Mean time of the tasks that ended, requests and sleeps included."""
@@ -77,7 +77,7 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     open_sockets: float | None = None
     disk_busy_ratio: float | None = None
     ports_used: float | None = None
-    """The greatest of the level."""
+    """Maximum over the level."""
     ports_capacity: float | None = None
     readings: dict[str, float] = {}
     """Every number that was read in settled ticks, `part.field` (`target.listen_queue`, `tcp.listen_overflows`, `app.queued`; see
@@ -88,12 +88,12 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
 
     @property
     def pause_s(self) -> float | None:
-        """Think time a request; of older logs, which do not have it, the mean wait between tasks."""
+        """Think time per request; in older logs, which lack it, the mean wait between tasks."""
         return self.wait_s if self.think_s is None else self.think_s
 
 
 class LevelBin(Reading, frozen=True, kw_only=True):
-    """Seconds of a ramp in which about as many users ran."""
+    """The seconds of a ramp with about the same number of users."""
 
     users: float
     figures: LevelFigures

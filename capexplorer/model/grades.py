@@ -1,14 +1,14 @@
-"""How much a finding matters and how sure it is: the two scales that every room shares."""
+"""The severity and the confidence of a finding: two scales that all rooms share."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 Severity = Literal["critical", "error", "warning", "info"]
-"""Gravest first. critical, unless the target is named: the run says nothing about the target."""
+"""Highest first. A critical finding outside of the target means that the run does not describe the target."""
 
 Confidence = Literal["high", "medium", "low"]
-"""Surest first."""
+"""Highest first."""
 
 SEVERITIES: tuple[Severity, ...] = ("critical", "error", "warning", "info")
 CONFIDENCES: tuple[Confidence, ...] = ("high", "medium", "low")

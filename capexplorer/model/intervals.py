@@ -1,4 +1,4 @@
-"""How wide an interval is, in standard errors, and how many values a percentile needs. Each figure stands here once.
+"""Interval widths in standard errors, and the number of values that a percentile needs. Each constant is defined only here.
 
 Printed intervals follow two conventions, which `wording.CONVENTIONS` states for the reader; there is no third.
 """
@@ -6,14 +6,14 @@ Printed intervals follow two conventions, which `wording.CONVENTIONS` states for
 from __future__ import annotations
 
 Z95 = 1.96
-"""Half of a 95% interval in standard errors: what stands behind every `±`, and what every error bar shows."""
+"""Half of a 95% interval in standard errors: every `±` and every error bar uses it."""
 
 Z90 = 1.645
-"""Half of a 90% interval in standard errors: makes a standard error of a printed `[low–high]`."""
+"""Half of a 90% interval in standard errors: every printed `[low–high]` uses it."""
 
 ONE_SIDED_95 = 1.64
 """Standard errors of a one-sided 95% bound, for the gates of detectors and the bounds of objectives,
 which were tuned with two decimals."""
 
 PERCENTILE_VALUES_LEAST = {"p50": 20, "p95": 200, "p99": 1_000}
-"""Values under which a percentile rests on too few: ten beyond it, and of the median ten on either side."""
+"""Fewest values for each percentile: ten values above it (for the median, ten on either side)."""

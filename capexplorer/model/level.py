@@ -1,4 +1,4 @@
-"""A level as a timeline knows it: its figures while it is open, and those recorded once it closed. Must not judge them."""
+"""A level in a timeline: its figures so far while it is open, and the recorded ones once it closed. Must not judge them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .level_fold import LevelFold, RampFold
 
 Folded = tuple[LevelFold, RampFold | None]
-"""A level's seconds so far, and those of a ramp."""
+"""The accumulated seconds of a level, or of a ramp."""
 
 
 class Level:
-    """A level as known so far."""
+    """A level, open or closed."""
 
     def __init__(self, opened: LevelOpened, first_index: int, opened_index: int | None = None) -> None:
         self.opened = opened
         self.first_index = first_index
         """Column index of its first tick."""
         self.opened_index = first_index if opened_index is None else opened_index
-        """Of the first tick after it opened: later than the first where a shift was found later than it happened."""
+        """Column index of the first tick after the level opened; later than `first_index` if a shift was detected with a delay.
+        """
         self.closed: LevelClosed | None = None
         self._folded: Folded | None = (LevelFold(), RampFold() if opened.ramp else None)
         self._fold_again: Callable[[], Folded] | None = None
@@ -28,12 +29,12 @@ class Level:
         self._endpoints: tuple[LevelEndpoint, ...] | None = None
 
     def fold_when_asked(self, fold: Callable[[], Folded]) -> None:
-        """Its seconds so far are what `fold` gives; called when a figure is asked for, if ever."""
+        """Compute the seconds so far by `fold`, which is called only when a figure is needed."""
         self._folded, self._fold_again, self._figures, self._endpoints = None, fold, None, None
 
     @property
     def fold(self) -> LevelFold | None:
-        """Its seconds so far; None once it closed."""
+        """The accumulated seconds; None once the level closed."""
         folded = self._seconds()
         return folded[0] if folded is not None else None
 
@@ -44,12 +45,12 @@ class Level:
 
     @property
     def users(self) -> int:
-        """The count that was wanted: the level's name."""
+        """The requested user count, by which the level is named."""
         return self.opened.users
 
     @property
     def started_s(self) -> float:
-        """When its seconds began: where it opened, or the shift by which it did."""
+        """Start of the level's seconds: when it opened, or the time of the shift that opened it."""
         return self.opened.t_s if self.opened.since_s is None else self.opened.since_s
 
     @property
@@ -68,11 +69,11 @@ class Level:
 
     @property
     def figures(self) -> LevelFigures:
-        """Its figures: those recorded when it closed, else those so far."""
+        """The figures recorded when the level closed, or the figures so far."""
         if self.closed is not None:
             return self.closed.figures
         if self._figures is None:
-            assert self.fold is not None  # a level that is open has its fold
+            assert self.fold is not None  # an open level always has a fold
             self._figures = self.fold.figures()
         return self._figures
 
@@ -95,9 +96,11 @@ class Level:
         return folded[1].bins() if folded is not None and folded[1] is not None else ()
 
     def ending(self, t_s: float, ended_s: float | None = None, later: Sequence[Sample] = ()) -> LevelClosed:
-        """The event of its end. `ended_s` and `later`: by a shift, and the ticks since then, which are another level's."""
+        """The event that closes the level. With a shift, `ended_s` is its time and `later` holds the ticks since, which belong
+        to the next level.
+        """
         folded = self._seconds()
-        assert folded is not None  # a level that is open has its fold
+        assert folded is not None  # an open level always has a fold
         fold, ramp = (folded[0].without(later) if later else folded[0]), folded[1]
         return LevelClosed(
             t_s=t_s,
@@ -121,6 +124,6 @@ class Level:
                     fold.add(sample)
 
     def close(self, closed: LevelClosed) -> None:
-        """Take the recorded figures; seconds need not be kept."""
+        """Adopt the recorded figures and drop the accumulated seconds."""
         self.closed = closed
         self._folded = self._fold_again = self._figures = self._endpoints = None

@@ -2,7 +2,7 @@
 
 Standard errors are by batch means: the settled seconds are cut into six consecutive batches of equal length, and the spread of
 the batch means over sqrt(6) is the error of the whole (Law & Kelton, Simulation Modeling and Analysis, section 9.5.3). It is
-told as it is; floors against lucky spreads belong to the detectors.
+reported without a lower bound; detectors apply lower bounds against spreads that are small by chance.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BATCHES = 6
 
 
 class LevelFold:
-    """A level's seconds as they come; `figures` at any time. Figures that want each settled second have them as columns."""
+    """Accumulates a level's seconds; `figures` may be called at any time. Figures that need each settled second use `columns`."""
 
     def __init__(self) -> None:
         self.merged = Merged()
@@ -32,7 +32,7 @@ class LevelFold:
         self.warm_ratio: float | None = None
         """Share of the users that were warm at the end of its last tick."""
         self.columns: dict[str, array[float]] = {name: array("d") for name in SECOND_COLUMNS}
-        """Of settled seconds, by SECOND_COLUMNS; NaN: not measured."""
+        """Settled seconds in the order of SECOND_COLUMNS; NaN: not measured."""
 
     @property
     def settled_seconds(self) -> float:
@@ -58,7 +58,7 @@ class LevelFold:
         return self.merged.endpoints
 
     def without(self, samples: Sequence[Sample]) -> LevelFold:
-        """The level as it stood before its last ticks, `samples`, were added: a shift was found where they begin."""
+        """The level without its last ticks, `samples`: a shift was found where they begin."""
         settled = [sample for sample in samples if sample.settled]
         earlier = LevelFold()
         earlier.failures_while_unsettled = self.failures_while_unsettled - sum(map(unsettled_failures, samples))
@@ -130,7 +130,7 @@ RAMP_BINS = 24
 
 
 class RampFold:
-    """A ramp's seconds, binned by user count when asked. Keeps of each tick what its bin's figures need, about 2 KB."""
+    """Accumulates a ramp's seconds, to be binned by user count. Keeps about 2 KB for each tick."""
 
     def __init__(self) -> None:
         self._columns: dict[str, array[float]] = {name: array("d") for name in SECOND_COLUMNS}
@@ -140,7 +140,7 @@ class RampFold:
         """By user count: a bin holds whole counts."""
 
     def add(self, sample: Sample) -> None:
-        """Keep one tick, unless the process stood still in it."""
+        """Keep one tick, unless the process was suspended in it."""
         if sample.stood_still_s is not None:
             return
         for name, value in second_values(sample).items():
@@ -173,7 +173,7 @@ class RampFold:
 
 
 def _think_s(columns: Mapping[str, array[float]], requests: int) -> float | None:
-    """Waits and sleeps a request; None where nothing was requested, or an older log does not say how long users slept."""
+    """Think time per request: waits and sleeps; None without requests, or if an older log does not record sleeps."""
     slept_s = sum(columns["sleep_sum_s"])
     return (sum(columns["wait_sum_s"]) + slept_s) / requests if requests and not math.isnan(slept_s) else None
 

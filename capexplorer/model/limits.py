@@ -32,11 +32,11 @@ EphemeralPort = Annotated[int, Meta(ge=LOWEST_PORT, le=HIGHEST_PORT)]
 
 
 class LimitTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of the tables. None: as it is."""
+    """Base of the tables. None: unchanged."""
 
 
 class ProcessLimits(LimitTable, frozen=True, kw_only=True):
-    """Of one side, the target or the generator."""
+    """Limits of the target's or the generator's process."""
 
     open_files: Annotated[int, Meta(ge=LEAST_TARGET_OPEN_FILES, le=COUNT_MOST)] | None = None
     """RLIMIT_NOFILE, soft and hard alike: some runtimes (Go) raise the soft one to the hard one by themselves."""
@@ -48,7 +48,7 @@ AS_IT_IS = ProcessLimits()
 
 
 class NetworkLimits(LimitTable, frozen=True, kw_only=True):
-    """Of the session's own network namespace, which is created if any of these is set. Linux."""
+    """Limits of the session's own network namespace, which is created if any of these is set. Linux."""
 
     ip_local_port_range: tuple[EphemeralPort, EphemeralPort] | None = None
     """First and last ephemeral port."""
@@ -67,12 +67,12 @@ class Limits(LimitTable, frozen=True, kw_only=True):
 
 
 def given(limits: Limits) -> dict[str, int | str]:
-    """Those that are set, by their dotted key; lists as they are written in TOML."""
+    """The limits that are set, by dotted key; lists are written as in TOML."""
     return set_limits({"limits": msgspec.to_builtins(limits)})
 
 
 def set_limits(profile: Mapping[str, Any]) -> dict[str, int | str]:
-    """The same of a profile as the session's header has it; empty for a log from before there were limits."""
+    """The same for the profile in a session's header; empty for logs from before limits existed."""
     return {
         f"{side}.{key}": str(list(value)) if isinstance(value, (list, tuple)) else value
         for side, limits in (profile.get("limits") or {}).items()

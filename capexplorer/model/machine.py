@@ -1,4 +1,4 @@
-"""What a machine allows an exploration: `doctor`'s reading. The part of it that every session keeps is `HostFacts`."""
+"""The machine's limits as `doctor` reads them. Every session records a part of them, `HostFacts`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Machine(Reading, frozen=True, kw_only=True):
     cpus_usable: int | None = None
     """Cores that this process may run on (affinity)."""
     tcp_tw_reuse_delay_ms: int | None = None
-    """How old TIME_WAIT must be to be used again; None before Linux 6.14, where it is 1000."""
+    """Minimum age of a TIME_WAIT port before it is reused; None before Linux 6.14, where it is always 1000."""
     conntrack: int | None = None
     """Connections tracked now; None where connections are not tracked."""
     pressure_readable: bool | None = None

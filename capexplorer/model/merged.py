@@ -1,6 +1,5 @@
-"""What of a level's settled seconds is merged as they come: latencies by endpoint, and sums of readings.
-
-Must not know when a second is settled, nor rates: those are the level's (`levels`).
+"""Running merges over a level's settled seconds: latencies by endpoint, and sums of readings. Must not know when a
+second is settled, nor rates: those are the level's (`levels`).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class EndpointFold:
         self._waiting: list[str] = []
 
     def copy(self) -> EndpointFold:
-        """One of its own that stands where this one does; small, until its figures are asked for."""
+        """An independent copy; it is small until its figures are computed."""
         twin = EndpointFold(self.name, self.method)
         twin.requests, twin.failures, twin.received_bytes = self.requests, self.failures, self.received_bytes
         twin.latency_sum_ms = self.latency_sum_ms
@@ -63,7 +62,7 @@ class EndpointFold:
         return self._merged
 
     def without(self, ticks: Iterable[EndpointTick]) -> EndpointFold:
-        """One of its own as it stood before these were added."""
+        """An independent copy without these ticks."""
         given, twin = list(ticks), self.copy()
         twin.requests -= sum(tick.requests for tick in given)
         twin.failures -= sum(tick.failures for tick in given)
@@ -87,7 +86,7 @@ class EndpointFold:
 
 
 class Merged:
-    """What of a level's settled seconds is merged: histograms by endpoint, and readings."""
+    """Histograms by endpoint and sums of readings, merged over a level's settled seconds."""
 
     def __init__(self) -> None:
         self.endpoints: dict[tuple[str, str], EndpointFold] = {}
@@ -107,14 +106,14 @@ class Merged:
             fold.add(tick)
 
     def copy(self) -> Merged:
-        """One of its own that stands where this one does."""
+        """An independent copy."""
         twin = Merged()
         twin.endpoints = {key: fold.copy() for key, fold in self.endpoints.items()}
         twin.readings = self.readings.copy()
         return twin
 
     def without(self, samples: Sequence[Sample]) -> Merged:
-        """One of its own as it stood before these settled seconds were added."""
+        """An independent copy without these settled seconds."""
         twin = Merged()
         twin.readings = self.readings.without(samples)
         for key, fold in self.endpoints.items():
@@ -130,7 +129,7 @@ def tick_latency(tick: EndpointTick) -> Latency:
 
 
 def latency_of(histogram: LatencyHistogram, sum_ms: float) -> Latency:
-    """Percentiles of a histogram beside the exact mean."""
+    """The percentiles of a histogram, together with the exact mean."""
     if not histogram.count:
         return Latency()
     p50, p90, p95, p99, p999 = histogram.percentiles_ms(_QUANTILES)

@@ -43,7 +43,7 @@ OF_SEVERAL: dict[str, Callable[[Iterable[float]], float]] = {
     "memory_limit_bytes": min,
     "disk_free_bytes": min,
 }
-"""How fields of several targets become one; all others are added up."""
+"""How fields of several targets are combined; all other fields are summed."""
 
 _NO_NUMBERS = frozenset(("pid",))
 _PROCESSES = 3
@@ -112,7 +112,7 @@ class ReadingSums:
         self._named += ticks
 
     def merge(self, other: ReadingSums, sign: int = 1) -> None:
-        """Add another's ticks; with a `sign` of -1, take off ticks that were added."""
+        """Add another's ticks; with a `sign` of -1, subtract ticks that were added before."""
         self._sums = [mine + sign * theirs for mine, theirs in zip(self._sums, other._sums, strict=True)]
         self._counts = [mine + sign * theirs for mine, theirs in zip(self._counts, other._counts, strict=True)]
         for name, (theirs, ticks) in other._app.items():
@@ -121,14 +121,14 @@ class ReadingSums:
         self._add_processes(other._processes, sign * other._named)
 
     def copy(self) -> ReadingSums:
-        """One of its own that stands where this one does."""
+        """An independent copy."""
         twin = ReadingSums()
         twin._sums, twin._counts, twin._app = self._sums.copy(), self._counts.copy(), self._app.copy()
         twin._processes, twin._named = self._processes.copy(), self._named
         return twin
 
     def without(self, samples: Iterable[Sample]) -> ReadingSums:
-        """One of its own as it stood before these were added."""
+        """An independent copy without these ticks."""
         twin, later = self.copy(), ReadingSums()
         for sample in samples:
             later.add(sample)
@@ -136,7 +136,7 @@ class ReadingSums:
         return twin
 
     def means(self) -> dict[str, float]:
-        """By key; what no tick measured is absent."""
+        """Means by key; keys that no tick measured are absent."""
         found = zip(KEYS, self._sums, self._counts, strict=True)
         means = {key: round(total / count, _DECIMALS) for key, total, count in found if count}
         app = {f"app.{name}": round(total / count, _DECIMALS) for name, (total, count) in self._app.items() if count}

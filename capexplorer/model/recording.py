@@ -1,6 +1,5 @@
-"""What a replay draws from: a saved session (or one that is being saved) at any moment of it.
-
-Implemented by `replay`, drawn by `tui`; neither knows the other.
+"""The protocol of a replay's source: a saved session, or one being saved, at any time. `replay` implements it, `tui` draws from
+it; neither imports the other.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from .events import Ended
 from .timeline import Timeline
 
 Landmark = Literal["level", "mark", "note"]
-"""Moments to jump to."""
+"""Kinds of times to which a replay can jump."""
 
 
 class Recording(Protocol):
-    """A session's events by time. It is read part by part: what is not read yet is not there yet."""
+    """A session's events by time. The log is read in parts; events of parts not yet read are missing."""
 
     @property
     def id(self) -> str:
@@ -24,7 +23,7 @@ class Recording(Protocol):
 
     @property
     def follows(self) -> bool:
-        """Whether more may come: another process is recording it."""
+        """Whether more events may follow, because another process is recording the session."""
 
     @property
     def duration_s(self) -> float:
@@ -36,17 +35,17 @@ class Recording(Protocol):
 
     @property
     def ended(self) -> Ended | None:
-        """How it ended; None if the end was not read yet or is missing."""
+        """The session's end; None if it is missing or not read yet."""
 
     @property
     def notes(self) -> Sequence[str]:
-        """What was left out of it, a line each."""
+        """What was left out of the log when it was read, one line each."""
 
     def read_on(self, for_s: float) -> bool:
         """Read for about `for_s`. False when there was nothing (yet). Raises SessionError."""
 
     def prepare(self, for_s: float) -> bool:
-        """Once all is read: get ready, for about `for_s`, what makes jumps quick. False when there is nothing left to do."""
+        """After the log is read: build, for about `for_s`, the index that makes jumps fast. False when it is complete."""
 
     def at(self, t_s: float) -> Timeline:
         """The timeline as it was known at `t_s`: of all events up to then, and of no other.
@@ -58,7 +57,7 @@ class Recording(Protocol):
         """When levels opened, marks were made, closed or retracted, notes were written; ascending."""
 
     def next_tick(self, t_s: float, direction: int) -> float | None:
-        """Time of the tick after (1) or before (-1) the one that is known at `t_s`; None at the ends."""
+        """Time of the tick after (1) or before (-1) the tick at `t_s`; None at the ends."""
 
     def close(self) -> None:
         """Close the file; may be called twice."""

@@ -1,4 +1,4 @@
-"""The protocols between rooms. What implements them is handed in; nobody imports another room to get at it."""
+"""The protocols between rooms. Implementations are passed in, so that no room imports another one for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Param = str | int | float | bool
 
 SPAWN_RATE_LEAST = 0.001
 SPAWN_RATE_MOST = 100_000.0
-"""Users a second: bounds of profiles, options and keys."""
+"""Users per second: the bounds in profiles, options and keys."""
 
 
 class Clock(Protocol):
@@ -38,15 +38,15 @@ class EventSource(Protocol):
 
 
 class Controls(Protocol):
-    """What a person (or a plan) may do to a live run. Each call returns at once and is recorded as a `Command` event."""
+    """What a person or a plan may do to a live run. Each call returns at once and is recorded as a `Command` event."""
 
     @property
     def wanted(self) -> int:
-        """Users wanted now, as of the last call: steps typed quickly add up."""
+        """Requested users as of the last call, so that steps typed quickly add up."""
 
     @property
     def max_users(self) -> int:
-        """The guard: no call goes beyond."""
+        """The limit guards.max_users, which no call exceeds."""
 
     @property
     def spawn_rate(self) -> float | None:
@@ -54,37 +54,37 @@ class Controls(Protocol):
 
     @property
     def target_params(self) -> Mapping[str, Param]:
-        """Parameters that the target runs with now; empty when it is not ours to restart."""
+        """The target's current parameters; empty if capexplorer did not start the target."""
 
     @property
     def can_restart(self) -> bool:
-        """Whether we started the target."""
+        """Whether capexplorer started the target."""
 
     @property
     def autopilot(self) -> bool:
         """Whether the autopilot steps the users. Any call that steps them ends it at once."""
 
     def set_autopilot(self, on: bool) -> None:
-        """Let the autopilot go on from here, or end it; users stay as they are then."""
+        """Start the autopilot from the current state, or end it; the user count then stays as it is."""
 
     def verify_knee(self) -> None:
-        """Let the autopilot verify the knee that is known now, and end; users stay at the first level then."""
+        """Let the autopilot verify the current knee and end; users then stay at the first level."""
 
     @property
     def plans(self) -> Mapping[str, str]:
         """Plans of the profile by name."""
 
     def plan_wrong(self, plan: str) -> str | None:
-        """What is wrong with a plan (a name, or one outright), as a sentence; None when it will do."""
+        """Why a plan (a name, or the plan's text) is invalid, as a sentence; None if it is valid."""
 
     def start_plan(self, plan: str) -> None:
-        """Let a plan that `plan_wrong` finds right step from now on, in place of whatever does. Any step by hand ends it."""
+        """Start a plan that `plan_wrong` accepts; it replaces the current driver. Any change of users by hand ends it."""
 
     def set_users(self, users: int) -> int:
-        """Step to `users` (clamped to 0..max_users); opens a level. Returns the count that is wanted now."""
+        """Step to `users` (clamped to 0..max_users); opens a level. Returns the requested count."""
 
     def set_step(self, step: int) -> None:
-        """Record that the step size is now `step`."""
+        """Record a new step size."""
 
     def set_spawn_rate(self, rate: float | None) -> None:
         """Users a second from the next step on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST); None: automatic."""
@@ -99,7 +99,9 @@ class Controls(Protocol):
         """A note at this moment."""
 
     def restart_target(self, params: Mapping[str, str]) -> None:
-        """Restart with these parameters (texts, as typed; those not named stay); opens an epoch. InputError for a bad one."""
+        """Restart with these parameters (texts, as typed; others stay unchanged); opens an epoch. Raises InputError for a bad
+        one.
+        """
 
     def quit(self) -> None:
         """Record that the user wants to end the run. `EventSource.close` ends it."""

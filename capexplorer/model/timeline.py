@@ -1,4 +1,4 @@
-"""The one fold: events to the state of a session. Live, replay and export all read this, and only this.
+"""The only fold from events to the state of a session. Live screen, replay and export all read it.
 
 Per-second figures are columns (arrays of doubles; NaN: not measured) so that a day of them stays small and a chart is a slice.
 A *cursor* is an index into the columns; panes draw from (timeline, cursor) and never ask where the events come from.
@@ -33,7 +33,7 @@ from .events import (
 from .level import Level
 
 TAIL_S = 320
-"""Ticks of the open level that are kept whole: a shift is found at most so much later than it happened."""
+"""Seconds of the open level whose ticks are kept in full: the maximum delay with which a shift can be detected."""
 
 LOG_LINES = 2_000
 """Lines kept for the log pane; the log on disk has all."""
@@ -55,26 +55,26 @@ class Timeline:
         self.header: Header | None = None
         self.ticks = 0
         self.columns: dict[str, array[float]] = {name: array("d") for name in (*COLUMNS, *FOLD_COLUMNS)}
-        """By name, `ticks` long; those of an earlier moment of a recording are shared, and go on: read up to the cursor."""
+        """Columns by name, `ticks` long. In a replay they are shared with later times and longer: read only up to the cursor."""
         self.levels: list[Level] = []
         self.marks: dict[str, Mark] = {}
-        """Current revision of each mark by key, retracted ones included."""
+        """The latest revision of each mark by key, including retracted marks."""
         self.verdicts: dict[int, Verdict] = {}
-        """What is known of capacity now, by epoch; empty where no detector has looked."""
+        """The latest verdict on capacity by epoch; empty if no detector has run."""
         self.journal: list[Mark | Note | Target | Command] = []
         self.failures: dict[tuple[str, str, FailureSignature], FailureCount] = {}
         self.examples: dict[FailureSignature, str] = {}
-        """One failure in full by signature, of whatever endpoint, where that says more than the signature."""
+        """The full text of one failure by signature, if it contains more than the signature; from any endpoint."""
         self._lines: deque[Log] = deque(maxlen=LOG_LINES)
         self.log: Sequence[Log] = self._lines
         self.broken: Log | None = None
-        """What went wrong with the recording itself, last."""
+        """The latest failure of the recording itself."""
         self.target: Target | None = None
         self.step = 1
         self.last: Sample | None = None
         self.ended: Ended | None = None
         self.reanalysed: Reanalysed | None = None
-        """Set when the marks are not those recorded, but found again later."""
+        """Set if the marks come from a reanalysis instead of the recording."""
         self.last_s = 0.0
         """Time of the latest event."""
         self._tail: deque[Sample] = deque(maxlen=TAIL_S)
@@ -91,22 +91,22 @@ class Timeline:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Of the latest epoch that has one."""
+        """The verdict of the latest epoch that has one."""
         return self.verdicts[max(self.verdicts)] if self.verdicts else None
 
     @property
     def current_verdict(self) -> Verdict | None:
-        """Of the epoch of the latest level; None while it has none."""
+        """The verdict of the latest level's epoch; None if it has none yet."""
         return self.verdicts.get(self.levels[-1].opened.epoch) if self.levels else None
 
     @property
     def wanted(self) -> int:
-        """Users wanted now."""
+        """The requested number of users."""
         return self.levels[-1].users if self.levels else 0
 
     @property
     def phase(self) -> Phase | None:
-        """Of the latest level; None before the first."""
+        """The latest level's phase; None before the first level."""
         if not self.levels:
             return None
         last = self.last
@@ -140,7 +140,7 @@ class Timeline:
                 self._know(event)
 
     def _enter(self, event: Mark | Note | Command | Target) -> None:
-        """What the journal lists."""
+        """Add an event to the journal."""
         self.journal.append(event)
         match event:
             case Mark() if event.key not in self.marks or self.marks[event.key].revision <= event.revision:
@@ -151,7 +151,7 @@ class Timeline:
                 self.target = event
 
     def _know(self, event: Event) -> None:
-        """What holds for the whole session, or an epoch of it."""
+        """Store an event that concerns the whole session or an epoch."""
         match event:
             case Header():
                 self.header = event
@@ -177,11 +177,11 @@ class Timeline:
         self.levels.append(level)
 
     def since(self, t_s: float) -> list[Sample]:
-        """Ticks of the open level that ended after `t_s`, as far back as they are kept (TAIL_S); none in a replay."""
+        """Ticks of the open level that ended after `t_s`, within the last TAIL_S; none in a replay."""
         return [sample for sample in self._tail if sample.t_s > t_s]
 
     def seconds_of(self, level: Level, *, settled: bool = True) -> list[int]:
-        """Column indices of a level's ticks: those that make its figures, or all."""
+        """Column indices of a level's ticks: only settled ones, or all."""
         index, named, counts = level.opened.index, self.columns["level"], self.columns["settled"]
         ticks = []
         for tick in range(level.first_index, self._end_of(level)):

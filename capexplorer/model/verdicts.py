@@ -1,7 +1,6 @@
-"""What analysis concludes about capacity: frozen values that cross rooms (marks, screens, reports, the autopilot).
+"""The results of capacity analysis: frozen values that marks, screens, reports and the autopilot share.
 
-Users are N, rates are finished work a second. `None` means "not known", never zero. Nothing here is a
-sentence: verdicts are worded in wording alone.
+Users are N, rates are finished work per second. `None` means "not known", never zero. No sentences here: `wording` makes them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Limit = Literal["generator", "queue_growth", "errors", "queueing", "unknown"]
 
 
 class Peak(Reading, frozen=True, kw_only=True):
-    """The greatest goodput, where it falls significantly afterwards."""
+    """The highest goodput, if goodput falls significantly at more users."""
 
     users: float
     goodput_rps: float
@@ -29,16 +28,16 @@ class Peak(Reading, frozen=True, kw_only=True):
 
 
 class KneeEvidence(Reading, frozen=True, kw_only=True):
-    """What a verdict rests on; None: not measured, or not asked at this kind of verdict."""
+    """The evidence of a verdict; None: not measured, or not used for this kind of verdict."""
 
     low_load_rps_per_user: float | None = None
     """Slope of the low-load line."""
     baseline_levels: int | None = None
-    """Levels that define it."""
+    """Number of levels that define the low-load line."""
     top_efficiency: float | None = None
-    """Goodput of the level with the most users over the low-load line there."""
+    """Goodput of the level with the most users, divided by the low-load line at that count."""
     top_slope: float | None = None
-    """Slope of goodput there, over that of the low-load line."""
+    """Slope of goodput at the highest level, divided by the slope of the low-load line."""
     levels_below: int | None = None
     levels_beyond: int | None = None
     half_width_ratio: float | None = None
@@ -51,9 +50,9 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
     """Where Little's law forbids confidence: users divided by those that responses and pauses account for, at the median level
     or beyond the knee."""
     work_lag_ratio: float | None = None
-    """By how much finished work fell behind accepted work."""
+    """Share of accepted work that was not finished."""
     failure_ratio_more: float | None = None
-    """Points of failures above the baseline's."""
+    """Failure ratio above that of the baseline levels."""
     failures_replied_ratio: float | None = None
     """Share of the failures beyond the knee that got a reply with an HTTP status."""
     failures_refused_ratio: float | None = None
@@ -61,18 +60,19 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
     response_ratio: float | None = None
     loop_lag_ms: float | None = None
     knee_not_below_users: float | None = None
-    """Of a bend: no knee is below."""
+    """For a bend: user count below which there is no knee."""
     latency_ms: float | None = None
-    """Of a latency knee: its level's mean, and that of low load."""
+    """For a latency knee: mean latency of its level, and at low load."""
     low_load_latency_ms: float | None = None
     ratio: float | None = None
     soak_agrees: bool | None = None
-    """What a level at about 70% of the knee, one 20% beyond it and a return to the first level showed (see `Verification`)."""
+    """Whether the soak at about 70% of the knee, the level 20% beyond it and the return to the first level agree with the knee
+    (see `Verification`)."""
     beyond_agrees: bool | None = None
     return_agrees: bool | None = None
 
     def figures(self) -> dict[str, float | int | bool]:
-        """Those that are known and finite, by name."""
+        """The known, finite figures by name."""
         named = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return {name: value for name, value in named if value is not None and math.isfinite(value)}
 
@@ -80,21 +80,21 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
 VerificationStepName = Literal["soak", "beyond", "return_to_first"]
 
 Disagreement = Literal["less_goodput", "more_goodput", "failures", "slower", "time_unexplained"]
-"""What a level of a verification showed, against the levels that the knee was found in. `time_unexplained`: users spend time that
-neither responses nor waits account for (Little's law)."""
+"""How a level of a verification differs from the levels in which the knee was found. `time_unexplained`: neither responses nor
+think time account for all of the users' time (Little's law)."""
 
 
 class VerificationStep(Reading, frozen=True, kw_only=True):
-    """One of the levels that verify a knee: measured, or wanted."""
+    """One of the levels that verify a knee, measured or still to be measured."""
 
     name: VerificationStepName
     users: int
-    """Where the level is wanted."""
+    """User count at which the level is to be measured."""
     least_s: float
     most_s: float
-    """Settled seconds that it takes: from the least on if it is precise by then, and at most."""
+    """Settled seconds that the level takes: at least `least_s`, longer until it is precise, but at most `most_s`."""
     measured_users: int | None = None
-    """Of the level that was measured; None: none was, or it is still too short or too imprecise."""
+    """User count of the measured level; None: not measured yet, or still too short or too imprecise."""
     measured_s: float | None = None
     """Settled seconds of that level."""
     disagreement: Disagreement | None = None
@@ -116,7 +116,7 @@ class Verification(Reading, frozen=True, kw_only=True):
 
     @property
     def lacking(self) -> tuple[VerificationStep, ...]:
-        """Steps that were not measured or disagree, in the order in which they help."""
+        """Steps that were not measured or disagree, the most useful first."""
         return tuple(step for step in self.steps if not step.agrees)
 
     @property
@@ -129,9 +129,9 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
     """One conclusion about one epoch's levels.
 
     `knee`: users is N*, with its 90% interval. `at_or_below`: N* is at most `users_high`, the lowest level; `users_low` is None.
-    `bend`: goodput falls behind the low-load line from `users` on, but its ceiling was not seen; the knee, if there is one, is
-    not below `users_low`; its `limit` is "generator" where that may have made it, else None. `latency_knee`: latency rises for
-    good from `users` on. `no_knee`: none up to `users`.
+    `bend`: goodput falls below the low-load line from `users` on, but its maximum was not reached; the knee, if there is one, is
+    not below `users_low`; its `limit` is "generator" where that may have made it, else None. `latency_knee`: latency rises
+    permanently from `users` on. `no_knee`: none up to `users`.
     """
 
     kind: KneeKind
@@ -144,30 +144,30 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
     limit: Limit | None = None
     confidence: Confidence | None = None
     soft: bool = False
-    """Goodput still creeps up beyond the knee."""
+    """Goodput still rises slowly beyond the knee."""
     since_s: float | None = None
     until_s: float | None = None
-    """It holds for the service between these moments, seconds of the session; None: from the epoch's start, to its end."""
+    """Seconds of the session between which the knee is valid for the service; None: the epoch's start or end."""
     provisional: bool = True
-    """It is not verified."""
+    """The knee is not verified."""
     verification: Verification | None = None
-    """Of a knee. None: of another kind, or from a log or a table that tells nothing of it."""
+    """A knee's verification. None for other kinds, and if the log or table does not contain it."""
     evidence: KneeEvidence = KneeEvidence()
 
 
 class UslFit(Reading, frozen=True, kw_only=True):
-    """Gunther's Universal Scalability Law, X = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)). It is drawn for comparison and
-    is no verdict."""
+    """Gunther's Universal Scalability Law, X = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)). It is drawn for
+    comparison only; no verdict uses it."""
 
     lambda_rps: float
     sigma: float
     kappa: float
     peak_users: float | None
-    """sqrt((1 - sigma) / kappa): where it is greatest, not a knee. None when it rises for ever."""
+    """sqrt((1 - sigma) / kappa): the users at the highest X, not a knee. None if X rises without bound."""
     peak_rps: float | None
     r_squared: float
     grey: Literal["few_levels", "no_bend", "poor_fit"] | None = None
-    """Why it must be shown greyed out; None: it need not."""
+    """Why the fit is shown in grey; None if it is not."""
 
 
 class CurveFit(Reading, frozen=True, kw_only=True):
@@ -184,14 +184,14 @@ class CurveFit(Reading, frozen=True, kw_only=True):
     usl: UslFit | None = None
 
 
-class EndpointDeparture(Reading, frozen=True, kw_only=True):
-    """The endpoint that leaves the low-load line first, while the others stay."""
+class EndpointDegradation(Reading, frozen=True, kw_only=True):
+    """The endpoint whose latency or failures rise first, while those of the others do not."""
 
     method: str
     name: str
     """Data from a target or its users: escape before display."""
     users: float
-    """Of the level from which on it has left."""
+    """User count of the first level at which they have risen."""
     column: Literal["latency", "failures"]
     before: float
     """p95 in ms, or the failure ratio, at low load."""
@@ -205,18 +205,18 @@ MissingKind = Literal[
 
 
 class Missing(Reading, frozen=True, kw_only=True):
-    """What more would sharpen the verdict: `count` levels of that kind, with these users."""
+    """Measurements that would make the verdict more precise: `count` levels of that kind, with these users."""
 
     kind: MissingKind
     count: int = 1
     seconds: float | None = None
-    """Of each, at least; None: a level as long as others."""
+    """Minimum duration of each level; None: as long as other levels."""
     users_below: float | None = None
     users_above: float | None = None
 
 
 class CapacityVerdict(Reading, frozen=True, kw_only=True):
-    """All that one epoch's levels say."""
+    """The verdict on one epoch's levels."""
 
     epoch: int = 0
     knee: KneeVerdict | None = None
@@ -227,33 +227,33 @@ class CapacityVerdict(Reading, frozen=True, kw_only=True):
 
 
 class RegimeVerdict(Reading, frozen=True, kw_only=True):
-    """A stretch of an epoch in which the service was one and the same, and what changed at its beginning."""
+    """A part of an epoch in which the service did not change, and the change with which it began."""
 
     began_s: float
     """Seconds of the session."""
     began: Literal["goodput", "failures"] | None = None
     """What changed; None: it is the first."""
     inside: bool = False
-    """It began in the middle of a level: no step of load explains it."""
+    """Whether it began in the middle of a level, so that no step of load explains the change."""
     after_step_s: float | None = None
-    """From the last step of users to its beginning."""
+    """Seconds from the last step of users to the change."""
     users: float
-    """At its beginning."""
+    """User count at the change."""
     before_rps: float | None = None
-    """Goodput of as many users just before; None: they were not measured."""
+    """Goodput of the same user count just before the change; None: not measured."""
     after_rps: float
     failure_ratio: float | None = None
-    """Of its first level."""
+    """Failure ratio of the regime's first level."""
     most_users: float
-    """The greatest load that it did not fail at, and its goodput; of one that fails everywhere the greatest load."""
+    """The highest user count without failures, and its goodput; if all levels fail, the highest user count."""
     most_rps: float
     knee: KneeVerdict | None = None
     judged: bool = False
-    """It is the one that the epoch's verdict on capacity is about."""
+    """Whether the epoch's verdict on capacity is about this regime."""
 
 
 class SloVerdict(Reading, frozen=True, kw_only=True):
-    """The greatest load that keeps an objective."""
+    """The highest load at which an objective is met."""
 
     name: Literal["p95_ms", "p99_ms", "failure_ratio"]
     limit: float
@@ -268,11 +268,11 @@ class SloVerdict(Reading, frozen=True, kw_only=True):
     goodput_high_rps: float | None = None
     epoch: int = 0
     thin: bool = False
-    """The percentile at the edge rests on too few values (p99 under 1,000, p95 under 200)."""
+    """Whether the percentile at the limit rests on too few values (fewer than 1,000 for a p99, 200 for a p95)."""
 
 
 class ChangePoint(Reading, frozen=True, kw_only=True):
-    """A change for good inside a level: `at` seconds from the series' start, means before and after it."""
+    """A permanent change within a level: `at` is in seconds from the series' start; the means before and after it."""
 
     at: int
     column: Literal["goodput", "latency"]
@@ -281,12 +281,12 @@ class ChangePoint(Reading, frozen=True, kw_only=True):
 
 
 class Recovery(Reading, frozen=True, kw_only=True):
-    """Whether a level on the way down from overload came back to what its load gave before."""
+    """Whether the service, when users were reduced after overload, reached the earlier figures of that load again."""
 
     from_users: float
     to_users: float
     recovered: bool | None
-    """None: nothing to compare with."""
+    """None: no earlier level to compare with."""
     after_s: float | None = None
     goodput_ratio: float | None = None
     latency_ratio: float | None = None

@@ -1,6 +1,6 @@
 """A target's own metrics, over HTTP: numbers in JSON (nested names joined with dots) or `name value` lines.
 
-Must never hold up the tick for longer than half a second, and never fail it: what did not come is None. Import it where there is
+Must never delay the tick by more than half a second, and never make it fail: missing metrics are None. Import it where there is
 a URL to read: it imports httpx.
 """
 
@@ -25,7 +25,7 @@ class AppProbe:
         self._url = url
 
     def read(self) -> dict[str, float] | None:
-        """The metrics now; None when they did not come whole, in time, with status 200."""
+        """The metrics; None unless they arrived complete, in time, with status 200."""
         try:
             with native_http.get(self._url, accept=_FORMS, timeout_s=_TIMEOUT_S, most_bytes=_MOST_BYTES) as response:
                 if response.status_code != 200:

@@ -1,9 +1,9 @@
-"""What a target's control groups do to it: how long a CPU quota throttled it, which processes were killed for lack of memory, and
+"""Readings of a target's control groups: how long a CPU quota throttled it, which processes were killed for lack of memory, and
 how much memory it may use.
 
 Both versions: version 2 under one root or `unified`, version 1 under a root each controller. Quotas and limits of all levels
 above bind too. Kills are counted where the victim was (version 1), or there and at each level above (version 2), so the lowest
-level that tells is read; where none does, the machine's count stands for it. Files are opened once; must not judge.
+level with a count is read; without one, the machine's count is used. Files are opened once; must not judge.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Cgroup:
         return None if ratio is None else min(ratio, 1.0)
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         for quota in self._quotas:
             quota.close()
         for file in (*self._limits, self._kills, *self._pressures["cpu"], *self._pressures["memory"]):
@@ -89,7 +89,7 @@ class _Quota:
 
 
 def cgroup_of(pid: int) -> Cgroup:
-    """Those that a process is in now."""
+    """The control groups of a process."""
     groups = read_once(f"/proc/{pid}/cgroup")
     cpu, memory = (dict.fromkeys(cgroup_folders(groups, controller)) for controller in ("cpu", "memory"))  # each once
     return Cgroup(list(cpu), list(memory))

@@ -1,4 +1,4 @@
-"""How a process ended that is not our child: by a signal, or with an exit code.
+"""How a process that is not our child ended: by a signal, or with an exit code.
 
 After its parent has waited for it, a pidfd that was opened earlier gives the status (PIDFD_GET_INFO with PIDFD_INFO_EXIT, since
 Linux 6.15). Until then /proc/PID/stat gives it, on any kernel. Where neither works the status is None; it is never guessed.
@@ -40,7 +40,7 @@ class ProcessEnding:
         return int(status) if mask & _EXIT else None
 
     def close(self) -> None:
-        """Give the descriptor back. May be called twice."""
+        """Close the descriptor. May be called twice."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None

@@ -1,4 +1,4 @@
-"""What the machine is, read once for the session's header. Values that change from second to second are read by the probes."""
+"""Facts about the machine, read once for the session's header. The probes read values that change each second."""
 
 from __future__ import annotations
 

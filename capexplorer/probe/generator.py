@@ -1,4 +1,4 @@
-"""The generator: this process, a thread at a time. CPU ratios are in cores."""
+"""Readings of the generator, this process, for each thread. CPU ratios are in cores."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class GeneratorProbe:
         )
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         for each in (self._load, self._screen, self._recorder, self._statm):
             if each is not None:
                 each.close()

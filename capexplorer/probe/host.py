@@ -26,11 +26,11 @@ _FILES = {
 }
 _PRESSURES = {"cpu": "some", "memory": "full", "io": "full"}
 _NO_DISK = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
-"""No disks, or views of a disk that is counted itself."""
+"""Block devices that are not disks, or are views of a disk that is counted already."""
 
 
 class HostProbe:
-    """Reads a HostReading a tick."""
+    """Reads one HostReading per tick."""
 
     def __init__(self) -> None:
         self._files = {name: KeptFile(path) for name, path in _FILES.items()}
@@ -69,7 +69,7 @@ class HostProbe:
         if now is None:
             return None, None
         busy, steal, total = (self._growth(name, value) for name, value in now._asdict().items() if name != "cpus")
-        if busy is None or steal is None or not total:  # a total that stands still is stale
+        if busy is None or steal is None or not total:  # a total that does not change is stale
             return None, None
         return busy / total * now.cpus, steal / total * now.cpus
 
@@ -91,6 +91,6 @@ class HostProbe:
         return self._is_disk[name]
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         for file in self._files.values():
             file.close()

@@ -1,4 +1,4 @@
-"""What this machine allows, read once for `doctor`. Judges nothing: `analysis/host_checks` does."""
+"""This machine's limits, read once for `doctor`. `analysis/host_checks` judges them."""
 
 from __future__ import annotations
 

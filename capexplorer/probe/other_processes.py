@@ -1,8 +1,8 @@
-"""What other processes take of the machine: busy cores less the target's and the generator's, and by name whose they are.
+"""CPU use of other processes: busy cores minus those of target and generator, with the names of the largest users.
 
-The sum costs nothing more: it is the difference of readings that are taken anyway. The names need a look at every process of the
-machine (`/proc/PID/stat`), so they are looked up only while others take much, and no more often than is cheap. Names alone, never
-command lines: a log is passed on.
+The sum costs nothing more: it is the difference of readings that are taken anyway. For the names every process of the machine
+must be read (`/proc/PID/stat`), so this is done only while others use much CPU, at bounded cost. Names alone, never command
+lines: a log is passed on.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from . import parse
 from .tree import descendants
 
 NAMED_FROM_CORES = 0.2
-"""CPU of others from which they are looked up by name."""
+"""CPU use of other processes, in cores, from which their names are read."""
 
 LOOK_EVERY_S = 3.0
-"""Seconds between two looks at all processes."""
+"""Seconds between two readings of all processes."""
 
 COST_MOST = 0.005
-"""Most of a core that these looks may take: on a machine with thousands of processes they become rarer."""
+"""Maximum CPU use of these readings, in cores: on a machine with thousands of processes they become rarer."""
 
 NAMED_MOST = 3
 
@@ -44,7 +44,7 @@ def cores_of_others(busy: float | None, ours: Sequence[float | None]) -> float |
 
 
 class NeighboursProbe:
-    """Reads a NeighboursReading a tick."""
+    """Reads one NeighboursReading per tick."""
 
     def __init__(self) -> None:
         self._last: Snapshot | None = None
@@ -67,7 +67,7 @@ class NeighboursProbe:
         return NeighboursReading(cpu_ratio=others, processes=dict(self._processes))
 
     def _look(self, target_pid: int | None) -> None:
-        """Look at all processes, and name those that used most since the look before."""
+        """Read all processes, and name those that used most CPU since the previous reading."""
         began_ns = time.thread_time_ns()
         now, before = snapshot(), self._last
         if now is None:
@@ -79,7 +79,7 @@ class NeighboursProbe:
         self._every_s = max(LOOK_EVERY_S, (time.thread_time_ns() - began_ns) / 1e9 / COST_MOST)
 
     def close(self) -> None:
-        """Nothing is held between two looks."""
+        """Nothing is kept open between two readings."""
 
 
 def snapshot() -> Snapshot | None:

@@ -1,4 +1,6 @@
-"""All probes as one: opened before load starts, read once a tick by the recorder, turned to another target when it restarts."""
+"""All probes together: opened before load starts, read once per tick by the recorder, switched to the new target after a
+restart.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ class Probes:
 
         `lag_ms`: the load room's loop lag (p50, p99, max). `ports_exhausted`: EADDRNOTAVAIL was seen, so count ports now.
         """
-        self._turn()
+        self._switch_target()
         generator, targets = self._generator.read(elapsed_s, lag_ms), self._targets(elapsed_s)
         host = self._host.read(elapsed_s)
         ours = [generator.process_cpu_ratio, *(target.cpu_ratio for target in targets if target.alive)]
@@ -81,7 +83,7 @@ class Probes:
             app=self._watched.app.read() if self._watched.app else None,  # last: it may take half a second
         )
 
-    def _turn(self) -> None:
+    def _switch_target(self) -> None:
         """Switches to the target of the latest `watch`. The old one's files are closed here, in the thread that reads them."""
         while self._asked:
             self._watched.close()
@@ -97,8 +99,8 @@ class Probes:
         return (target.read(elapsed_s, queue),)
 
     def close(self) -> None:
-        """Give all files and sockets back. Not while `read` runs."""
-        self._turn()
+        """Close all files and sockets. Must not be called while `read` runs."""
+        self._switch_target()
         for each in (self._generator, self._host, self._neighbours, self._ports, self._tcp, self._watched):
             each.close()
 

@@ -1,6 +1,5 @@
-"""The texts of /proc as values: pure functions, one for each file, that give None for what is missing.
-
-Must not open anything; the probes decide what a figure means.
+"""Parsers for files of /proc: pure functions, one for each file, that return None for missing values. Must not open anything;
+the probes decide what a figure means.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The probes where there is no /proc (macOS, Windows): what psutil gives, and None for the rest. Never used on Linux."""
+"""The probes for systems without /proc (macOS, Windows): values from psutil, None for the rest. Never used on Linux."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class GeneratorProbe:
         )
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 class TargetProbe:
@@ -102,7 +102,7 @@ class TargetProbe:
         return per_second(sum(grown), elapsed_s, 1e9) if grown else None
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 def _rss_bytes(process: Any) -> int | None:
@@ -151,7 +151,7 @@ class HostProbe:
         return None if idle is None or not total or cpus is None else max(0.0, (1 - idle / total) * cpus)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 class NeighboursProbe:
@@ -164,7 +164,7 @@ class NeighboursProbe:
         return NeighboursReading(cpu_ratio=cores_of_others(busy, ours))
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 class PortsProbe:
@@ -175,14 +175,14 @@ class PortsProbe:
         return PortsReading()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 class TcpProbe:
     """Not measured here."""
 
     def watch(self, pid: int | None, port: int | None = None) -> None:
-        """Nothing to turn."""
+        """Nothing to switch."""
 
     def read(self, elapsed_s: float = 1.0) -> TcpReading:
         """Nothing."""
@@ -193,7 +193,7 @@ class TcpProbe:
         return None
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 def _own_limit() -> int | None:

@@ -1,4 +1,4 @@
-"""Ephemeral ports: how many there are, how many are held, and when they run out.
+"""Ephemeral ports: how many there are, how many are in use, and when they run out.
 
 A port is held by the end that connected. On loopback the kernel's totals (sockstat) hold both ends, and TIME_WAIT lies at the end
 that closed first, so totals say nothing about ports. Client ends are recognised by their local port: it lies in the ephemeral
@@ -45,11 +45,11 @@ class Range(NamedTuple):
     first: int
     last: int
     reserved: int
-    """Ports within it that are never handed out."""
+    """Ports within the range that the kernel never assigns."""
 
     @property
     def capacity(self) -> int:
-        """Ports that can be handed out to one (source, destination)."""
+        """Number of ports available to one (source, destination)."""
         return self.last - self.first + 1 - self.reserved
 
 
@@ -81,7 +81,7 @@ def range_of(first: int, last: int, reserved: list[tuple[int, int]]) -> Range:
 
 
 class PortsProbe:
-    """Reads a PortsReading a tick."""
+    """Reads one PortsReading per tick."""
 
     def __init__(self) -> None:
         self._range = ephemeral_range()
@@ -143,7 +143,7 @@ class PortsProbe:
         return pairs
 
     def close(self) -> None:
-        """Give files and socket back."""
+        """Close files and socket."""
         self._diag.close()
         self._totals.close()
 
@@ -179,7 +179,7 @@ def _address(family: int, raw: bytes) -> bytes:
 
 
 class _TimeWait:
-    """When to count TIME_WAIT rows, and what is known of them between."""
+    """Decides when to count TIME_WAIT rows, and estimates them in between."""
 
     def __init__(self) -> None:
         self._allowed = 0.0
@@ -187,7 +187,7 @@ class _TimeWait:
         self._counts: dict[PortPair, int] = {}
 
     def due(self, total: int, elapsed_s: float) -> bool:
-        """Whether counting `total` rows now keeps to the rate, or cannot wait."""
+        """Whether `total` rows may be counted now within the average rate, or must be counted because the total has changed."""
         self._allowed += elapsed_s * _COUNTED_PER_S
         return total <= self._allowed or abs(total - self._counted_total) > self._counted_total * _SHARES_HOLD_WITHIN
 

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator
 _CHUNK_BYTES = 32768
 
 OUT_OF_FDS = frozenset((errno.EMFILE, errno.ENFILE))
-"""Why something could not be opened that is there."""
+"""errno values of files that exist but could not be opened."""
 
 
 class KeptFile:
@@ -36,7 +36,7 @@ class KeptFile:
 
     @property
     def waits_for_fd(self) -> bool:
-        """It could not be opened because no descriptor was left."""
+        """Whether it could not be opened because no descriptor was free."""
         return self.error in OUT_OF_FDS
 
     def read(self) -> str | None:
@@ -64,7 +64,7 @@ class KeptFile:
             offset += len(piece)
 
     def close(self) -> None:
-        """Give the descriptor back. May be called twice."""
+        """Close the descriptor. May be called twice."""
         self.error = None
         if self._fd is not None:
             os.close(self._fd)

@@ -1,4 +1,4 @@
-"""What runs as a process: the file name of its executable. Some bottlenecks are an interpreter's own (`gil_bound`)."""
+"""The file name of a process's executable. Some bottlenecks apply only to certain interpreters (`gil_bound`)."""
 
 from __future__ import annotations
 

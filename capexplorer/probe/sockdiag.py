@@ -125,7 +125,7 @@ def listeners(piece: memoryview) -> Iterator[Listener]:
 
 
 def rows(piece: memoryview) -> Iterator[tuple[int, int]]:
-    """Where each row of a piece begins, and its length."""
+    """Offset and length of each row of a piece."""
     offset, size, length_at = 0, len(piece), _LENGTH.unpack_from
     while offset < size:
         length: int = length_at(piece, offset)[0]
@@ -134,7 +134,7 @@ def rows(piece: memoryview) -> Iterator[tuple[int, int]]:
 
 
 def value_at(piece: memoryview, row: int, length: int, attribute: int) -> int | None:
-    """Where the value of an attribute of that row begins; None when the row does not carry it."""
+    """Offset of an attribute's value in that row; None if the row does not contain it."""
     offset = row + _ROW_BYTES
     while offset + 4 <= row + length:
         size, kind = struct.unpack_from("=HH", piece, offset)
@@ -148,7 +148,7 @@ _rows: dict[int, struct.Struct] = {}
 
 
 def _row(length: int) -> struct.Struct:
-    """What of a row makes its key, for rows of `length` bytes."""
+    """The struct that extracts the key from rows of `length` bytes."""
     if length not in _rows:
         _rows[length] = struct.Struct(f"=16xBB4x2s16s16s{length - _KEY_BYTES}x")
     return _rows[length]
@@ -215,7 +215,7 @@ class SockDiag:
                 return
 
     def close(self) -> None:
-        """Give the socket back."""
+        """Close the socket."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None

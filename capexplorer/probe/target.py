@@ -18,7 +18,7 @@ from .threads import Threads, core_share
 from .tree import Cpu, Process, Tree
 
 _SLOW_EVERY_S = 5.0
-"""For what changes slowly, or never: 60 bytes a second in the log otherwise."""
+"""Seconds between readings of values that change slowly; reading them each second would add 60 bytes per second to the log."""
 
 _COUNTERS = frozenset(("major_faults_per_s", "oom_kills", "processes_started", "processes_ended"))
 
@@ -89,7 +89,7 @@ class TargetProbe:
         )
 
     def _slow(self, elapsed_s: float) -> tuple[int | None, int | None]:
-        """Memory that it may have, and room on its disk; None between."""
+        """Memory limit and free disk space; None between the readings."""
         self._since_slow_s += elapsed_s
         if self._since_slow_s < _SLOW_EVERY_S:
             return None, None
@@ -149,7 +149,7 @@ class TargetProbe:
         return sum(grown[0]), sum(grown[1])
 
     def close(self) -> None:
-        """Give all files back."""
+        """Close all files."""
         for each in (self._tree, self._limits, self._cgroup, self._threads):
             each.close()
 

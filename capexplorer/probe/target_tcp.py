@@ -1,8 +1,9 @@
 """TCP at the target's port alone. The kernel's counters are those of a whole network namespace, and losses and full queues of
 other processes in it were marked as the service's (measured, on a busy machine). Sockets show which process they belong to.
 
-Both ends of a connection count where both are in this namespace. A connection that was opened and closed between two looks is
-never seen, so growth may be too small, not too great. A look costs 2 us a socket: there are fewer of them the more there are.
+Both ends of a connection count where both are in this namespace. Connections that were opened and closed between two readings
+are missed, so growth may be too small, never too large. A reading costs 2 us per socket, so with more sockets readings become
+rarer.
 """
 
 from __future__ import annotations
@@ -23,22 +24,23 @@ _COUNTS, _INFO_BYTES = struct.Struct("=100xI32xI"), 140
 """tcpi_total_retrans and tcpi_segs_out (since Linux 4.2)."""
 
 _FOR_NOTHING, _FOR_NOTHING_BYTES = struct.Struct("=216xI"), 220
-"""tcpi_dsack_dups (since Linux 4.19): sent again though the other end had it, for late acknowledgements (tail loss probes):
-81% of all that this machine's loopback ever sent again, where nothing can be lost (measured)."""
+"""tcpi_dsack_dups (since Linux 4.19): retransmitted although the other end already had the segment (tail loss probes): 81% of
+all retransmissions on this machine's loopback, where nothing can be lost (measured).
+"""
 
 _DROPS_AT = 32
-"""SK_MEMINFO_DROPS: of a listener, connections that it had no room for, in either of its queues."""
+"""SK_MEMINFO_DROPS: of a listener, connections dropped because one of its queues was full."""
 
 _STATE_AT, _INODE_AT = 17, 84
 _COOKIE = struct.Struct("=60x8s")
 _ATTRIBUTE = struct.Struct("=HH")
 
 _Sent = dict[bytes, tuple[int, int]]
-"""By socket: segments sent, and of them sent again and not for nothing, since it was opened."""
+"""By socket, since it was opened: segments sent, and retransmitted segments without duplicate deliveries."""
 
 
 class TargetTcp:
-    """Reads a TargetTcpReading a tick, through a SockDiag of the caller's."""
+    """Reads one TargetTcpReading per tick, through the caller's SockDiag."""
 
     def __init__(self, port: int, diag: SockDiag) -> None:
         self._port, self._diag = port, diag
@@ -47,7 +49,7 @@ class TargetTcp:
         self._drops: dict[int, int] | None = None
 
     def read(self, elapsed_s: float) -> TargetTcpReading | None:
-        """Growth since the last call; None the first time, and where the kernel does not tell."""
+        """Growth since the last call; None the first time, and if the kernel does not report it."""
         try:
             drops = self._listeners()
             dropped = _growth(drops, self._drops)
@@ -73,7 +75,7 @@ class TargetTcp:
         }
 
     def _sockets(self) -> tuple[int, int]:
-        """(segments sent, of them sent again and not for nothing) since the last look. A new socket began with 0."""
+        """(segments sent, retransmitted without duplicate deliveries) since the last reading. A new socket began with 0."""
         now: _Sent = {}
         for piece in self._diag.pieces(HOLDING, remote_port=self._port, attribute=_INFO):
             now.update(_sent(piece))

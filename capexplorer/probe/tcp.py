@@ -50,7 +50,7 @@ class NetCounters:
         return {field: self._growth(field, now.get(name)) for field, name in fields.items()}
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         for file in self._files:
             file.close()
 
@@ -73,7 +73,7 @@ class ListenersThere:
         return None
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         for file in self._files:
             file.close()
 
@@ -103,7 +103,7 @@ class SocketTotals:
         return parse.sockstat(self._files[0].read()) | parse.sockstat(self._files[1].read())
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         for file in self._files:
             file.close()
 

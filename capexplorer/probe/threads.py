@@ -40,7 +40,7 @@ class Thread:
         return parse.Schedule(on_cpu_ns, run_delay_ns, slices)
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._file.close()
 
 
@@ -84,7 +84,7 @@ class Threads:
             return held if error.errno in OUT_OF_FDS and len(held) == count else None
 
     def close(self) -> None:
-        """Give all files back."""
+        """Close all files."""
         for thread in self._kept.values():
             thread.close()
 

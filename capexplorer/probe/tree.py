@@ -80,7 +80,7 @@ class Process:
         return Used(own_ns, round(self.stat.reaped_ticks * tick_s * 1e9), self.stat.started_ticks * tick_s)
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         for each in (self._stat, self._children, self.io, self._ending):
             each.close()
 
@@ -148,7 +148,7 @@ class Tree:
         return new
 
     def close(self) -> None:
-        """Give all files back."""
+        """Close all files."""
         for process in self.members.values():
             process.close()
 

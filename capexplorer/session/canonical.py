@@ -1,7 +1,7 @@
-"""An event as a reader of the log gets it: secrets removed, floats rounded to the measured precision.
+"""An event as a reader of the log will get it: secrets removed, floats rounded to the measured precision.
 
-A live run that hands `canonical(event)` to its screen and to the writer shows what its replay will show. Rounding saves a
-tenth of a sample; a day at one sample a second must stay under 200 MB. Must not know JSON or files.
+A live run passes `canonical(event)` to its screen and to the writer, so that the screen shows what a replay will show. Rounding
+saves a tenth of a sample; a day at one sample a second must stay under 200 MB. Must not know JSON or files.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from . import redact
 E = TypeVar("E", bound=Event)
 
 _TIMES = {"t_s": 3, "started_s": 3, "settled_s": 3, "since_s": 3, "ended_s": 3}
-"""Decimals of moments, in every event, so that they compare across events."""
+"""Decimals of times, the same in every event, so that times of different events can be compared."""
 _DECIMALS = (("_per_s", 1), ("_ms", 3), ("_ratio", 4), ("_s", 6))
 """Decimals by unit, in samples only: 1 us, a ten-thousandth of a core. A level's figures keep all they have."""
 _IN_HISTOGRAM = frozenset(("p50_ms", "p95_ms", "p99_ms", "max_ms"))
 """Fields of an endpoint's second that its histogram yields; they are not written."""
 _PLAIN = frozenset(("profile", "params", "args"))
-"""Fields whose keys say what is secret."""
+"""Fields with nested values, in which keys determine what is secret."""
 
 
 def canonical(event: E) -> E:

@@ -70,7 +70,7 @@ def _last(folder: Path) -> Path:
     for entry in list_sessions(folder):
         if entry.problem is None:
             return entry.path
-    raise SessionError(f"no session `last`: {folder} holds none that can be opened")
+    raise SessionError(f"no session `last`: {folder} contains no session that can be opened")
 
 
 def _unclear(name: str, folder: Path, ids: list[str], meant: list[str]) -> str:
@@ -78,7 +78,7 @@ def _unclear(name: str, folder: Path, ids: list[str], meant: list[str]) -> str:
         more = ", ..." if len(meant) > _MOST_NAMES else ""
         return f"session `{name}` is not unique: {', '.join(meant[:_MOST_NAMES])}{more}"
     if not ids:
-        return f"no session `{name}`: {folder} holds none"
+        return f"no session `{name}`: {folder} contains none"
     close = difflib.get_close_matches(name, ids, n=1, cutoff=0.4)
     hint = f"did you mean `{close[0]}`?" if close else f"the last is `{ids[-1]}`"
     return f"no session `{name}` in {folder}; {hint}"

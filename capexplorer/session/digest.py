@@ -1,8 +1,8 @@
-"""What a list shows of a session, beyond its header and its end: best goodput, marks, damaged lines, and the verdict on it.
+"""The facts about a session that lists show besides its header and its end: best goodput, marks, damaged lines, verdict.
 
 Goodput and marks are on few lines; these are decoded, and of all others only the checksums are checked. A `Judge` has the
 verdict. What was found is kept beside the log (`ID.digest`) for as long as size and time of change stay. That file is a cache:
-anyone may delete it, and where it cannot be written nothing is said.
+it may be deleted, and failures to write it are ignored.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _LINES = (b'{"type":"level_closed",', b'{"type":"mark",')
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a whole log."""
+    """The facts about one whole log."""
 
     version: int = _VERSION
     size_bytes: int
     changed_ns: int
     best_goodput_rps: float | None = None
-    """Of its settled levels; None when none has one."""
+    """Highest goodput of its settled levels; None if no level has a goodput."""
     marks: int = 0
     """Current ones: the last revision of each, retracted ones left out."""
     verdict: str | None = None
@@ -81,7 +81,7 @@ def path_of(log: Path) -> Path:
 
 
 def digest_of(log: Path, judge: Judge) -> Digest:
-    """From the cache; else the log is searched and judged, and the result is cached. Raises OSError for the log."""
+    """The digest from the cache; otherwise from the log, which is then cached. Raises OSError for the log."""
     kept = kept_digest(log)
     if kept is not None:
         return kept
@@ -93,7 +93,7 @@ def digest_of(log: Path, judge: Judge) -> Digest:
 
 
 def kept_digest(log: Path) -> Digest | None:
-    """From the cache alone; None if the log must be searched. Raises OSError for the log."""
+    """The digest from the cache only; None if the log must be searched. Raises OSError for the log."""
     status = log.stat()
     try:
         kept = _digest.decode(read_small(path_of(log), _LONGEST_DIGEST_BYTES))

@@ -1,5 +1,5 @@
-"""Files that other programs may have created: only regular files are opened, and the length of lines is bounded. Files of the app
-are private.
+"""Opens files that other programs may have created: only regular files, with lines of bounded length. Files of the app are
+private.
 
 A named pipe would block whoever opens it; a file without line ends, gigabytes of a sparse one, would fill the memory.
 """
@@ -56,7 +56,7 @@ class Lines:
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
         self.position = 0
-        """Bytes of the lines that were handed out."""
+        """Number of bytes of the lines that were returned."""
 
     def next_part(self, most_bytes: int) -> list[tuple[int, bytes | None]]:
         """Where each of the next lines begins, and the line; None for one longer than LONGEST_LINE_BYTES.
@@ -81,7 +81,7 @@ class Lines:
         return self.file.readline(LONGEST_LINE_BYTES + _PIECE_BYTES)
 
     def put_back(self, line: bytes) -> None:
-        """The last line handed out will be handed out again, when there is more of it."""
+        """Return the last line again later, when more of it has been written."""
         self.position -= len(line)
 
     def _pass_over(self, read_bytes: int) -> int:

@@ -16,7 +16,7 @@ _LONGEST_SLUG = 40
 
 
 def new_path(folder: Path, profile_name: str, started_at: datetime) -> tuple[str, Path]:
-    """The id and path of a session that begins: `YYYYMMDD-HHMMSS-PROFILE-xxxx`, in a folder that is made when missing.
+    """The id and path of a new session: `YYYYMMDD-HHMMSS-PROFILE-xxxx`, in a folder that is created if missing.
 
     Raises LogWriteError when the folder cannot be made or not be written to.
     """
@@ -30,7 +30,7 @@ def new_path(folder: Path, profile_name: str, started_at: datetime) -> tuple[str
 
 
 def slug(name: str) -> str:
-    """`name` as it may stand in a file's name and in an id."""
+    """`name` reduced to characters that are allowed in a file name and an id."""
     return re.sub(r"[^\w.]+", "-", name, flags=re.ASCII).strip("-.")[:_LONGEST_SLUG] or "session"
 
 

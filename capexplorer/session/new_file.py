@@ -1,4 +1,4 @@
-"""A file that appears under its name once its first content is on the disk, or never: a crash before leaves no empty file."""
+"""A file that gets its name only after its first content is on the disk, so that a crash leaves no empty file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NewFile:
         """Raises OSError: `path` exists already, no such folder, not writable, no space."""
         self.path = path
         self._hidden_as: Path | None = None
-        """Its name until then, where the file system has no files without one."""
+        """Its temporary name, on file systems without unnamed files."""
         self._has_appeared = False
         if os.path.lexists(path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))

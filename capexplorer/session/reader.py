@@ -32,10 +32,10 @@ class SessionReader:
     notes: list[str]
     """What was left out or is missing, by line number; complete when all was read. The first 20, then how many notes more."""
     damaged: int
-    """Lines left out or missing so far, without the one that was cut off when the recording was killed."""
+    """Number of lines left out or missing so far, except a last line that was cut off when the recording was killed."""
 
     def __init__(self, path: Path, converters: Mapping[int, Converter] = CONVERTERS) -> None:
-        """Open `path` and read its header. Raises SessionError, one line, when it is not a session that we can read."""
+        """Open `path` and read its header. Raises SessionError, one line, if this version cannot read it as a session."""
         self.path = path
         self.notes = []
         self.damaged = 0

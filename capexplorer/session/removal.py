@@ -12,7 +12,7 @@ from . import digest, titles
 from .catalog import entry_of
 
 RECORDED_WITHIN_S = 10.0
-"""A run writes every second; a log without an end that was written to this recently is taken for one that goes on."""
+"""A run writes every second, so a log without an end that changed this recently counts as being recorded."""
 
 
 def being_recorded(log: Path, *, complete: bool, now_s: float | None = None) -> bool:
@@ -27,12 +27,12 @@ def being_recorded(log: Path, *, complete: bool, now_s: float | None = None) -> 
 
 
 def delete(log: Path, *, now_s: float | None = None) -> None:
-    """The log first: without it the rest is nothing. Raises SessionError: gone, being recorded, or not allowed."""
+    """Delete the log first, then the files beside it. Raises SessionError: not found, being recorded, or not allowed."""
     entry = entry_of(log)
     if entry is None:
         raise SessionError(f"{log}: no such session")
     if being_recorded(log, complete=entry.complete, now_s=now_s):
-        raise SessionError(f"{log}: is being recorded (it has no end, and was written to just now)")
+        raise SessionError(f"{log}: is being recorded (it has no end, and was just written to)")
     try:
         log.unlink()
     except OSError as error:

@@ -3,8 +3,8 @@
     {"type":"note","t_s":3.2,"text":"slower now","line":7,"crc":"90b40950"}
 
 Each line stays one JSON object. `line` counts from 1, the header; `crc` is the CRC-32 (as zlib and gzip have it, eight
-hexadecimal digits) of the line's bytes before `,"crc"`. Lines that were deleted, doubled or moved are seen by their numbers, and
-each line is checked by itself: the one behind a damaged line is still good. Must not know events.
+hexadecimal digits) of the line's bytes before `,"crc"`. The numbers show lines that were deleted, duplicated or moved. Each line
+is checked by itself, so the line after a damaged one stays readable. Must not know events.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Numbering:
     def __init__(self, last: int) -> None:
         self._last = last
         self._damaged = 0
-        """Lines since then whose number could not be read."""
+        """Number of lines since then whose number could not be read."""
 
     def skip(self) -> None:
         """A damaged line."""

@@ -28,9 +28,9 @@ class LevelSeconds:
     def __init__(self, columns: Mapping[str, array[float]], sample: Callable[[int], Sample]) -> None:
         self._columns, self._sample = columns, sample
         self._latest: tuple[int, int, Merged] = (-1, 0, Merged())
-        """First tick of the level, settled seconds of it that are in, what they come to."""
+        """First tick of the level, number of its settled seconds folded, and the result."""
         self._states: dict[int, list[Merged]] = {}
-        """By a level's first tick: what it comes to after each KEEP_EVERY settled seconds."""
+        """By a level's first tick: the folded state after each KEEP_EVERY settled seconds."""
 
     def fold(self, opened: LevelOpened, first: int, stop: int, named: int) -> Folded:
         """The level's seconds among ticks [first, stop), as if each had been added. Those before `named` are its own whatever
@@ -47,7 +47,7 @@ class LevelSeconds:
         return fold, self._ramp((np.flatnonzero(own) + first).tolist()) if opened.ramp else None
 
     def walk(self, opened: LevelOpened, first: int, stop: int, named: int) -> Iterator[None]:
-        """Keep the level's states before they are needed, one a step."""
+        """Compute the level's states in advance, one per step of the iterator."""
         ticks = self._settled(opened, first, stop, named)
         for count in range(KEEP_EVERY, len(ticks), KEEP_EVERY):
             self._merged(first, ticks[:count])
@@ -63,7 +63,7 @@ class LevelSeconds:
         return (np.flatnonzero(self._own(opened, first, stop, named) & settled) + first).tolist()
 
     def _warm_ratio(self, ticks: Sequence[int]) -> float | None:
-        """As the latest of these ticks with users tells."""
+        """The share of warm users in the latest of these ticks with users."""
         known = ((self._columns["warm_users"][tick], self._columns["users"][tick]) for tick in reversed(ticks))
         return next((warm / users for warm, users in known if users and warm == warm), None)
 
@@ -88,7 +88,7 @@ class LevelSeconds:
         return merged.copy()
 
     def _nearest(self, first: int, wanted: int, states: Sequence[Merged]) -> tuple[int, Merged]:
-        """The longest state that is not beyond `wanted` settled seconds: how many are in, and what to go on with."""
+        """The longest kept state of at most `wanted` settled seconds: their number, and the state to continue from."""
         kept = min(wanted // KEEP_EVERY, len(states))
         level, latest, merged = self._latest
         if level == first and kept * KEEP_EVERY <= latest <= wanted:

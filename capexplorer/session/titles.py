@@ -20,7 +20,7 @@ def path_of(log: Path) -> Path:
 
 
 def read(log: Path) -> str | None:
-    """One line, or None. A title that cannot be read counts as none: the session matters more."""
+    """The title in one line; None without one, or if it cannot be read."""
     try:
         said = read_small(path_of(log), _MOST_BYTES).decode("utf-8", "replace")
         return " ".join(said.split())[:LONGEST] or None

@@ -14,7 +14,7 @@ Converter = Callable[[Line], Line | None]
 """A line of schema n to one of schema n + 1; None drops it."""
 
 SAME_SINCE = 2
-"""From this schema on events have today's form."""
+"""Events have had their current form since this schema."""
 SEALED_SINCE = 2
 
 _UNCHANGED = b'{"type":"sample"'
@@ -37,7 +37,7 @@ def _change(change: Line) -> Line:
 
 
 CONVERTERS: Mapping[int, Converter] = {1: from_schema_1}
-"""By the schema that they read."""
+"""Converters by the schema that they read."""
 
 
 def is_current(line: bytes, schema: int) -> bool:

@@ -45,7 +45,8 @@ class LineError(ValueError):
 
 
 def check_values(event: Event) -> None:
-    """That values are neither too deep to walk nor beyond 64 bits, and what is due in evidence and profile. Raises LineError.
+    """Check that values are not nested too deep and fit 64 bits, and that evidence and profile have the expected types. Raises
+    LineError.
 
     Seconds and output are not walked: a day has 86,400 of them, whose fields all have a type.
     """
@@ -89,7 +90,9 @@ def _check_free(value: Any, depth: int = 0) -> None:
 
 
 def check_histograms(event: Event | None) -> None:
-    """That those of a second, or of a level, can be read: of a line without a checksum, they tell of damage. Raises LineError."""
+    """Check that the histograms of a second or a level can be decoded: in lines without a checksum this detects damage. Raises
+    LineError.
+    """
     match event:
         case Sample():
             endpoints: Iterable[EndpointTick | LevelEndpoint] = event.endpoints

@@ -21,7 +21,7 @@ from .new_file import NewFile
 from .seal import sealed
 
 _SYNC_AFTER_S = 4.0
-"""Flushed once a second, this makes an fsync at least every 5 s."""
+"""Seconds between fsyncs; with a flush each second, an fsync happens at least every 5 s."""
 
 
 class SessionWriter:
@@ -64,11 +64,11 @@ class SessionWriter:
             self._save(sync=True)
 
     def flush(self) -> None:
-        """Hand everything to the operating system; call it every tick. Raises LogWriteError, once, when that fails."""
+        """Pass everything to the operating system; call it every tick. Raises LogWriteError, once, if that fails."""
         self._save(sync=self._clock() - self._synced_at >= _SYNC_AFTER_S)
 
     def retry(self) -> bool:
-        """After a failure: try to append what was kept. True when all is on the disk again."""
+        """After a failure: try to append the kept events. True if all of them are on the disk."""
         self.failure = None
         try:
             self._save(sync=True)
@@ -79,7 +79,7 @@ class SessionWriter:
     def close(self) -> None:
         """Save everything (a last try, if the disk had failed) and close; may be called twice.
 
-        Raises LogWriteError if that fails for the first time; `failure` tells if it failed again.
+        Raises LogWriteError if that fails for the first time; `failure` is set if it failed again.
         """
         if self._file is None:
             return

@@ -1,4 +1,4 @@
-"""Whether a target's build ended well, or why not. Runs in a native thread, as `ready` does."""
+"""Waits for a target's build and reports why it failed. Runs in a native thread, as `ready` does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a target's first process does between fork and exec: be tied to the supervisor, take default signals and its limits.
+"""Setup of a target's first process between fork and exec: binds it to the supervisor, resets signals, applies its limits.
 
 For the supervisor process alone: standard library only, one thread. The target's descendants inherit all of this.
 """
@@ -41,5 +41,5 @@ def _restore_signals() -> None:
 
 
 def described(limits: Mapping[str, Any]) -> str:
-    """The limits in words, for the message of a start that they prevented."""
+    """The limits as text, for the error message of a start that they prevented."""
     return ", ".join(f"{name} = {value}" for name, value in limits.items())

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..errors import TargetError
 
 _LOWEST = 8000
-"""Above what is commonly in use by hand."""
+"""Above the ports that are commonly chosen by hand."""
 
 _IANA_EPHEMERAL = (49_152, 65_535)
 """macOS and Windows."""

@@ -15,7 +15,9 @@ LINE_BYTES = 2000
 
 
 class OutputLines:
-    """Takes chunks, gives lines: at most `LINES_PER_S` a second. Of more, the last lines are kept and the others counted."""
+    """Turns chunks of output into at most `LINES_PER_S` lines per second. If there are more, the last ones are kept and the
+    others counted.
+    """
 
     def __init__(self) -> None:
         self._lines: deque[bytes] = deque(maxlen=LINES_PER_S)
@@ -46,7 +48,7 @@ class OutputLines:
         return self._hand_over()
 
     def finish(self) -> tuple[list[str], int]:
-        """What is left at the end of output, a last line without its newline included."""
+        """The remaining lines at the end of output, including a last line without its newline."""
         if self._partial:
             self.feed(b"\n")
         return self._hand_over()

@@ -1,4 +1,4 @@
-"""All descendants of this process, and how they are tied to it. For the supervisor and its watcher alone: stdlib, no threads.
+"""Finds and ends all descendants of this process. For the supervisor and its watcher only: standard library, no threads.
 
 On Linux a subreaper adopts the orphans of its descendants, so that a daemon that forked twice and called setsid is
 still found. Elsewhere only the target's process group is known.
@@ -24,7 +24,8 @@ def adopt_orphans() -> None:
 
 
 def die_with_parent() -> Callable[[], None] | None:
-    """What a child must do between fork and exec to be killed when this process ends, SIGKILL included (Linux).
+    """Returns a function for a child to call between fork and exec, so that it is killed when this process ends, even by SIGKILL
+    (Linux).
 
     The kernel binds this to the thread that forked: right here, where there is but one.
     """

@@ -1,7 +1,5 @@
-"""Whether a started target is ready, or why it will never be.
-
-Runs in a native thread of a process that gevent may have patched: so requests go by `native_http`, and `sleep` is handed in.
-Sends one small request at a time to loopback.
+"""Waits until a started target is ready, and reports why it never will be. Runs in a native thread of a process that gevent may
+have patched: so requests go by `native_http`, and `sleep` is handed in. Sends one small request at a time to loopback.
 """
 
 from __future__ import annotations
@@ -49,11 +47,11 @@ def wait_until_ready(supervisor: Supervisor, run: int, spec: TargetSpec, port: i
 
 
 def _wait_until_started(supervisor: Supervisor, run: int, spec: TargetSpec, sleep: Callable[[float], None]) -> None:
-    """Until then the previous run may still answer on the same port."""
+    """Wait for the run's start: until then the previous run may still answer on the same port."""
     began_s = monotonic()
     while not (supervisor.runs(run) or supervisor.exited(run)):
         if monotonic() - began_s >= _START_TIMEOUT_S:
-            raise TargetError(f"{spec.name}: not started after {_START_TIMEOUT_S:g} s: what ran before it does not end")
+            raise TargetError(f"{spec.name}: not started after {_START_TIMEOUT_S:g} s: the previous run does not end")
         sleep(_INTERVAL_S)
 
 
@@ -66,7 +64,7 @@ def _why_it_ended(spec: TargetSpec, port: int, end: Exited) -> str:
 
 
 def _ask(spec: TargetSpec, port: int) -> str | None:
-    """One request: None if the target is ready, else what the result was."""
+    """Send one request: None if the target is ready, else the result."""
     try:
         status = get_status(port, spec.ready.path, timeout_s=min(_REQUEST_TIMEOUT_S, spec.ready.timeout_s))
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""What the supervisor process reports to the app: its JSON lines as typed values. Lines of output are data from the target."""
+"""The supervisor process's reports to the app: its JSON lines as typed values. Lines of output are data from the target."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Output(msgspec.Struct, frozen=True, tag_field="type", tag="output"):
 
 
 class Exited(msgspec.Struct, frozen=True, tag_field="type", tag="exited"):
-    """The target and all its descendants are gone, or it could not be run at all."""
+    """The target and all its descendants have ended, or it could not be started."""
 
     run: int
     code: int | None = None
@@ -33,7 +33,7 @@ class Exited(msgspec.Struct, frozen=True, tag_field="type", tag="exited"):
     stopped: bool = False
     """The app asked it to end. False: it ended by itself."""
     reason: str | None = None
-    """Why it never ran, or why nothing is known of its end."""
+    """Why it never ran, or why its end is unknown."""
     output: tuple[str, ...] = ()
     """Its last lines."""
 

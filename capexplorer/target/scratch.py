@@ -1,4 +1,4 @@
-"""A folder where a target may write, beside the sessions: kept through restarts, removed at the end of the session.
+"""A folder in which a target may write, next to the sessions: it is kept across restarts and removed at the end of the session.
 
 Its name holds the app's process id: folders that a crash left behind are recognised by it and removed when the next one is made.
 """

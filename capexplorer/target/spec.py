@@ -1,4 +1,4 @@
-"""`targets/NAME/target.toml` as a typed, frozen value: what to run, how readiness is seen, which parameters there are.
+"""`targets/NAME/target.toml` as a typed, frozen value: the command, the readiness check and the parameters.
 
 Starts nothing and opens nothing but that file. Every mistake is one line: file, key, what was expected.
 """
@@ -32,7 +32,7 @@ _KIND = {str: "text", int: "an integer", float: "a number", bool: "true or false
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True):
-    """How readiness is seen: this path answers with 2xx or 3xx."""
+    """The readiness check: this path answers with 2xx or 3xx."""
 
     path: UrlPath = "/"
     timeout_s: Annotated[float, Meta(gt=0, le=3_600)] = 20.0
@@ -41,7 +41,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True):
-    """What runs before each start and must end with exit code 0; it should be quick if nothing has changed."""
+    """A command that runs before each start and must end with exit code 0; it should be quick if nothing has changed."""
 
     command: Command
     """As the target's command: in its folder, with the same placeholders."""

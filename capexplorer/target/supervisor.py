@@ -35,7 +35,7 @@ _LAST_RESORT_S = 3.0
 
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 _LAST_RESORT = signal.SIGTERM if sys.platform == "linux" else signal.SIGKILL
-"""To the watcher, which kills the supervisor and all below it; elsewhere to the supervisor itself."""
+"""The signal to the watcher, which then kills the supervisor and its descendants; on other systems to the supervisor itself."""
 
 _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from capexplorer.target.supervisor_process import main; main()"
 """Run isolated and without site-packages: starts sooner, and no module in the working folder can shadow the library's."""
@@ -87,7 +87,7 @@ class Supervisor:
 
     @property
     def process_id(self) -> int:
-        """Of the watcher, whose child is the supervisor; elsewhere than on Linux of the supervisor itself."""
+        """The process id of the watcher, whose child is the supervisor; on systems other than Linux that of the supervisor."""
         return self._process.pid
 
     @property
@@ -133,11 +133,11 @@ class Supervisor:
             "grace_s": grace_s,
         }
         if not self._send(command):
-            raise TargetError(f"the supervisor process is gone{self._complaint}; start capexplorer anew", self._output)
+            raise TargetError(f"the supervisor process is gone{self._complaint}; restart capexplorer", self._output)
         return self._run
 
     def stop(self, grace_s: float = GRACE_S) -> None:
-        """SIGTERM to the target's group, SIGKILL to all of it after the grace. Returns at once; `Exited` tells the end."""
+        """SIGTERM to the target's group, SIGKILL to all of it after the grace. Returns at once; the report `Exited` follows."""
         self._send({"do": "stop", "grace_s": grace_s})
 
     def close(self, grace_s: float = GRACE_S) -> None:

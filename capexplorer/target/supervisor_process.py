@@ -2,8 +2,9 @@
 ended.
 
 The app is threaded and patched by gevent, so it must not fork; this process is single-threaded, started before all that, and
-stays small: the standard library only, no threads, nothing of ours but modules of the same kind. It lives in its own session, so
-that the terminal's signals never reach it, below a watcher that ends what is left when this process is killed (`watcher.py`).
+stays small: the standard library only, no threads, no modules of capexplorer except those of the same kind. It lives in its own
+session, so that the terminal's signals never reach it, below a watcher that ends what is left when this process is killed
+(`watcher.py`).
 
 JSON lines. Commands on descriptor 0:
     {"do": "start", "run", "argv", "env" (added to ours), "cwd", "limits", "grace_s"}   ends what ran before it, first
@@ -229,7 +230,7 @@ class _Run:
         self._code = self._process.returncode = code
 
     def is_over(self) -> bool:
-        """Whether all its processes are gone. Kills them when their grace period is over, and at once after a crash."""
+        """Whether all its processes are gone. Kills them when their grace period has ended, and at once after a crash."""
         if self._code is not None and not any_left(self.pid):
             return True
         crashed = self._code is not None and not self.stopped

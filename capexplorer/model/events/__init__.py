@@ -1,4 +1,4 @@
-"""The one vocabulary: everything that happens in a session is one of these events.
+"""The vocabulary of events: everything that happens in a session is one of them.
 
 Live, saved and replayed sessions are the same sequence of events. `t_s` is seconds since the session began, on a monotonic
 clock; wall time stands once, in the header. Unknown event types survive a read as `Unknown`; unknown fields are ignored.

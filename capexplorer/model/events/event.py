@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 By = Literal["user", "plan", "autopilot", "guard", "shift"]
-"""Who asked. A Locust shape is a plan."""
+"""Who gave a command. A Locust shape is a plan."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):

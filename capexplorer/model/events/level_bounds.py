@@ -19,9 +19,9 @@ class LevelOpened(Event, frozen=True, kw_only=True, tag="level"):
     ramp: bool = False
     """Users change all the time (a shape): seconds are binned by user count."""
     since_s: float | None = None
-    """Of a level that opened by a shift: its seconds began here. Until it was found, ticks named the level before."""
+    """For a level opened by a shift: start of its seconds. Ticks until the detection name the previous level."""
     shifted: Literal["goodput", "latency"] | None = None
-    """What changed for good, of such a level."""
+    """What changed permanently, for such a level."""
 
 
 class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):

@@ -12,7 +12,7 @@ started. `stopped`: we ended it."""
 
 
 class Target(Event, frozen=True, kw_only=True, tag="target"):
-    """The target's life."""
+    """A state of the target."""
 
     state: TargetState
     epoch: int = 0
@@ -29,7 +29,7 @@ class Target(Event, frozen=True, kw_only=True, tag="target"):
 
 
 class Log(Event, frozen=True, kw_only=True, tag="log"):
-    """What was logged or printed: by Locust, by user code, by us, by the target."""
+    """A line that was logged or printed by Locust, user code, capexplorer or the target."""
 
     source: Literal["stdout", "stderr", "locust", "target", "capexplorer"]
     level: Literal["debug", "info", "warning", "error", "critical"] = "info"

@@ -10,7 +10,7 @@ from .mark import Mark
 
 
 class FigureChange(Reading, frozen=True, kw_only=True):
-    """A figure of a mark that is another one now."""
+    """A figure of a mark that changed."""
 
     name: str
     """A field of the mark, or a key of its evidence."""
@@ -19,7 +19,7 @@ class FigureChange(Reading, frozen=True, kw_only=True):
 
 
 class MarkChange(Reading, frozen=True, kw_only=True):
-    """What became of one mark when the detectors ran again."""
+    """The change of one mark when the detectors ran again."""
 
     kind: Literal["new", "gone", "changed"]
     key: str
@@ -32,11 +32,13 @@ class MarkChange(Reading, frozen=True, kw_only=True):
 
 
 class Reanalysed(Event, frozen=True, kw_only=True, tag="reanalysed"):
-    """The marks of this sequence are not those recorded: detectors ran over it again. Stands behind the header; never live."""
+    """The marks of this sequence are not those recorded: detectors ran over it again. Follows the header; never in a live
+    session.
+    """
 
     version: str
-    """Of the app whose detectors they are."""
+    """Version of the app whose detectors ran."""
     recorded: int
     found: int
-    """How many marks of detectors there were, and are."""
+    """Number of detectors' marks before and after."""
     changes: tuple[MarkChange, ...] = ()

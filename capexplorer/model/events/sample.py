@@ -81,8 +81,9 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     settled: bool = False
     """True when this tick makes its level's figures."""
     stood_still_s: float | None = None
-    """Seconds of this tick in which the process did not run: it was stopped, or the machine slept. 0: in the tick after such a
-    one, in which what was held up still ends. None: it ran. Nothing is judged by a tick that has this."""
+    """Seconds of this tick in which the process was suspended or the machine slept. 0: in the tick after such a one, in which
+    what was held up still ends. None: it ran. No detector uses a tick with this field.
+    """
     endpoints: tuple[EndpointTick, ...] = ()
     failures: tuple[FailureTick, ...] = ()
     retried: tuple[FailureTick, ...] = ()
@@ -90,7 +91,7 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     work: float | None = None
     """Finished work in this tick (DESIGN section 4); None when it could not be measured."""
     warmup_work: float = 0.0
-    """Finished work of warm-up requests: on the wire, so in the time chart, but in no level's figures."""
+    """Finished work of warm-up requests: shown in the time chart, but in no level's figures."""
     connects: int = 0
     """Connections that users tried to open. Also 0 in older logs, which did not count them."""
     waits: int = 0
@@ -103,7 +104,7 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     task_sum_s: float = 0.0
     """Tasks that ended in this tick, and how long they took, requests and sleeps included."""
     warm_users: int | None = None
-    """Of `users`, those that have lived through a cycle of their own: their requests count. None: not recorded, in older logs."""
+    """Of `users`, those that have completed a task cycle: their requests count. None: not recorded, in older logs."""
     p50_ms: float | None = None
     p95_ms: float | None = None
     p99_ms: float | None = None

@@ -12,7 +12,7 @@ SCHEMA = 2
 
 
 class HostFacts(Reading, frozen=True, kw_only=True):
-    """What the machine is, read once: the environment that `compare` warns about."""
+    """Facts about the machine, read once; `compare` warns if they differ."""
 
     name: str | None = None
     system: str | None = None
@@ -41,14 +41,14 @@ class HostFacts(Reading, frozen=True, kw_only=True):
 
 
 class ClientFloor(Reading, frozen=True, kw_only=True):
-    """What a client class costs by itself: latency of 200 requests to a null responder on loopback."""
+    """The overhead of a client class: latency of 200 requests to a null responder on loopback."""
 
     p50_ms: float
     p99_ms: float
 
 
 class TargetFacts(Reading, frozen=True, kw_only=True):
-    """What is explored: a process that the app started, or a service that was already running."""
+    """The explored service: a process that the app started, or a service that was already running."""
 
     name: str
     url: str
@@ -58,7 +58,7 @@ class TargetFacts(Reading, frozen=True, kw_only=True):
 
 
 class Engine(Reading, frozen=True, kw_only=True):
-    """How load is made; None where an imported file does not say."""
+    """How load was made; None if an imported file does not say."""
 
     mode: Literal["in-process", "workers"] | None = "in-process"
     workers: int | None = 0
@@ -73,7 +73,7 @@ class Header(Event, frozen=True, kw_only=True, tag="header"):
     """Wall time, ISO 8601 with offset; empty where an imported file does not say."""
     label: str | None = None
     source: str | None = None
-    """Of an imported session: from which files, and what they do not hold. None: recorded by this app."""
+    """For an imported session: its files, and what they lack. None: recorded by this app."""
     versions: dict[str, str] = {}
     """capexplorer, locust, python, ..."""
     clients: tuple[str, ...] = ()

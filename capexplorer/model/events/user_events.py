@@ -8,13 +8,13 @@ from .event import By, Event
 
 
 class Note(Event, frozen=True, kw_only=True, tag="note"):
-    """What the user wrote."""
+    """A note of the user."""
 
     text: str
 
 
 class Command(Event, frozen=True, kw_only=True, tag="command"):
-    """What was asked, and by whom."""
+    """A command, and who gave it."""
 
     name: Literal["users", "step", "spawn_rate", "new_level", "zero", "note", "restart", "quit", "autopilot", "plan", "runner"]
     by: By = "user"

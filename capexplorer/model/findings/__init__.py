@@ -1,4 +1,4 @@
-"""What the detectors find, one typed value a kind; a `Mark` carries one of them. No sentences: `wording` makes those.
+"""What the detectors find: one typed struct for each kind; a `Mark` carries one of them. `wording` makes the sentences.
 
 Every figure has one name: as a field here, or as a key of `readings` where many causes share a field of their own. `figures`
 lists them all flat, which is how reports and exports show evidence. None means "not known", never zero.
@@ -14,7 +14,7 @@ from .level_findings import Recovered, Shift, StopRule
 AnyFinding = Knee | AtOrBelow | Bend | LatencyKnee | Shift | Recovered | StopRule | Cause | Bottleneck | Leak
 
 KINDS: dict[str, type[Finding]] = {msgspec.inspect.type_info(kind).tag: kind for kind in AnyFinding.__args__}  # type: ignore[attr-defined]
-"""By the tag that a log has."""
+"""Finding classes by their tag in the log."""
 
 __all__ = [
     "CURVE", "KINDS", "AnyFinding", "AtOrBelow", "Bend", "Blame", "Bottleneck", "Cause", "CurveFinding", "Finding", "Knee",
@@ -23,6 +23,6 @@ __all__ = [
 
 
 def kind_of(finding: Finding) -> MarkKind:
-    """Its tag."""
+    """The finding's tag."""
     kind: MarkKind = type(finding).__struct_config__.tag  # type: ignore[assignment]
     return kind

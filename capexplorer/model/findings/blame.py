@@ -13,15 +13,15 @@ Readings = dict[str, Scalar | dict[str, int]]
 
 
 class Blame(Finding, frozen=True, kw_only=True):
-    """What went wrong, or what is the limit."""
+    """Base of causes, bottlenecks and leaks."""
 
     name: str
     """An id of the catalogue (`docs/causes.md`)."""
     readings: Readings = {}
     unavailable: tuple[str, ...] = ()
-    """Readings that would have decided more but could not be taken."""
+    """Readings that would have narrowed the finding but were not available."""
     competing: tuple[str, ...] = ()
-    """Ids of the catalogue that the same readings allow."""
+    """Ids of alternative findings that the same readings allow."""
 
     @property
     def id(self) -> str:
@@ -29,13 +29,13 @@ class Blame(Finding, frozen=True, kw_only=True):
         return self.name
 
     def reading(self, name: str) -> float | None:
-        """A reading that is a number; None where it was not taken."""
+        """A numeric reading; None if it was not taken."""
         value = self.readings.get(name)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     @property
     def pid(self) -> int | None:
-        """Of the process that the readings are about."""
+        """The id of the process that the readings are about."""
         pid = self.reading("pid")
         return None if pid is None else int(pid)
 
@@ -44,17 +44,17 @@ class Cause(Blame, frozen=True, kw_only=True, tag="cause"):
     """Failures or a state of the generator, its host, the network or the target, over an epoch."""
 
     count: int = 0
-    """Of all episodes: of what `counted` says."""
+    """Total over all episodes; `counted` says what is counted."""
     counted: dict[Literal["failures", "retried", "seconds", "deaths"], int] = {}
-    """`retried`: attempts that the client repeated by itself. `seconds`: of a state. Empty: failures alone."""
+    """`retried`: attempts that the client retried by itself. `seconds`: duration of a state. Empty: only failures."""
     first_s: float | None = None
     """Seconds of the session."""
     last_s: float | None = None
     since_s: float | None = None
-    """Begin of the latest episode, where there were several."""
+    """Start of the latest episode, if there were several."""
     episodes: int = 1
     rate_per_s: float | None = None
-    """Of the latest episode."""
+    """Rate in the latest episode."""
     endpoints: dict[str, int] = {}
     """The endpoints that failed most, `METHOD name`, with their counts."""
     example: str = ""
@@ -66,15 +66,15 @@ class Cause(Blame, frozen=True, kw_only=True, tag="cause"):
     statuses: dict[str, int] = {}
     """Failures by HTTP status."""
     symptoms: dict[str, int] = {}
-    """Of `unknown`: what the failures look like."""
+    """For the cause `unknown`: counts of the failures' symptoms."""
 
     @property
     def began_s(self) -> float | None:
-        """When its latest episode began."""
+        """Time at which the latest episode began."""
         return self.first_s if self.since_s is None else self.since_s
 
     def figures(self) -> dict[str, Any]:
-        """Counts and times, then readings, then doubts."""
+        """Counts and times, then readings, then alternatives and unavailable readings."""
         named: dict[str, Any] = {
             "count": self.count or None,
             "first_s": self.first_s,
@@ -97,19 +97,19 @@ class Cause(Blame, frozen=True, kw_only=True, tag="cause"):
 
 
 class Bottleneck(Blame, frozen=True, kw_only=True, tag="bottleneck"):
-    """What limits the service at a level, or that nothing does."""
+    """What limits the service at a level, or that no limit was reached."""
 
     users_at: float
-    """Of the latest level that shows it; `readings` are that level's."""
+    """User count of the latest level that shows the bottleneck; `readings` are from that level."""
     levels: int = 1
-    """That show it."""
+    """Number of levels that show the bottleneck."""
     users_before: float | None = None
     goodput_growth_ratio: float | None = None
     latency_growth_ratio: float | None = None
-    """Against the level with `users_before`: 0.05 is 5% more. Only where more users brought nothing."""
+    """Growth since the level with `users_before` (0.05 is 5%), if more users did not increase goodput."""
 
     def figures(self) -> dict[str, Any]:
-        """Readings first, then what the gate compared."""
+        """Readings first, then the growth that was compared."""
         named = {
             **self.readings,
             "users_before": self.users_before,
@@ -124,7 +124,7 @@ class Bottleneck(Blame, frozen=True, kw_only=True, tag="bottleneck"):
 
 
 class Leak(Blame, frozen=True, kw_only=True, tag="leak"):
-    """Growth while the load stays the same. Rates are in `unit`."""
+    """Growth at constant load. Rates are in `unit`."""
 
     unit: Literal["bytes", "fds"]
     growth_per_hour: float
@@ -133,11 +133,11 @@ class Leak(Blame, frozen=True, kw_only=True, tag="leak"):
     growth_per_request: float | None = None
     explained_by: Literal["requests", "time"] | None = None
     held_s: float
-    """Length of the look."""
+    """Duration of the observation."""
     now: float
     limit: float | None = None
     limit_in_s: float | None = None
-    """At this rate."""
+    """Seconds until the limit at this growth rate."""
 
     LISTED: ClassVar = (
         "unit", "growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "growth_per_request", "explained_by", "held_s",

@@ -14,11 +14,11 @@ class CurveFinding(Finding, frozen=True, kw_only=True):
     verdict: KneeVerdict
     capacity_se_rps: float | None = None
     missing: tuple[Missing, ...] = ()
-    """Levels that would sharpen it."""
+    """Levels that would make the finding more precise."""
 
     @property
     def id(self) -> str:
-        """The kind itself."""
+        """The finding's kind."""
         return self.verdict.kind
 
     def figures(self) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class CurveFinding(Finding, frozen=True, kw_only=True):
 
 
 class Knee(CurveFinding, frozen=True, kw_only=True, tag="knee"):
-    """Where the low-load line meets the capacity line."""
+    """The user count at which the low-load line meets the capacity line."""
 
 
 class AtOrBelow(CurveFinding, frozen=True, kw_only=True, tag="at_or_below"):
@@ -54,11 +54,11 @@ class AtOrBelow(CurveFinding, frozen=True, kw_only=True, tag="at_or_below"):
 
 
 class Bend(CurveFinding, frozen=True, kw_only=True, tag="bend"):
-    """Goodput falls behind the low-load line; its ceiling was not seen."""
+    """Goodput falls below the low-load line (linear scaling), but its maximum was not reached."""
 
 
 class LatencyKnee(CurveFinding, frozen=True, kw_only=True, tag="latency_knee"):
-    """Latency rises for good."""
+    """Latency rises and stays high."""
 
 
 CURVE: dict[str, type[Knee | AtOrBelow | Bend | LatencyKnee]] = {

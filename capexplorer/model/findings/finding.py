@@ -13,14 +13,14 @@ class Finding(Reading, frozen=True, kw_only=True, tag_field="kind"):
     """Base of all findings."""
 
     LISTED: ClassVar[tuple[str, ...]] = ()
-    """Fields that are figures, in the order in which a report lists them."""
+    """Names of the fields that hold figures, in the order in which a report lists them."""
 
     @property
     def id(self) -> str:
-        """What was found: of a cause, a bottleneck or a leak an id of the catalogue."""
+        """The finding's id; for a cause, a bottleneck or a leak an id of the catalogue."""
         raise NotImplementedError
 
     def figures(self) -> dict[str, Any]:
-        """All that is known of it, by name, without what is unknown: JSON values."""
+        """The known figures by name, as JSON values; unknown ones are left out."""
         known = ((name, getattr(self, name)) for name in self.LISTED)
         return {name: value for name, value in known if value is not None}

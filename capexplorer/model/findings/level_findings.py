@@ -9,12 +9,12 @@ from .finding import Finding
 
 
 class Shift(Finding, frozen=True, kw_only=True, tag="shift"):
-    """A level's goodput (1/s) or latency (ms) changed for good."""
+    """A level's goodput (1/s) or latency (ms) changed permanently."""
 
     at_s: float
     """Seconds of the session."""
     level: int
-    """Index of the level that it was found in."""
+    """Index of the level in which the shift was found."""
     column: Literal["goodput", "latency"]
     before: float | None = None
     after: float | None = None
@@ -23,7 +23,7 @@ class Shift(Finding, frozen=True, kw_only=True, tag="shift"):
 
     @property
     def rose(self) -> bool | None:
-        """None where one of the means is not known."""
+        """None if one of the means is unknown."""
         return None if self.before is None or self.after is None else self.after > self.before
 
     @property
@@ -33,7 +33,7 @@ class Shift(Finding, frozen=True, kw_only=True, tag="shift"):
 
 
 class Recovered(Finding, frozen=True, kw_only=True, tag="recovery"):
-    """Whether the service came back on the way down from overload."""
+    """Whether the service recovered when users were reduced after overload."""
 
     recovery: Recovery
 
@@ -45,20 +45,20 @@ class Recovered(Finding, frozen=True, kw_only=True, tag="recovery"):
         return "recovered" if self.recovery.recovered else "not_recovered"
 
     def figures(self) -> dict[str, Any]:
-        """Those of the recovery."""
+        """The recovery's figures."""
         named = ((name, getattr(self.recovery, name)) for name in self.NAMES)
         return {name: value for name, value in named if value is not None}
 
 
 class StopRule(Finding, frozen=True, kw_only=True, tag="stop_rule"):
-    """A limit of the profile's `[stop]` that a level broke."""
+    """A limit of the profile's `[stop]` that a level exceeded."""
 
     rule: str
     limit: float
     measured: float
     level: int
     ended: Literal["plan", "autopilot"] | None = None
-    """What the rule ended; by hand a rule only marks."""
+    """What the rule ended; None if a person was steering: then a rule only makes a mark."""
 
     LISTED: ClassVar = ("rule", "limit", "measured", "level", "ended")
 

@@ -22,8 +22,8 @@ from .locust_history import is_history, read_history
 from .stretches import LADDER_LEAST, held_counts
 from .table import is_table, table_events
 
-_HISTORY_LACKS = "it holds no percentiles of a level, no waits, no resources, and no warm-up that could be told apart"
-_TABLE_LACKS = "it holds no times, counts, percentiles or resources; a row stands for a second"
+_HISTORY_LACKS = "it has no percentiles of levels, no think times, no resources, and does not separate warm-up"
+_TABLE_LACKS = "it has no times, counts, percentiles or resources; each row counts as one second"
 _SUFFIX = re.compile(r"_stats_history$")
 _OTHERS = {
     ("type", "name", "request count"): "Locust's totals of a whole run",
@@ -45,7 +45,7 @@ def imported(paths: Sequence[Path], label: str | None, settling: Settling) -> li
     if any(is_history(file.columns) for file in files):
         return list(_from_histories(files, label, settling))
     if len(files) > 1:
-        raise InputError(f"{files[1].path}: a second table; a session is made of one, or of several Locust histories")
+        raise InputError(f"{files[1].path}: a second table; a session is made from one table, or from several Locust histories")
     return list(_from_table(files[0], label))
 
 

@@ -1,7 +1,7 @@
-"""Observations of Locust's counters as the events of a session: differences become samples, held counts become levels.
+"""Observations of Locust's counters as the events of a session: differences become samples, constant user counts become levels.
 
-A history tells neither warm-up, nor waits, nor percentiles, nor how latency divides between successes and failures; none of
-that is made up here. Pure: the same observations give the same events.
+A history does not contain warm-up, think times, percentiles, or separate latencies of successes and failures; none of
+these are estimated here. Pure: the same observations give the same events.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ class LevelWriter:
         for note in self._history.notes:
             yield self._log(note, "warning")
         if not self._by_endpoint and any(each.endpoints for each in self._history.observations):
-            yield self._log("its endpoints do not add up to its total: the total alone is taken", "warning")
+            yield self._log("its endpoints do not add up to its total: only the total is used", "warning")
         first = None
         for stretch in stretches(self._history.times_s, self._history.users, ladder=ladder):
             if stretch.kind == "move" and stretch.last < len(self._history.observations) - 1:
-                first = stretch.first  # it leads to the count that is held next: its spawning
+                first = stretch.first  # it is the spawning of the next level
                 continue
             yield from self._level(stretch.first if first is None else first, stretch)
             first = None
@@ -97,7 +97,7 @@ class LevelWriter:
             sample = self._sample(tick, stretch, settles_s)
             if sample is None:
                 line = self._history.observations[tick].line
-                yield self._log(f"line {line}: the counters began again: no rate for this moment", "warning", self._t_s(tick))
+                yield self._log(f"line {line}: the counters were reset: no rate for this second", "warning", self._t_s(tick))
                 continue
             fold.add(sample)
             ramp.add(sample)
@@ -181,8 +181,8 @@ class LevelWriter:
         return self._history.observations[observation].at_s + self._offset_s
 
     def _log(self, text: str, level: Literal["info", "warning"] = "info", t_s: float | None = None) -> Log:
-        told = f"{self._history.name}: {text}"
-        return Log(t_s=self.ended_s if t_s is None else t_s, source="capexplorer", level=level, text=told)
+        message = f"{self._history.name}: {text}"
+        return Log(t_s=self.ended_s if t_s is None else t_s, source="capexplorer", level=level, text=message)
 
 
 def endpoint_ticks(before: Observation, after: Observation, *, by_endpoint: bool) -> tuple[EndpointTick, ...] | None:

@@ -29,7 +29,7 @@ _LATEST = 253_402_300_799
 """The end of the year 9999: milliseconds are refused."""
 _MOST_USERS = 10_000_000
 _CLOCK_BACK_MOST_S = 60.0
-"""A clock that was set back by so little is taken to have stood still."""
+"""A clock that was set back by at most this much counts as unchanged."""
 
 Key = tuple[str, str]
 """(name, method) of an endpoint."""
@@ -48,7 +48,7 @@ class Counters:
 
 @dataclass(slots=True)
 class Observation:
-    """What the file says of one moment."""
+    """One row of the file."""
 
     at_s: float
     """Seconds since 1970; Locust writes whole ones."""
@@ -70,7 +70,7 @@ class Observation:
 
 
 def is_history(columns: Sequence[str]) -> bool:
-    """Whether a file with this header is meant to be a history."""
+    """Whether the columns are those of a Locust history."""
     return "timestamp" in {column.lower() for column in columns}
 
 

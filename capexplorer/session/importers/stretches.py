@@ -1,4 +1,4 @@
-"""User counts over time cut into stretches: held, ramping, or on the way to the next. Pure; knows no file and no event."""
+"""User counts over time cut into stretches: constant, ramping, or moving to the next count. Pure; knows no file and no event."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from typing import Literal
 
 HOLD_LEAST_S = 8.0
-"""A count held this long is a level: the 2 s of the shortest settling, and six batches of a second."""
+"""A count that is constant this long is a level: the shortest settling of 2 s, and six batches of one second."""
 
 RAMP_LEAST_S = 10.0
 """Shorter climbs are the spawning of the level that they lead to."""
@@ -21,7 +21,7 @@ LADDER_LEAST = 3
 
 BLIP_MOST_S = 3.0
 BLIP_MOST_RATIO = 0.05
-"""A count that comes back so soon, and was so near, was held: a user died and was replaced. A level may lack 5%."""
+"""A change of at most this duration and size does not end a level: a user died and was replaced."""
 
 Kind = Literal["hold", "ramp", "move"]
 

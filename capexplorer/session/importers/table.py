@@ -1,7 +1,7 @@
 """A table of levels (`users,throughput_rps[,latency_ms][,failure_ratio]`) as the events of a session.
 
-A table holds no times: its rows stand a second apart, in their order. Goodput is throughput less the failures. Where the table
-has no column of failures, its throughput is taken for finished work, as published tables mean it; where it has, and a cell is
+A table has no times: its rows become one second each, in their order. Goodput is throughput less the failures. Where the table
+has no column of failures, its throughput counts as goodput, as published tables mean it; if the column exists and a cell is
 empty, that goodput is unknown.
 """
 
@@ -21,7 +21,7 @@ _MOST_USERS = 10_000_000
 
 
 def is_table(columns: Sequence[str]) -> bool:
-    """Whether a file with this header is meant to be a table of levels."""
+    """Whether the columns are those of a table of levels."""
     return bool({*NEEDED, *OPTIONAL} & set(columns))
 
 
@@ -40,7 +40,7 @@ def table_events(file: CsvFile) -> Iterator[Event]:
                 throughput_rps.value(line, cells),
                 latency_ms.value_or_none(line, cells) if latency_ms else None,
                 failure_ratio.value_or_none(line, cells) if failure_ratio else None,
-                told_failures=failure_ratio is not None,
+                has_failures=failure_ratio is not None,
             ),
         )
         for line, cells in file.rows
@@ -62,10 +62,10 @@ def _check(file: CsvFile) -> None:
 
 
 def _figures(
-    users: float, throughput_rps: float, latency_ms: float | None, failure_ratio: float | None, *, told_failures: bool
+    users: float, throughput_rps: float, latency_ms: float | None, failure_ratio: float | None, *, has_failures: bool
 ) -> LevelFigures:
-    """A table does not say whether its latency is of successes or of all: it stands for both."""
-    lost = failure_ratio if told_failures else 0.0
+    """A table does not say whether its latency covers successes or all requests: it is used for both."""
+    lost = failure_ratio if has_failures else 0.0
     return LevelFigures(
         settled=True,
         counted=False,
