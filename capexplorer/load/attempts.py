@@ -21,14 +21,14 @@ from ..model.events import FailureSignature
 from .signature import links, reduce
 
 KEPT = 100
-"""Attempts of one greenlet between two requests that Locust reports; user code may use a client that reports nothing."""
+"""Maximum number of attempts kept for one greenlet between two requests that Locust reports; some clients report none."""
 
 Attempt = tuple[BaseException | None, FailureSignature]
-"""The exception, if there was one, and its signature."""
+"""The exception (None if there was none) and its signature."""
 
 
 def install() -> None:
-    """Hook the retry decisions of both clients. Call once in a process."""
+    """Hook the retry decisions of both clients. Call once per process."""
     _observe_resends()
     _observe_retries()
     _observe_urllib3()

@@ -1,4 +1,4 @@
-"""What the autopilot can decide, each with its reason and the figures that the reason's sentence names."""
+"""The autopilot's possible decisions, each with its reason and the figures that the reason's sentence contains."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Why = Literal[
     "nothing_done",
     "neighbours",
 ]
-"""Reasons of decisions; the wording room has their sentences."""
+"""Reasons of decisions; `wording` has their sentences."""
 
 Figures = dict[str, float | int | str | bool | None]
 
@@ -45,7 +45,7 @@ class GoTo:
     why: Why
     figures: Figures = field(default_factory=dict)
     anew: bool = False
-    """In a level of its own, even if `users` run already."""
+    """Open a new level even if `users` already run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The knee is found and verified as far as it could be, the users at rest."""
+    """The search has finished: the knee is found, verified as far as possible, and users are back at the lowest level."""
 
     why: Why
     figures: Figures = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """No knee, and why; `users` are to stay."""
+    """The search ends without a knee, for this reason; `users` keep running."""
 
     users: int
     why: Why

@@ -1,4 +1,4 @@
-"""The autopilot's input at a moment, and what follows from it: linearity, precision, failures, ports. Pure; decides nothing."""
+"""The autopilot's input, and quantities derived from it: linearity, precision, failures, free ports. Pure; decides nothing."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from ..model.verdicts import CapacityVerdict
 
 GOODPUT_ERROR = 0.04
 LATENCY_ERROR = 0.08
-"""Relative standard errors at which a level may end before its time."""
+"""Relative standard errors at which a level may end before its maximum duration."""
 
 ON_LINE = 0.9
 PLATEAU_LEAST = 0.92
-"""A plateau was jumped over if the level of the greatest goodput has an efficiency of at least ON_LINE and all levels above it
-make less than PLATEAU_LEAST of its goodput."""
+"""A plateau was skipped if the level with the highest goodput has an efficiency of at least ON_LINE and all levels above it
+have less than PLATEAU_LEAST of its goodput.
+"""
 
 FAILURES_MORE = 0.02
-"""Failure ratio above that of the lowest level from which on failures have appeared."""
+"""Increase of the failure ratio over that of the lowest level from which failures count as present."""
 
 FAILURES_LEAST = 4
-"""Fewer failures in a level or in the latest seconds may be chance."""
+"""Fewer failures than this in a level or in the latest seconds may be chance."""
 
 PORTS_USED_LEAST = 0.5
 """Share of all ephemeral ports in use below which they limit no step."""
@@ -31,7 +32,7 @@ PORTS_USED_LEAST = 0.5
 
 @dataclass(frozen=True, slots=True)
 class InputLevel:
-    """A level as the autopilot needs it."""
+    """A level, reduced to what the autopilot needs."""
 
     users: int
     figures: LevelFigures
@@ -39,7 +40,7 @@ class InputLevel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutopilotInput:
-    """What is known at a moment."""
+    """The input of one decision."""
 
     levels: Sequence[InputLevel]
     """Of this epoch in the order they ran; the last one is open."""
@@ -57,7 +58,7 @@ class AutopilotInput:
     """Seconds until all ports are used at the present rate."""
     generator_saturated: bool = False
     fault: bool = False
-    """The open level fails since a moment in its middle, or since an earlier level: a fault in time, not its load."""
+    """Failures of the open level began within it or in an earlier level: a fault of the service, not caused by this load."""
 
     @property
     def open(self) -> InputLevel:
@@ -76,7 +77,7 @@ class AutopilotInput:
 
 
 def precise(figures: LevelFigures) -> bool:
-    """Whether goodput and latency are known well enough for a level to end (docs/knee.md)."""
+    """Whether goodput and latency are precise enough for a level to end (docs/knee.md)."""
     goodput, latency = figures.goodput_rps, figures.latency_ms.mean
     if not goodput or figures.goodput_se_rps is None or not latency or figures.latency_se_ms is None:
         return False
@@ -141,7 +142,7 @@ def _more_failures(known: AutopilotInput, failures: int, requests: int) -> float
 
 
 def strain(known: AutopilotInput) -> Literal["generator", "failures"] | None:
-    """Why smaller steps are needed from the open level on; None if they are not."""
+    """Why smaller steps are needed above the open level; None if they are not."""
     if known.generator_saturated:
         return "generator"
     figures = known.open.figures
@@ -149,7 +150,7 @@ def strain(known: AutopilotInput) -> Literal["generator", "failures"] | None:
 
 
 def ports_last_s(known: AutopilotInput) -> float:
-    """Seconds until all ports are used; infinite while most are free, since ports in TIME_WAIT return within a minute."""
+    """Seconds until all ports are used; infinite while most are free, because ports in TIME_WAIT become free within a minute."""
     if known.exhausted_in_s is None or known.ports_used_ratio < PORTS_USED_LEAST:
         return math.inf
     return known.exhausted_in_s

@@ -1,8 +1,8 @@
-"""The autopilot's decisions: levels in, next step out (docs/knee.md). Pure: no clock, no load.
+"""The autopilot's decisions: from the levels so far to the next step (docs/knee.md). Pure: no clock, no load.
 
 It climbs by doubling, in smaller steps near the bend; measures one more level on the plateau; verifies the knee
 (`verification_policy`); and rests at the lowest level. It does not bisect: low levels give the low-load line, plateau levels the
-capacity. The caller judges the levels and hands the verdict in.
+capacity. The caller judges the levels and passes the verdict.
 """
 
 from __future__ import annotations
@@ -18,46 +18,49 @@ from .verification_policy import Outcome, VerificationEnd, VerificationPolicy, k
 GROWTH = 2.0
 FIRST_GROWTH = 3.0
 DAMPED_GROWTH = 1.5
-"""Between levels while the curve is straight; from one user; and once the bend was near."""
+"""Growth factors between levels: while the curve is linear; from one user; and after scaling began to flatten."""
 
 BEYOND_BEND = 1.7
-"""Times the crossing of both lines as known so far: where a bend is followed to its plateau."""
+"""Multiple of the crossing of both lines, as known so far, at which the plateau is expected once scaling flattens."""
 
 BEND_STEP = 1.3
 STEP_LEAST = 1.2
-"""A smaller step up teaches nothing that a longer level would not."""
+"""A smaller step up gives no more information than a longer level."""
 
 LOW_USERS = 4
-"""An exploration that began above goes lower first, before anything is known of a line."""
+"""A search that began above this count first measures lower levels, while no low-load line is known."""
 
 PLATEAU_SHARE = 1.15
 PLATEAU_STEP = 1.35
-"""Of N*: levels from the first on lie on the plateau; one more of them goes to the second."""
+"""Multiples of N*: levels from the first on lie on the plateau; an additional plateau level is made at the second."""
 
 PLATEAU_LEVELS = 2
-"""The level that verifies the knee lies lower and cannot replace one: few requests time out there, and with a single level the
-limit of 76 systems with timeouts was right in 68% instead of 84% (tuning seeds)."""
+"""The level that verifies the knee is lower and cannot replace a plateau level: few requests time out there, and with one level
+the limit of 76 systems with timeouts was right in 68% instead of 84% (tuning seeds)."""
 
 THIN_REQUESTS = 40
 """With fewer requests in all levels of the low-load line, the knee must be confirmed by one more level on the plateau."""
 
 RETREAT_SHARE = 0.6
-"""Of the highest clean level: where users go to see whether the service recovers."""
+"""Share of the highest level without failures to which users are reduced, to check whether the service recovers."""
 
 SEARCHES_MOST = 2
-"""The knee is looked for again, once, if the levels that verify it take it away."""
+"""The search is repeated once if the knee is no longer found after its verification levels."""
 
 RETURN_FAILURES = 0.2
-"""Points of failures from which a level is in no curve until a return has told that load made them (`analysis.epoch.regimes`)."""
+"""Increase of the failure ratio from which a level is left out of the curve until a return to fewer users has shown that load was
+the cause (`analysis.epoch.regimes`)."""
 
 RETURNS_MOST = 3
-"""Returns from failing levels: each halves what lies between the highest clean level and the lowest failing one."""
+"""Maximum number of returns from failing levels; each halves the interval between the highest level without failures and the
+lowest with failures."""
 
 STRAINED_MOST = 1.5
-"""Times the crossing: as far as the autopilot goes once failures or the generator's saturation have appeared."""
+"""Multiple of the crossing up to which the autopilot goes after failures or saturation of the generator."""
 
 ROOM = 1.25
-"""If a level that was left at once has less than this times the users of the highest clean level, none between is measured."""
+"""No level is measured between a level that was left at once and the highest one without failures if their ratio is below this.
+"""
 
 PLATEAU_ROOM = 1.5
 """The same for a level whose goodput collapsed."""
@@ -70,21 +73,21 @@ class AutopilotPolicy:
         self._first_users, self._only_verifies = first_users, only_verifies
         self._stage: Why = "first"
         self._damped = False
-        """The bend was near once."""
+        """Whether scaling has begun to flatten."""
         self._careful = False
-        """Failures or a saturated generator have appeared, and users were taken down once because of that."""
+        """Whether users were reduced once because of failures or a saturated generator."""
         self._ceiling: int | None = None
-        """The fewest users that had to be left at once."""
+        """Lowest user count that had to be left at once."""
         self._ceiling_why: Why = "failures"
         self._returns = 0
-        """From levels that failed, to see whether load did it."""
+        """Number of returns from failing levels so far."""
         self._verification = VerificationPolicy() if only_verifies else None
         self._outcome: Outcome | None = None
         """How the verification ended."""
         self._searches = 1
 
     def due(self, known: AutopilotInput) -> Decision:
-        """The decision now; Hold while the open level must go on."""
+        """The decision; Hold while the open level must continue."""
         if not known.levels or (known.levels[-1].users == 0 and self._verification is None):
             return self._step(self._first_users, "first")
         if self._stage == "rest":
@@ -98,7 +101,7 @@ class AutopilotPolicy:
             return Hold("measuring" if known.open.figures.settled else "settling")
         return self._climb(known)
 
-    # -- the way up
+    # -- stepping up
 
     def _climb(self, known: AutopilotInput) -> Decision:
         knee, strained = known.verdict.knee, strain(known)
@@ -120,7 +123,7 @@ class AutopilotPolicy:
         return self._higher(known)
 
     def _higher(self, known: AutopilotInput) -> Decision:
-        """Double the users while the curve is straight; beyond, go to where the plateau should begin."""
+        """Double the users while scaling is linear; after that, go to where the plateau should begin."""
         top = self._top(known)
         crossing, efficiency = line(known)
         why: Why
@@ -139,7 +142,7 @@ class AutopilotPolicy:
         return max((level.users for level in known.measured if self._ceiling is None or level.users < self._ceiling), default=1)
 
     def _up(self, known: AutopilotInput, users: int, why: Why, figures: Figures) -> Decision:
-        """A step up, limited by the guard, the free ports and levels that were left at once."""
+        """A step up, limited by max_users, free ports and levels that were left at once."""
         top, now = self._top(known), known.open.users
         if self._ceiling is not None:
             users, why = round(math.sqrt(top * self._ceiling)), "between"
@@ -178,7 +181,7 @@ class AutopilotPolicy:
         return self._verify(known, self._verification)
 
     def _verify(self, known: AutopilotInput, policy: VerificationPolicy) -> Decision:
-        """Make the levels that verify the knee. If they take it away, the search goes on."""
+        """Run the levels that verify the knee. If the knee is no longer found, the search continues."""
         decision = policy.due(known)
         if not isinstance(decision, VerificationEnd):
             if isinstance(decision, GoTo):
@@ -191,14 +194,14 @@ class AutopilotPolicy:
         return self._rest(known)
 
     def _lower(self, known: AutopilotInput) -> Decision:
-        """No level is known to lie on the line: begin again from below."""
+        """No level is known to lie on the low-load line: measure a lower one."""
         lowest = known.lowest
         return self._step(max(1, lowest // 4), "lower") if lowest > 1 else self._rest(known)
 
-    # -- the way down
+    # -- stepping down
 
     def _return(self, known: AutopilotInput) -> Decision:
-        """The level fails and no knee is known: fewer users tell whether load did it or time."""
+        """The level fails and no knee is known: return to fewer users, to distinguish load from a fault of the service."""
         self._returns += 1
         if self._returns > RETURNS_MOST:
             return self._give_up(known, "failures")

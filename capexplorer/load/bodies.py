@@ -1,8 +1,8 @@
-"""Replies of any size: what a client keeps of one in memory is bounded, compressed or not.
+"""Limits how much of a reply the clients keep in memory, before and after decompression.
 
-A body over the bound is a failure, BodyTooLarge, and its connection is closed. What was read of it is let go before that is
-raised: an exception keeps the variables of its frames until the collector finds it, which may be many bodies later. User code
-that asks for `stream=True` and reads in parts has no bound: nothing of it is kept here.
+A body over the bound is a failure, BodyTooLarge, and its connection is closed. The part already read is released first: an
+exception keeps the variables of its frames until the collector finds it, which may be many bodies later. User code that asks for
+`stream=True` and reads in parts has no bound: nothing of it is kept here.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ CHUNK_BYTES = 65_536
 
 
 class BodyTooLarge(RequestException):
-    """A reply's body, as user code would see it, is larger than a user may keep. Both clients take it for a failed request."""
+    """A reply's decompressed body exceeds the limit. Both clients report it as a failed request."""
 
     def __init__(self, most_bytes: int) -> None:
         super().__init__(f"body larger than {most_bytes / 1e6:g} MB")
 
 
 def install(most_bytes: int) -> None:
-    """Bound what both clients keep of one reply. Once a process."""
+    """Limit the size of a reply in both clients. Call once per process."""
     _bound_requests(most_bytes)
     _bound_buffer(most_bytes)
     _bound_unzipped(most_bytes)

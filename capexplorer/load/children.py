@@ -15,11 +15,11 @@ from gevent import config
 from gevent.monkey import get_original
 
 POLL_S = 0.02
-"""Where there is no pidfd (not Linux, or no descriptor is left)."""
+"""Polling interval if there is no pidfd (not Linux, or no free descriptor)."""
 
 
 class ChildWatcher:
-    """What gevent takes for a `child` watcher: `rpid` and `rstatus` are set before the callback is called."""
+    """Implements gevent's `child` watcher: sets `rpid` and `rstatus` before it calls the callback."""
 
     def __init__(self, loop: Any, pid: int, ref: bool) -> None:
         """`pid` 0: the next watched child that ends."""
@@ -52,9 +52,9 @@ class ChildWatcher:
             ended, status = self.pid, 0
         if ended:
             for watcher in [each for each in self.loop.watched if each.pid in (self.pid, 0)]:
-                watcher.tell(ended, status)
+                watcher.child_ended(ended, status)
 
-    def tell(self, pid: int, status: int) -> None:
+    def child_ended(self, pid: int, status: int) -> None:
         """The child has ended; `status` as `os.waitpid` gives it."""
         call, self.rpid, self.rstatus = self._call, pid, status
         self.stop()
@@ -100,4 +100,4 @@ class LoadLoop(config.loop):  # type: ignore[misc]
         return ChildWatcher(self, pid, ref)
 
     def install_sigchld(self) -> None:
-        """Leaves SIGCHLD alone: pidfds need no signal."""
+        """Does not install a SIGCHLD handler: pidfds need no signal."""

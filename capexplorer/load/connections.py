@@ -1,7 +1,8 @@
 """Facts of a connection that the two clients do not report: whether it had carried a request, and whether it was ever
 established.
 
-Seen below the clients by marks that the healthy path hardly pays for; nothing of what they do or raise changes but a type's name.
+Observed inside the clients at little cost for successful requests; their behaviour does not change, except for the name of one
+exception type.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ CLOSED = (ConnectionResetError, BrokenPipeError, ConnectionAbortedError, HTTPCon
 
 
 class ConnectTimedOut(TimeoutError):
-    """FastHttpUser could not connect in time; without a class of its own this looks like a late reply."""
+    """FastHttpUser could not connect in time; without its own class this would look like a read timeout."""
 
 
 def install() -> None:
-    """Mark connections of both clients. Once a process."""
+    """Track the connections of both clients. Call once per process."""
     _mark_sockets()
     _mark_connections()
 

@@ -7,7 +7,7 @@ import re
 
 NAMES = 200
 NAMES_GROUPED = 500
-"""Past this, even grouped names are counted together as `{other}`."""
+"""Above this number, further grouped names are counted together as `{other}`."""
 
 _ID = re.compile(
     r"""
@@ -37,7 +37,7 @@ def _part(text: str) -> str:
 
 
 class EndpointNames:
-    """Raw (method, name) to the name it is counted under."""
+    """Maps a raw (method, name) to the name under which it is counted."""
 
     def __init__(self) -> None:
         self.grouping = False

@@ -1,6 +1,6 @@
-"""Failures as a stream that stays small however many there are, of however many kinds: bounded in keys and in bytes a second.
+"""A bounded stream of failure counts: limited in keys and in bytes per second, whatever the number of failures and kinds.
 
-No count is dropped: what does not fit into one second follows in a later one. New kinds go first.
+No count is dropped: counts that do not fit into one second follow in a later one. New kinds come first.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import msgspec
 from ..model.events import FailureSignature, FailureTick
 
 BYTES_A_TICK = 1_500
-"""Of the log, which failures may grow by 2 KB a second: the rest is for marks."""
+"""Log bytes per second for failures, whose total is 2 KB per second; the rest is for marks."""
 TEXTS = 50
-"""Texts kept apart of one kind (types, errno, status); later ones lose their text."""
+"""Maximum number of distinct texts of one kind (types, errno, status); later failures are counted without text."""
 KINDS = 100
-"""Kinds kept apart in a session; later ones become OTHER."""
+"""Maximum number of distinct kinds in a session; later ones count as OTHER."""
 KEYS = 1_000
-"""Pairs of endpoint and kind kept apart in a session; later ones count for `{other}`, without texts."""
+"""Maximum number of pairs of endpoint and kind in a session; later ones count for the endpoint `{other}`, without texts."""
 
 OTHER = FailureSignature(types=("Other",), text="further kinds of failure")
 
 
 class FailureKey(NamedTuple):
-    """What one count belongs to."""
+    """The key of one count."""
 
     retried: bool
     name: str
@@ -44,7 +44,7 @@ class FailureStream:
         self._keys: set[FailureKey] = set()
         self._emitted: set[FailureKey] = set()
         self._waiting: Counter[FailureKey] = Counter()
-        """In the order in which they came or came back: a dict's own."""
+        """Counts not emitted yet, in order of arrival."""
         self._examples: dict[FailureSignature, str | None] = {}
         """By signature, as admitted; None: emitted."""
 

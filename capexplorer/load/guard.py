@@ -48,7 +48,7 @@ class HostNotAllowed(PermissionError):
 
 
 class HostGuard:
-    """Decides; `install` puts it in front of gevent's sockets for the life of the process."""
+    """Decides which hosts are allowed; `install` applies it to gevent's sockets for the life of the process."""
 
     def __init__(self, allowed: Iterable[str] = (), on_refused: Callable[[str], None] = lambda host: None) -> None:
         self.allowed = {_plain(host) for host in allowed}
@@ -57,14 +57,14 @@ class HostGuard:
         self._on_refused = on_refused
         self._refused: set[str] = set()
         self._to_look_up = [host for host in self.allowed if not _is_address(host)]
-        """Allowed names that were not looked up yet."""
-        self._turn = BoundedSemaphore(1)
-        """Held while they are: a lookup yields, and others must wait for what it finds."""
+        """Allowed names that have not been resolved yet."""
+        self._lookup_lock = BoundedSemaphore(1)
+        """Locked during a lookup, which yields to other greenlets; they must wait for its result."""
         self.connects = 0
         """Connections tried so far; the kernel's counters include other processes."""
 
     def permits(self, host: str) -> bool:
-        """Whether load may go to this address, or this name be looked up."""
+        """Whether load may go to this address, or whether this name may be resolved."""
         host = _plain(host)
         return is_loopback(host) or host in self.allowed or host in self._addresses
 
@@ -106,7 +106,7 @@ class HostGuard:
         raise HostNotAllowed(host)
 
     def _look_up_allowed(self) -> None:
-        with self._turn:
+        with self._lookup_lock:
             while self._to_look_up:
                 with contextlib.suppress(OSError):  # it has no address, so there is nothing to allow
                     self._getaddrinfo(self._to_look_up.pop(), None)

@@ -30,7 +30,7 @@ class HubThread:
         self.beats = 0
         """Grows four times a second while the hub runs."""
         self.ended_by: BaseException | None = None
-        """What ended the thread before it was stopped."""
+        """The exception that ended the thread before it was stopped; None if there was none."""
         self.has_ended = False
         self.native_id: int | None = None
         """Thread id of the operating system, for CPU accounting."""
@@ -41,7 +41,7 @@ class HubThread:
         self._heartbeat: Any = None
         self._asked_to_end: HubEvent | None = None
         self._running = allocate_lock()
-        """Held from the start to the end of the thread (why it is no queue: `run/inbox.py`)."""
+        """A lock held while the thread runs (`run/inbox.py` explains why it is not a queue)."""
         self._running.acquire()
         self._was_stopped = False
 

@@ -14,7 +14,7 @@ PERIOD_S = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """One tick's lateness in ms; None when the timer never fired in it."""
+    """One tick's timer delay in ms; None if the timer never fired in it."""
 
     p50_ms: float | None
     p99_ms: float | None
@@ -37,7 +37,7 @@ class LagMeter:
             self._late_ms.append((time.perf_counter() - self._due_s) * 1000)
 
     def drain(self) -> Lag:
-        """The lateness since the last call. A timer overdue right now counts: a stuck hub must not look idle."""
+        """The timer delay since the last call, including a timer that is overdue now: a blocked hub must not look idle."""
         late = sorted(self._late_ms.popleft() for _ in range(len(self._late_ms)))
         overdue_ms = (time.perf_counter() - self._due_s) * 1000
         if overdue_ms > PERIOD_S * 1000:

@@ -1,7 +1,7 @@
 """The Locust runner in a thread of its own: users come and go, follow a shape, and are replaced when they die.
 
-Everything that touches the runner happens in the load thread. The one engine of today is the in-process LocalRunner; a
-MasterRunner with worker processes would stand behind the same methods.
+Everything that touches the runner happens in the load thread. The only engine so far is the in-process LocalRunner; a
+MasterRunner with worker processes could implement the same methods.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from locust.env import Environment
 from locust.event import Events
 from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED, LocalRunner
 
-from . import patience, task_hooks
+from . import bounded_waits, task_hooks
 from .hub_thread import HubThread
 from .recorder import Recorder
 from .replacement import Replacement
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """The wanted users are running."""
+    """All requested users are running."""
 
     users: int
     at_s: float
@@ -46,7 +46,7 @@ class ShapeStep:
     users: int
     spawn_rate: float
     generation: int
-    """As handed to `start_shape`."""
+    """The value that was passed to `start_shape`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +67,24 @@ Report = Spawned | ShapeStep | ShapeEnded | RunnerEnded
 
 
 class LoadHost:
-    """Start once, step, stop. `tell` receives reports; it is called in the load thread and must not block."""
+    """Call `start` once, then set users, then `stop`. `on_report` is called in the load thread and must not block."""
 
-    def __init__(self, tell: Callable[[Report], None], work_endpoints: tuple[str, ...] = ()) -> None:
-        self._tell = tell
+    def __init__(self, on_report: Callable[[Report], None], work_endpoints: tuple[str, ...] = ()) -> None:
+        self._on_report = on_report
         self.recorder = Recorder(work_endpoints=work_endpoints)
         self.errors = UserErrors()
-        self.recorder.on_odd = self.errors.add
+        self.recorder.on_invalid_event = self.errors.add
         self.thread = HubThread(self.errors, self._is_user)
         self._replacement: Replacement | None = None
-        self._turn: Any = None
-        """Held while the runner takes a step: it yields in there, and two at once would leave two that spawn."""
+        self._step_lock: Any = None
+        """Locked during a step of the runner, which yields: two steps at once would leave two greenlets that spawn users."""
         self._runner: Any = None
         self._environment: Any = None
-        self._patience: Any = None
+        self._bounded_waits: Any = None
         self._shape: Any = None
         self._shape_tick: Any = None
         self._is_stopping = False
-        """The runner stops: the locustfile called for it, or the run ends."""
+        """Whether the runner is stopping, because the locustfile asked for it or the run ends."""
         self._is_over = False
         self._stopper: Any = None
         """The greenlet that stops it."""
@@ -99,7 +99,7 @@ class LoadHost:
     def load(self, make: Callable[[], Workload], url: str | None, *, own_events: bool) -> Workload:
         """Make the user classes in the load thread. Raises what `make` raises (InputError).
 
-        `own_events`: listeners of a locustfile hang on `locust.events`; a profile's users need none of that.
+        `own_events`: a locustfile registers its listeners with `locust.events`; a profile's users need none of that.
         """
         return self.call(lambda: self._load(make, url, own_events))
 
@@ -120,7 +120,7 @@ class LoadHost:
         return code if isinstance(code, int) else None
 
     def set_users(self, users: int, spawn_rate: float) -> None:
-        """Step to `users`; takes over at once from a step that is still spawning, and from a shape."""
+        """Set `users`; this replaces a step that is still spawning, and a shape, at once."""
         self.thread.post(lambda: self._step(users, spawn_rate))
 
     def start_shape(self, generation: int) -> None:
@@ -128,7 +128,7 @@ class LoadHost:
         self.thread.post(lambda: self._start_shape(generation))
 
     def stop(self, timeout_s: float = 10.0) -> bool:
-        """Stop all users, fire the locustfile's ending events, end the thread; once. False when that took, or takes, too long."""
+        """Stop all users, fire the locustfile's ending events, end the thread. Call once. False at the timeout."""
         return self.thread.stop(timeout_s)
 
     def call(self, body: Callable[[], T]) -> T:
@@ -138,7 +138,7 @@ class LoadHost:
     # -- in the load thread
 
     def _prepare(self) -> None:
-        self._turn = BoundedSemaphore(1)
+        self._step_lock = BoundedSemaphore(1)
         task_hooks.install(self.recorder.activity)
 
     def _is_user(self, greenlet: Any) -> bool:
@@ -161,7 +161,7 @@ class LoadHost:
         environment.events.spawning_complete.add_listener(self._on_spawned)  # type: ignore[no-untyped-call]
         self._runner = environment.create_local_runner()
         self._replacement = Replacement(self._runner, self.errors)
-        self._patience = patience.Patience(self._runner, self.errors)
+        self._bounded_waits = bounded_waits.BoundedWaits(self._runner, self.errors)
         self._note_ending("stop")
         self._note_ending("quit")
         self.recorder.activity.greenlets = self._runner.user_greenlets
@@ -174,8 +174,8 @@ class LoadHost:
         self._start_users(None, users, spawn_rate)
 
     def _start_users(self, shape: Any, users: int, spawn_rate: float, classes: Any = None) -> bool:
-        """A step of `shape`, or of someone else (None). False, and nothing happens, for a shape that was taken over from."""
-        with self._turn:
+        """A step of `shape`, or of another driver (None). False, without any effect, for a shape that was replaced."""
+        with self._step_lock:
             if self._shape is not shape:
                 return False
             if users == 0 and self._runner.state in (STATE_CLEANUP, STATE_STOPPED):
@@ -189,7 +189,7 @@ class LoadHost:
             return True
 
     def _bound(self, spawning: Any, spawn_rate: float) -> None:
-        if not self._patience.step(spawning, spawn_rate):
+        if not self._bounded_waits.step(spawning, spawn_rate):
             self._runner.update_state(STATE_RUNNING)
             self._on_spawned()
 
@@ -202,14 +202,14 @@ class LoadHost:
                 original()  # `quit` calls `stop`
             elif not self._is_stopping:
                 self._is_stopping, self._shape = True, None
-                self._tell(RunnerEnded(how))
+                self._on_report(RunnerEnded(how))
                 gevent.spawn(self._stop_in_turn, original).join()
 
         setattr(self._runner, how, noted)
 
     def _stop_in_turn(self, stop: Callable[[], None]) -> None:
-        with self._turn:
-            self._stop(stop, patience.STALLED_S)
+        with self._step_lock:
+            self._stop(stop, bounded_waits.STALLED_S)
         self._is_stopping = self._is_over
 
     def _stop(self, stop: Callable[[], None], within_s: float) -> None:
@@ -217,10 +217,10 @@ class LoadHost:
             self._stopper = gevent.getcurrent()
             stop()
 
-        self._patience.stop(as_stopper, within_s)
+        self._bounded_waits.stop(as_stopper, within_s)
 
     def _start_shape(self, generation: int) -> None:
-        if self._shape is not None:  # else someone has stepped already
+        if self._shape is not None:  # otherwise another driver has already stepped
             self._shape.reset_time()  # as Locust does: a shape's time begins with its users
             gevent.spawn(self._follow_shape, self._shape, generation)
 
@@ -229,23 +229,23 @@ class LoadHost:
             while self._shape is shape and self._shape_ticked(shape, generation):
                 gevent.sleep(1.0)
         if self._shape is shape:
-            self._tell(ShapeEnded(generation))
+            self._on_report(ShapeEnded(generation))
 
     def _shape_ticked(self, shape: Any, generation: int) -> bool:
-        """One tick of a shape; False when it is over."""
+        """One tick of a shape; False when it has ended."""
         tick = shape.tick()
         if tick is not None and tick != self._shape_tick:
             users, spawn_rate, *classes = self._shape_tick = tick
             if self._start_users(shape, users, spawn_rate, classes[0] if classes else None):
-                self._tell(ShapeStep(users, spawn_rate, generation))
+                self._on_report(ShapeStep(users, spawn_rate, generation))
         return tick is not None
 
     def _on_spawned(self, **_: Any) -> None:
-        """Report the wanted count: with users that died at once, or a `fixed_count`, fewer than that may run."""
-        self._tell(Spawned(self._runner.target_user_count, time.monotonic()))
+        """Report the requested count; fewer users may run if some died at once or a class has a `fixed_count`."""
+        self._on_report(Spawned(self._runner.target_user_count, time.monotonic()))
 
     def _on_spawning_failed(self, spawning: Any) -> None:
-        """A user class that cannot be made: what waits for the step goes on without those users."""
+        """A user class cannot be instantiated: the step completes without those users."""
         if isinstance(spawning.exception, Exception):  # the hub has counted others
             self.errors.add(spawning.exception, spawning.exc_info[2])
         if not self._is_stopping:
@@ -256,8 +256,8 @@ class LoadHost:
         if self._runner is None:
             return
         self._shape, self._is_stopping, self._is_over = None, True, True
-        self._turn.acquire(timeout=patience.LAST_STOPS_S)  # the locustfile may be stopping it right now
-        self._stop(partial(LocalRunner.quit, self._runner), patience.LAST_STOPS_S)
+        self._step_lock.acquire(timeout=bounded_waits.LAST_STOPS_S)  # the locustfile may be stopping it right now
+        self._stop(partial(LocalRunner.quit, self._runner), bounded_waits.LAST_STOPS_S)
         with self.errors.counted():
             self._environment.events.quitting.fire(environment=self._environment, reverse=True)
         with self.errors.counted():

@@ -72,7 +72,9 @@ def start_thread(body: Callable[[], None]) -> None:
 
 
 def leave(exit_code: int) -> None:
-    """End the process at once where a thread of ours still runs: one that spins in user code crashes an interpreter that ends."""
+    """End the process at once if a native thread still runs: a thread that spins in user code would crash the interpreter's
+    shutdown.
+    """
     if _running:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""A server that does nothing but answer: what a client measures against it is the client's own share of every latency.
+"""A server that only answers: the latency measured against it is the client's own overhead.
 
 Run as a process of its own (standard library only), so that it shares neither the interpreter nor the hub with the client.
 """

@@ -54,7 +54,7 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A number of users for a time, counted from when all of them run."""
+    """A number of users and a duration, which counts from when all of them run."""
 
     users: int
     hold_s: float
@@ -66,7 +66,7 @@ class Step:
 
     @property
     def is_autopilots(self) -> bool:
-        """Whether the autopilot steps, for as long as it takes."""
+        """Whether the autopilot carries out this step, without a fixed duration."""
         return self.kind in ("find", "verify")
 
 
@@ -76,15 +76,15 @@ def parse(text: str, where: str, max_users: int) -> tuple[Step, ...]:
     steps = tuple(_unrolled(_with_single_spaces(text), where))
     for step in steps:
         if step.users > max_users:
-            raise InputError(f"{where}: {step.users} users are over guards.max_users ({max_users})")
+            raise InputError(f"{where}: {step.users} users exceed guards.max_users ({max_users})")
     days = math.fsum(step.hold_s for step in steps) / _DAY_S
     if days > DAYS_MOST:
-        raise InputError(f"{where}: expected at most {DAYS_MOST} days in all, got {days:,.2f} days")
+        raise InputError(f"{where}: expected at most {DAYS_MOST} days in total, got {days:,.2f} days")
     return steps
 
 
 def is_text(plan: str) -> bool:
-    """Whether this is a plan outright, not the name of one."""
+    """Whether this is the text of a plan, not the name of one."""
     return re.search(r"[\s:,(]", plan) is not None
 
 
@@ -205,36 +205,36 @@ class PlanCursor:
         self.steps = steps
         self.index = -1
         self._ends_s: float | None = None
-        """When the step's hold is over; None while its users are spawning, or the autopilot steps."""
+        """End of the step's hold; None while its users are spawning, or the autopilot carries it out."""
 
     @property
     def finished(self) -> bool:
-        """All steps held."""
+        """Whether all steps have ended."""
         return self.index >= len(self.steps)
 
     @property
     def current(self) -> Step | None:
-        """The step that is held now."""
+        """The current step."""
         return self.steps[self.index] if 0 <= self.index < len(self.steps) else None
 
     def spawned(self, at_s: float) -> None:
-        """All users of the current step run since `at_s`; a ramp begins then."""
+        """All users of the current step have been running since `at_s`; a ramp begins then."""
         step = self.current
         if step is not None and not step.is_autopilots and self._ends_s is None:
             self._ends_s = at_s + step.hold_s
 
     def found(self, at_s: float) -> None:
-        """The autopilot has ended: go on at `at_s`."""
+        """The autopilot has ended: continue at `at_s`."""
         if self.is_finding:
             self._ends_s = at_s
 
     @property
     def is_finding(self) -> bool:
-        """Whether the autopilot is to look for the knee, or to verify it, now."""
+        """Whether the current step is the autopilot's."""
         return self.current is not None and self.current.is_autopilots and self._ends_s is None
 
     def due(self, now_s: float) -> Step | None:
-        """The next step when it is time for it; None otherwise (also when the last one is over: see `finished`)."""
+        """The next step if it is due, else None (also after the last one: see `finished`)."""
         if self.finished or (self.index >= 0 and (self._ends_s is None or now_s < self._ends_s)):
             return None
         self.index += 1
@@ -243,5 +243,5 @@ class PlanCursor:
 
     @property
     def next_s(self) -> float | None:
-        """When `due` will next have something; None while spawning or after the end."""
+        """Time at which `due` will return the next step; None while spawning or after the end."""
         return None if self.finished else self._ends_s

@@ -23,7 +23,7 @@ Check = Callable[[str], None]
 
 
 def forget_environment() -> list[str]:
-    """Take proxies out of this process's environment; returns their names."""
+    """Remove proxy variables from this process's environment; returns their names."""
     found = [name for name in os.environ if name.lower().endswith("_proxy") and name.lower() != "no_proxy"]
     for name in found:
         del os.environ[name]

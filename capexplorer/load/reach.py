@@ -1,4 +1,4 @@
-"""Whether a service that runs already can be reached. Checked in a greenlet of the load thread before users run."""
+"""Whether an already running service can be reached. Checked in a greenlet of the load thread before users run."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ TIMEOUT_S = 5.0
 
 
 def why_unreachable(url: str, *, http: bool) -> str | None:
-    """None when it can be reached: with any HTTP status and any certificate, or when it takes a connection and is slow.
-
-    Without `http`, for users that speak another protocol, a connection is enough. Sends one GET; takes at most two TIMEOUT_S.
+    """None if it can be reached: it returns any HTTP status, with any certificate, or accepts a connection and is slow. Without
+    `http`, for users that speak another protocol, a connection is enough. Sends one GET; takes at most two TIMEOUT_S.
     """
     try:
         _get(url) if http else _connect(url)
@@ -43,7 +42,7 @@ def _connect(url: str) -> None:
 
 
 def _phrase(error: BaseException) -> str | None:
-    """What is wrong, in a few words; None if a TLS alert shows a server that requires a client certificate."""
+    """The failure in a few words; None if a TLS alert shows a server that requires a client certificate."""
     chain = list(links(error))
     tls = next((link for link in chain if isinstance(link, ssl.SSLError)), None)
     if tls is not None:

@@ -21,7 +21,7 @@ from .user_activity import ActivitySums, UserActivity
 from .user_code import Complaint
 
 EXAMPLES_MOST = 1_000
-"""Failures recorded in full in a session, one a signature: a storm of failures pays for none."""
+"""Maximum number of failures recorded in full in a session, one per signature, so that many failures stay cheap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class Tick:
 
     endpoints: tuple[EndpointTick, ...] = ()
     failures: tuple[FailureTick, ...] = ()
-    """As `FailureStream` tells them: some may be of an earlier second."""
+    """From `FailureStream`: some may belong to an earlier second."""
     retried: tuple[FailureTick, ...] = ()
-    """Attempts that a client repeated by itself."""
+    """Attempts that a client retried by itself."""
     connects: int = 0
     activity: ActivitySums = field(default_factory=ActivitySums)
     warm_users: int | None = None
@@ -72,8 +72,8 @@ class _Endpoint:
         self.all_latency_sum_ms = 0.0
 
 
-class OddRequest(Complaint):
-    """A request event of user code that is no measurement; it is left out."""
+class InvalidRequestEvent(Complaint):
+    """User code fired a request event without a valid measurement; it is left out."""
 
 
 class Recorder:
@@ -81,14 +81,14 @@ class Recorder:
 
     def __init__(self, activity: UserActivity | None = None, work_endpoints: tuple[str, ...] = ()) -> None:
         self.activity = activity or UserActivity()
-        """Knows which requests are those of new users: warm-up."""
+        """Knows which requests belong to users that are not warm yet."""
         self.work_endpoints = frozenset(work_endpoints)
         self.names = EndpointNames()
         self.failures = FailureStream()
         self._requests: deque[_Request] = deque()
         self.connects_so_far: Callable[[], int] = lambda: 0
         """Connections that users tried to open since the beginning."""
-        self.on_odd: Callable[[OddRequest], None] = lambda error: None
+        self.on_invalid_event: Callable[[InvalidRequestEvent], None] = lambda error: None
         """Called in the load thread."""
         self._connects = 0
         self._exemplified: set[FailureSignature] = set()
@@ -103,14 +103,16 @@ class Recorder:
         response: Any = None,
         **_: Any,
     ) -> None:
-        """Listener of Locust's request event, which user code may fire with any value; no measurement: a user error."""
+        """Listener of Locust's request event. User code may fire it with any value; an invalid one counts as a user error."""
         try:
             response_ms, length = float(response_time or 0.0), int(response_length or 0)
         except (TypeError, ValueError, OverflowError):
             response_ms, length = math.nan, 0
         if not math.isfinite(response_ms):
-            self.on_odd(
-                OddRequest(f"request {name!r:.60} took {response_time!r:.60} ms, {response_length!r:.60} bytes: no numbers")
+            self.on_invalid_event(
+                InvalidRequestEvent(
+                    f"request {name!r:.60} took {response_time!r:.60} ms, {response_length!r:.60} bytes: not numbers"
+                )
             )
             return
         signature = reduce(exception, response) if exception else None
@@ -126,12 +128,12 @@ class Recorder:
         self._exemplified.add(signature)
         return example(exception, response)
 
-    def tell_all(self) -> None:
-        """From now on a drain tells all failures that wait, however many: there will be no later one."""
+    def drain_all_failures(self) -> None:
+        """Let the next drain, which is the last one, return all waiting failures, whatever their number."""
         self.failures.most_bytes = math.inf
 
     def drain(self) -> Tick:
-        """Everything since the last call, but of failures as much as a second may tell."""
+        """Everything since the last call; failures only up to the limit per second."""
         endpoints: dict[tuple[str, str], _Endpoint] = {}
         for _ in range(len(self._requests)):
             request = self._requests.popleft()

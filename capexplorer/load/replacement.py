@@ -11,7 +11,7 @@ from .user_code import UserErrors
 
 EVERY_S = 0.05
 EVERY_AT_MOST_S = 1.0
-"""A user that dies at once is replaced at once, then ever more slowly, so that a broken `on_start` cannot spin."""
+"""A user that dies is replaced at once, then with increasing delay, so that a broken `on_start` cannot spin."""
 
 
 class Replacement:

@@ -1,6 +1,6 @@
-"""What a reply with a server error says: the first line of its body with words in it, bounded and without ids. Foreign text.
+"""The message of a reply with a server error: the first line of its body with words in it, bounded, without ids. Foreign text.
 
-Only a body that the client has read already is looked at: a user that streams it reads it alone.
+Only a body that the client has already read is examined; a streamed body belongs to the user code.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""An exception reduced to what tells causes apart. Which cause it is, `analysis/causes/classify.py` decides.
+"""An exception reduced to what distinguishes causes. `analysis/causes/classify.py` decides on the cause.
 
-Breadth-first over everything an exception was made of: the first errno wins, then the status. Text is bounded and folded, since
-Locust's own failure keys explode (a connect timeout carries a memory address: 85 keys in 3.5 s).
+A breadth-first walk over the exception's chain and arguments: the first errno wins, then the status. Text is bounded and folded,
+since Locust's own failure keys explode (a connect timeout carries a memory address: 85 keys in 3.5 s).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DEPTH = 16
 
 _CHECK = re.compile(r"^(?P<check>[\w.-]{1,60}):\s")
 _SAID = re.compile(r"too many open files|no space left on device", re.IGNORECASE)
-"""What a target says of itself inside a reply, kept beside the name of the check that found it."""
+"""Messages of a target within a reply that are kept next to the name of the failed check."""
 _URL = re.compile(r"(^URL \S+: ?| for url: .*$)|\b\w{2,10}://\S+")
 _POOL = re.compile(r"^\w+Pool\(host=[^)]*\): ")
 _VARYING = re.compile(
@@ -72,7 +72,7 @@ def example(exception: BaseException | str, response: object = None) -> str:
     named = _unwrapped(exception) if numbered is None else numbered
     try:
         text = str(named) or repr(named)
-    except Exception:  # user code may raise what cannot tell itself
+    except Exception:  # str() of a user's exception may fail
         return type(named).__name__
     if numbered is not None:
         return _one_line(text if text.startswith("[") else f"[Errno {_errno(numbered)}] {text}")
@@ -81,13 +81,13 @@ def example(exception: BaseException | str, response: object = None) -> str:
 
 
 def _said(chain: Iterable[BaseException], response: object) -> str:
-    """What the reply that failed says in its body."""
+    """The error message in the failed reply's body."""
     replies = (response, *(getattr(link, "response", None) for link in chain))
     return next((said for reply in replies if (said := first_line(reply))), "")
 
 
 def links(*exceptions: object) -> Iterator[BaseException]:
-    """The exceptions and all they were made of, breadth-first, each once."""
+    """The exceptions with their causes, contexts and arguments, breadth-first, each once."""
     waiting: deque[object] = deque(exceptions)
     seen: set[int] = set()
     while waiting and len(seen) < DEPTH:
@@ -101,11 +101,11 @@ def links(*exceptions: object) -> Iterator[BaseException]:
 
 
 def text_of(exception: BaseException) -> str:
-    """The message of what is wrapped inside, or of a check its name: what varies from one request to the next is left out."""
+    """The message of the innermost exception, or the name of a check, without parts that vary between requests."""
     inner = _unwrapped(exception)
     try:
         text = str(getattr(inner, "strerror", None) or _first(inner) or inner) or repr(inner)
-    except Exception:  # user code may raise what cannot tell itself; the request still counts
+    except Exception:  # str() of a user's exception may fail; the request still counts
         return type(inner).__name__
     return _checked(text) if type(inner).__name__ == "CatchResponseError" else text
 
@@ -133,7 +133,7 @@ def _first(exception: BaseException) -> str | None:
 
 
 def _checked(text: str) -> str:
-    """`check: what was seen` is grouped by what stands before the colon."""
+    """`check: what was seen` is grouped by the part before the colon."""
     found = _CHECK.match(text)
     if found is None:
         return text

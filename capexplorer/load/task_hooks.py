@@ -1,4 +1,4 @@
-"""What users do beside requests, as hooks that count it: waits between tasks, sleeps inside them, and how long tasks take.
+"""Hooks that count the users' activity besides requests: waits between tasks, sleeps inside them, and how long tasks take.
 
 Locust's task sets and gevent's `sleep` are replaced for the whole process, by whatever names a locustfile calls them.
 """
@@ -18,7 +18,7 @@ from .users import seconds_of
 
 _sleep = gevent.hub.sleep
 _executes: dict[type[TaskSet], Callable[[Any, Any], Any]] = {kind: kind.execute_task for kind in (TaskSet, DefaultTaskSet)}
-"""As they were, so that a second installation takes the place of the first."""
+"""The original functions, so that a second installation replaces the first."""
 
 
 def install(activity: UserActivity) -> None:

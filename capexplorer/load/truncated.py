@@ -10,7 +10,7 @@ from typing import Any
 
 
 def install() -> None:
-    """Watch the reading of headers. Once a process, and only in the one that makes load."""
+    """Check the reading of headers. Call once, and only in the process that makes load."""
     read_headers = http.client._read_headers  # type: ignore[attr-defined]
 
     def read_whole_headers(stream: Any, *args: Any) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""What users do beside requests: waits between tasks, sleeps and time inside tasks, and how many of the users are warm.
+"""The users' activity besides requests: waits between tasks, sleeps and time inside tasks, and how many users are warm.
 
 The load thread adds up, the recorder's thread drains. Per-user state (`user_cycle`) is an attribute of the user's greenlet.
 """
@@ -39,19 +39,19 @@ class UserActivity:
         self._sums, self._drained = ActivitySums(), ActivitySums()
 
     def on_task(self) -> float:
-        """A task begins, at the moment that is returned (`time.monotonic`)."""
+        """A task begins; returns its start (`time.monotonic`)."""
         cycle, now_s = self._cycle(), time.monotonic()
         if cycle is not None:
             cycle.task_begins(now_s)
         return now_s
 
     def on_task_end(self, began_s: float) -> None:
-        """A task that began at this moment is over."""
+        """A task that began at `began_s` has ended."""
         self._sums.tasks += 1
         self._sums.task_sum_s += time.monotonic() - began_s
 
     def on_wait(self, seconds: float) -> None:
-        """A user waits: its cycle is over, and from now on its requests count."""
+        """A user waits: its first cycle has ended, and its requests count from now on."""
         cycle = self._cycle()
         if cycle is not None:
             cycle.waits()
@@ -59,13 +59,13 @@ class UserActivity:
         self._sums.wait_sum_s += seconds
 
     def on_sleep(self, seconds: object) -> None:
-        """Someone in this process sleeps, for whatever value user code passes. Users' sleeps are think time."""
+        """A greenlet sleeps; `seconds` may be any value that user code passes. Only users' sleeps are think time."""
         cycle = self._cycle()
         if cycle is not None and isinstance(seconds, int | float) and seconds > 0:
             cycle.sleeps(time.monotonic(), seconds)
 
     def on_request(self, response_ms: float) -> bool:
-        """A request ends: whether it counts, or is warm-up of a new user."""
+        """A request ends; returns whether it counts, or is a new user's warm-up."""
         cycle = self._cycle()
         if cycle is None or (cycle.is_warm and not cycle.slept_s):
             return True

@@ -17,7 +17,7 @@ from .children import LoadLoop
 
 KEPT = 10_000
 _COUNTED = "counted_by_capexplorer"
-"""An attribute of exceptions that Locust reports first, and that end the user's greenlet then."""
+"""Attribute that marks exceptions as counted: Locust reports them first, and then they end the user's greenlet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class UserError:
 
 
 class Complaint(RuntimeError):
-    """Created by the app for user code that raised nothing itself, so it has no place."""
+    """An error that capexplorer reports about user code which raised no exception itself; it has no place in the code."""
 
 
 class UserErrors:
@@ -64,7 +64,7 @@ class UserErrors:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """User code runs in here: what it raises is counted and goes no further; gevent may still end the greenlet."""
+        """A context for user code: its exceptions are counted and suppressed; gevent may still end the greenlet."""
         try:
             yield
         except GreenletExit:

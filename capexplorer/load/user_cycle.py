@@ -1,7 +1,7 @@
 """Whether one user is warm, and how long it sleeps between its requests. Pure: times are passed in.
 
-A user is *warm* once it has lived through a cycle of its own, and only from then on its requests make figures: `on_start`, and
-the first request that all new users make at once, are no steady load. Its first wait ends such a cycle. A task of many requests
+A user is *warm* once it has completed a task cycle; only from then on its requests count in figures: `on_start`, and
+the first request that all new users make at once, are not steady load. Its first wait ends such a cycle. A task of many requests
 may take minutes until then, so a user that is inside its first task is warm after WARM_RESPONSES times its longest response.
 """
 
@@ -33,12 +33,12 @@ class UserCycle:
         self._longest_s = 0.0
 
     def task_begins(self, now_s: float) -> None:
-        """`on_start` is over with the first one."""
+        """A task begins; the first one ends `on_start`."""
         if self._began_s is None:
             self._began_s, self.slept_s = now_s, 0.0
 
     def waits(self) -> None:
-        """A task is over, and the user waits for the next."""
+        """A task has ended, and the user waits for the next."""
         self.is_warm = True
 
     def sleeps(self, now_s: float, seconds: float) -> None:
@@ -57,7 +57,7 @@ class UserCycle:
         return self.is_warm
 
     def is_warm_at(self, now_s: float) -> bool:
-        """Whether it is warm, though it may be in a request or asleep since long."""
+        """Whether it is warm, even if it has been in a request or asleep for a long time."""
         return self.is_warm or (self._began_s is not None and now_s - self._began_s >= WARM_MOST_S)
 
     def think_s(self, now_s: float, response_s: float) -> float:

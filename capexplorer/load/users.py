@@ -36,7 +36,7 @@ class Workload:
 
     @property
     def http_clients(self) -> dict[str, type[locust.User]]:
-        """Those whose floor can be measured, by name."""
+        """The HTTP client classes by name, whose overhead can be measured."""
         known: dict[str, Any] = {"FastHttpUser": locust.FastHttpUser, "HttpUser": locust.HttpUser}
         return {name: kind for name, kind in known.items() if any(issubclass(cls, kind) for cls in self.classes)}
 
@@ -101,7 +101,7 @@ def _disconnect(user: Any) -> None:
 
 
 class WaitTimeError(Complaint):
-    """A `wait_time` that gives no time to wait."""
+    """A `wait_time` that does not return a valid time."""
 
 
 def seconds_of(wait: object, user: str) -> float:

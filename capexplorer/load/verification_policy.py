@@ -1,4 +1,4 @@
-"""How the autopilot verifies a knee: it makes the levels that the verdict still lacks (docs/knee.md, section 10). Pure.
+"""How the autopilot verifies a knee: it runs the levels that the verdict still needs (docs/knee.md, section 10). Pure.
 
 Which levels those are, and what each showed, is decided by analysis; levels that a person or a plan made count as well.
 """
@@ -12,13 +12,15 @@ from typing import Literal
 from ..model.verdicts import KneeVerdict, VerificationStep, VerificationStepName
 from .autopilot_decisions import Figures, GoTo, Hold
 from .autopilot_input import AutopilotInput, fails, ports_last_s
-from .level_end import FAILURES_MOST, PATIENCE_S, PORTS_LEAST_S
+from .level_end import FAILURES_MOST, PORTS_LEAST_S, SETTLING_MOST_S
 
 VISITS_MOST = 2
-"""Levels made for one step: one that disagrees is measured once more, since a backlog or a neighbour may have made it."""
+"""Maximum number of levels for one step: a level that disagrees is repeated once, since a backlog or a neighbour may be the
+reason.
+"""
 
 BEYOND_FROM = 1.1
-"""Of N*: where `max_users` allows no more, this much is still beyond the knee (docs/knee.md, section 10)."""
+"""Multiple of N* that still counts as beyond the knee if `max_users` allows no more (docs/knee.md, section 10)."""
 
 Outcome = Literal["verified", "contradicted", "no_knee", "max_users", "ports", "failures", "not_settling", "uncounted"]
 """`no_knee`: these levels took the knee away. `uncounted`: levels made for it do not count, since the knee moves with each of
@@ -27,7 +29,7 @@ them or a backlog is still worked off. The others name what prevented a level.""
 
 @dataclass(frozen=True, slots=True)
 class VerificationEnd:
-    """The verification is over."""
+    """The verification has ended."""
 
     outcome: Outcome
 
@@ -37,11 +39,11 @@ class VerificationPolicy:
 
     def __init__(self) -> None:
         self._step: VerificationStep | None = None
-        """What the open level was opened for."""
+        """The step that the open level was opened for."""
         self._visits: Counter[VerificationStepName] = Counter()
 
     def due(self, known: AutopilotInput) -> GoTo | Hold | VerificationEnd:
-        """The decision now; Hold while the open level must go on."""
+        """The decision; Hold while the open level must continue."""
         if self._step is not None and self._step.name == "beyond":
             if ports_last_s(known) < PORTS_LEAST_S / 2:
                 return VerificationEnd("ports")
@@ -49,7 +51,7 @@ class VerificationPolicy:
                 return VerificationEnd("failures")
         figures = known.open.figures
         if self._step is not None and not figures.settled:
-            return VerificationEnd("not_settling") if known.open_s >= PATIENCE_S else Hold("settling")
+            return VerificationEnd("not_settling") if known.open_s >= SETTLING_MOST_S else Hold("settling")
         if self._step is not None and not self._is_over(known, self._step):
             return Hold("measuring")
         knee = known.verdict.knee
@@ -60,7 +62,7 @@ class VerificationPolicy:
         return self._next(known, knee, knee.verification.lacking[0])
 
     def _is_over(self, known: AutopilotInput, step: VerificationStep) -> bool:
-        """Whether the open level has shown what it was opened for, or has had its time."""
+        """Whether the open level has given a result for its step, or has reached its maximum duration."""
         seconds = known.open.figures.settled_seconds
         if seconds < step.least_s:
             return False

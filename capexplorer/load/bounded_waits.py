@@ -1,4 +1,6 @@
-"""Steps and stops wait for user code, within bounds: an `on_stop` or `__init__` that never returns does not block the run."""
+"""Bounds how long steps and stops wait for user code, so that an `on_stop` or `__init__` that never returns cannot block the
+run.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +12,17 @@ import gevent
 from .user_code import Complaint, UserErrors
 
 STALLED_S = 20.0
-"""A step goes on without users whose `on_stop` has not returned for so long, or whose `__init__` for three times that."""
+"""Seconds after which a step continues without users whose `on_stop` has not returned (for `__init__`: three times as long)."""
 LAST_STOPS_S = 7.0
-"""The same at the end of the run, for all users together."""
+"""The same at the end of the run, in total for all users."""
 
 
 class Stalled(Complaint):
-    """User code that does not return holds up others."""
+    """User code has not returned within the bound."""
 
 
-class Patience:
-    """In greenlets of the load thread."""
+class BoundedWaits:
+    """Bounded waits for user code, in greenlets of the load thread."""
 
     def __init__(self, runner: Any, errors: UserErrors) -> None:
         self._runner, self._errors = runner, errors
@@ -47,7 +49,7 @@ class Patience:
         return 3 * STALLED_S + 2.0 / spawn_rate + float(self._runner.environment.stop_timeout or 0)
 
     def stop(self, stop: Callable[[], None], within_s: float) -> None:
-        """Call `stop`, which ends all users, and wait for it at most so long."""
+        """Call `stop`, which ends all users, and wait for it at most `within_s`."""
         stopping = gevent.spawn(stop)
         stopping.join(timeout=within_s)
         if not stopping.ready():
@@ -56,9 +58,9 @@ class Patience:
             stopping.kill(block=False)
 
     def _give_up(self, waited_s: float) -> None:
-        """Count users that do not end, and kill them once more, which wakes an `on_stop` that sleeps."""
+        """Report users that do not end, and kill them once more, which interrupts an `on_stop` that sleeps."""
         stopping = list(self._runner.user_greenlets.dying)
-        what = f"{len(stopping)} users did not end: on_stop" if stopping else "no user came: __init__"
+        what = f"{len(stopping)} users did not end: on_stop" if stopping else "no user started: __init__"
         self._errors.add(Stalled(f"{what} did not return within {waited_s:g} s"))
         for greenlet in stopping:
             greenlet.kill(block=False)

@@ -1,4 +1,4 @@
-"""The client's floor: what a client class costs by itself, without a service."""
+"""Client overhead: the latency that a client class adds by itself, measured without a service."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..model.histogram import LatencyHistogram
 
 REQUESTS = 200
 UNCOUNTED = 20
-"""First requests connect, import and warm caches."""
+"""Initial requests that are not counted: they connect, import modules and warm caches."""
 
 
 def measure(kind: type[locust.User], url: str) -> ClientFloor | None:
