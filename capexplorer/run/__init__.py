@@ -1,4 +1,4 @@
-"""Live composition: load + probes + target + session make one stream of events, and one set of controls.
+"""The live run: combines load, probes, target and session log into one stream of events and one set of controls.
 
 `live` is the run as others see it (EventSource, Controls); `pump` is its one thread that orders, records and ticks; the rest are
 its parts. Must not know any screen.

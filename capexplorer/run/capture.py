@@ -1,7 +1,7 @@
 """Output on descriptors 1 and 2 of this process goes to the session instead of the screen.
 
-gevent prints resolver tracebacks under EMFILE, Locust logs, user code prints: any of it would tear the screen. The real stdout
-and stderr stay reachable as duplicates for those who own them.
+gevent prints resolver tracebacks under EMFILE, Locust logs, user code prints: any of it would corrupt the screen. The real
+stdout and stderr stay available as duplicates.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import IO, Literal
 
 from ..model.events import Log
 
-Tell = Callable[[str, str, str], None]
+OnLine = Callable[[str, str, str], None]
 """source, level, text; called from any thread."""
 
 LINE_BYTES = 8_192
@@ -22,7 +22,7 @@ LINE_BYTES = 8_192
 
 
 class Capture:
-    """`begin` before load starts; `end` gives the descriptors back."""
+    """Call `begin` before load starts; `end` restores the descriptors."""
 
     def __init__(self) -> None:
         self.stdout: IO[str] | None = None
@@ -30,7 +30,7 @@ class Capture:
         self.stderr: IO[str] | None = None
         self._kept: dict[int, int] = {}
 
-    def begin(self, tell: Tell, start_thread: Callable[[Callable[[], None]], None]) -> None:
+    def begin(self, on_line: OnLine, start_thread: Callable[[Callable[[], None]], None]) -> None:
         """Redirect 1 and 2 into pipes that native threads read line by line."""
         sys.stdout.flush()
         sys.stderr.flush()
@@ -39,14 +39,14 @@ class Capture:
             reader, writer = os.pipe()
             os.dup2(writer, fd)
             os.close(writer)
-            start_thread(_reading(reader, source, tell))
+            start_thread(_reading(reader, source, on_line))
         self.stdout = os.fdopen(os.dup(self._kept[1]), "w", buffering=1)
         self.stderr = os.fdopen(os.dup(self._kept[2]), "w", buffering=1)
         for stream in (sys.stdout, sys.stderr):
             stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
 
     def end(self) -> None:
-        """Put 1 and 2 back; the pipes end, and so do their readers."""
+        """Restore descriptors 1 and 2; the pipes close, and their readers end."""
         sys.stdout.flush()
         sys.stderr.flush()
         for fd, kept in self._kept.items():
@@ -55,52 +55,52 @@ class Capture:
         self._kept.clear()
 
 
-def _reading(reader: int, source: str, tell: Tell) -> Callable[[], None]:
+def _reading(reader: int, source: str, on_line: OnLine) -> Callable[[], None]:
     def read() -> None:
         rest = b""
         while chunk := os.read(reader, 65_536):
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
-                tell(source, "info", line[:LINE_BYTES].decode("utf-8", "replace"))
+                on_line(source, "info", line[:LINE_BYTES].decode("utf-8", "replace"))
             if len(rest) > LINE_BYTES:
-                tell(source, "info", rest[:LINE_BYTES].decode("utf-8", "replace"))
+                on_line(source, "info", rest[:LINE_BYTES].decode("utf-8", "replace"))
                 rest = b""
         if rest:
-            tell(source, "info", rest.decode("utf-8", "replace"))
+            on_line(source, "info", rest.decode("utf-8", "replace"))
         os.close(reader)
 
     return read
 
 
 class NoLock:
-    """Stands in for logging's lock; a real one would be gevent's, which native threads must not share."""
+    """Replaces logging's lock, which would be gevent's; native threads must not share such a lock."""
 
     def __enter__(self) -> None:
-        """Nothing to wait for."""
+        """Does not block."""
 
     def __exit__(self, *_: object) -> None:
-        """Nothing to give back."""
+        """Releases nothing."""
 
     acquire = release = __enter__
 
 
 class LogHandler(logging.Handler):
-    """The logging module's records, as log events. Without a lock: threads here are native ones and greenlets together."""
+    """Passes the logging module's records on as lines. Without a lock, because native threads and greenlets log together."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, on_line: OnLine) -> None:
         super().__init__(logging.INFO)
-        self._tell = tell
+        self._on_line = on_line
 
     def createLock(self) -> None:  # noqa: N802 - logging's name
-        """No lock is needed: `tell` is atomic."""
+        """No lock is needed: `on_line` is atomic."""
         self.lock = NoLock()  # type: ignore[assignment]
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hand one record over."""
+        """Pass on one record."""
         source = (
             "locust" if record.name.startswith("locust") else "capexplorer" if record.name.startswith("capexplorer") else "stderr"
         )
-        self._tell(source, record.levelname.lower(), self.format(record))
+        self._on_line(source, record.levelname.lower(), self.format(record))
 
     def install(self) -> None:
         """Make this the only handler of the root logger."""
@@ -122,8 +122,9 @@ _SOURCES: dict[str, Literal["stdout", "stderr", "locust", "target", "capexplorer
 
 
 class LogGate:
-    """Lines of one tick: equal lines become one with a count. At most LINES_A_TICK are kept, since users may print without
-    limit."""
+    """The lines of one tick; equal lines become one with a count. At most LINES_A_TICK are kept, since users may print without
+    limit.
+    """
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, str, str], int] = {}
@@ -138,7 +139,7 @@ class LogGate:
             self._left_out += 1
 
     def drain(self, t_s: float) -> list[Log]:
-        """The tick's lines in the order first seen."""
+        """The tick's lines in order of first occurrence."""
         logs = [
             Log(t_s=t_s, source=_SOURCES[source], level=_LEVELS.get(level, "info"), text=text, repeated=count)
             for (source, level, text), count in self._lines.items()

@@ -1,4 +1,4 @@
-"""The epoch that marks, stop rules and the autopilot judge once a second, built at most once for all of them."""
+"""The epoch that marks, stop rules and the autopilot judge once a second; it is built at most once a second for all of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Where events leave the pump: into its own timeline, then the log, then a queue for the screen.
-
-A failing disk ends the load. Events are kept and shown all the same, and written when there is space again.
-"""
+"""The pump's output: each event goes to its own timeline, then to the log, then to a queue for the screen."""
 
 from __future__ import annotations
 
@@ -22,9 +19,10 @@ class EventSink:
         self.writer: SessionWriter | None = None
         self.wake: Callable[[], None] = lambda: None
         self.watch: Callable[[Event], Iterable[Event]] = lambda event: ()
-        """Returns events that follow from an event. They are emitted right after it, or before it if it is the end."""
+        """Returns events that follow from an event. They are emitted right after it, or before the event that ends the session.
+        """
         self.timeline = Timeline()
-        """All events so far, as readers of the log will see them."""
+        """All events so far, as a reader of the log will see them."""
         self._taken: deque[Event] = deque()
         self._on_failure, self._on_recovery = on_failure, on_recovery
 

@@ -1,4 +1,4 @@
-"""A session's beginning: client floors are measured, the log is created, and its header records the conditions of the run."""
+"""The start of a session: measures client overhead, creates the log, and records the run's conditions in its header."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import platform
 from datetime import datetime, timedelta
 from importlib import metadata
 
-from ..load import floor
+from ..load import client_overhead
 from ..load.load_host import LoadHost
 from ..load.users import Workload
 from ..model.events import SCHEMA, ClientFloor, Engine, Header
@@ -28,15 +28,15 @@ def build_header(
     began = datetime.now().astimezone() - timedelta(seconds=now_s)  # the wall time at which `t_s` is 0
     session_id, path = new_path(options.sessions_dir, options.name, began)
     writer = SessionWriter(path)
-    floors: dict[str, ClientFloor] = {}
+    overheads: dict[str, ClientFloor] = {}
 
     def measure(url: str) -> None:
         for name, kind in workload.http_clients.items():
-            found = host.call(lambda kind=kind: floor.measure(kind, url))  # type: ignore[misc]
+            found = host.call(lambda kind=kind: client_overhead.measure(kind, url))  # type: ignore[misc]
             if found is not None:
-                floors[name] = found
+                overheads[name] = found
 
-    service.measure_floors(measure)
+    service.measure_client_overhead(measure)
     header = Header(
         t_s=0.0,
         schema=SCHEMA,
@@ -45,7 +45,7 @@ def build_header(
         label=options.label,
         versions=versions(),
         clients=workload.clients,
-        client_floor_ms=floors,
+        client_floor_ms=overheads,
         profile=plain(options.profile, options.name, options.locustfile),
         target=service.facts,
         host=host_facts(),
@@ -56,7 +56,7 @@ def build_header(
 
 
 def versions() -> dict[str, str]:
-    """Versions of the software that influences the figures."""
+    """Versions of the software that influence the figures."""
     found = {"python": platform.python_version()}
     for name in VERSIONED:
         try:

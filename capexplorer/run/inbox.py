@@ -1,7 +1,7 @@
-"""Calls that other threads hand to one thread, which waits for them with a timeout. Native: no hub is needed, and none waits.
+"""A queue of calls from other threads to one thread, which waits with a timeout. Uses native locks, so no gevent hub is involved.
 
 `SimpleQueue.get(timeout)` is not used: where a signal reaches the waiting thread after the timeout has passed, as SIGCONT does to
-a process that was stopped, CPython 3.11 goes on waiting without any timeout. The pump then stood still for ever after `fg`.
+a process that was stopped, CPython 3.11 goes on waiting without any timeout. The pump then hung forever after `fg`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Inbox:
     def __init__(self) -> None:
         self._calls: SimpleQueue[Call] = SimpleQueue()
         self._news = native.allocate_lock()
-        """Locked while nothing was put since the last `take`; waiting for it keeps its timeout even if signals arrive."""
+        """Locked while no call was put since the last `take`. A wait for this lock keeps its timeout even if signals arrive."""
         self._news.acquire()
 
     def put(self, call: Call) -> None:
@@ -28,11 +28,11 @@ class Inbox:
         self._calls.put(call)
         try:
             self._news.release()
-        except RuntimeError:  # it is free already: the other thread has not looked yet
+        except RuntimeError:  # already released: the other thread has not taken it yet
             return
 
     def take(self, timeout_s: float) -> Call | None:
-        """The next call. Waits up to `timeout_s`; None if there was none, which may be returned early."""
+        """The next call, waiting up to `timeout_s`; None if there was none, possibly before the timeout."""
         call = self._next()
         if call is not None or timeout_s <= 0:
             return call

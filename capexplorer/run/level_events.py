@@ -1,4 +1,4 @@
-"""Levels of a live run as events: opened, closed, reopened, split; what they show is marked. In the pump's thread."""
+"""Opens, closes, reopens and splits the levels of a live run, as events with their marks. In the pump's thread."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class LevelEvents:
         self._emit(self.tracker.open(self._now_s(), users, spawn_rate, by, ramp=ramp))
 
     def close(self) -> None:
-        """Close the open level, if one is open, and judge it."""
+        """Close the open level, if any, and judge it."""
         closed = self.tracker.close(self._now_s())
         if closed is not None:
             self._emit(closed)
             self.marks.judge()
 
     def reopen(self) -> None:
-        """Close the open level, if one is open, and measure the same users in a new one."""
+        """Close the open level, if any, and open a new one with the same users."""
         opened = self.tracker.opened
         if opened is not None:
             self.close()

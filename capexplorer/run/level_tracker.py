@@ -1,4 +1,4 @@
-"""Which level is open, and in which phase. Used in the pump's thread only; the timeline keeps the figures of levels."""
+"""The open level and its phase. Used in the pump's thread only; the timeline keeps the levels' figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..model.timeline import Timeline
 
 
 class LevelTracker:
-    """Opens and closes levels, as events; whoever emits them folds them into `timeline`. Times are seconds of the session."""
+    """Makes the events that open and close levels; the caller emits them into `timeline`. Times are seconds of the session."""
 
     def __init__(self, timeline: Timeline) -> None:
         self.index = -1
@@ -22,7 +22,7 @@ class LevelTracker:
         self._clock = LevelClock(0)
 
     def open(self, t_s: float, users: int, spawn_rate: float, by: By, *, ramp: bool = False) -> LevelOpened:
-        """A new level; close the one before it first."""
+        """Open a new level. Close the previous one first."""
         self.index += 1
         self.phase = "spawning"
         self._clock = LevelClock(users)
@@ -32,7 +32,7 @@ class LevelTracker:
         return self.opened
 
     def spawned(self, at_s: float) -> None:
-        """All users of the open level run since `at_s`."""
+        """All users of the open level have been running since `at_s`."""
         if self.opened is not None and not self.opened.ramp:
             self._clock.spawned(at_s)
 
@@ -41,7 +41,7 @@ class LevelTracker:
     ) -> tuple[Phase, bool]:
         """(phase, settled) of the tick that ends now. A tick that began in an earlier level, or is void, never counts.
 
-        `wanted`: users wanted by now, where a step may have reached the load and not yet opened its level.
+        `wanted`: the users requested by now; a step may have reached the load before its level was opened.
         """
         if self.opened is None or self.opened.ramp or is_void:
             return self.phase, False
@@ -61,14 +61,14 @@ class LevelTracker:
         return self.phase, settled
 
     def close(self, t_s: float) -> LevelClosed | None:
-        """The open level's end and figures; None when none is open."""
+        """The event that closes the open level, with its figures; None if no level is open."""
         if self.opened is None:
             return None
-        self.opened, self.phase = None, "spawning"  # seconds between two levels are no level's
+        self.opened, self.phase = None, "spawning"  # seconds between two levels belong to no level
         return self._timeline.levels[-1].ending(t_s)
 
     def split(self, t_s: float, since_s: float, shifted: Literal["goodput", "latency"]) -> tuple[LevelClosed, LevelOpened] | None:
-        """The open level's end where it changed for good, and the level that began there, settled; None: too long ago to say."""
+        """Close the open level where it changed permanently, and open a settled one from there; None: too long ago."""
         before, later = self.opened, self._timeline.since(since_s)
         if before is None or len(later) < len(self._timeline) - 1 - self._timeline.index_at(since_s):
             return None

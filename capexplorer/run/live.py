@@ -27,20 +27,20 @@ from .target_lifecycle import STOP_S as STOP_TARGET_S
 
 
 class LiveRun:
-    """One session: `drive` it with a load, `start`, control, `close`. `outcome` says when and how it is over."""
+    """One session: call `drive` with a load, `start`, the controls, `close`. `outcome` says when and how the run ended."""
 
     def __init__(self, options: RunOptions, service: Service) -> None:
         self.service = service
         self.outcome = RunOutcome()
         self._profile = options.profile
-        first = 0 if options.steps or options.autopilot else options.start_users  # a plan steps up from nobody
+        first = 0 if options.steps or options.autopilot else options.start_users  # a plan starts from zero users
         self._load_target = LoadTarget(first, options.spawn_rate, Plan() if options.steps else Manual())
         self.session_run = SessionRun(options, service, self._load_target, self.outcome)
         self._post = self.session_run.pump.post
         self._closed = False
 
     def drive(self, host: LoadHost, workload: Workload) -> None:
-        """Set the load to control; before `start`."""
+        """Set the load that is controlled. Call before `start`."""
         self.session_run.host = self._load_target.host = host
         self.session_run.workload = workload
         url, http = self.service.url, bool(workload.http_clients)
@@ -102,14 +102,14 @@ class LiveRun:
         return self._load_target.seat.autopilot_steps
 
     def set_autopilot(self, on: bool) -> None:
-        """Let the autopilot drive from what is known now; or stop it at once."""
+        """Start the autopilot with the levels measured so far, or stop it at once."""
         generation = self._load_target.hand_to(Autopilot() if on else Manual())
         self._go_on()
         self._command("autopilot", on=on)
         self._post(lambda: self.session_run.load_control.switch_autopilot(generation, on=on))
 
     def verify_knee(self) -> None:
-        """Let the autopilot make the levels that verify the knee known now."""
+        """Let the autopilot run the levels that verify the current knee."""
         generation = self._load_target.hand_to(Autopilot())
         self._go_on()
         self._command("autopilot", on=True, task="verify")
@@ -121,7 +121,7 @@ class LiveRun:
         return self._profile.plans
 
     def plan_wrong(self, plan: str) -> str | None:
-        """What is wrong with a plan, as a sentence; None if nothing is."""
+        """Why a plan is invalid, as a sentence; None if it is valid."""
         try:
             self._steps(plan)
         except InputError as error:
@@ -129,7 +129,7 @@ class LiveRun:
         return None
 
     def start_plan(self, plan: str) -> None:
-        """Let a plan drive from its first step, in place of the driver before. Raises InputError."""
+        """Start a plan, which replaces the current driver. Raises InputError."""
         steps = self._steps(plan)
         self._go_on()
         generation = self._load_target.hand_to(Plan())
@@ -140,7 +140,7 @@ class LiveRun:
         return parse(self.plans.get(plan, plan), "plan", self.max_users)
 
     def set_users(self, users: int) -> int:
-        """Step by hand; ends a plan or a shape."""
+        """Set the users by hand; this ends a plan, a shape or the autopilot."""
         users = max(0, min(users, self.max_users))
         self._command("users", users=users, before=self.wanted)
         self._step(users)
@@ -190,7 +190,7 @@ class LiveRun:
         self._post(lambda: self.session_run.command(name, "user", args))
 
     def _go_on(self) -> None:
-        """A person starts load again: failures of the locustfile and the load thread no longer end the run."""
+        """A person starts load again: failures of the locustfile and the load thread so far no longer end the run."""
         self.outcome.recover("locustfile")
         self.outcome.recover("load_thread")
 

@@ -1,8 +1,4 @@
-"""The detectors of a live run: they emit verdicts and marks as levels grow, and split levels that shift for good.
-
-In the pump's thread, over the same timeline that the log's readers will have. At 24 levels a look costs 4 ms, a dozen times a
-level (`python -m benchmarks look`).
-"""
+"""The detectors of a live run: they emit verdicts and marks as levels grow, and split levels that change permanently."""
 
 from __future__ import annotations
 
@@ -21,15 +17,15 @@ from ..model.verdicts import ChangePoint
 from .current_epoch import CurrentEpoch
 
 LOOKS_AT = (6, 10, 15, 20, 30, 45, 60)
-"""Settled seconds of a level at which it is judged again; from then on at each doubling, and when it closes."""
+"""Settled seconds at which a level is judged; after the last one it is judged at each doubling, and when it closes."""
 
 LEAKS_EVERY = ((120, 10), (1_800, 60))
 LEAKS_EVERY_LATER = 600
-"""Settled seconds between looks at leaks, up to so many of them, and from then on: a leak of two descriptors a second is marked
-before it has taken a hundred. A look costs 3-10 ms (measured)."""
+"""Settled seconds between checks for leaks, first up to a limit, then beyond it: a leak of two descriptors a second is marked
+before it has taken a hundred. A check costs 3-10 ms (measured)."""
 
 Split = Callable[[float, Literal["goodput", "latency"]], bool]
-"""Splits the open level at a moment; False if its seconds since then are no longer kept."""
+"""Splits the open level at a time; False if the seconds since then are no longer kept."""
 
 
 class LiveMarks:
@@ -41,12 +37,12 @@ class LiveMarks:
         self._looks: leaks.KnownGrowth = {}
 
     def look_for_shifts(self) -> None:
-        """Split the open level where it changed for good."""
+        """Split the open level where it changed permanently."""
         if self._measures():
             self._look_for_shifts(self._timeline.levels[-1])
 
     def ticked(self, current: CurrentEpoch) -> None:
-        """A sample was emitted: judge the open level, and look for leaks, when it is time to."""
+        """Called after each sample: judges the open level and checks for leaks when they are due."""
         if not self._measures():
             return
         seconds = self._settled_seconds()
@@ -78,7 +74,7 @@ class LiveMarks:
         self._emit_all(self._book.update(marks, self._now_s(), about=about, exactly=exactly))
 
     def look_for_leaks(self, epoch: int, *, exactly: bool = False) -> None:
-        """Emit marks of leaks, found in the seconds that an epoch held at one user count."""
+        """Emit marks of leaks, which are found in an epoch's seconds at one constant user count."""
         marks = leaks.marks(self._timeline, epoch, self._looks)
         self._emit_all(self._book.update(marks, self._now_s(), about=leaks.keys(epoch), exactly=exactly))
 
@@ -90,7 +86,7 @@ class LiveMarks:
             found = next(missed_shifts(self._timeline, self._timeline.levels[-1]), None)
 
     def _measures(self) -> bool:
-        """Whether the latest second counts in the figures of an open level."""
+        """Whether the latest second counts in the open level's figures."""
         level = self._timeline.level
         return level is not None and level.closed is None and bool(self._timeline.columns["settled"][-1])
 
@@ -110,6 +106,6 @@ def is_due(seconds: int) -> bool:
 
 
 def leaks_are_due(seconds: int) -> bool:
-    """Whether leaks are looked for at this many settled seconds of a level."""
+    """Whether a check for leaks is due at this many settled seconds of a level."""
     every = next((every for until, every in LEAKS_EVERY if seconds <= until), LEAKS_EVERY_LATER)
     return seconds > 0 and seconds % every == 0

@@ -1,4 +1,4 @@
-"""The driver as the pump knows it: when it begins and ends, its moves, and the levels that its moves open.
+"""Starts and ends drivers, carries out their steps, and opens the levels of those steps.
 
 Every method is called in the pump's thread. Levels and marks leave as events; probes, log and target are not known here.
 """
@@ -29,7 +29,7 @@ from .pump import Pump
 from .run_outcome import RunOutcome
 
 EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart"]
-"""Why a plan or a shape steps no more."""
+"""Why a plan or a shape ended."""
 
 
 class LoadControl:
@@ -68,19 +68,19 @@ class LoadControl:
         self._ramp_moved_s = 0.0
         """When a shape last moved the users, or a plan ended."""
 
-    # -- who drives
+    # -- drivers
 
     @property
     def _is_current(self) -> bool:
-        """Whether no driver has begun that the pump does not know of yet."""
+        """Whether the pump knows the current driver, i.e. no other thread has started a new one meanwhile."""
         return self._load_target.is_current(self._generation)
 
     def _begin_driver(self, driver: Driver, generation: int) -> None:
-        """`driver` steps from `generation` on."""
+        """Start `driver` with `generation`."""
         self._driver, self._generation = driver, generation
 
     def _end_driver(self, why: EndedBy, who: By) -> None:
-        """The driver steps no more, and commands say so. Users stay."""
+        """End the driver and emit a command that says so. The users stay."""
         if isinstance(self._driver, Plan | Shape):
             self._emit_end(why, who)
         self._driver = Manual(who)
@@ -97,9 +97,9 @@ class LoadControl:
             self._end_driver("taken_over", "guard")
 
     def begin(self, *, has_shape: bool) -> None:
-        """Users may run, first or again: the driver goes on; without one, the users wanted meanwhile come."""
+        """Users may run, at the start or after a pause: the driver continues; without a driver, the requested users start."""
         is_free = self.levels.tracker.index < 0 and isinstance(self._load_target.seat.driver, Manual)
-        self._load_target.is_open = True  # before the rest: a step by hand reaches the load itself from now on
+        self._load_target.is_open = True  # must come first: from now on a step by hand reaches the load directly
         match self._driver:
             case Plan() if not self._plan.has_begun and self._is_current:
                 self._advance_plan()
@@ -122,7 +122,7 @@ class LoadControl:
         self._load_target.shut()
 
     def begin_plan(self, steps: tuple[Step, ...], generation: int) -> None:
-        """A plan drives from its first step on, in place of the driver before."""
+        """Start a plan, which replaces the current driver."""
         self._end_driver("taken_over", "plan")
         self._begin_driver(Plan(), generation)
         self._plan = PlanDriver(steps, self._timeline, self._max_users)
@@ -135,7 +135,7 @@ class LoadControl:
 
         `only_verifies`: it verifies the knee that is known now, without a search.
         """
-        self._autopilot.end()  # the person's command says so
+        self._autopilot.end()  # the person's own command says so
         self._end_driver("taken_over", "autopilot" if on else "user")
         self._begin_driver(Autopilot() if on else Manual(), generation)
         if on:
@@ -153,7 +153,7 @@ class LoadControl:
                 self.step(users, "autopilot", rate)
 
     def _autopilot_finished(self, reason: str) -> None:
-        self.levels.marks.judge()  # levels are judged now and then: what the autopilot has just said is marked by now
+        self.levels.marks.judge()  # judged only at intervals: now, so that marks agree with the autopilot
         if isinstance(self._driver, Plan):
             self._plan.found(self._pump.now_s())
         else:
@@ -178,11 +178,11 @@ class LoadControl:
         self.levels.open(users, by, spawn_rate, ramp=ramp)
 
     def to_zero(self, by: By) -> None:
-        """No users, in a level of its own."""
+        """Stop all users; this opens a level of zero users."""
         self.step(0, by, self._load_target.step(0, "guard"))
 
     def load_report(self, report: LoadReport) -> None:
-        """Of the load thread. Reports on a shape that has been taken over from are dropped."""
+        """Handle a report of the load thread. Reports of a shape that was replaced are dropped."""
         match report:
             case Spawned(users, at_s) if users == self._load_target.wanted:
                 self.levels.tracker.spawned(self._pump.at_s(at_s))
@@ -205,17 +205,17 @@ class LoadControl:
         if level is not None:
             self.step(users, "plan", spawn_rate, ramp=level == "ramp")
 
-    # -- as time goes on
+    # -- every second
 
     def start_alarm(self) -> None:
-        """From now on the pump wakes for a plan's moves."""
+        """Let the pump wake up for a plan's steps."""
         self._pump.alarm, self._pump.on_alarm = self._next_move_s, self._advance_plan
 
     def _next_move_s(self) -> float | None:
         return self._plan.next_s if isinstance(self._driver, Plan) and self._is_current else None
 
     def _advance_plan(self) -> None:
-        """Make the plan's move that is due, if one is."""
+        """Carry out the plan's step that is due, if any."""
         if not isinstance(self._driver, Plan) or not self._is_current:
             return
         now_s = self._pump.now_s()
@@ -240,7 +240,7 @@ class LoadControl:
                 self._finish_plan()
 
     def _finish_plan(self) -> None:
-        """Users stay, and so does their level: a person goes on by hand. A ramp's level ends as that of a shape does."""
+        """The users and their level stay, for a person to continue. A ramp's level ends in the same way as that of a shape."""
         self._end_driver("finished", "plan")
         self._load_target.release(self._generation, "plan")
         self._ramp_moved_s = self._pump.now_s()
@@ -254,7 +254,7 @@ class LoadControl:
         return users is not None
 
     def ramp(self, now_s: float) -> None:
-        """Move a plan's ramp on; end the ramp of a shape that stands still. A plan knows when its ramps end."""
+        """Advance a plan's ramp; end a shape's ramp whose user count no longer changes. (A plan ends its own ramps.)"""
         if self._move_ramp(now_s):
             return
         opened = self.levels.tracker.opened
@@ -262,15 +262,15 @@ class LoadControl:
             self.step(self._load_target.wanted, "plan", opened.spawn_rate)
 
     def ticked(self) -> None:
-        """A sample was emitted: marks and stop rules look at it, and the autopilot decides on it."""
+        """Called after each sample: runs marks and stop rules, then the autopilot."""
         self.levels.marks.look_for_shifts()
         current = CurrentEpoch(self._timeline)
         self.levels.marks.ticked(current)
-        self._strike(self._stop_watch.look(current))
+        self._on_triggered(self._stop_watch.look(current))
         self._autopilot.ticked(current)
 
-    def _strike(self, found: Sequence[Struck]) -> None:
-        """Mark the stop rules that struck, and end the driver. By hand they only mark."""
+    def _on_triggered(self, found: Sequence[Struck]) -> None:
+        """Mark the triggered stop rules and end the driver. If a person steers, they only mark."""
         ended = self._stoppable
         for each in found:
             self._emit(self._stop_watch.mark(each, self._pump.now_s(), ended))
@@ -282,13 +282,13 @@ class LoadControl:
 
     @property
     def _stoppable(self) -> Stopped | None:
-        """What a stop rule would end now: a shape counts as a plan."""
+        """What a stop rule would end now; a shape counts as a plan."""
         if not self._is_current or isinstance(self._driver, Manual):
             return None
         return "autopilot" if self._autopilot.is_on else "plan"
 
     def stop(self) -> None:
-        """The last level ends, and nobody steps. The last tick is a part of a second, which makes no level's figures."""
+        """End the last level and the driver. The last tick is a part of a second and counts in no level's figures."""
         self._load_target.hand_to(Manual())
         self.levels.close()
 

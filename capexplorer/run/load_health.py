@@ -1,6 +1,7 @@
 """Whether the load thread still runs: user code that computes without end, or blocks without gevent, stops all users at once.
 
-Seen by the heartbeat of its hub, from the pump's thread. No log can show it again: there are no requests in such seconds.
+Detected in the pump's thread by the heartbeat of the load thread's hub. A log alone cannot show it, because such seconds have no
+requests.
 """
 
 from __future__ import annotations
@@ -12,21 +13,21 @@ from ..load.load_host import LoadHost
 from ..model.events import Mark
 
 BLOCKED_S = 5
-"""Ticks in a row without a heartbeat from which on it is marked."""
+"""Consecutive ticks without a heartbeat after which a mark is made."""
 GIVEN_UP_S = 15
-"""Ticks in a row without a heartbeat from which on the run is over, until the heart beats again."""
+"""Consecutive ticks without a heartbeat after which the run has failed, until the heartbeat returns."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadFailure:
-    """Why the run cannot go on, and whose fault it is, as an exit code: 4 the locustfile's, 1 ours."""
+    """Why the run cannot continue, with the exit code: 4 if the locustfile is the cause, 1 if capexplorer is."""
 
     error: str
     exit_code: int
 
 
 class LoadHealth:
-    """`look` once a tick; then `failure` says whether the load thread has failed."""
+    """Call `look` once a tick; `failure` then says whether the load thread has failed."""
 
     def __init__(self) -> None:
         self.failure: LoadFailure | None = None
@@ -36,7 +37,7 @@ class LoadHealth:
         self._silent_s = 0
 
     def look(self, host: LoadHost, t_s: float, epoch: int, users: int) -> list[Mark]:
-        """Marks to emit now. It counts ticks, not seconds: a process that was stopped and goes on has missed no heartbeat."""
+        """Marks to emit now. Counts ticks, not seconds: a process that was stopped and continues has missed no heartbeat."""
         self._silent_s = 0 if host.thread.beats != self._beats else self._silent_s + 1
         self._beats = host.thread.beats
         self.failure = None

@@ -1,4 +1,4 @@
-"""Marks a log that cannot be written. The mark is kept in memory meanwhile, and written once there is space again."""
+"""The mark for a log that cannot be written. It is kept in memory and written as soon as there is space again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..model.findings import Cause
 
 
 class LogFailures:
-    """One mark for all failures of a session, revised each time one begins and ends."""
+    """One mark for all such failures of a session; each failure's start and end is a revision."""
 
     def __init__(self) -> None:
         self._revision = self._count = 0
@@ -17,12 +17,12 @@ class LogFailures:
         self._example = ""
 
     def began(self, t_s: float, epoch: int, error: str) -> Mark:
-        """Nothing can be written, because of `error`."""
+        """Writing fails because of `error`."""
         self._count, self._first_s, self._example = self._count + 1, t_s, error
         return self._mark("open", t_s, epoch)
 
     def ended(self, t_s: float, epoch: int) -> Mark:
-        """All events that were kept in memory are written."""
+        """Writing works again: all events kept in memory have been written."""
         return self._mark("closed", t_s, epoch)
 
     def _mark(self, state: Literal["open", "closed"], t_s: float, epoch: int) -> Mark:

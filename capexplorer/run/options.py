@@ -12,7 +12,7 @@ from ..profile import Profile
 from ..target.spec import TargetSpec
 
 RAW = "tcp://"
-"""Before `HOST:PORT` of a service whose users open sockets themselves; they get it without."""
+"""URL scheme for `HOST:PORT` of a service without HTTP, whose users open sockets themselves; users get it without the scheme."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,14 +23,14 @@ class RunOptions:
     """The profile's name, or the locustfile's."""
     profile: Profile
     spec: TargetSpec | None = None
-    """The target to start; None: a service that runs already."""
+    """The target to start; None: an already running service."""
     params: Mapping[str, Param] = field(default_factory=dict)
     url: str | None = None
     """The service's URL when there is no `spec`."""
     port: int | None = None
     """Where the target listens; None: a free port is chosen."""
     watched_pid: int | None = None
-    """The process to watch of a service that runs already; None: the process that listens at `url`."""
+    """The process to watch of an already running service; None: the process that listens at `url`."""
     locustfile: Path | None = None
     start_users: int = 1
     spawn_rate: float | None = None
@@ -38,15 +38,15 @@ class RunOptions:
     label: str | None = None
     sessions_dir: Path
     steps: tuple[Step, ...] = ()
-    """A plan; empty: by hand."""
+    """The plan's steps; empty: a person steers."""
     autopilot: bool = False
-    """Let the autopilot drive from the start; its end is the end of a run without a screen."""
+    """Start with the autopilot; a run without a screen ends with it."""
     allow_hosts: tuple[str, ...] = ()
     sandbox: bool = False
-    """Load and target in a network namespace that has loopback alone."""
+    """Run load and target in a network namespace that has only loopback."""
     follow_shape: bool = True
-    """Let the locustfile's shape drive from the start (headless plans override it)."""
+    """Start with the locustfile's shape (a headless plan overrides it)."""
 
     def users_url(self, service_url: str) -> str | None:
-        """The host that a locustfile's users get; None: their own."""
+        """The host for a locustfile's users; None: they use their own."""
         return service_url.removeprefix(RAW) if self.spec is not None or self.url is not None else None

@@ -1,4 +1,4 @@
-"""The recorder's thread: the one place where events get their order. Everything reaches it as a call through one queue; once a
+"""The recorder's thread, which alone determines the order of events. Everything arrives as a call through one queue; once a
 second it drains the users' requests, reads the probes, and folds both into a sample.
 
 A native thread: its queue and clock are those of C, which gevent does not patch.
@@ -31,12 +31,12 @@ class Pump:
         self._ticked_s = 0.0
         self._next_tick_s: float | None = None
         self.alarm: Callable[[], float | None] = lambda: None
-        """When the thread should run `on_alarm` next, beside its ticks (a plan's next step)."""
+        """Session time at which to run `on_alarm` next, in addition to ticks (a plan's next step)."""
         self.on_alarm: Callable[[], None] = lambda: None
         self.on_beat: Callable[[], None] = lambda: None
         """Called every `standstill.BEAT_S`, and more often while calls come."""
         self._running = native.allocate_lock()
-        """Held until the loop was left (why it is no queue: `inbox.py`)."""
+        """A lock held until the loop has ended (`inbox.py` explains why it is not a queue)."""
         self._running.acquire()
 
     def now_s(self) -> float:
@@ -48,11 +48,11 @@ class Pump:
         return monotonic_s - self._began_s
 
     def post(self, call: Callable[[], None]) -> None:
-        """From any thread: run `call` in this one, soon."""
+        """From any thread: run `call` in the pump's thread soon."""
         self._inbox.put(call)
 
     def end(self, last: Callable[[], None]) -> None:
-        """From any thread: run `last` after what was posted so far, then leave the loop."""
+        """From any thread: run `last` after the calls posted so far, then end the loop."""
 
         def leave() -> None:
             self._ending = True
@@ -61,7 +61,7 @@ class Pump:
         self._inbox.put(leave)
 
     def wait_until_left(self, timeout_s: float) -> bool:
-        """From another thread: False where the loop was not left in that time."""
+        """From another thread: wait for the loop's end; False at the timeout."""
         has_left = self._running.acquire(timeout=timeout_s)
         if has_left:
             self._running.release()
@@ -78,13 +78,13 @@ class Pump:
         try:
             while not self._ending:
                 self._once(self._timeout_s())
-        except BaseException:  # the thread's boundary: a defect of ours, handed to `on_defect`
+        except BaseException:  # the thread's boundary: a defect of capexplorer goes to `on_defect`
             self._on_defect(traceback.format_exc())
         finally:
             self._running.release()
 
     def drain_until(self, done: Callable[[], bool], timeout_s: float) -> bool:
-        """Inside the thread: go on with posted calls, without ticks, until `done` or the timeout. False at the timeout."""
+        """In the pump's thread: run posted calls, without ticks, until `done` is true. False at the timeout."""
         deadline_s = self.now_s() + timeout_s
         while not done():
             left_s = deadline_s - self.now_s()
@@ -114,7 +114,7 @@ class Pump:
             call()
 
     def tick(self) -> None:
-        """One tick now; the next stays on the grid, and seconds that were missed are not made up."""
+        """Run one tick now. The next one stays on the grid of whole seconds; missed ticks are not repeated."""
         started_s, self._ticked_s = self._ticked_s, self.now_s()
         self._tick(started_s, self._ticked_s)
         if self._next_tick_s is not None:

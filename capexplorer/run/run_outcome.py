@@ -12,7 +12,7 @@ What = Literal["target", "log", "defect", "stop_rule", "plan", "load", "locustfi
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What failed, in one line; with it the exit code, and the target's last lines or a traceback."""
+    """A failure in one line, with its exit code and the target's last lines or a traceback."""
 
     error: str
     exit_code: int
@@ -20,60 +20,60 @@ class Failure:
 
 
 class RunOutcome:
-    """Set from any thread. A headless run ends as soon as there is a `reason`; a screen stays until someone quits it."""
+    """May be set from any thread. A headless run ends as soon as there is a `reason`; a screen stays until the user quits."""
 
     def __init__(self) -> None:
         self.signal: str | None = None
         self.wake: Callable[[], None] = lambda: None
         self._finished: str | None = None
         self.wanted_exit_code: int | None = None
-        """What a locustfile set as `environment.process_exit_code`; used if nothing else is wrong."""
+        """The locustfile's `environment.process_exit_code`, used if nothing else failed."""
         self._failures: dict[What, Failure] = {}
 
     @property
     def reason(self) -> str | None:
-        """Why the run is over; None while it goes on. Agrees with `exit_code`: a signal, else a failure, else its own end."""
+        """Why the run ended; None while it runs. Consistent with `exit_code`: a signal, else a failure, else the normal end."""
         if self.signal is not None:
             return f"ended by {self.signal}"
         return self.failure.error if self.failure is not None else self._finished
 
     @property
     def is_finished(self) -> bool:
-        """Whether a plan, a shape or the autopilot came to its end, and nobody went on by hand."""
+        """Whether a plan, a shape or the autopilot has finished and no person has continued by hand."""
         return self._finished is not None
 
     def finish(self, reason: str) -> None:
-        """A plan, a shape or the autopilot has come to its end. The first reason stays."""
+        """A plan, a shape or the autopilot has finished. The first reason is kept."""
         self._finished = self._finished or reason
         self.wake()
 
     def quit(self) -> None:
-        """Someone quits a screen, on which a plan's end and a stop rule were shown: neither is why the session ends."""
+        """The user quits the screen: then this is why the session ends, not a plan's end or a stop rule before."""
         self._finished = None
         self.recover("stop_rule")
 
     def fail(self, what: What, error: str, exit_code: int, output: tuple[str, ...] = ()) -> None:
-        """The run is over, or on a screen goes on without load, until what failed recovers."""
+        """Record a failure: a headless run ends; on a screen the run continues without load until `recover`."""
         self._failures[what] = Failure(error, exit_code, output)
         self.wake()
 
     def recover(self, what: What) -> None:
-        """The failure is over: the target was restarted, or the disk has space again."""
+        """Remove a failure: the target was restarted, or the disk has space again."""
         self._failures.pop(what, None)
 
     def interrupt(self, name: str) -> None:
-        """A signal asks for the end."""
+        """A signal requests the end of the run."""
         self.signal = name
         self.wake()
 
     @property
     def failure(self) -> Failure | None:
-        """The first failure that is not over."""
+        """The earliest failure that has not recovered."""
         return next(iter(self._failures.values()), None)
 
     @property
     def exit_code(self) -> int:
-        """Of the process: 128 + signal, else the failure's, else what the locustfile set, else 0."""
+        """The process's exit code: 128 + signal, else the failure's, else the locustfile's, else 0."""
         if self.signal is not None:
             return 128 + signal.Signals[self.signal]
         own = self.failure.exit_code if self.failure is not None else 0

@@ -1,4 +1,4 @@
-"""One tick's sample: what users did, what the probes read, and what counts as work."""
+"""One tick's sample: the users' requests, the probes' readings, and the finished work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..profile import Work
 
 
 class WorkMeter:
-    """Finished work a tick: successes, or the growth of the target's own counter."""
+    """Finished work per tick: successful requests, or the growth of the target's own counter."""
 
     def __init__(self, work: Work) -> None:
         self._metric = work.metric

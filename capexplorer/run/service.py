@@ -1,4 +1,4 @@
-"""The service under exploration over its life: start, readiness, death, restart; or one that already runs and is watched."""
+"""The service under exploration: starts, stops and restarts a target, or watches an already running service."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Service:
         self._watched_pid = options.watched_pid
         self.url = f"http://127.0.0.1:{self.port}" if options.spec else options.url or ""
         self.reach: Callable[[], str | None] = lambda: None
-        """Asks a service that runs already: why it cannot be reached; None when it can. Blocks for seconds."""
+        """Returns why an already running service cannot be reached; None if it can. Blocks for seconds."""
         self.pid: int | None = None
         self._first_run = 1
-        """Runs of the supervisor before this one were not the target's, but the null responder's."""
+        """Number of the supervisor's first run that is the target's; earlier runs were the null responder's."""
 
     @property
     def facts(self) -> TargetFacts:
@@ -62,18 +62,18 @@ class Service:
 
     @property
     def is_here(self) -> bool:
-        """Whether it runs on this machine, or may: users may have hosts of their own."""
+        """Whether the service runs on this machine, or might (users can have their own hosts)."""
         host = urlsplit(self.url).hostname
         return host is None or is_loopback(host)
 
     @property
     def metrics_url(self) -> str | None:
-        """Where the target tells its own metrics."""
+        """URL of the target's own metrics."""
         metrics = self.spec.metrics if self.spec is not None else None
         return f"{self.url}{metrics.path}" if metrics is not None else None
 
     def find_pid(self) -> int | None:
-        """The process to watch: the one we started, the one that was named, or whoever listens on that port of loopback."""
+        """The process to watch: the started one, the one given by id, or the process that listens on the URL's loopback port."""
         if self._watched_pid is not None:
             self.pid = self._watched_pid
         elif self.spec is None:
@@ -87,7 +87,7 @@ class Service:
         return self.spec is not None and self.spec.build is not None
 
     def build(self, params: Mapping[str, Param]) -> None:
-        """Run the target's build, under no limits of its own: blocks. Raises TargetError with the last output lines."""
+        """Run the target's build, without the profile's limits; blocks. Raises TargetError with the last output lines."""
         assert self.spec is not None and self.spec.build_step is not None
         self.params = dict(params)
         self._make_scratch()
@@ -96,7 +96,7 @@ class Service:
 
     def bring_up(self, params: Mapping[str, Param]) -> None:
         """Start (or restart) and wait until ready: blocks. Raises TargetError with the last output lines."""
-        assert self.spec is not None, "a service that runs already is not ours to start"
+        assert self.spec is not None, "capexplorer cannot start a service that is already running"
         self.params = dict(params)
         self._make_scratch()
         run = self.supervisor.start(self.spec, params, self.port, self.limits)
@@ -108,21 +108,23 @@ class Service:
             scratch.make(self.spec.scratch)
 
     def is_ours(self, report: Report) -> bool:
-        """Whether a report is of the target, not of the null responder."""
+        """Whether a report concerns the target, not the null responder."""
         return report.run >= self._first_run
 
     def stop(self) -> None:
-        """Ask it to end; `Exited` tells."""
+        """Ask the target to end; the report `Exited` follows."""
         if self.spec is not None:
             self.supervisor.stop()
 
     def tidy(self) -> None:
-        """Remove what the target wrote; when it has ended."""
+        """Remove the target's scratch files, after it has ended."""
         if self.spec is not None and self.spec.uses_scratch:
             scratch.remove(self.spec.scratch)
 
-    def measure_floors(self, measure: Callable[[str], None]) -> None:
-        """Run `measure(url)` against a null responder in a process of its own. A floor that cannot be measured stays unknown."""
+    def measure_client_overhead(self, measure: Callable[[str], None]) -> None:
+        """Run `measure(url)` against a null responder in a process of its own. An overhead that cannot be measured stays
+        unknown.
+        """
         port = free_port()
         try:
             run = self.supervisor.start(NULL_RESPONDER, {}, port)

@@ -1,4 +1,4 @@
-"""One session in the pump's thread: each second becomes a sample, and what load, target and screen report becomes events.
+"""One session in the pump's thread: each second becomes a sample, and reports of load, target and screen become events.
 
 Every method is called in the pump's thread. `load_control` decides who steps the users, and when.
 """
@@ -80,7 +80,7 @@ class SessionRun:
     # -- beginning and end
 
     def open(self) -> None:
-        """Measure client floors, create the log with its header, start probes and target."""
+        """Measure client overhead, create the log with its header, start probes and target."""
         try:
             header, self.sink.writer = build_header(self.options, self.host, self.workload, self.service, self.pump.now_s())
         except LogWriteError as error:
@@ -98,12 +98,12 @@ class SessionRun:
         self.pump.start_ticks()
 
     def close(self) -> None:
-        """Take the last tick, end load and target, then close the log."""
+        """Record the last tick, stop load and target, then close the log."""
         if self._probes is None:
             self.host.stop(STOP_USERS_S)
             return
         self.load_control.stop()
-        self.host.recorder.tell_all()
+        self.host.recorder.drain_all_failures()
         self.pump.tick()
         self.load_control.end()
         self.host.stop(STOP_USERS_S)
@@ -156,11 +156,11 @@ class SessionRun:
         self._probes.watch(self.service.pid, port, self.service.metrics_url, unseen_here=unseen_here)
         if self.load_control.levels.tracker.index < 0:
             gc.collect()
-            gc.freeze()  # what start-up made stays: no collection under load walks it again
+            gc.freeze()  # objects from start-up are permanent: garbage collections under load skip them
         self._let_users_run()
 
     def _let_users_run(self) -> None:
-        """Open the gate if the service is ready and the log can be written."""
+        """Let users run if the service is ready and the log can be written."""
         failing = self.sink.writer is not None and self.sink.writer.failure is not None
         if self.target.state == "ready" and not failing and not self.load_target.is_open:
             self.load_control.begin(has_shape=self.workload.shape is not None)
@@ -219,9 +219,7 @@ class SessionRun:
 
     def _on_standstill(self, seconds: float) -> None:
         """Log a standstill and begin a new level at the same users."""
-        text = (
-            f"the process stood still for {seconds:.1f} s (stopped, or the machine slept): users are measured anew from here on"
-        )
+        text = f"the process was suspended for {seconds:.1f} s (stopped, or the machine slept): a new level begins here"
         self.sink.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="warning", text=text))
         self.load_control.levels.reopen()
 
@@ -231,7 +229,7 @@ class SessionRun:
             self.sink.emit(mark)
 
     def _look_at_load(self, t_s: float) -> None:
-        """Fail the run if the load thread has failed; on a screen it goes on when someone steps again."""
+        """Fail the run if the load thread has failed; on a screen it continues when a person steps again."""
         for mark in self._load_health.look(self.host, t_s, self.target.epoch, self.load_target.wanted):
             self.sink.emit(mark)
         failure = self._load_health.failure
@@ -251,7 +249,7 @@ class SessionRun:
     # -- failing
 
     def _on_log_failure(self, error: LogWriteError) -> None:
-        """Users go to zero. What happens from now on is kept in memory, and written if space comes back."""
+        """Stop all users. Events are kept in memory from now on, and written when there is space again."""
         if self.load_target.is_open:
             self.load_control.to_zero("guard")
         self.load_target.shut()
@@ -260,13 +258,13 @@ class SessionRun:
         self.outcome.fail("log", str(error), 4)
 
     def _on_log_recovery(self) -> None:
-        """All kept events are written. Users run again: as many as a person has asked for meanwhile, else none."""
+        """All kept events have been written. As many users start again as a person has requested meanwhile, else none."""
         self.sink.emit(self._log_failures.ended(self.pump.now_s(), self.target.epoch))
         self.outcome.recover("log")
         self._let_users_run()
 
     def _on_defect(self, text: str) -> None:
-        """End the load and record the failure first: what comes after may fail from the same defect."""
+        """First end the load and record the failure: later steps may fail from the same defect."""
         self.load_target.shut()
         self.outcome.fail("defect", f"a defect in capexplorer: {text.strip().splitlines()[-1]}", 1, tuple(text.splitlines()))
         self.sink.watch = lambda event: ()

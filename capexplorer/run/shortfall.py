@@ -1,4 +1,4 @@
-"""Whether a run measured anything; if not, one line that says why."""
+"""Whether a run measured anything; if not, the reason in one line."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..model.timeline import Timeline
 def shortfall(timeline: Timeline, requests: int, failures: int, *, finished: bool) -> str | None:
     """None for a run of which a level settled with a success, and for one without users.
 
-    `requests`, `failures`: of the session, warm-up included. `finished`: a plan, a shape or the autopilot came to its end; who
-    left by hand before any level had settled, without a failure, has looked around, and that is no fault.
+    `requests`, `failures`: of the session, warm-up included. `finished`: a plan, a shape or the autopilot came to its end; a
+    person who quits before any level has settled, without a failure, gets no error.
     """
     loaded = [level for level in timeline.levels if level.users > 0]
     if not loaded or any(map(_succeeded, loaded)):
@@ -38,7 +38,7 @@ def _succeeded(level: Level) -> bool:
 
 
 def _how(timeline: Timeline, failures: int) -> str:
-    """The failure that was seen most often, in full where that is known."""
+    """The most frequent failure, with its full text if known."""
     counts: Counter[FailureSignature] = Counter()
     for (_, _, signature), failure in timeline.failures.items():
         counts[signature] += failure.count

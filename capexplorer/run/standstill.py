@@ -1,6 +1,6 @@
-"""Whether the process stood still: stopped by a signal (ctrl+z), frozen, or asleep with its machine. In the pump's thread.
+"""Detects that the process was suspended: stopped by a signal (ctrl+z), frozen, or asleep with its machine. In the pump's thread.
 
-Users stand still, too, so such seconds say nothing about the service. Three things tell a stop from all else that is slow: the
+The users are suspended too, so such seconds do not describe the service. Three signs distinguish this from other delays: the
 pump's beat is late (so it is when the disk holds the pump up), the load thread's timer is late (so it is when user code blocks),
 and the process used no CPU meanwhile (as it does when something computes and lets nobody else run).
 """

@@ -1,4 +1,4 @@
-"""The target's life as events: building, starting, ready, stopping, stopped, died, failed. In the pump's thread."""
+"""Emits the target's states as events: building, starting, ready, stopping, stopped, died, failed. In the pump's thread."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .service import Service
 STOP_S = 8.0
 
 ASK_EVERY_S = 1.0
-"""Seconds between attempts to reach a service that runs already."""
+"""Seconds between attempts to reach an already running service."""
 
 
 class TargetLifecycle:
-    """Brings the service up and emits its states. `on_ready` is called when users may run."""
+    """Starts the service and emits its states. Calls `on_ready` when users may run."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class TargetLifecycle:
         """Counts starts; results of a start that a restart superseded are dropped."""
 
     def begin(self) -> None:
-        """Start the target, or reach a service that runs already; users of a locustfile may have hosts of their own."""
+        """Start the target, or connect to an already running service; users of a locustfile may have their own hosts."""
         if self.service.spec is not None:
             self._bring_up(self.service.params)
         elif self.service.url:
@@ -52,25 +52,25 @@ class TargetLifecycle:
             self._ready()
 
     def restart(self, params: Mapping[str, Param]) -> None:
-        """Stop and start with these parameters; others than before open an epoch."""
+        """Stop and start with these parameters; changed parameters open an epoch."""
         if dict(params) != self.service.params:
             self.epoch += 1
         if self.is_up:
-            self._tell("stopping", pid=self.service.pid)
+            self._emit_state("stopping", pid=self.service.pid)
         self._bring_up(params)
 
     def end(self, drain_until: Callable[[Callable[[], bool], float], bool]) -> None:
-        """Stop it and wait until it is gone."""
+        """Stop the target and wait until its processes have ended."""
         self._ended = True
         if self.service.spec is None or not self.is_up:
             return
-        self._tell("stopping", pid=self.service.pid)
+        self._emit_state("stopping", pid=self.service.pid)
         self.service.stop()
         drain_until(lambda: not self.is_up, STOP_S)
 
     @property
     def is_up(self) -> bool:
-        """Whether a process that the app started may exist."""
+        """Whether a process started by capexplorer may exist."""
         return self.state in ("building", "starting", "ready", "stopping")
 
     def on_report(self, report: Report) -> None:
@@ -78,9 +78,9 @@ class TargetLifecycle:
         if not isinstance(report, Exited):
             return
         if self.state == "stopping":
-            self._tell("stopped", exit_code=report.code, signal=report.signal)
+            self._emit_state("stopped", exit_code=report.code, signal=report.signal)
         elif self.state == "ready":
-            self._tell("died", exit_code=report.code, signal=report.signal, output=report.output)
+            self._emit_state("died", exit_code=report.code, signal=report.signal, output=report.output)
             self._outcome.fail("target", f"{self.service.facts.name}: the target died: {report.how()}", 4, report.output)
 
     def _ask(self) -> None:
@@ -102,22 +102,22 @@ class TargetLifecycle:
     def _unreachable(self, why: str) -> None:
         if not self._ended:
             reason = f"cannot reach {self.service.address}: {why}"
-            self._tell("failed", reason=reason)
+            self._emit_state("failed", reason=reason)
             self._outcome.fail("target", reason, 4)
 
     def _bring_up(self, params: Mapping[str, Param]) -> None:
         self._attempt += 1
         if not self.service.has_build:
             return self._start(params)
-        self._tell("building", params=dict(params))
+        self._emit_state("building", params=dict(params))
         self._in_thread(lambda: self.service.build(params), then=lambda: self._built(params))
 
     def _built(self, params: Mapping[str, Param]) -> None:
-        if self.state == "building":  # not ended meanwhile
+        if self.state == "building":  # `end` was not called meanwhile
             self._start(params)
 
     def _start(self, params: Mapping[str, Param]) -> None:
-        self._tell("starting", params=dict(params))
+        self._emit_state("starting", params=dict(params))
         self._in_thread(lambda: self.service.bring_up(params), then=self._ready)
 
     def _in_thread(self, work: Callable[[], None], then: Callable[[], None]) -> None:
@@ -140,18 +140,18 @@ class TargetLifecycle:
 
     def _failed(self, error: TargetError) -> None:
         if self.state in ("building", "starting"):
-            self._tell("failed", reason=str(error), output=error.output)
+            self._emit_state("failed", reason=str(error), output=error.output)
             self._outcome.fail("target", str(error), 4, error.output)
 
     def _ready(self) -> None:
         if self.service.spec is not None and self.state != "starting":
-            return  # ended meanwhile
+            return  # `end` was called meanwhile
         self.service.find_pid()
-        self._tell("ready", pid=self.service.pid, params=self.service.params)
+        self._emit_state("ready", pid=self.service.pid, params=self.service.params)
         self._outcome.recover("target")
         self._on_ready()
 
-    def _tell(
+    def _emit_state(
         self,
         state: TargetState,
         *,

@@ -1,1 +1,1 @@
-"""Who steps the users, and what each of them decides: a person, a plan, a shape or the autopilot."""
+"""The drivers, which decide on the number of users: a person, a plan, a shape or the autopilot."""

@@ -1,4 +1,5 @@
-"""The autopilot as a driver: each second it gets what the timeline shows, and its decision becomes a step. In the pump's thread.
+"""The autopilot as a driver: each second it receives its input from the timeline, and its decision becomes a step. Runs in the
+pump's thread.
 
 `load.autopilot_policy` decides what to do; `analysis` judges the levels.
 """
@@ -24,17 +25,17 @@ from ..current_epoch import CurrentEpoch
 from .load_target import LoadTarget
 
 LATEST_S = 3.0
-"""Seconds over which failures are counted that make the autopilot leave a level at once."""
+"""Seconds over which failures are counted for leaving a level at once."""
 
-HELD_MOST = 3
-"""Levels in a row that other processes held below the low-load line, after which the search is given up."""
+DISTURBED_MOST = 3
+"""Consecutive levels disturbed by other processes below the low-load line after which the search ends without a knee."""
 
 EmitCommand = Callable[[Literal["users", "autopilot"], Mapping[str, Param | None]], None]
 """Emits a command of the autopilot: its name and arguments."""
 
 
 class AutopilotDriver:
-    """Off until `begin`. `open_level(users, spawn_rate)` opens a level; `finish(reason)` is called when the search is over."""
+    """Off until `begin`. `open_level(users, spawn_rate)` opens a level; `finish(reason)` is called when the search ends."""
 
     def __init__(
         self,
@@ -53,9 +54,9 @@ class AutopilotDriver:
         self._only_verifies = False
         self._verdict = CapacityVerdict()
         self._spawning_s = 0.0
-        """When users were last seen spawning."""
+        """Time at which users were last spawning."""
         self._left_out = 0
-        """Levels that other processes held, which the verdict does not use."""
+        """Levels disturbed by other processes, which the verdict does not use."""
 
     @property
     def is_on(self) -> bool:
@@ -63,7 +64,8 @@ class AutopilotDriver:
         return self._policy is not None and self._load_target.is_current(self._generation)
 
     def begin(self, generation: int, first_users: int = 1, *, only_verifies: bool = False) -> None:
-        """Search from what is known now; `first_users` if no users run yet. `generation`: that of the driver it steps as.
+        """Start a search with the levels measured so far; `first_users`: where to begin if no users run yet. `generation`: that
+        of the driver it steps as.
 
         `only_verifies`: verify the knee that is known now, without a search.
         """
@@ -77,16 +79,16 @@ class AutopilotDriver:
         self._policy = None
 
     def taken_over(self, by: By) -> None:
-        """Another driver has begun: no more steps, and a command says so."""
+        """Another driver has begun: take no more steps, and emit a command that says so."""
         if self._policy is not None:
             self.end()
             self._emit("autopilot", {"on": False, **self._task, "why": "taken_over", "who": by})
 
     def ticked(self, current: CurrentEpoch) -> None:
-        """A second was folded into the timeline."""
+        """Called after each second was folded into the timeline."""
         if self._policy is None or not self._load_target.is_open:
             return
-        match self._held(current) or self._policy.due(self._input(current)):
+        match self._is_disturbed(current) or self._policy.due(self._input(current)):
             case GoTo() as step:
                 self._step(step)
             case Done() as done:
@@ -95,15 +97,15 @@ class AutopilotDriver:
                 if self._step(GoTo(given_up.users, "rest")):
                     self._end("gave_up", given_up.why, given_up.figures)
 
-    def _held(self, current: CurrentEpoch) -> GiveUp | None:
-        """Whether other processes hold the machine for so long that no level tells anything."""
+    def _is_disturbed(self, current: CurrentEpoch) -> GiveUp | None:
+        """Whether other processes have disturbed so many levels that the search cannot give a result."""
         epoch, level = current.epoch, self._timeline.level
         if level is None or not level.figures.settled or epoch.verdict is None:
             return None
         left_out = epoch.verdict.left_out_levels
         self._left_out = len(left_out)
-        latest = [each.opened.index for each in epoch.levels if each.figures.settled][-HELD_MOST:]
-        if len(latest) < HELD_MOST or not set(latest) <= set(left_out):
+        latest = [each.opened.index for each in epoch.levels if each.figures.settled][-DISTURBED_MOST:]
+        if len(latest) < DISTURBED_MOST or not set(latest) <= set(left_out):
             return None
         return GiveUp(min(each.users for each in epoch.levels if each.figures.settled), "neighbours")
 
@@ -171,7 +173,7 @@ class AutopilotDriver:
 
 
 def input_levels(epoch: Epoch) -> list[InputLevel]:
-    """Levels of the epoch in the order they ran, the open one last. What a change in time did to a level is left out."""
+    """Levels of the epoch in the order they ran, the open one last, without levels affected by a change of the service."""
     found = []
     for level in epoch.levels:
         if level.opened.ramp:

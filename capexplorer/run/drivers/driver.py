@@ -1,7 +1,7 @@
-"""Who steps the users: a person, a plan, the locustfile's shape or the autopilot. Exactly one of them at any moment.
+"""The driver, which sets the number of users: a person, a plan, the locustfile's shape or the autopilot; exactly one at a time.
 
-Every change of driver begins a new generation. A driver keeps the generation that it began with and names it in each of its
-moves and reports, so that those of a former driver are recognised and dropped.
+Every change of driver begins a new generation. A driver keeps the generation that it began with and passes it with each of its
+steps and reports, so that those of a former driver are recognised and dropped.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from ...model.events import By
 
 @dataclass(frozen=True, slots=True)
 class Manual:
-    """No program steps: users stay as they are until a person steps."""
+    """No program sets the users: they stay as they are until a person changes them."""
 
     by: By = "user"
-    """Who ended the driver before: a person in their own thread, or the run itself in the pump's thread."""
+    """Who ended the previous driver: a person (in the screen's thread), or the run itself (in the pump's thread)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan steps."""
+    """A plan sets the users."""
 
     finds_knee: bool = False
-    """The autopilot steps on the plan's behalf, until it has found the knee."""
+    """Whether the autopilot acts for the plan, until it has found the knee."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The load shape of a locustfile steps, in the load thread."""
+    """The load shape of a locustfile sets the users, in the load thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Autopilot:
-    """The autopilot steps."""
+    """The autopilot sets the users."""
 
 
 Driver = Manual | Plan | Shape | Autopilot
 
 
 class DriverSeat:
-    """The driver and its generation. Threads of the screen and of the pump change it; hold `locked` for a change."""
+    """The current driver and its generation. The screen's and the pump's threads change it; use `locked` for a change."""
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
@@ -54,7 +54,7 @@ class DriverSeat:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """No other thread changes the driver or moves users meanwhile. Not reentrant."""
+        """Within the context no other thread changes the driver or the users. Not reentrant."""
         self._lock.get()
         try:
             yield
@@ -62,12 +62,12 @@ class DriverSeat:
             self._lock.put(None)
 
     def change(self, driver: Driver) -> int:
-        """Another driver from now on; returns its generation."""
+        """Change to another driver; returns its generation."""
         self.driver = driver
         self.generation += 1
         return self.generation
 
     @property
     def autopilot_steps(self) -> bool:
-        """Whether the autopilot steps, for a plan or by itself."""
+        """Whether the autopilot sets the users, for a plan or by itself."""
         return self.driver in (Autopilot(), Plan(finds_knee=True))

@@ -1,4 +1,4 @@
-"""How many users are wanted, and the one door through which that changes. Called in the screen's and the pump's thread."""
+"""The requested number of users, and the only way to change it. Called in the screen's and the pump's thread."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ...model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from .driver import Driver, DriverSeat, Manual, Plan, Shape
 
 AUTOMATIC_SPAWN_RATE_MOST = 100.0
-"""Users a second where no spawn rate was given; Locust warns of higher rates."""
+"""Maximum spawn rate in users per second if none was set; Locust warns about higher rates."""
 
 
 class UsersHost(Protocol):
-    """What is needed of `load.load_host.LoadHost`."""
+    """The part of `load.load_host.LoadHost` that is used here."""
 
     @property
     def users(self) -> int:
@@ -23,15 +23,15 @@ class UsersHost(Protocol):
         """Step to `users`; returns at once."""
 
     def start_shape(self, generation: int) -> None:
-        """Let the locustfile's shape step; returns at once."""
+        """Let the locustfile's shape set the users; returns at once."""
 
 
 class LoadTarget:
-    """The wanted user count and the gate to the load.
+    """The requested user count and the gate to the load.
 
     While the gate is shut (the service is not ready, or the log cannot be written), `wanted` changes without effect; it takes
-    effect when the gate opens. A step by hand takes effect at once, in the thread of whoever steps, and begins a new generation:
-    moves of the driver before are refused from then on, also those that were decided already.
+    effect when the gate opens. A step by hand takes effect at once, in the caller's thread, and begins a new generation: steps
+    of the previous driver are refused from then on, also those that were decided already.
     """
 
     def __init__(self, wanted: int, spawn_rate: float | None, driver: Driver = Manual()) -> None:  # noqa: B008 - frozen
@@ -46,43 +46,43 @@ class LoadTarget:
         """Users a second for all steps from the next one on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST)."""
         self.spawn_rate = None if rate is None else max(SPAWN_RATE_LEAST, min(rate, SPAWN_RATE_MOST))
 
-    # -- who may move the users
+    # -- drivers
 
     def is_current(self, generation: int) -> bool:
         """Whether no other driver has begun since this generation."""
         return generation == self.seat.generation
 
     def hand_to(self, driver: Driver) -> int:
-        """Only `driver` may move the users from now on. Returns its generation. The user count stays as it is."""
+        """Make `driver` the only one that may change the users. Returns its generation. The user count does not change."""
         with self.seat.locked():
             if isinstance(self.seat.driver, Shape):
                 self._step(self.wanted)  # the load follows a shape until it gets a step
             return self.seat.change(driver)
 
     def release(self, generation: int, by: By) -> None:
-        """The driver of this generation has ended; `by` ended it. Without effect if another driver has begun."""
+        """The driver of this generation was ended by `by`. Has no effect if another driver has begun."""
         with self.seat.locked():
             if self.is_current(generation):
                 self.seat.change(Manual(by))
 
     def find_knee(self, generation: int) -> None:
-        """The autopilot steps for the plan of this generation. Without effect if another driver has begun."""
+        """Let the autopilot act for the plan of this generation. Has no effect if another driver has begun."""
         with self.seat.locked():
             if self.is_current(generation):
                 self.seat.driver = Plan(finds_knee=True)
 
     def end_autopilot(self, generation: int) -> None:
-        """The autopilot has come to its end; a plan for which it stepped goes on. Without effect if another driver has begun."""
+        """The autopilot has finished; a plan for which it acted continues. Has no effect if another driver has begun."""
         with self.seat.locked():
             if self.is_current(generation) and isinstance(self.seat.driver, Plan):
                 self.seat.driver = Plan()
             elif self.is_current(generation):
                 self.seat.change(Manual("autopilot"))
 
-    # -- how the user count changes
+    # -- changes of the user count
 
     def step(self, users: int, by: By = "user") -> float:
-        """Go to `users` in place of whoever drives, by a person or a guard. Returns the spawn rate in users a second."""
+        """A person or a guard sets `users` and ends the driver. Returns the spawn rate in users per second."""
         with self.seat.locked():
             self.seat.change(Manual(by))
             return self._step(users)
@@ -96,7 +96,7 @@ class LoadTarget:
             return self._step(users, at_once) if self.is_current(generation) else None
 
     def shape_moved(self, users: int, generation: int) -> bool:
-        """The load has followed the shape to `users`. False, and nothing happens, if another driver has begun."""
+        """The shape has changed the load to `users`. False, without any effect, if another driver has begun."""
         with self.seat.locked():
             if not self.is_current(generation):
                 return False
@@ -113,7 +113,7 @@ class LoadTarget:
     # -- the gate
 
     def open(self) -> float:
-        """Let users run: as many as are wanted. Returns the spawn rate."""
+        """Open the gate: start the requested users. Returns the spawn rate."""
         self.is_open = True
         rate = self.rate(0, self.wanted)
         if self.host is not None:
@@ -121,7 +121,7 @@ class LoadTarget:
         return rate
 
     def open_with_shape(self) -> int:
-        """Let users run as the locustfile's shape says. Returns the shape's generation."""
+        """Open the gate and let the locustfile's shape set the users. Returns the shape's generation."""
         self.is_open = True
         generation = self.hand_to(Shape())
         if self.host is not None:
@@ -129,7 +129,7 @@ class LoadTarget:
         return generation
 
     def shut(self) -> None:
-        """No users, at once; `wanted` stays."""
+        """Close the gate: stop all users at once; `wanted` does not change."""
         self.is_open = False
         if self.host is not None:
             self.host.set_users(0, max(1.0, float(self.host.users)))

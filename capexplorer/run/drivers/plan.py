@@ -1,7 +1,4 @@
-"""A plan as a driver: which move is due, with shares of the knee and the users before a spike filled in. In the pump's thread.
-
-It decides only: `load_control` carries its moves out.
-"""
+"""A plan as a driver: which step is due, with shares of the knee and the users before a spike filled in."""
 
 from __future__ import annotations
 
@@ -10,12 +7,12 @@ from dataclasses import dataclass
 from ...load.plan import PlanCursor, Step
 from ...model.timeline import Timeline
 
-NO_KNEE = "the plan asks {}, and no knee has been found"
+NO_KNEE = "the plan asks {}, but no knee has been found"
 
 
 @dataclass(frozen=True, slots=True)
 class SetUsers:
-    """Go to `users` in a new level. `over_s`: evenly over so many seconds. `at_once`: with an unlimited spawn rate."""
+    """Set `users` in a new level. `over_s`: change evenly over this many seconds. `at_once`: with an unlimited spawn rate."""
 
     users: int
     over_s: float | None = None
@@ -27,12 +24,12 @@ class FindKnee:
     """Let the autopilot look for the knee and verify it."""
 
     only_verifies: bool = False
-    """The knee is known: only verify it."""
+    """Only verify the known knee."""
 
 
 @dataclass(frozen=True, slots=True)
 class CannotGoOn:
-    """The plan ends early."""
+    """The plan ends before its last step."""
 
     why: str
 
@@ -50,7 +47,7 @@ class _Ramp:
 
 
 class PlanDriver:
-    """One plan from its first step. Ask `due` whenever `next_s` has come, and `ramping` each second."""
+    """One run of a plan. Call `due` at `next_s`, and `ramping` each second."""
 
     def __init__(self, steps: tuple[Step, ...], timeline: Timeline, max_users: int) -> None:
         self._cursor = PlanCursor(steps)
@@ -65,16 +62,16 @@ class PlanDriver:
 
     @property
     def is_over(self) -> bool:
-        """Whether all steps have been held."""
+        """Whether all steps have ended."""
         return self._cursor.finished
 
     @property
     def next_s(self) -> float | None:
-        """When `due` will return a move, in seconds of the session; None while users spawn or the knee is looked for."""
+        """Session time in seconds at which `due` will return a step; None while users spawn or the knee is searched for."""
         return self._cursor.next_s
 
     def spawned(self, at_s: float) -> None:
-        """All users of the latest step run since `at_s`."""
+        """All users of the latest step have been running since `at_s`."""
         if self._ramp is None:
             self._cursor.spawned(at_s)
 
@@ -83,7 +80,7 @@ class PlanDriver:
         self._cursor.found(at_s)
 
     def due(self, now_s: float, wanted: int) -> SetUsers | FindKnee | CannotGoOn | None:
-        """The move that is due at `now_s`; None if it is not time yet. `wanted`: users wanted before it."""
+        """The step that is due at `now_s`; None if it is not due yet. `wanted`: the users requested before it."""
         step = self._cursor.due(now_s)
         if step is None:
             return None
@@ -104,7 +101,7 @@ class PlanDriver:
         return SetUsers(users, at_once=step.kind in ("spike", "back"))
 
     def ramping(self, now_s: float) -> int | None:
-        """Users that a ramp wants at `now_s`; None outside a ramp."""
+        """Users that a ramp requests at `now_s`; None outside a ramp."""
         return self._ramp.at(now_s) if self._ramp is not None else None
 
     def _users(self, step: Step) -> int | None:
@@ -117,7 +114,7 @@ class PlanDriver:
 
     @property
     def _knee_users(self) -> float | None:
-        """The knee that is known now."""
+        """User count of the knee in the current verdict."""
         verdict = self._timeline.verdict
         knee = verdict.capacity.knee if verdict is not None else None
         return knee.users if knee is not None and knee.kind == "knee" else None

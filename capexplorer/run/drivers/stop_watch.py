@@ -1,4 +1,4 @@
-"""A profile's stop rules during a run: each strikes at most once a level, as a mark. In the pump's thread."""
+"""A profile's stop rules during a run: each triggers at most once per level, as a mark. In the pump's thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...profile import StopRules
 from ..current_epoch import CurrentEpoch
 
 RECENT_S = 5
-"""Seconds over which readings that are no level's figures are averaged."""
+"""Seconds over which readings that no level's figures contain are averaged."""
 
 Stopped = Literal["plan", "autopilot"]
 """What a stop rule can end."""
@@ -31,14 +31,14 @@ def limits_of(rules: StopRules) -> dict[str, float]:
 
 
 class StopWatch:
-    """Looks at the open level each second."""
+    """Checks the open level each second."""
 
     def __init__(self, rules: StopRules, timeline: Timeline) -> None:
         self._limits, self._timeline = limits_of(rules), timeline
-        self._struck: set[tuple[str, int]] = set()
+        self._triggered: set[tuple[str, int]] = set()
 
     def look(self, current: CurrentEpoch) -> tuple[Struck, ...]:
-        """Rules that strike now for the first time in this level; empty until it has settled for six seconds."""
+        """Rules that are triggered now for the first time in this level; empty until it has been settled for six seconds."""
         level = self._timeline.level
         if not self._limits or level is None or level.closed is not None or level.users == 0:
             return ()
@@ -47,17 +47,17 @@ class StopWatch:
             return ()
         earlier = [each for each in epoch.split.fit if each is not measured]
         found = struck(self._limits, [*earlier, measured], self._readings())
-        new = [each for each in found if (each.rule, level.opened.index) not in self._struck]
-        self._struck.update((each.rule, level.opened.index) for each in new)
+        new = [each for each in found if (each.rule, level.opened.index) not in self._triggered]
+        self._triggered.update((each.rule, level.opened.index) for each in new)
         return tuple(new)
 
     @staticmethod
     def _measured(level: Level, epoch: Epoch) -> LadderLevel | None:
-        """The open level's rates, also where the generator failed in it: a rule ends a run whoever is to blame."""
+        """The open level's rates, even if the generator failed in it: a rule ends a run whatever the cause."""
         return next((each.rates for each in reversed(epoch.measured) if each.level is level), None)
 
     def mark(self, found: Struck, t_s: float, ended: Stopped | None) -> Mark:
-        """What struck, and what it ended if anything."""
+        """The mark of a triggered rule; `ended`: what it ended, if anything."""
         level = self._timeline.levels[-1]
         index = level.opened.index
         return Mark(
