@@ -96,7 +96,7 @@ def _shift(
 
 
 def _finite(value: float) -> float | None:
-    """None for NaN and infinity, which JSON cannot hold."""
+    """None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 
@@ -106,12 +106,12 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def recoveries(epoch: Epoch) -> Iterator[Mark]:
-    """One mark for each level on the way down from overload whose recovery can be judged."""
+    """One mark for each level of recovery from overload that can be judged."""
     found = epoch.verdict
     if found is None:
         return
     timeline, levels, fit = epoch.timeline, epoch.levels, epoch.split.fit
-    well: set[int] = set()  # recovered levels: a step down from one of them is not a way down from overload
+    well: set[int] = set()  # recovered levels: a step down from one of them is not recovery from overload
     for at, level in enumerate(levels):
         above = [before for before in levels[:at] if before.users > level.users]
         judged = level.opened.index in found.recovery_levels and level.opened.index not in found.held_levels

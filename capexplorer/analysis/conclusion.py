@@ -1,8 +1,9 @@
-"""Findings of an epoch -> its one Conclusion: which clauses, in which order.
+"""From the findings of an epoch to its Conclusion: the clauses and their order.
 
-Precedence: critical causes of the generator, its host and the network (nothing is said about the service then); the knee with its
-bottleneck; failures; a bottleneck without a knee; the users' waits; leaks; users too new for a curve; the curve alone. What is
-not marked is not concluded. Other processes that held levels stand before all of it, unless a knee was found without them.
+Precedence: critical causes of the generator, its host and the network (the results then do not describe the service); the knee
+with its bottleneck; failures; a bottleneck without a knee; the users' think time; leaks; users too new for a curve; the curve
+alone. Only marked findings appear. If other processes disturbed levels, that clause comes first, unless a knee was found without
+these levels.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from dataclasses import replace
 from ..model.conclusions import (
     Clause,
     Conclusion,
-    CpuHeld,
+    CpuUsedByOthers,
     CurveAlone,
-    EndpointLeaves,
+    EndpointDegrades,
     HoldLevels,
     KneeFound,
     Leaking,
@@ -27,8 +28,8 @@ from ..model.conclusions import (
     ServiceChanged,
     ServiceLimited,
     TargetDied,
+    ThinkTimeLimit,
     UsersTooNew,
-    WaitsLimit,
 )
 from ..model.events import Mark
 from ..model.findings import Bottleneck, Leak
@@ -42,9 +43,8 @@ from .new_users import partly_counted, users_not_warm
 
 
 def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
-    """Of an epoch; None: of all levels together, where nothing was found.
-
-    Costs a pass over the marks, and one over journal and levels for each cause that spoils the run.
+    """The conclusion about an epoch; None: about all levels together, if there are no findings. Costs a pass over the marks, and
+    one over journal and levels for each cause that spoils the run.
     """
     view = EpochView(timeline, epoch)
     found = next(_candidates(view), None) or Conclusion((_curve_alone(view),))
@@ -54,8 +54,8 @@ def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
     return found if held is None else _with_neighbours(found, held)
 
 
-def _with_neighbours(found: Conclusion, held: CpuHeld) -> Conclusion:
-    """Other processes first, where they may have hidden a knee; else last."""
+def _with_neighbours(found: Conclusion, held: CpuUsedByOthers) -> Conclusion:
+    """Put the clause about other processes first if they may have hidden a knee, else last."""
     first = found.clauses[0]
     is_knee = isinstance(first, KneeFound) and first.capacity.knee is not None and first.capacity.knee.kind == "knee"
     clauses = (*found.clauses, held) if is_knee else (held, *found.clauses)
@@ -109,9 +109,9 @@ def _knee(view: EpochView) -> Iterator[Conclusion]:
     yield Conclusion(clauses, "warning" if marked else "info", marked)
 
 
-def _first_endpoint(view: EpochView) -> tuple[EndpointLeaves, ...]:
+def _first_endpoint(view: EpochView) -> tuple[EndpointDegrades, ...]:
     first = view.verdict.first_endpoint if view.verdict is not None else None
-    return () if first is None else (EndpointLeaves(first),)
+    return () if first is None else (EndpointDegrades(first),)
 
 
 def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
@@ -151,7 +151,7 @@ def _leaks(view: EpochView) -> Iterator[Conclusion]:
 
 
 def _too_new(view: EpochView) -> Iterator[Conclusion]:
-    """Instead of a curve that has no level."""
+    """The clauses that replace a curve without levels."""
     levels = [found for found in (partly_counted(view), users_not_warm(view)) if found is not None]
     if levels and (view.capacity is None or view.capacity.curve is None):
         yield Conclusion((UsersTooNew(), *levels, HoldLevels()))
@@ -169,7 +169,7 @@ def _limited(view: EpochView) -> ServiceLimited | None:
     return ServiceLimited(tuple(found), max(mark.users or 0 for mark in found)) if found else None
 
 
-def _waiting(view: EpochView) -> WaitsLimit | None:
+def _waiting(view: EpochView) -> ThinkTimeLimit | None:
     """If the mark is open or no level had more users: steps down do not end it."""
     most = max((level.users for level in view.settled()), default=0)
     found = (mark for mark in view.marks if mark.id == "think_time_limited" and mark.users)
@@ -179,7 +179,7 @@ def _waiting(view: EpochView) -> WaitsLimit | None:
     assert isinstance(mark.finding, Bottleneck)
     figures = next((level.figures for level in reversed(view.settled()) if level.users == mark.users), None)
     wait_s = mark.finding.reading("wait_s") or (figures.wait_s if figures else None)
-    return WaitsLimit(mark, wait_s, mark.finding.reading("throughput_rps") or (figures.throughput_rps if figures else None))
+    return ThinkTimeLimit(mark, wait_s, mark.finding.reading("throughput_rps") or (figures.throughput_rps if figures else None))
 
 
 def _leaking(view: EpochView) -> Iterator[Leaking]:
@@ -224,8 +224,8 @@ def _shared(view: EpochView) -> MachineShared | None:
     return None
 
 
-def _held(view: EpochView) -> CpuHeld | None:
-    """By the level where others used most; of those left out, if there are any."""
+def _held(view: EpochView) -> CpuUsedByOthers | None:
+    """From the level in which others used most CPU, among those left out if there are any."""
     left_out = view.left_out()
     levels = left_out or view.held()
     if not levels:
@@ -233,4 +233,4 @@ def _held(view: EpochView) -> CpuHeld | None:
     worst = max(levels, key=lambda level: others_cpu(level.figures) or 0.0).figures
     cores = view.timeline.header.host.cpus if view.timeline.header is not None else None
     users = tuple(sorted({float(level.users) for level in left_out}))
-    return CpuHeld(others_cpu(worst) or 0.0, cores, tuple(worst.other_processes), users)
+    return CpuUsedByOthers(others_cpu(worst) or 0.0, cores, tuple(worst.other_processes), users)

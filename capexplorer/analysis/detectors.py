@@ -16,7 +16,7 @@ from .epoch.epoch import Epoch, epoch_of, epochs_of, indices
 from .leaks import leaks
 
 Detected = Mark | Verdict
-"""What a detector returns."""
+"""The result of a detector."""
 
 Detector = Callable[[Timeline], Sequence[Detected]]
 """Timeline so far -> current marks, one a key, none retracted, and verdicts. No clock, no I/O."""
@@ -33,7 +33,7 @@ def shifts(timeline: Timeline) -> tuple[Mark, ...]:
 
 
 def bottlenecks(timeline: Timeline) -> tuple[Mark, ...]:
-    """What limits the service in each epoch, or that nothing does."""
+    """What limits the service in each epoch, or that no limit was reached."""
     return tuple(mark for epoch in epochs_of(timeline) for mark in bottleneck.marks(epoch))
 
 
@@ -49,7 +49,8 @@ WITNESSED_KINDS = frozenset(("stop_rule",))
 WITNESSED_KEYS = frozenset(
     ("cause:user_code_error", "cause:load_thread_blocked", "cause:load_thread_ended", "cause:log_write_failed")
 )
-"""Marks that the run made from what it observed. The log does not hold the evidence, so no detector can find them again."""
+"""Kinds of marks that the live run makes from its own observations. The log does not contain the evidence, so no detector can
+find them again."""
 
 
 def is_detected(mark: Mark) -> bool:

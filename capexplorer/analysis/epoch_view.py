@@ -1,4 +1,4 @@
-"""What is reported of an epoch: the marks and the verdict that hold now, and the levels in which generator and network worked.
+"""The reportable results of an epoch: its current marks and verdict, and the levels in which generator and network worked.
 
 Every list of marks and every conclusion uses these (`standing`, `reported`), so that no two outputs contradict each other.
 """
@@ -70,11 +70,11 @@ class EpochView:
         return [level for level in self.levels() if level.users and level.figures.settled]
 
     def held(self) -> list[Level]:
-        """Levels in which other processes held the CPU that service or generator needed."""
+        """Levels disturbed by other processes, which used CPU that the service or the generator needed."""
         return [level for level in self.settled() if self.verdict is not None and level.opened.index in self.verdict.held_levels]
 
     def left_out(self) -> list[Level]:
-        """Those of them that show nothing about the service."""
+        """Those of the disturbed levels that do not describe the service."""
         return [level for level in self.held() if self.verdict and level.opened.index in self.verdict.left_out_levels]
 
     def requests(self, begin_s: float, end_s: float) -> float:
@@ -85,7 +85,7 @@ class EpochView:
         return sum(count for count in counts if count == count)
 
     def clean(self, spoilers: Sequence[Mark]) -> list[Level]:
-        """Settled levels in whose seconds no such cause was seen."""
+        """Settled levels without such a cause."""
         spans = [span for mark in spoilers for span in self._spans(mark)]
         return [level for level in self.settled() if not any(self._overlaps(level, span) for span in spans)]
 
@@ -122,7 +122,7 @@ def reported(timeline: Timeline) -> dict[int, Verdict]:
 
 
 def is_past(mark: Mark, clean: Sequence[Level]) -> bool:
-    """Whether the cause is over and a later level with at least as many users was without it."""
+    """Whether the cause has ended and a later level with at least as many users did not have it."""
     later = (level for level in clean if level.started_s >= last_s(mark))
     return mark.state == "closed" and any(level.users >= (mark.users or 0) for level in later)
 

@@ -1,4 +1,4 @@
-"""Which causes of failed requests a conclusion names, the gravest first, and what their failures say about load."""
+"""The causes of failed requests that a conclusion names, the most severe first, and whether their failures depend on load."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ EVEN_MOST = 2.0
 
 
 def failed_requests(view: EpochView) -> Iterator[RequestsFailed | TargetDied]:
-    """Without those that spoil the run: if they lasted, the run is spoiled, and if not, they are superseded."""
+    """The clauses about failed requests, without causes that invalidate the run (or did, before they ended and were
+    superseded).
+    """
     for mark in view.causes("generator", "host", "network", "target", "check"):
         share = _share(view, mark)
         if _matters(mark, share):

@@ -1,12 +1,12 @@
 """Which findings are not reported because a later finding supersedes them. The only place with these rules.
 
-The log keeps each finding as it was made; a report shows what holds at its moment. Live, replayed and reanalysed sessions are
+The log keeps each finding as it was made; a report shows what is valid at its time. Live, replayed and reanalysed sessions are
 read through `epoch_view.EpochView`, which applies the rules. Makes no findings.
 
 1. If a critical cause of the generator, its host or the network invalidated levels, nothing beyond the clean levels is reported
 of the service: no knee, no objective, no bottleneck. 2. A mark of the curve shows the latest verdict, and is not reported if that
-verdict has none. 3. A bottleneck is superseded if more users went on without a knee. 4. "Not at its limit yet" (nothing is
-saturated, the users' waits limit) is superseded once a limit was found.
+verdict has none. 3. A bottleneck is superseded if levels with more users show no knee. 4. "Not at its limit" (no limit reached,
+think time sets the throughput) is superseded once a limit was found.
 """
 
 from __future__ import annotations

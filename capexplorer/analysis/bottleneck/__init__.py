@@ -1,4 +1,4 @@
-"""Bottlenecks: what limits the service at a level, or that nothing does (docs/causes.md). They need no failures.
+"""Bottlenecks: what limits the service at a level, or that no limit is reached (docs/causes.md). They need no failures.
 
 Pure, over settled levels of one epoch: the same timeline gives the same marks, live and over a saved session. A wrong mark is
 worse than none, so a level that cannot be judged changes nothing.
@@ -24,7 +24,7 @@ from .measured_level import MeasuredLevel, measured_levels
 NEIGHBOURS = "noisy_neighbours"
 
 AT_TOP = ("think_time_limited", "not_saturated", NEIGHBOURS)
-"""Ids whose mark stands at the most users that show them; the marks of all others stand at the fewest."""
+"""Ids whose mark has the highest user count that shows them; marks of all other ids have the lowest."""
 
 IDS = (
     "think_time_limited", "target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated", "host_cpu_saturated",
@@ -47,7 +47,7 @@ def keys(epoch: int) -> frozenset[str]:
 
 
 def marks(epoch: Epoch) -> Iterator[Mark]:
-    """What limited the service in an epoch: open where the latest level that can be judged shows it, else closed."""
+    """What limited the service in an epoch; a mark is open if the latest level that can be judged shows it, else closed."""
     levels = tuple(judged_levels(epoch))
     showing: dict[str, list[LevelJudgement]] = {id_: [] for id_ in IDS}
     for level in levels:
@@ -55,7 +55,7 @@ def marks(epoch: Epoch) -> Iterator[Mark]:
             showing[id_].append(level)
     for id_, found in showing.items():
         if found:
-            if id_ == NEIGHBOURS:  # they come and go with no load
+            if id_ == NEIGHBOURS:  # they do not depend on load
                 is_open = found[-1] is levels[-1]
             else:
                 judged = levels if id_ in AT_TOP else [each for each in levels if not each.level.goodput_held]
@@ -64,7 +64,7 @@ def marks(epoch: Epoch) -> Iterator[Mark]:
 
 
 def judged_levels(epoch: Epoch) -> Iterator[LevelJudgement]:
-    """Judged levels in the order they ran, without those that say nothing about the service; none without a verdict.
+    """Judged levels in the order they ran, without those that do not describe the service; none without a verdict.
 
     A rate limiter that delays has one rate at all levels beyond the knee, so a disturbed one of them shows no lock or pool.
     """
@@ -143,7 +143,7 @@ def _rivals(found: Found, judged: LevelJudgement) -> list[Found]:
 
 def _confidence(found: Found, showing: Sequence[LevelJudgement]) -> Confidence:
     """High if two levels show it, or one level is both flat and beyond the knee. One step less for each doubt: competing findings
-    (or a ramp), missing readings. "Nothing is saturated" is low at a level that has no other to compare with."""
+    (or a ramp), missing readings. "No limit reached" has low confidence at a level without another to compare with."""
     last = showing[-1]
     repeated = len(showing) > 1 or (last.gate.flat and last.gate.beyond_knee) or last.gate.grows
     many = found.id == "think_time_limited" and last.level.figures.requests >= SURE_REQUESTS

@@ -1,4 +1,4 @@
-"""Work that piles up behind the replies: a queue in the service that grows while the load stays the same.
+"""Backlog: a queue in the service that grows at constant load.
 
 Goodput, latency and errors of HTTP do not show it. The backlog of a critical but stable service moves like a random walk, so
 growth must be far beyond that of a random walk with the same steps, and must be a relevant share of the finished work.
@@ -50,13 +50,13 @@ class Backlog:
 
     @property
     def grows(self) -> bool:
-        """Far beyond chance, and enough to matter."""
+        """Whether it grows far beyond chance, and by a relevant amount."""
         matters = self.growth >= SHARE_LEAST * (self.finished_per_s or 0.0) * self.seconds
         return matters and self.growth >= max(GROWTH_LEAST, STEPS_ERRORS * self.chance)
 
     @property
     def may_grow(self) -> bool:
-        """Likely enough that "nothing is saturated" must not be reported."""
+        """Whether growth is so likely that "no limit reached" must not be reported."""
         return self.growth >= max(GROWTH_LEAST, STEPS_DOUBT * self.chance)
 
 

@@ -1,4 +1,4 @@
-"""Where nothing limits the service: which resource is used most, and how close it is to its limit."""
+"""If nothing limits the service: the resource that is used most, and how close it is to its limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BUSY_MOST = 0.90
 """Greatest use of any resource, as a share of its limit, with which "not saturated" is reported."""
 
 REQUESTS_LEAST = 30
-"""Requests under which a level says nothing."""
+"""A level with fewer requests is not judged."""
 
 
 def not_saturated(level: MeasuredLevel, gate: Gate) -> Found | None:

@@ -1,4 +1,4 @@
-"""What one rule found at one level, before it becomes a finding of the whole epoch."""
+"""The result of one rule at one level, before it becomes a finding of the whole epoch."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ class Found:
     readings: Readings = field(default_factory=dict)
     """The named readings that show it."""
     unavailable: tuple[str, ...] = ()
-    """Readings that would have made it surer but were not taken."""
+    """Readings that would have increased the confidence but were not taken."""
     competing: tuple[str, ...] = ()
     """Ids of the catalogue that the same readings allow."""

@@ -1,7 +1,7 @@
-"""The gate: whether a level has more users than the service turns into work. Without that, no resource is called the bottleneck.
+"""The gate: whether more users no longer increase goodput at a level. Without that, no resource is called the bottleneck.
 
 The gate is open if at least 20% more users brought under 5% more goodput while latency rose, or if the level lies beyond the knee
-and its latency rose (docs/causes.md). Below the gate a busy resource still has work to give. All bounds use standard errors.
+and its latency rose (docs/causes.md). Below the gate a busy resource still has spare capacity. All bounds use standard errors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LATENCY_MORE = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What a level gained from its additional users."""
+    """The gain of a level from its additional users."""
 
     users: float
     users_before: float | None
@@ -38,7 +38,7 @@ class Gate:
     """Against the level with `users_before`; 0.05 is 5% more."""
     latency_growth_ratio: float | None
     flat: bool
-    """More users surely brought hardly any goodput."""
+    """Whether more users surely brought hardly any goodput."""
     slower: bool
     """Latency surely rose."""
     beyond_knee: bool

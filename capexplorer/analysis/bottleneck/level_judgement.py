@@ -1,7 +1,7 @@
-"""What one level shows: first rules that hold at any load, then rules behind the gate, then queues, then "nothing limits".
+"""Judges one level: first rules that hold at any load, then rules behind the gate, then queues, then "no limit reached".
 
-In the order of docs/causes.md. All findings that compete are kept. A level whose generator was saturated shows nothing, and one
-that other processes held shows only those.
+In the order of docs/causes.md. All findings that compete are kept. A level whose generator was saturated gives no finding; a
+level disturbed by other processes gives only that finding.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ GATED: tuple[Rule, ...] = (
 
 
 OTHERS_ARE_WHY: tuple[Rule, ...] = (resource_rules.host_cpu, resource_rules.cpu_steal)
-"""Rules that find nothing where other processes made the service wait for a core."""
+"""Rules that give no finding if other processes made the service wait for a core."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelJudgement:
-    """A level with its findings. `findings` is None if it says nothing about the target."""
+    """A level with its findings. `findings` is None if it does not describe the target."""
 
     level: MeasuredLevel
     gate: Gate
@@ -72,7 +72,7 @@ class LevelJudgement:
         return found is not None and found.readings["how"] == "delays"
 
     def finding(self, id_: str) -> Found | None:
-        """The one of that id."""
+        """The finding with that id; None without one."""
         return next((found for found in self.all_findings if found.id == id_), None)
 
     def without(self, id_: str) -> LevelJudgement:

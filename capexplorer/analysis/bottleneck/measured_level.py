@@ -43,7 +43,7 @@ class MeasuredLevel:
     reported_no_space: bool
     """A failure in it said that no space was left (ENOSPC)."""
     withheld: Withheld | None
-    """CPU that other processes held; None: none that matters."""
+    """CPU used by other processes; None: no relevant amount."""
     refused_status: int | None
     """HTTP status, 429 or 503, of nine in ten of its failed requests; None if there is none such."""
     own_ms: float
@@ -64,7 +64,7 @@ class MeasuredLevel:
 
     @property
     def goodput_held(self) -> bool:
-        """Whether other processes held so much CPU that the level shows nothing about the service."""
+        """Whether other processes used so much CPU that the level does not describe the service."""
         return self.withheld is not None and self.withheld.of_goodput
 
     @property
@@ -102,7 +102,7 @@ class MeasuredLevel:
 
     @property
     def generator_saturated(self) -> bool:
-        """If so, the level says nothing about the target."""
+        """Whether the generator was saturated, so that the level does not describe the target."""
         return is_saturated(self.figures, self.own_ms) is True
 
 

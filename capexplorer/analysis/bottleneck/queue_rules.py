@@ -1,6 +1,5 @@
-"""Rules on what requests wait for if no resource is busy: workers, locks or pools.
-
-They conclude from everything being idle, so they need every measurement: without a reading they find nothing.
+"""Rules about what requests wait for if no resource is busy: workers, locks or pools. They conclude from idle resources, so they
+need every measurement: without a reading they find nothing.
 """
 
 from __future__ import annotations
@@ -71,7 +70,9 @@ def is_idle(level: MeasuredLevel) -> bool:
 
 
 def is_at_ease(level: MeasuredLevel) -> bool:
-    """As `is_idle`, for a service that refuses at once: hardly a request is inside, so any wait for a core is much of it."""
+    """As `is_idle`, for a service that refuses at once: few requests are inside, so any wait for a core is a large part of
+    their time.
+    """
     own, throttled = level.figures.generator_cpu_ratio, level.read("target.throttled_ratio") or 0.0
     if own is None or own + (level.figures.generator_run_delay_ratio or 0.0) >= GENERATOR_LOW or throttled >= DELAYED_MOST:
         return False

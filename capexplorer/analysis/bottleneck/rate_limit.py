@@ -1,7 +1,7 @@
-"""Whether a rate limiter holds the throughput: it refuses what is beyond its rate, or delays it.
+"""Whether a rate limiter limits the throughput: it refuses requests above its rate, or delays them.
 
 From outside, a limiter that delays looks like one worker with a constant service time: the output is constant, requests
-queue, and every CPU idles. A bound of operational analysis tells them apart (Denning & Buzen 1978): a response takes at least
+queue, and every CPU idles. A bound of operational analysis distinguishes them (Denning & Buzen 1978): a response takes at least
 the service demand at the bottleneck, which is 1 / capacity. If responses at low load took surely less than that, no worker
 and no pool has this capacity, and a limiter is named. If they took longer, both explanations are possible, and both are
 named.

@@ -1,4 +1,4 @@
-"""How evenly a level's replies leave the service: a clock lets them out, or they leave as they are finished.
+"""How even the rate of a level's replies is: a limiter's clock releases them, or they leave as they are finished.
 
 Counts of consecutive bins are compared with the level's mean rate. Their index of dispersion (variance over mean; Cox & Lewis
 1966, section 4.5) is 1 for Poisson arrivals, the squared coefficient of variation of the service time for one saturated worker,

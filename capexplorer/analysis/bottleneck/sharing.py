@@ -1,6 +1,6 @@
-"""How much of the machine the generator, or other processes, take from the service: no bottleneck of it, but a limit of the run.
+"""How much CPU the generator or other processes take from the service: not a bottleneck of the service, but a limit of the run.
 
-On a machine of its own the service might get further; how much further is not known.
+On its own machine the service might have a higher capacity; how much higher is not known.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def generator_shares_host(level: MeasuredLevel) -> Found | None:
 
 
 def noisy_neighbours(level: MeasuredLevel) -> Found | None:
-    """Other processes held the CPU that the service or the load thread needed."""
+    """Other processes used CPU that the service or the load thread needed."""
     withheld, cores = level.withheld, level.host.cpus
     if withheld is None:
         return None

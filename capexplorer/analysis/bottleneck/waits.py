@@ -1,4 +1,4 @@
-"""Whether the users' own waits limit the throughput: then two different services look equally fast.
+"""Whether the users' think time sets the throughput: then services of different speed look equally fast.
 
 By Little's law X = N / (R + Z). If Z is most of the cycle and R does not grow, more users bring more throughput: the service's
 own limit was never reached.

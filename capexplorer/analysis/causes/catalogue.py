@@ -1,4 +1,4 @@
-"""Every cause, symptom, bottleneck and leak that has a name (docs/causes.md): where it lies and how severe it is.
+"""All causes, symptoms, bottlenecks and leaks (docs/causes.md) with their location and severity.
 
 `wording` has the names and the advice. `classify`, `watch`, `bottleneck` and `leaks` recognise them.
 """
@@ -11,7 +11,7 @@ from typing import Literal
 from ...model.grades import Severity
 
 Where = Literal["generator", "host", "network", "target", "check"]
-"""Places, ruled out in this order. `check`: the user's own code rejected a reply."""
+"""Locations, ruled out in this order. `check`: the user's own code rejected a reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,12 @@ ENTRIES: dict[str, Entry] = {entry.id: entry for entry in (*_CAUSES, *_BOTTLENEC
 """By id, in the order of docs/causes.md."""
 
 
-# -- what an entry means for a run
+# -- consequences for a run
 
 OUTSIDE_THE_TARGET: tuple[Where, ...] = ("generator", "host", "network")
 
 NO_LIMITS = ("not_saturated", "think_time_limited", "generator_shares_host", "noisy_neighbours")
-"""Bottlenecks that do not limit the service: it was not at its limit, or they limit the run."""
+"""Bottleneck ids that do not limit the service: it was not at its limit, or they limit the run."""
 
 NOT_YET_AT_LIMIT = ("not_saturated", "think_time_limited")
 """Bottlenecks whose advice is to step up."""
@@ -131,7 +131,7 @@ def where(id: str) -> Where:  # noqa: A002 - the vocabulary's word
 
 
 def spoils(id: str, severity: Severity | None = None) -> bool:  # noqa: A002
-    """Whether a run in which it holds says nothing about the target: critical, and not of the target.
+    """Whether the cause means that a run does not describe the target: it is critical and not located in the target.
 
     `severity`: of its mark; None: as in the catalogue.
     """

@@ -1,4 +1,4 @@
-"""Which cause one failed request points at: a pure table from its signature to an id of the catalogue (docs/causes.md).
+"""The cause that one failed request indicates: a pure table from its signature to an id of the catalogue (docs/causes.md).
 
 The errno decides, then the exception types, then the status, then the text of a check. What one request cannot show (which
 sockets hold the ports, which process is out of descriptors) is a symptom here; `watch` resolves symptoms with readings.
@@ -89,7 +89,7 @@ SAYS_NO_FDS = "too many open files"
 
 
 def classify(signature: FailureSignature, system: str | None) -> str:
-    """The id that this failure alone points at: a cause, a symptom, or `unknown`.
+    """The id that this failure alone indicates: a cause, a symptom, or `unknown`.
 
     `system`: `platform.system()` of the machine that recorded it. If it is None or not listed, every table is searched.
     """

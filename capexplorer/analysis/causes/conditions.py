@@ -89,7 +89,7 @@ def _generator_cpu(recent: RecentReadings, own_ms: float) -> Proof | None:
 
 
 def _backlog(recent: RecentReadings, host: HostFacts) -> Proof | None:
-    """Connections are dropped while the queue is over its limit, or the slowest replies are as late as a retransmitted SYN."""
+    """Connections are dropped while the queue exceeds its limit, or the slowest replies are as late as a retransmitted SYN."""
     ticks = recent.last(CONSECUTIVE_TICKS)
     found = confirmation.backlog(ticks, host)
     if not confirmation.listen_drops(ticks):

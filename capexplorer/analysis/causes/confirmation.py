@@ -120,7 +120,7 @@ def conntrack(ticks: Ticks, host: HostFacts) -> Proof:
 
 
 def backlog(ticks: Ticks, host: HostFacts) -> Proof:
-    """The target's accept queue: over its limit, or connections were dropped at it. Overflows of other listeners do not count."""
+    """The target's accept queue: above its limit, or connections were dropped at it. Other listeners do not count."""
     overflows, queue = growth(ticks, "listen_overflows", "listen_drops"), most(ticks, lambda target: target.listen_queue)
     limit, dropped = most(ticks, lambda target: target.listen_backlog), listen_drops(ticks)
     readings: Readings = {}

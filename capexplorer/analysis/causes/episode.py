@@ -21,7 +21,7 @@ QUIET_S = 10.0
 """Seconds without an occurrence after which a cause has ended, unless its occurrences lie further apart."""
 
 QUIET_GAPS, QUIET_MOST_S = 3.0, 60.0
-"""Of a cause with rare occurrences: so many mean gaps, and at most so many seconds."""
+"""The same for a cause with rare occurrences: a number of mean gaps, with a maximum in seconds."""
 STEPPED_DOWN_S = 5.0
 """The same as QUIET_S once fewer users run than when it last occurred."""
 
@@ -72,7 +72,7 @@ class Episode:
         self.severity: Severity = severity
         self._usual: Severity = severity
         self._holds = False
-        """Of a death: it stays open until the target is ready again."""
+        """For a target's death: the episode stays open until the target is ready again."""
         self._confidence: Confidence = "high"
         self._users = 0
         self._last_users = 0
@@ -131,7 +131,7 @@ class Episode:
             self._competing |= dict.fromkeys(each for each in competing if each != self.id)
 
     def end(self) -> None:
-        """Close it, even if it occurred just now."""
+        """Close it, even if it has just occurred."""
         self.is_open = self._holds = False
 
     def look(self, now_s: float, users: int) -> None:

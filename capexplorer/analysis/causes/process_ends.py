@@ -1,4 +1,4 @@
-"""Whether the target is up, was stopped on request, or died by itself, and what is known of its end.
+"""Whether the target runs, was stopped on request, or died by itself, and how it ended.
 
 Failures while we restart or stop the target are ignored. Failures from its death on are counted for that death. Of a service that
 we did not start only readings are known: it has died if its process ended, no request succeeds, and the exit status is known.
@@ -64,7 +64,7 @@ class TargetDeaths:
     def __init__(self, *, is_ours: bool = True) -> None:
         self._is_ours = is_ours
         self._ended: Death | None = None
-        """Of a target that is not ours: a process that ended, maybe with the whole service."""
+        """For a target that capexplorer did not start: a process that ended, possibly with the whole service."""
         self.death: Death | None = None
         """Of the latest process, until another one is ready."""
         self.death_id: str | None = None

@@ -1,4 +1,5 @@
-"""Symptoms to causes: which row of docs/causes.md a broken connection or a timeout belongs to, by the readings around it.
+"""Finds the cause of a symptom (a broken connection or a timeout) from the readings around it; the rows are those of
+docs/causes.md.
 
 Tested in this order: limits of the generator and its host, the target's end, its limits, kernel queues, the link. The first that
 holds is the cause, the others are listed as competing. If none holds, the residual cause remains, or `unknown`.
@@ -79,7 +80,7 @@ class Resolved:
     severity: Severity | None = None
     confidence: Confidence = "high"
     residual: bool = False
-    """Nothing confirms it yet: try again with the readings of the next tick."""
+    """Not confirmed yet: try again with the readings of the next tick."""
     open: bool = False
     """More failures, or none, will decide: wait for several ticks."""
 
@@ -196,7 +197,7 @@ def _worker_ended(ticks: Ticks, recent: RecentReadings) -> Resolved | None:
 
 
 def _ends_often(recent: RecentReadings) -> bool:
-    """Whether processes of the target end all the time: then an end explains nothing."""
+    """Whether processes of the target end all the time: then an end is no explanation."""
     watched = [tick for tick in recent.last(recent_readings.KEPT) if tick.targets]
     often = sum(any(target.processes_ended for target in tick.targets) for tick in watched)
     return often > 2 and often > ENDS_SHARE_MOST * len(watched)

@@ -55,7 +55,7 @@ that blocks its loop."""
 
 @dataclass(frozen=True, slots=True)
 class SaturationGrounds:
-    """What was measured of the generator over settled seconds; None: not measured."""
+    """The generator's readings over settled seconds; None: not measured."""
 
     busy_ratio: float | None = None
     """Share of time in which the load thread was on a CPU or waited for one."""
@@ -92,12 +92,14 @@ class SaturationGrounds:
 
     @property
     def saturated(self) -> bool | None:
-        """By its own work. None where the load thread's CPU was not measured (imports)."""
+        """Whether its own work saturated it. None where the load thread's CPU was not measured (imports)."""
         return None if self.busy_ratio is None else self._has_no_time and not self._is_starved
 
     @property
     def starved(self) -> bool:
-        """It had no time to spare because other processes had the CPU: nothing is the generator's fault, nor the service's."""
+        """Whether the load thread had no idle time because other processes used the CPU: neither generator nor service is the
+        cause.
+        """
         return self._has_no_time and self._is_starved
 
     @property

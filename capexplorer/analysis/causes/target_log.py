@@ -1,6 +1,6 @@
-"""What the target's own log says while requests fail: lines that name an error, numbers and ids folded.
+"""Lines of the target's own log that name an error while requests fail, with numbers and ids folded.
 
-A line is evidence beside a cause; it decides nothing. Foreign text: bounded here, escaped and redacted by whoever shows it.
+A line is additional evidence for a cause; no rule uses it. Foreign text: bounded here, escaped and redacted where it is shown.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TargetLog:
         self._lines: deque[tuple[float, str]] = deque(maxlen=LINES_MOST)
 
     def add(self, log: Log) -> None:
-        """Keep a line of the target that names an error; others are let go."""
+        """Keep a line of the target that names an error; others are ignored."""
         if log.source == "target" and _ERROR.search(log.text):
             self._lines.append((log.t_s, folded(log.text)))
 

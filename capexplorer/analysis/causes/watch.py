@@ -37,10 +37,10 @@ from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, readin
 from .target_log import TargetLog
 
 PATIENCE_S = 0.9
-"""Wait for the readings of the next tick; marks come within two seconds."""
+"""Seconds to wait for the readings of the next tick; marks come within two seconds."""
 
 OPEN_PATIENCE_S = 5.9
-"""(p) Wait if only more failures can decide: a wrong mark is worse than a late one."""
+"""(p) Seconds to wait if only more failures can decide: a wrong mark is worse than a late one."""
 
 TIMEOUT_S, TIMEOUT_MOST_S = 10.0, 60.0
 """How long a timed out request had waited, if neither the request nor the profile says it; and the most that is assumed."""
@@ -88,7 +88,7 @@ class CauseWatch:
             case Log():
                 self._target_log.add(event)
             case Sample(stood_still_s=float()):
-                return ()  # the machine stood still: timeouts meanwhile have no cause here
+                return ()  # the process was suspended: timeouts in that time have no cause here
             case Sample():
                 self._sample(event)
                 return tuple(self._episodes.news(event.t_s, self._users))

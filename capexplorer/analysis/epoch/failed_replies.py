@@ -1,4 +1,4 @@
-"""Which failed requests of a level got a reply with an HTTP status: a late timer of the generator cannot make a status.
+"""The failed requests of a level that got a reply with an HTTP status; a late timer of the generator cannot cause those.
 
 A timeline counts each signature of failure over the session, with its first and last moment. Its count is spread evenly over that
 time; a level gets the part that lies within it.
@@ -19,7 +19,7 @@ REFUSING = (429, 503)
 
 
 def failures_by_status(timeline: Timeline, level: Level) -> Counter[int | None]:
-    """Failed requests of a level, about, by HTTP status; None: without a reply."""
+    """Approximate number of failed requests of a level by HTTP status; None: without a reply."""
     began_s, ended_s = level.started_s, timeline.last_s if level.ended_s is None else level.ended_s
     counts: Counter[int | None] = Counter()
     for failure in timeline.failures.values():

@@ -1,4 +1,4 @@
-"""Which levels say something about the service: those in which the generator, its host and the network worked.
+"""Selects the levels that describe the service: those in which the generator, its host and the network worked.
 
 A generator without free ports fails fast and often; the goodput that remains is no capacity of the service. (A generator short of
 CPU is handled elsewhere: its levels are flagged as saturated, and the knee's limit says so.) Reads cause marks, makes none.

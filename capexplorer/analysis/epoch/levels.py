@@ -11,7 +11,7 @@ from ...model.events import Phase
 SETTLING_LEAST_S = 2.0
 SETTLING_MOST_S = 30.0
 SETTLING_CYCLES = 2.0
-"""Cycles (pause plus response) after which the backlog of the level before and the start of new users no longer show."""
+"""Cycles (think time plus response) after which the previous level's backlog and the start of new users have no effect."""
 
 
 def settling_s(mean_pause_s: float, mean_latency_s: float) -> float:
@@ -20,7 +20,7 @@ def settling_s(mean_pause_s: float, mean_latency_s: float) -> float:
 
 
 def least_of(users: int) -> int:
-    """How many of a level's users must be there, and be warm, in a settled second."""
+    """Minimum number of a level's users that must run, and be warm, in a settled second."""
     return math.ceil(users * (1 - USERS_MISSING_MOST))
 
 
@@ -35,7 +35,7 @@ class TickCounts:
     sleeps: int = 0
     sleep_sum_s: float = 0.0
     warm_users: int | None = None
-    """At its end; None: not known, and then all are taken to be."""
+    """Warm users at the tick's end; None: unknown, then all count as warm."""
 
 
 class LevelClock:
@@ -44,7 +44,7 @@ class LevelClock:
     def __init__(self, wanted: int) -> None:
         self.wanted = wanted
         self.spawned_s: float | None = None
-        """When all its users were running."""
+        """Time at which all its users were running."""
         self._requests = self._waits = self._sleeps = 0
         self._latency_sum_s = self._wait_sum_s = self._sleep_sum_s = 0.0
         self._warm_users: int | None = None

@@ -1,4 +1,4 @@
-"""Whether other processes of the machine held the CPU that a level needed (docs/knee.md, section 2).
+"""Whether other processes of the machine disturbed a level by using CPU that it needed (docs/knee.md, section 2).
 
 Others that use CPU do no harm while cores are left. A level is *held* if all of this is so: others use a relevant part of the
 machine; the service (or the load thread) waited for a core, by its run delay; it would have used much more CPU without them;
@@ -56,7 +56,7 @@ WORKERS_LEAST = 2
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """What others held of a level."""
+    """What other processes withheld from a level."""
 
     others_cpu_ratio: float
     """Cores that they used."""
@@ -67,7 +67,7 @@ class Withheld:
 
 @dataclass(frozen=True, slots=True)
 class NeighbourCheck:
-    """What the machine and the service's program say about all levels of a session."""
+    """Facts about the machine and the service's program that hold for all levels of a session."""
 
     host: HostFacts
     program: str | None
@@ -78,7 +78,7 @@ class NeighbourCheck:
         return cls(timeline.header.host if timeline.header is not None else HostFacts(), program_of(timeline))
 
     def withheld(self, figures: LevelFigures) -> Withheld | None:
-        """What others held of a level; None: nothing that matters, or it cannot be known."""
+        """What other processes withheld from a level; None: no relevant amount, or unknown."""
         others = others_cpu(figures)
         if others is None or others < OTHERS_LEAST:
             return None
@@ -140,12 +140,12 @@ def _needs_cpu(figures: LevelFigures, wanted: float, usable: float | None) -> bo
 
 
 def held_by(withheld: Withheld | None) -> tuple[bool, bool]:
-    """Whether a level was held, and whether its goodput suffered."""
+    """Whether a level was disturbed, and whether its goodput suffered."""
     return withheld is not None, withheld is not None and withheld.of_goodput
 
 
 def usable_levels(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
-    """The levels that say something about the service: those that were not held, and of the held ones those on the low-load line.
+    """The levels that describe the service: those that were not disturbed, and of the disturbed ones those on the low-load line.
 
     The line is that of the levels that were not held; without any, that of all. A held level says nothing where another level of
     the same users was not held.

@@ -1,9 +1,9 @@
-"""When, inside a level, the service changed: the second in which failures or another goodput began, and in which they ended.
+"""The seconds within a level at which the service changed: where failures or a different goodput began or ended.
 
-`shifts` splits long levels live and needs ten seconds on each side. A level of a fast plan has nine seconds in all, and a service
-that dies in its middle must not look like one that is slow at that load. So the seconds of every level are searched again for
-changes that are too large to be missed: many failures where there were none, or a jump of goodput. The parts on both sides are
-judged apart (`regimes`). Read from columns alone, so live, replayed and imported sessions are cut at the same seconds.
+`shifts` splits long levels live and needs ten seconds on each side. A level of a fast plan has nine seconds in total, and a
+service that dies in its middle must not look like a slow one. So the seconds of every level are searched again for changes that
+are too large to be missed: many failures where there were none, or a jump of goodput. The parts on both sides are judged apart
+(`regimes`). Read from columns alone, so live, replayed and imported sessions are cut at the same seconds.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ SIDE_LEAST = 2
 
 CLEAN = 0.02
 CLEAN_MOST = 0.05
-"""Failure ratio of a clean second, and the most of a clean part. Failures that have been there since the step, and wax and wane,
-are load's doing."""
+"""Failure ratio of a clean second, and the most of a clean part. Failures that vary but have existed since the step are caused
+by load.
+"""
 
 FAILING_MORE = 0.2
 """Points by which the failure ratio changes. Overload near the knee refuses a few percent now and then."""

@@ -1,4 +1,4 @@
-"""Levels whose figures cover only a part of their users. They feed no curve (docs/knee.md, section 2).
+"""Levels whose figures cover only a part of their users. The curve does not use them (docs/knee.md, section 2).
 
 Today a level settles when its users are warm. Logs from before that was recorded hold settled levels of users who were still in
 their first task: their requests are on the wire, and in no figure.
@@ -15,7 +15,7 @@ COUNTED_LEAST = 0.9
 
 
 def is_partial(timeline: Timeline, level: Level) -> bool:
-    """Whether its figures leave out more than a tenth of what the service did."""
+    """Whether its figures leave out more than a tenth of the service's requests."""
     if level.opened.ramp or level.figures.warm_ratio is not None:
         return False
     counted = counted_ratio(timeline, level)

@@ -1,4 +1,4 @@
-"""The way down from overload: which levels feed no fit, and what they say about recovery.
+"""Recovery from overload: the levels that the fit does not use, and whether the service recovered.
 
 A level is *recovery* if it has fewer users than the level before it, and that one was beyond the knee or bend known by then, or
 was recovery itself: backlogs, retries and cold caches last for a while (docs/knee.md, section 14). A level with fewer users than
@@ -36,15 +36,15 @@ RECOVERED_WORK = 300
 
 RECOVERED_GOODPUT = 0.90
 RECOVERED_LATENCY = 1.25
-"""Of what the same load gave before. One bad second in five is allowed."""
+"""Share of the goodput that the same load had before. One bad second in five is allowed."""
 
 BACKLOG_GOODPUT = 1.20
-"""Of what the same load gave before: more is the rest of a backlog. A task queue at 60 users finished 1.5 times what was sent."""
+"""The same, as an upper bound: more is the rest of a backlog. A task queue at 60 users finished 1.5 times what was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Levels that feed the fit, and those on the way down, both in the order they ran."""
+    """Levels that the fit uses, and levels of recovery, both in the order they ran."""
 
     fit: tuple[LadderLevel, ...]
     recovery: tuple[LadderLevel, ...]

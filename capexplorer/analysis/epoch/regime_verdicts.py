@@ -1,4 +1,4 @@
-"""What is said of each regime of an epoch: when it began, how long after the last step of users, and what it made."""
+"""The verdict on each regime of an epoch: when it began, how long after the last step of users, and its goodput."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _knee(epoch: MeasuredEpoch, regime: Regime) -> KneeVerdict | None:
 
 
 def _stepped_s(levels: Sequence[Level], at_s: float) -> float:
-    """When users were last changed at that moment."""
+    """Time of the last change of users before that time."""
     return max((level.opened.t_s for level in levels if level.opened.since_s is None and level.opened.t_s <= at_s), default=at_s)
 
 

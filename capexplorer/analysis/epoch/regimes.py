@@ -1,11 +1,11 @@
-"""Regimes: stretches of an epoch in which the service was one and the same. Levels of different regimes never share a curve.
+"""Regimes: parts of an epoch in which the service did not change. Levels of different regimes never share a curve.
 
-A limit of load begins with a step of users, takes hold within the service's own response time, and goes when load goes. A fault
-or another capacity begins when it likes. So a regime ends where a level changed in its middle (`onset`, `shifts`), and at a step
-after which the service does what no load explains: less finished work than fewer users got out of it while they were still on the
-low-load line, more work a user than before, or failures at a load that was clean. A service that does again what it did before is
-in its earlier regime. Failures that came with a step up and went with a step down are load's doing after all, and belong to the
-regime around them. Pure: takes levels in the order they ran.
+A load limit begins with a step of users, takes effect within the service's own response time, and ends when load is reduced. A
+fault or a change of capacity begins at any time. So a regime ends where a level changed in its middle (`onset`, `shifts`), and
+at a step after which the service does what no load explains: less finished work than fewer users got out of it while they were
+still on the low-load line, more work a user than before, or failures at a load that was clean. A service that does again what it
+did before is in its earlier regime. Failures that came with a step up and went with a step down are load's doing after all, and
+belong to the regime around them. Pure: takes levels in the order they ran.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ Halves = Callable[[Measured], Sequence[Measured]]
 
 @dataclass(slots=True, eq=False)
 class Regime:
-    """Levels, in the order they ran, of a service that did not change meanwhile."""
+    """Consecutive levels during which the service did not change."""
 
     measured: list[Measured] = field(default_factory=list)
     began: Began | None = None
     """What changed at its beginning; None: it is the first."""
     began_inside: bool = False
-    """It began in the middle of a level, not with a step."""
+    """Whether it began in the middle of a level, not with a step."""
 
     @property
     def levels(self) -> tuple[LadderLevel, ...]:
@@ -192,7 +192,7 @@ def _change(found: Sequence[Regime], each: Measured) -> Began | None:
     if now.ramp or last.ramp:
         return None
     if found[-1].fails and _failing(now) >= FAILING:
-        return None  # it goes on failing
+        return None  # it continues to fail
     more = _failing(now) - _failing(last)
     if abs(more) >= FAILING and _inside(each):
         return "failures" if more > 0 else "goodput"

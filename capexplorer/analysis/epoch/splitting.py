@@ -1,4 +1,4 @@
-"""Where levels are split at shifts: the same search live, while a level grows, and over a saved session.
+"""Splits levels at shifts, with the same search live, while a level grows, and for a saved session.
 
 Live, an open level is searched every few seconds and split at the first shift found. Over a saved session the same searches are
 repeated in the same order, so a session that was split live shows no new shifts. Pure.

@@ -1,4 +1,4 @@
-"""Checks of the machine for `doctor`: which of its limits an exploration will reach, and how to raise them. Pure."""
+"""Checks of the machine for `doctor`: the limits that an exploration will reach, and how to raise them. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cores and memory, and what a cgroup leaves of them."""
+"""Cores and memory, and cgroup limits on them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cores(machine: Machine, asks: Asks) -> Check:
         state="bounds" if shared and usable <= 2 * _GENERATOR_CORES else "ok",
         readings={"cpus_usable": usable, "cpus": machine.host.cpus, "shared": shared},
         here=f"{usable} of {machine.host.cpus}"
-        + (", shared by generator and target" if shared else ", each side its own" * apart),
+        + (", shared by generator and target" if shared else ", separate cores for each" * apart),
         bounds_at=f"one core of generator; at its full load {of_target} left for the target"
         if shared
         else "one core of generator",
@@ -54,7 +54,7 @@ def cgroup_cpus(machine: Machine, asks: Asks) -> Check:
         state="bounds" if bounds else "ok",
         readings={"cgroup_cpus": quota},
         here="no quota found" if quota is None else f"{quota:g} cores",
-        bounds_at="" if quota is None else f"{quota:g} cores for generator and target together, throttled beyond",
+        bounds_at="" if quota is None else f"{quota:g} cores for generator and target together, throttled above that",
         lift="" if quota is None else "the container's CPU limit",
     )
 
@@ -73,7 +73,7 @@ def neighbours(machine: Machine, asks: Asks) -> Check:
         readings={"others_cpu_ratio": round(others, 3), "others": names or None},
         here=f"{others:.2f} of {cpus} cores in use now" + (f": {names}" if names else ""),
         bounds_at="" if left is None else f"{left:.1f} cores left for generator and target",
-        lift="" if others < OTHERS_LEAST else "end them, or keep them off cores of their own (taskset, cpuset), before the start",
+        lift="" if others < OTHERS_LEAST else "end them, or move them to other cores (taskset, cpuset), before the start",
     )
 
 

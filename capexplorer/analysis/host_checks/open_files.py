@@ -1,4 +1,4 @@
-"""Open files: each connection takes a descriptor at both ends; the end without a free one fails."""
+"""Open files: each connection needs a descriptor at both ends."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def conntrack(machine: Machine, asks: Asks) -> Check:
     most, count = machine.host.conntrack_max, machine.conntrack
     readings = {"conntrack": count, "conntrack_max": most}
     if most is None:
-        return Check(id="conntrack", title="conntrack", state="ok", readings=readings, here="not there: nothing is tracked")
+        return Check(id="conntrack", title="conntrack", state="ok", readings=readings, here="not present: nothing is tracked")
     if count is None:
         return unavailable("conntrack", "conntrack", readings)
     left = max(most - count, 0)

@@ -1,4 +1,4 @@
-"""How sure a knee is (docs/knee.md, section 9): seven conditions, counted. All met: high; one missing: medium; else low.
+"""The confidence in a knee (docs/knee.md, section 9): seven conditions, counted. All met: high; one missing: medium; else low.
 
 Where Little's law does not hold, users or requests are missing from the figures, and no number of conditions makes them sure.
 """

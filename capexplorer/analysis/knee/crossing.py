@@ -84,7 +84,7 @@ class CapacityCurve:
     steady: Floats
     """Goodput without the first requests of a ramp's new users. The low-load line is fitted to it."""
     luck: Floats
-    """What is taken off goodput before the greatest is chosen; 0 but for short bins of ramps."""
+    """Subtracted from goodput before the highest is chosen; 0 except for short bins of ramps."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""Which endpoint leaves the line first: the one whose own responses slow down, or fail, while the others stay.
+"""The endpoint that degrades first: its own responses slow down or fail, while those of the others do not.
 
-Users of a closed system that wait for one endpoint call all others less: goodput falls evenly, and only latency and failures tell
-which endpoint it is. Two forms of common slowdown name no endpoint: one queue for all adds the same time to each, and a shared
-CPU multiplies each latency by the same factor. So the endpoint must lead both in added time and in growth.
+Users of a closed system that wait for one endpoint call all others less: goodput falls evenly, and only latency and failures
+show which endpoint it is. Two forms of common slowdown name no endpoint: one queue for all adds the same time to each, and a
+shared CPU multiplies each latency by the same factor. So the endpoint must lead both in added time and in growth.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from ...model.figures import LevelEndpoint
 from ...model.intervals import ONE_SIDED_95
 from ...model.level import Level
-from ...model.verdicts import CapacityVerdict, EndpointDeparture
+from ...model.verdicts import CapacityVerdict, EndpointDegradation
 
 REQUESTS_LEAST = 20
 """Requests of an endpoint at a level from which it is judged."""
 
 SLOWER_LEAST = 2.0
-"""Growth of an endpoint's mean latency against low load, with which it has left the line."""
+"""Growth of an endpoint's mean latency against low load from which it has degraded."""
 
 LEAD_LEAST = 3.0
 """How many times the added latency, the growth or the failures of any other endpoint the leading one has."""
@@ -29,7 +29,7 @@ STAYS_MOST = 1.3
 """Growth of an endpoint's mean latency with which it is as fast as before."""
 
 FAILURES_MORE = 0.02
-"""Failure ratio above that of low load, with which an endpoint has left the line."""
+"""Failure ratio above that of low load from which an endpoint has degraded."""
 
 ERROR_LEAST = 0.03
 """Least relative error of a mean latency: latencies within a level are correlated."""
@@ -94,7 +94,7 @@ class EndpointChange:
         return now - then - ONE_SIDED_95 * error
 
 
-def first_endpoint(levels: Sequence[Level], capacity: CapacityVerdict) -> EndpointDeparture | None:
+def first_endpoint(levels: Sequence[Level], capacity: CapacityVerdict) -> EndpointDegradation | None:
     """`levels`: those that feed the fit. None with one endpoint alone, or where none leads all others."""
     if capacity.curve is None:
         return None
@@ -162,7 +162,7 @@ def _leader(changes: Sequence[EndpointChange], lag_ms: float) -> tuple[EndpointC
     return (slowest, False) if leads and slowest.added_ms >= LEAD_LEAST * most_ms else None
 
 
-def _departure(users: int, change: EndpointChange, by_failures: bool) -> EndpointDeparture | None:
+def _departure(users: int, change: EndpointChange, by_failures: bool) -> EndpointDegradation | None:
     method, name = change.key
     before, after = change.before, change.after
     if by_failures:
@@ -171,7 +171,7 @@ def _departure(users: int, change: EndpointChange, by_failures: bool) -> Endpoin
         pair = (before.p95_ms, after.p95_ms)
     if pair[0] is None or pair[1] is None:
         return None
-    return EndpointDeparture(
+    return EndpointDegradation(
         method=method,
         name=name,
         users=float(users),

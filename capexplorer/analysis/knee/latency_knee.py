@@ -1,4 +1,4 @@
-"""The load from which latency has risen for good, whether or not throughput has a knee (docs/knee.md, section 12).
+"""The load from which latency has risen permanently, whether or not throughput has a knee (docs/knee.md, section 12).
 
 It is a mark of its own kind: a threshold on p95 alone finds throughput knees badly.
 """

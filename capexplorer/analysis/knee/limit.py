@@ -97,7 +97,7 @@ def _judged(
 
 
 def perhaps_generators(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
-    """Whether the generator may have caused what these levels lost; nothing is said about the service then."""
+    """Whether the generator may have caused the lost goodput of these levels, which then do not describe the service."""
     if any(level.generator_saturated for level in beyond[:1]):
         return True
     lag = work_lag(beyond, baseline)
@@ -224,7 +224,7 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 
 def _slower(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float | None:
-    """Response beyond the knee over that of the baseline; medians, so that one odd level does not decide."""
+    """Response beyond the knee over that of the baseline; medians, so that one outlier does not decide."""
     before = _median([level.response_s for level in baseline])
     after = _median([level.response_s for level in beyond])
     return None if not before or after is None else after / before

@@ -1,4 +1,6 @@
-"""Which further levels would sharpen a verdict, as typed values in the order in which they help. `wording` has the sentences."""
+"""The further levels that would make a verdict more precise, as typed values, the most useful first. `wording` has the
+sentences.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from .confidence import BASELINE_LEVELS, BASELINE_SHARE, BEYOND_LEVELS, BEYOND_S
 from .crossing import Crossing
 
 LEVELS_LEAST = 3
-"""User counts before which nothing is said about a knee (docs/knee.md, step 1)."""
+"""Minimum number of user counts for a verdict on the knee (docs/knee.md, step 1)."""
 
 GAP_MOST = 1.6
 """Ratio of the users of the two levels around the knee, beyond which a level between them would help."""

@@ -28,7 +28,7 @@ QUANTILE_ERROR_UNKNOWN = 0.10
 """Relative error if the number of requests is not known."""
 
 VALUES_LEAST = {"p95_ms": PERCENTILE_VALUES_LEAST["p95"], "p99_ms": PERCENTILE_VALUES_LEAST["p99"]}
-"""Successes under which a percentile is called thin."""
+"""Number of successes below which a percentile rests on too few values."""
 
 
 @dataclass(frozen=True, slots=True)

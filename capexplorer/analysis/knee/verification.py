@@ -105,7 +105,7 @@ def _of(steps: tuple[VerificationStep, ...]) -> Verification:
     return Verification(state="verified" if all(step.agrees for step in steps) else "provisional", steps=steps)
 
 
-# -- what was known before
+# -- knees of earlier levels
 
 
 def _revisions(
@@ -137,7 +137,7 @@ def _earlier_knee(fit: Sequence[LadderLevel], until_s: float, knee_users: float,
     return EarlierKnee(curve, low[0], crossing, limit) if low else None
 
 
-# -- the levels wanted
+# -- the steps
 
 
 def _soak(knee_users: float) -> VerificationStep:
@@ -155,7 +155,7 @@ def _back(first_users: int) -> VerificationStep:
     return VerificationStep(name="return_to_first", users=first_users, least_s=LEAST_S, most_s=MOST_S)
 
 
-# -- what was measured
+# -- their results
 
 
 def _steps(
@@ -207,7 +207,7 @@ def _works_off_backlog(level: LadderLevel, earlier: EarlierKnee) -> bool:
 
 
 def _disagreement(name: VerificationStepName, level: LadderLevel, earlier: EarlierKnee) -> Disagreement | None:
-    """What the level contradicts; None: it shows the curve again."""
+    """How the level disagrees; None: it agrees with the curve."""
     if name != "beyond" and _fails_more(level, earlier):
         return "failures"
     expected, error = _expected(earlier.curve, level.users)

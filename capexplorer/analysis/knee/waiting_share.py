@@ -32,7 +32,9 @@ LEFT_MOST = 0.85
 
 
 def saturated_users(ladder: Sequence[LadderLevel]) -> float | None:
-    """Users at or below which the knee surely lies, if response times show one. None without ramps, or where they cannot tell."""
+    """Users at or below which the knee surely lies, if response times show one. None without ramps, or if they are
+    inconclusive.
+    """
     top = ladder[-1]
     low = [level for level in ladder[: len(ladder) // LOW_SHARE] if level.response_s and level.requests]
     if not low or not any(level.ramp for level in ladder) or (top.failure_ratio or 0.0) > FAILING_MOST:

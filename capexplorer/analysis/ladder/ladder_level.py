@@ -32,7 +32,7 @@ LATENCY_ERROR_UNKNOWN = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LadderLevel:
-    """One settled level. Only users and goodput are required; the other fields sharpen the verdict."""
+    """One settled level. Only users and goodput are required; the other fields make the verdict more precise."""
 
     users: float
     """Actual mean users."""
@@ -71,9 +71,9 @@ class LadderLevel:
     loop_lag_ms: float | None = None
     """Delay of the generator's own timers (p99)."""
     held: bool = False
-    """Other processes held the CPU that it needed (`neighbours`): its latency is theirs."""
+    """Whether other processes used CPU that it needed (`neighbours`): its latency then includes their effect."""
     goodput_held: bool = False
-    """So much that its goodput is only a lower bound."""
+    """Whether they used so much that its goodput is only a lower bound."""
     work_is_metric: bool = False
     """Goodput is the target's own count, not successful requests."""
     accepted_rps: float | None = None

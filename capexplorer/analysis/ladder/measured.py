@@ -62,9 +62,9 @@ def measured_of(
 ) -> Iterator[Measured]:
     """Settled levels of an epoch in the order they ran, in the parts that `parts_of` makes of them, nothing pooled yet.
 
-    `saturated`: by level index, whether the generator was saturated; a level that is not in it: not known. `held`: whether
-    other processes held the CPU that a level needed, and whether its goodput suffered. `replied`: by level index, the shares of
-    failed requests that got a reply with any status, and with one that refuses. `first_requests`: figures include users' first
+    `saturated`: by level index, whether the generator was saturated; a level that is not in it: not known. `held`: whether other
+    processes used CPU that a level needed, and whether its goodput suffered. `replied`: by level index, the shares of failed
+    requests that got a reply with any status, and with one that refuses. `first_requests`: figures include users' first
     requests, as those of imported histories do (`header.source` is set).
     """
     for level in levels:

@@ -1,7 +1,4 @@
-"""Stretches of constant load: settled seconds at one user count in one target process.
-
-Judges nothing: selects the seconds that may be examined together; `leaks` examines them.
-"""
+"""Selects stretches of constant load: settled seconds at one user count in one target process. `leaks` examines them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaks: memory or file descriptors that grow while the load stays the same, with their rate and the time to the limit.
+"""Leaks: memory or file descriptors that grow at constant load, with their rate and the time to the limit.
 
 Growth after a step of users is no leak, nor is a warm-up: allocators, caches and pools fill up and stop. So only stretches at one
 user count are examined, growth must last (`trend`), and the shorter the stretch, the more must have grown. Pure: the same
@@ -26,7 +26,9 @@ from .trend import Floats, Trend, trend
 MIB = float(1 << 20)
 
 WARM_UP_S = 60.0
-"""Seconds of load after a start of the target in which memory grows anyway (imports, arenas, caches); only vast growth counts."""
+"""Seconds of load after a start of the target in which memory always grows (imports, arenas, caches); only very large growth
+counts.
+"""
 
 GENERATOR_NEAR_LIMIT = 0.90
 """Share of its limit from which the generator's own growth is marked."""
@@ -47,7 +49,7 @@ class GrowthThreshold:
 
 @dataclass(frozen=True, slots=True)
 class LeakKind:
-    """What may leak. `thresholds` ascend by length."""
+    """A resource that may leak. `thresholds` ascend by length."""
 
     id: str
     columns: tuple[str, ...]
