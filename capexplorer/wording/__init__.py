@@ -1,6 +1,6 @@
 """All sentences about events, marks and verdicts, in one place: plain text, no colours, no layout, no escaping.
 
-Text from a target or a user stays in them as it was written; whoever displays a sentence escapes it.
+Text from a target or a user is inserted unchanged; the code that displays a sentence must escape it.
 """
 
 from __future__ import annotations

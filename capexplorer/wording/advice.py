@@ -1,7 +1,6 @@
-"""One line of advice for each id of the catalogue, with the command if there is one, for the generator's system unless it says
-more.
+"""One line of advice for each id of the catalogue, with a command where there is one, for the generator's operating system.
 
-A line says what to do first, then what else. Readings go in where they decide something. `cause_names` has the names.
+A line names the first thing to do, then alternatives. It quotes readings that it depends on. `cause_names` has the names.
 """
 
 from __future__ import annotations
@@ -20,85 +19,92 @@ _WIDER = {
     "Windows": "`netsh int ipv4 set dynamicport tcp start=1025 num=64510`",
 }
 _REUSE = {
-    "Linux": "use ports again (`sysctl -w net.ipv4.tcp_tw_reuse=1`)",
+    "Linux": "reuse ports (`sysctl -w net.ipv4.tcp_tw_reuse=1`)",
     "Darwin": "free them sooner (`sysctl -w net.inet.tcp.msl=1000`)",
     "Windows": "free them sooner (registry: Tcpip\\Parameters\\TcpTimedWaitDelay=30)",
 }
 _OWN_WIDER = "`--limit network.ip_local_port_range=[10000,65535]`"
 """The range leaves ports below 10000 to the target."""
-_OWN_REUSE = "use ports again (`--limit network.tcp_tw_reuse=1`)"
+_OWN_REUSE = "reuse ports (`--limit network.tcp_tw_reuse=1`)"
 _WORKERS = "`--set workers=N` or `--set threads=N` where the target has it"
 
 ADVICE = {
-    "host_not_allowed": "Name the host with `--allow-host HOST` if load may go there; `--host URL` names the one to explore.",
-    "dns_failure": "Mend the name (`getent hosts NAME`), or use the address instead.",
-    "host_unreachable": "Find the missing route or the host that is down: `ip route get ADDRESS`, `ip neigh`.",
+    "host_not_allowed": "Add `--allow-host HOST` if load may go to this host; `--host URL` sets the service to explore.",
+    "dns_failure": "Correct the host name (`getent hosts NAME`), or use the address instead.",
+    "host_unreachable": "Look for a missing route, or for a host that is down: `ip route get ADDRESS`, `ip neigh`.",
     "network_unreachable": "Add a route or bring the interface up: `ip route get ADDRESS`, `ip link`.",
-    "tls_certificate_error": "Use the name that the certificate is for, and a CA that this machine trusts: "
-    "`openssl s_client -connect HOST:PORT` shows what it sends.",
-    "tls_handshake_failure": "Check https against http, and the port: `openssl s_client -connect HOST:PORT`.",
+    "tls_certificate_error": "Use the host name that the certificate was issued for, and a CA that this machine trusts: "
+    "`openssl s_client -connect HOST:PORT` shows the certificate.",
+    "tls_handshake_failure": "Check the port, and whether the URL should be http or https: `openssl s_client -connect "
+    "HOST:PORT`.",
     "tcp_memory_pressure": "Use fewer connections, or raise what `sysctl net.ipv4.tcp_mem` shows (pages: low, pressure, high).",
-    "generator_cpu_saturated": 'Use the leaner client (`client = "fast"`), fewer requests a second from this process, '
-    "or another machine; take no figure of these levels for the service's.",
-    "generator_retry_amplification": "Use fewer users at once: FastHttpUser repeats up to 12 times what a closed connection "
-    "lost, which is load of its own.",
-    "generator_memory": "Use fewer users, and keep less in user code: responses that are kept stay in memory.",
-    "user_code_error": "Mend the locustfile: a user whose code fails does not make the load that was asked for.",
-    "load_thread_blocked": "Mend the place that is named: it computes or waits without gevent (a busy loop, a C library), "
-    "so no user runs meanwhile. Figures of these seconds say nothing about the service.",
-    "load_thread_ended": "Start the run again; user code must leave gevent's hub alone. All users ended with it.",
-    "failed_check": "The service answered, but the check says wrongly: read the example.",
-    "log_write_failed": "Free space where sessions are saved (`df -h`): users went to zero, and nothing recorded is lost.",
-    "connection_churn": "Keep connections alive (`keep_alive = true` in the profile), and see whether the service closes them: "
+    "generator_cpu_saturated": 'Use the leaner client (`client = "fast"`), fewer requests per second from this process, '
+    "or another machine. The figures of these levels do not describe the service.",
+    "generator_retry_amplification": "Use fewer users at once: FastHttpUser retries a request up to 12 times when its "
+    "connection is closed, and the retries are additional load.",
+    "generator_memory": "Use fewer users, and do not keep responses in user code: they stay in memory.",
+    "user_code_error": "Fix the locustfile: users whose code fails do not send the intended load.",
+    "load_thread_blocked": "Fix the code that is named: it computes or waits without gevent (a busy loop, a C library), "
+    "and no user runs in that time. Figures of these seconds do not describe the service.",
+    "load_thread_ended": "Start the run again; user code must not end gevent's hub, because all users end with it.",
+    "failed_check": "The service answered, but the check found the answer wrong: read the example.",
+    "log_write_failed": "Free space where sessions are saved (`df -h`): the users were stopped; nothing recorded is lost.",
+    "connection_churn": "Keep connections alive (`keep_alive = true` in the profile), and check whether the service closes them: "
     "`curl -sv URL` shows `Connection: close`.",
-    "target_crashed": "Read its last output lines (key o, or the session log): they tell why. t starts it again.",
-    "target_killed_by_signal": "Find out who sent the signal: `dmesg | tail`, a supervisor, a time limit.",
-    "target_oom_killed": "Raise its memory limit, or find what grows: reports have memory by level, `dmesg` names the process.",
-    "target_restarted": "Read the target's log: a worker that times out (gunicorn: `--timeout`) or crashes.",
-    "connection_refused": "Start the service, or mend the port: `ss -ltnp` shows who listens.",
-    "syn_queue_overflow": "`sysctl -w net.ipv4.tcp_max_syn_backlog=8192`, and accept faster.",
-    "connection_reset": "Read the target's log, and that of any proxy before it: something closes connections that are in use.",
-    "keepalive_race": "Let the server keep idle connections for longer than users wait (gunicorn: `--keep-alive 75`).",
-    "incomplete_response": "Read the target's log: it breaks off in mid-reply (a crash, a worker's time limit, a wrong length).",
-    "malformed_response": "Check the port and the scheme: what answers there does not speak HTTP, or a proxy spoils it.",
-    "body_too_large": "Ask for less, or raise `max_body_mb` in the profile's [users]; with `stream=True` code may read in parts.",
-    "packet_loss": "Look at the link: `ip -s link`, `tc qdisc show`, `ethtool -S DEVICE`.",
-    "rate_limited": "A limit answers, not the service: raise it for this client, unless it is what you explore.",
-    "load_shedding": "At high load only: the capacity, until workers or queue are added. At any load: read the reply's body.",
+    "target_crashed": "Read its last output lines (key o, or the session log) for the reason. Key t starts it again.",
+    "target_killed_by_signal": "Find the sender of the signal: `dmesg | tail`, a supervisor, a time limit.",
+    "target_oom_killed": "Raise its memory limit, or find what grows: reports show memory for each level, `dmesg` names the "
+    "process.",
+    "target_restarted": "Read the target's log: look for workers that time out (gunicorn: `--timeout`) or crash.",
+    "connection_refused": "Start the service, or correct the port: `ss -ltnp` lists listening processes.",
+    "syn_queue_overflow": "`sysctl -w net.ipv4.tcp_max_syn_backlog=8192`, and accept connections faster.",
+    "connection_reset": "Read the target's log, and the log of any proxy in front of it: one of them closes connections that "
+    "are in use.",
+    "keepalive_race": "Set the server's keep-alive timeout longer than the users' think time (gunicorn: `--keep-alive 75`).",
+    "incomplete_response": "Read the target's log: replies end early (a crash, a worker's time limit, a wrong Content-Length).",
+    "malformed_response": "Check the port and the scheme: the server does not speak HTTP there, or a proxy damages the reply.",
+    "body_too_large": "Request less, or raise `max_body_mb` in the profile's [users]; with `stream=True` user code can read "
+    "in parts.",
+    "packet_loss": "Check the link: `ip -s link`, `tc qdisc show`, `ethtool -S DEVICE`.",
+    "rate_limited": "A rate limit answers, not the service: raise it for this client, unless the limit is what you explore.",
+    "load_shedding": "If only at high load: this is the capacity; add workers or a longer queue. If at any load: read the "
+    "reply's body.",
     "server_error": "Read the traceback in the target's log.",
-    "bad_gateway": "Look at the upstream behind the proxy: is it up, does it close connections early?",
-    "gateway_timeout": "The upstream is slower than the proxy waits (nginx: `proxy_read_timeout`): find out why, then raise it.",
-    "client_error": "Check the test data: paths, ids and tokens of these requests, and what earlier ones deleted.",
-    "task_failed_result": "Read the job's log: requests succeed, the work behind them fails.",
-    "task_timeout": "More consumers, or fewer tasks: they wait longer than their users do.",
-    "connect_timeout": "Not resolved further: look at the route, the firewall, and the target's accept queue (`ss -ltn`).",
-    "read_timeout": "Not resolved further: the service takes longer than `timeout_s`; raise that, or look at its workers.",
-    "unexpected_status": "Compare `expect_status` in the profile with what the service answers.",
-    "unknown": "No reading explains these: read the raw errors.",
-    "think_time_limited": "Add users or shorten their waits (`wait_s` in the profile) to reach the service's own limit.",
-    "gil_bound": "Use more processes, not threads, since a GIL gives one core in all: `--set workers=N` where the target has it.",
+    "bad_gateway": "Check the upstream behind the proxy: is it running, does it close connections early?",
+    "gateway_timeout": "The upstream exceeds the proxy's timeout (nginx: `proxy_read_timeout`): find out why before raising it.",
+    "client_error": "Check the test data: paths, ids and tokens of these requests, and whether earlier requests deleted them.",
+    "task_failed_result": "Read the job's log: the requests succeed, but the tasks they start fail.",
+    "task_timeout": "Add consumers or submit fewer tasks: tasks wait longer than their users do.",
+    "connect_timeout": "The cause is not known: check the route, the firewall, and the target's accept queue (`ss -ltn`).",
+    "read_timeout": "The cause is not known: the service takes longer than `timeout_s`; raise it, or check the service's "
+    "workers.",
+    "unexpected_status": "Compare `expect_status` in the profile with the status that the service returns.",
+    "unknown": "No reading explains these failures: read the raw errors.",
+    "think_time_limited": "Add users or shorten their think time (`wait_s` in the profile) to reach the service's own limit.",
+    "gil_bound": "Use more processes, not threads: one GIL limits a process to one core (`--set workers=N` where the target "
+    "has it).",
     "host_cpu_saturated": "Separate generator and target: two machines, or cores of their own (`--limit target.cpus=...`).",
     "cpu_throttled": "Raise the CPU quota (`docker update --cpus N NAME`, Kubernetes: limits.cpu, cgroup: cpu.max).",
-    "worker_pool_exhausted": f"Add workers, since connections wait to be accepted while the CPU is idle: {_WORKERS}.",
-    "cpu_steal": "Use another machine, or dedicated cores: its hypervisor gives the time to others.",
-    "lock_or_pool_limit": f"Find the lock or the pool (threads, connections) that all wait for: {_WORKERS}.",
-    "rate_limit": "A configured rate is the limit: raise it for this client, unless it is what you explore.",
-    "queue_growth": "Add consumers, or accept less: at this load the queue grows without end.",
-    "memory_saturated": "Add memory, or use less: `free -m`, and memory by level in the report.",
-    "swapping": "Add memory, or use less: `vmstat 1` shows what is read back (si).",
+    "worker_pool_exhausted": f"Add workers: connections wait to be accepted while the CPU is idle ({_WORKERS}).",
+    "cpu_steal": "Use another machine or dedicated cores: the hypervisor gives CPU time to other guests.",
+    "lock_or_pool_limit": f"Find the lock or the pool (threads, connections) that requests wait for, or enlarge it: {_WORKERS}.",
+    "rate_limit": "A configured rate is the limit: raise it for this client, unless the limit is what you explore.",
+    "queue_growth": "Add consumers, or accept less work: at this load the queue grows without bound.",
+    "memory_saturated": "Add memory, or use less: `free -m`, and memory for each level in the report.",
+    "swapping": "Add memory, or use less: `vmstat 1` shows what is swapped in (si).",
     "disk_saturated": "Write less or in batches, or use a faster disk: `iostat -x 1`.",
     "disk_full": "Free space: `df -h`.",
-    "network_bandwidth_saturated": "A faster link, or smaller replies (compression).",
-    "generator_shares_host": "Run the generator on another machine: by itself the service may get further.",
-    "noisy_neighbours": "End the other processes, or keep them off these cores, and measure the same users again.",
-    "not_saturated": "Step up: more users still bring more.",
+    "network_bandwidth_saturated": "Use a faster link, or smaller replies (compression).",
+    "generator_shares_host": "Run the generator on another machine: the service alone may reach a higher capacity.",
+    "noisy_neighbours": "End the other processes or move them to other cores, then measure the same user counts again.",
+    "not_saturated": "Add users: throughput still grows.",
 }  # fmt: skip
 
 
 def advice(finding: Finding, header: Header | None = None) -> str:
-    """What to do about a finding, in one line; empty if there is nothing to advise.
+    """What to do about a finding, in one line; empty without advice.
 
-    `header`: of the session; the generator's system and the limits that the session set itself decide which commands fit.
+    `header`: the session's header; the generator's operating system and the session's own limits select the commands.
     """
     if isinstance(finding, CurveFinding):
         return "; ".join(map(missing, finding.missing))
@@ -110,16 +116,16 @@ def advice(finding: Finding, header: Header | None = None) -> str:
 
 
 def _named(finding: Blame) -> str:
-    """The id to advise on: of an unknown cause, its most frequent symptom."""
+    """The id whose advice is given: the finding's own, or for an unknown cause that of its most frequent symptom."""
     symptoms = finding.symptoms if isinstance(finding, Cause) and finding.name == "unknown" else {}
     return max(symptoms, key=lambda each: symptoms[each]) if symptoms else finding.name
 
 
 def advice_for(name: str, readings: Readings, system: str | None = None, limits: Collection[str] = ()) -> str:
-    """The line of one id of the catalogue; empty for an id that this version does not know.
+    """The advice for one id of the catalogue; empty for an id that this version does not know.
 
-    `system`: Linux (unless given), Darwin, Windows. `limits`: keys that the session's profile sets
-    (`model.limits.set_limits`); a sysctl of the machine does not raise those.
+    `system`: Linux (the default), Darwin or Windows. `limits`: keys that the session's profile sets
+    (`model.limits.set_limits`); changing a sysctl of the machine does not raise those.
     """
     limited, built = _LIMITED.get(name), _BUILT.get(name)
     own = limited(readings, limits) if limited is not None else ""
@@ -145,9 +151,9 @@ def _own_established(readings: Readings, limits: Collection[str]) -> str:
 
 def _own_backlog(readings: Readings, limits: Collection[str]) -> str:
     said = (
-        "Raise the server's backlog (gunicorn: `--backlog 2048`) and `--limit network.somaxconn=4096`: the smaller one counts; "
+        "Raise the server's backlog (gunicorn: `--backlog 2048`) and `--limit network.somaxconn=4096` (the lower value applies), "
     )
-    return f"{said}then accept faster, with more workers." if _has_namespace(limits) else ""
+    return f"{said}then add workers, so that connections are accepted faster." if _has_namespace(limits) else ""
 
 
 def _limited_fds(side: str) -> Callable[[Readings, Collection[str]], str]:
@@ -156,7 +162,8 @@ def _limited_fds(side: str) -> Callable[[Readings, Collection[str]], str]:
     def said(readings: Readings, limits: Collection[str]) -> str:
         if key not in limits:
             return ""
-        return f"This session limits them itself: `--limit {key}={_power_of_two(readings, 'fds_limit', 65_536)}`, or none."
+        value = _power_of_two(readings, "fds_limit", 65_536)
+        return f"The session's own limit applies: use `--limit {key}={value}`, or remove it."
 
     return said
 
@@ -198,13 +205,16 @@ def _wider(system: str) -> str:
 def _own_fds(readings: Readings, system: str) -> str:
     limit = _power_of_two(readings, "fds_limit", 65_536)
     if system == "Windows":
-        return "Use fewer users in one process: Windows has no limit of open files to raise."
-    return f"Raise the limit before the run: `ulimit -n {limit}` (its hard limit as root, or in /etc/security/limits.conf)."
+        return "Use fewer users in one process: Windows has no limit on open files that could be raised."
+    return f"Raise the limit before the run: `ulimit -n {limit}` (the hard limit as root, or in /etc/security/limits.conf)."
 
 
 def _system_fds(readings: Readings, system: str) -> str:
     name = "kern.maxfiles" if system == "Darwin" else "fs.file-max"
-    return f"`sysctl -w {name}={_power_of_two(readings, 'fds_limit_of_system', 1_048_576)}`, and find who holds so many."
+    return (
+        f"`sysctl -w {name}={_power_of_two(readings, 'fds_limit_of_system', 1_048_576)}`, and find the process that holds "
+        f"so many."
+    )
 
 
 def _conntrack(readings: Readings, system: str) -> str:
@@ -217,30 +227,39 @@ def _buckets(readings: Readings, system: str) -> str:
 
 def _target_fds(readings: Readings, system: str) -> str:
     limit = _power_of_two(readings, "fds_limit", 65_536)
-    leak = f"`ls -l /proc/{_pid(readings)}/fd` shows what it holds"
-    return f"Raise its limit where it starts (`ulimit -n {limit}`, systemd: LimitNOFILE={limit}), and look for a leak: {leak}."
+    leak = f"`ls -l /proc/{_pid(readings)}/fd` lists open files"
+    return (
+        f"Raise the limit where the target is started (`ulimit -n {limit}`, systemd: LimitNOFILE={limit}); check for a "
+        f"leak: {leak}."
+    )
 
 
 def _backlog(readings: Readings, system: str) -> str:
     name = {"Darwin": "kern.ipc.somaxconn"}.get(system, "net.core.somaxconn")
-    command = "" if system == "Windows" else f" and `sysctl -w {name}=4096`: the smaller one counts"
-    return f"Raise the server's backlog (gunicorn: `--backlog 2048`){command}; then accept faster, with more workers."
+    command = "" if system == "Windows" else f" and `sysctl -w {name}=4096` (the lower value applies)"
+    return (
+        f"Raise the server's backlog (gunicorn: `--backlog 2048`){command}, then add workers, so that connections are "
+        f"accepted faster."
+    )
 
 
 def _cpu(readings: Readings, system: str) -> str:
-    return f"More cores for it, or less work a request: `py-spy top --pid {_pid(readings)}`, `perf top -p {_pid(readings)}`."
+    return f"Add cores, or reduce the work of each request: `py-spy top --pid {_pid(readings)}`, `perf top -p {_pid(readings)}`."
 
 
 def _single_thread(readings: Readings, system: str) -> str:
-    return f"More workers (`--set workers=N` where the target has it); `top -H -p {_pid(readings)}` names the thread."
+    return f"Add workers (`--set workers=N` where the target has it); `top -H -p {_pid(readings)}` names the thread."
 
 
 def _memory_leak(readings: Readings, system: str) -> str:
-    return f"Profile what grows (`memray attach {_pid(readings)}`, tracemalloc, pprof), or restart it before the limit."
+    return (
+        f"Profile the target's memory (`memray attach {_pid(readings)}`, tracemalloc, pprof), or restart it before it "
+        f"reaches the limit."
+    )
 
 
 def _fd_leak(readings: Readings, system: str) -> str:
-    return f"`ls -l /proc/{_pid(readings)}/fd` shows what stays open; a higher limit only buys time."
+    return f"`ls -l /proc/{_pid(readings)}/fd` lists the open files; a higher limit only delays the failure."
 
 
 _BUILT: dict[str, Callable[[Readings, str], str]] = {
@@ -266,7 +285,7 @@ def _pid(readings: Readings) -> str:
 
 
 def _power_of_two(readings: Readings, name: str, least: int) -> int:
-    """The power of two that is at least twice the reading, and at least `least`."""
+    """The smallest power of two that is at least twice the reading and at least `least`."""
     now = readings.get(name)
     if not isinstance(now, int | float) or not 0 < now < 2**40:
         return least

@@ -1,4 +1,4 @@
-"""Sentences about the autopilot and about plans: why the autopilot stepped, and how either ended."""
+"""Sentences about the autopilot and about plans: the reasons of the autopilot's steps, and why the autopilot or a plan ended."""
 
 from __future__ import annotations
 
@@ -12,71 +12,70 @@ from . import numbers
 from .knee_sentences import short_knee, verified
 
 TROUBLES = {
-    "failures": "failures have appeared",
+    "failures": "requests fail",
     "generator": "the generator is saturated",
     "collapse": "goodput collapsed",
     "ports": "ephemeral ports run out",
-    "max_users": "max_users allows no more",
-    "not_recovered": "it does not recover",
+    "max_users": "the limit max_users is reached",
+    "not_recovered": "the service does not recover",
     "not_settling": "the level does not settle",
-    "nothing_done": "nothing is finished",
-    "neighbours": "other processes hold the machine",
+    "nothing_done": "no request completes",
+    "neighbours": "other processes use the machine's CPU",
 }
 
 VERIFICATION_ENDS = {
     "verified": "verified",
     "contradicted": "contradicted by later levels",
-    "no_knee": "after the knee before did not hold",
-    "uncounted": "not verified: later levels do not count, as the knee moves or a backlog is worked off",
-    "max_users": "not verified: max_users allows no level 20% beyond it",
+    "no_knee": "an earlier knee was not confirmed",
+    "uncounted": "not verified: later levels do not count while the knee moves or a backlog drains",
+    "max_users": "not verified: max_users does not allow a level 20% beyond the knee",
     "ports": "not verified: ephemeral ports run out",
-    "failures": "not verified: 20% beyond it nearly everything fails",
+    "failures": "not verified: 20% beyond the knee nearly all requests fail",
     "not_settling": "not verified: a level does not settle",
 }
 
 VERIFYING = {"soak": "soak at {}", "beyond": "{}, 20% beyond the knee", "return_to_first": "back at {}"}
-"""What each level that verifies a knee is, with its users."""
+"""The name of each level that verifies a knee; {} is its number of users."""
 
 PLAN_ENDS = {
-    "stop_rule": "a stop rule struck",
-    "no_knee": "it needs a knee, and none was found",
+    "stop_rule": "a limit of [stop] was exceeded",
+    "no_knee": "its next step needs a knee, and none was found",
     "restart": "the target restarts",
 }
-"""Reasons of an end, besides `finished` and `taken_over`."""
-
+"""Reasons why a plan ended, besides `finished` and `taken_over`."""
 
 STEPS = {
-    "first": "first level",
+    "first": "measure the lowest level first",
     "double": "{line}: larger step",
-    "bend_near": "{line}: smaller step, the bend is near",
-    "plateau": "{found}: one more level beyond it",
-    "lower": "all levels are beyond the knee: lower level",
-    "careful": "the service recovered: up again in small steps",
+    "bend_near": "{line}: smaller step, close to where scaling flattens",
+    "plateau": "{found}: measure one more level beyond it",
+    "lower": "all levels are beyond the knee: measure a lower level",
+    "careful": "the service recovered: stepping up in smaller steps",
     "between": "between the last good level and the first bad one",
-    "retreat": "{trouble}: fewer users, to see whether the service recovers",
-    "soak": "{found}: a soak at 70% of it, to verify it",
+    "retreat": "{trouble}: fewer users, to check whether the service recovers",
+    "soak": "{found}: soak at 70% of it, to verify it",
     "beyond": "20% beyond the knee, to verify it",
-    "return_to_first": "back to the first level, to see whether anything has shifted",
-    "recovery": "{found}: down to 60% of the knee, to see whether the service recovers",
-    "rest": "end with fewer users",
+    "return_to_first": "back to the first level, to check whether the service has changed",
+    "recovery": "{found}: down to 60% of the knee, to check whether the service recovers",
+    "rest": "done: back to fewer users",
 }
-"""Reasons of steps; `recovery` is in logs from before knees were verified."""
+"""The reasons of steps. Only logs written before knees were verified contain `recovery`."""
 
 
 def autopilot_step(args: Mapping[str, Any]) -> str:
-    """Why the autopilot stepped, in a line: `goodput at 97% of the low-load line: larger step`."""
+    """Why the autopilot stepped, in one line: `goodput at 97% of linear scaling: larger step`."""
     share = args.get("efficiency")
     return STEPS.get(str(args.get("why")), "next level").format(
-        line=f"goodput at {share:.0%} of the low-load line" if isinstance(share, float) else "the curve so far",
+        line=f"goodput at {share:.0%} of linear scaling" if isinstance(share, float) else "capacity curve so far",
         found=_found(args),
-        trouble=TROUBLES.get(str(args.get("because")), "trouble"),
+        trouble=TROUBLES.get(str(args.get("because")), "a failure"),
     )
 
 
 def autopilot(args: Mapping[str, Any]) -> str:
     """`autopilot on`, `autopilot finished: knee 47 [43–52] at 122/s, verified`, `autopilot gave up: ports run out`.
 
-    With the task `verify` it only verifies a knee: `verification on`.
+    An autopilot with the task `verify` only verifies a knee: `verification on`.
     """
     name = "verification" if args.get("task") == "verify" else "autopilot"
     if args.get("on"):
@@ -90,11 +89,11 @@ def autopilot(args: Mapping[str, Any]) -> str:
             return f"autopilot gave up: {TROUBLES.get(str(args.get('why')), str(args.get('why')))}{known}{_left_out(args)}"
     if args.get("why") != "taken_over":
         return f"{name} off"
-    return f"{name} off: ended by a step by hand" if args.get("who") == "user" else f"{name} off, by {args.get('who')}"
+    return f"{name} off: users were changed by hand" if args.get("who") == "user" else f"{name} off: ended by {args.get('who')}"
 
 
 def verifying(args: Mapping[str, Any], settled_s: float) -> str | None:
-    """How far a level that verifies the knee is: `verifying: soak at 14 users, 12 s of 20 s`; None of another step's `args`."""
+    """Progress of a level that verifies the knee: `verifying: soak at 14 users, 12 s of 20 s`; None for other steps."""
     least_s, most_s = args.get("least_s"), args.get("most_s")
     name = VERIFYING.get(str(args.get("why")))
     if name is None or not isinstance(least_s, int | float) or not isinstance(most_s, int | float):
@@ -105,33 +104,39 @@ def verifying(args: Mapping[str, Any], settled_s: float) -> str | None:
 
 
 def why_not_verify(knee: KneeVerdict | None) -> str | None:
-    """Why there is nothing to verify; None if there is."""
+    """Why there is no knee to verify; None if there is one."""
     if knee is None or knee.kind != "knee":
-        return "no knee to verify yet; a looks for one"
-    return "the knee is verified already" if verified(knee) == "verified" else None
+        return "no knee to verify yet; press a to search for one"
+    return "the knee is already verified" if verified(knee) == "verified" else None
 
 
 def _left_out(args: Mapping[str, Any]) -> str:
     count = args.get("left_out")
-    return f"; {count} level{'s' * (count != 1)} that other processes held left out" if isinstance(count, int) and count else ""
+    return (
+        f"; {count} level{'s' * (count != 1)} left out because other processes used the CPU"
+        if isinstance(count, int) and count
+        else ""
+    )
 
 
 def plan(args: Mapping[str, Any]) -> str:
-    """`plan: 10:30s, 50:30s` for a start, `plan ended: 50 users stay` for an end."""
+    """`plan: 10:30s, 50:30s` for a start, `plan ended: 50 users keep running` for an end."""
     if args.get("on", True):
         return f"plan: {args.get('plan', '?')}"
-    return f"{args.get('what', 'plan')} ended: {PLAN_ENDS.get(str(args.get('why'))) or _went_on(args)}"
+    return f"{args.get('what', 'plan')} ended: {PLAN_ENDS.get(str(args.get('why'))) or _afterwards(args)}"
 
 
-def _went_on(args: Mapping[str, Any]) -> str:
+def _afterwards(args: Mapping[str, Any]) -> str:
     if args.get("why") != "finished":
-        return "taken over"
+        return "users were changed by hand"
     users = args.get("users")
-    return "users go to zero" if args.get("what") == "shape" else f"{users} user{'s' * (users != 1)} stay{'s' * (users == 1)}"
+    return (
+        "all users stop" if args.get("what") == "shape" else f"{users} user{'s' * (users != 1)} keep{'s' * (users == 1)} running"
+    )
 
 
 def _found(args: Mapping[str, Any]) -> str:
-    """The knee in a reason of the autopilot."""
+    """The knee that a reason of the autopilot refers to."""
     figures = {key: args.get(key) for key in ("users_low", "users_high", "capacity_rps")}
     try:
         return short_knee(msgspec.convert({"kind": args.get("kind"), "users": args.get("knee_users"), **figures}, KneeVerdict))

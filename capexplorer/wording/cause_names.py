@@ -1,12 +1,11 @@
-"""Names of the ids of docs/causes.md: alone, and inside the verdict line ("limited by ..."). `advice` says what to do about
-them."""
+"""Names of the ids of docs/causes.md, for lists and for the verdict line ("limited by ..."). `advice` has the advice."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 GROUPS = {"generator": "Generator", "host": "Host", "network": "Network", "target": "Target", "check": "Checks"}
-"""Headings of the places of causes, in the order in which they are ruled out."""
+"""Headings for the locations of causes, in the order in which locations are ruled out."""
 
 NAMES = {
     # the generator and its host
@@ -15,7 +14,7 @@ NAMES = {
     "ephemeral_port_exhaustion_established": "ephemeral ports exhausted (ESTABLISHED)",
     "fd_exhaustion_generator": "the generator is out of file descriptors",
     "fd_exhaustion_system": "the system is out of file descriptors",
-    "host_not_allowed": "the guard allows no load to this host",
+    "host_not_allowed": "load to this host is not allowed",
     "dns_failure": "the name does not resolve",
     "host_unreachable": "no route to the host",
     "network_unreachable": "no route to the network",
@@ -25,7 +24,7 @@ NAMES = {
     "tcp_memory_pressure": "the kernel is short of TCP memory",
     "time_wait_bucket_overflow": "TIME_WAIT buckets overflow",
     "generator_cpu_saturated": "the generator's CPU is saturated",
-    "generator_retry_amplification": "the client repeats requests by itself",
+    "generator_retry_amplification": "the HTTP client retries requests by itself",
     "generator_memory": "the generator's memory grows",
     "user_code_error": "user code error",
     "load_thread_blocked": "user code blocks the load thread",
@@ -43,32 +42,32 @@ NAMES = {
     "listen_backlog_overflow": "the target's accept queue overflows",
     "syn_queue_overflow": "the SYN queue overflows",
     "connection_reset": "connections are reset",
-    "keepalive_race": "idle connections are closed under a request",
-    "incomplete_response": "replies break off",
-    "malformed_response": "replies are no HTTP",
+    "keepalive_race": "idle connections are closed as a request is sent",
+    "incomplete_response": "replies are incomplete",
+    "malformed_response": "replies are not HTTP",
     "body_too_large": "replies are larger than the limit",
     "packet_loss": "packets are lost",
     "rate_limited": "the service limits the rate (HTTP 429)",
     "load_shedding": "the service sheds load (HTTP 503)",
     "server_error": "server errors (HTTP 5xx)",
     "bad_gateway": "bad gateway (HTTP 502)",
-    "gateway_timeout": "gateway timeouts (HTTP 504)",
+    "gateway_timeout": "gateway timeout (HTTP 504)",
     "client_error": "client errors (HTTP 4xx)",
     "task_failed_result": "tasks fail",
-    "task_timeout": "tasks do not finish in time",
+    "task_timeout": "tasks exceed their time limit",
     # symptoms that nothing explained
     "connect_timeout": "connecting times out",
     "read_timeout": "replies time out",
     "unexpected_status": "unexpected status",
     "unknown": "failures of unknown cause",
     # bottlenecks and leaks
-    "think_time_limited": "the users' waits limit the throughput",
+    "think_time_limited": "the users' think time sets the throughput",
     "target_cpu_saturated": "the service's CPU is saturated",
     "gil_bound": "the service's CPU is saturated (GIL)",
     "single_thread_cpu_saturated": "one thread of the service is saturated",
     "host_cpu_saturated": "the host's CPU is saturated",
-    "cpu_throttled": "the CPU quota holds the service back",
-    "cpu_steal": "the hypervisor takes the CPU away",
+    "cpu_throttled": "the CPU quota throttles the service",
+    "cpu_steal": "the hypervisor takes CPU time (steal)",
     "worker_pool_exhausted": "the service's workers are exhausted",
     "lock_or_pool_limit": "a lock or a pool inside the service is the limit",
     "rate_limit": "a rate limiter is the limit",
@@ -80,9 +79,9 @@ NAMES = {
     "network_bandwidth_saturated": "the network link is saturated",
     "memory_leak": "the target's memory leaks",
     "fd_leak": "the target leaks file descriptors",
-    "not_saturated": "nothing is saturated",
-    "generator_shares_host": "generator and service share a full machine",
-    "noisy_neighbours": "other processes hold the CPU",
+    "not_saturated": "no limit reached",
+    "generator_shares_host": "generator and service share a saturated machine",
+    "noisy_neighbours": "other processes use the CPU",
 }
 
 LIMITERS = {
@@ -91,7 +90,7 @@ LIMITERS = {
     "ephemeral_port_exhaustion_established": "the generator's ephemeral ports (ESTABLISHED)",
     "fd_exhaustion_generator": "the generator's file descriptors",
     "fd_exhaustion_system": "the system's file descriptors",
-    "host_not_allowed": "the guard, which allows no load to this host",
+    "host_not_allowed": "the guard: load to this host is not allowed",
     "dns_failure": "a name that does not resolve",
     "host_unreachable": "a missing route to the host",
     "network_unreachable": "a missing route to the network",
@@ -103,8 +102,7 @@ LIMITERS = {
     "load_thread_ended": "the end of the load thread",
     "log_write_failed": "a session log that cannot be written",
 }
-"""After "limited by": causes with which a run says nothing about the service."""
-
+"""After "limited by": causes that make a run say nothing about the service."""
 
 CLIENTS = {"FastHttpUser": "fast (FastHttpUser)", "HttpUser": "requests (HttpUser)"}
 """Locust's client classes -> the value of `client` in a profile."""
@@ -115,7 +113,7 @@ def clients(names: Collection[str]) -> str:
     return " + ".join(CLIENTS.get(each, f"other ({each})") for each in names)
 
 
-def name(id: str) -> str:  # noqa: A002 - the vocabulary's word
+def name(id: str) -> str:  # noqa: A002 - the log's name for it
     """`ephemeral ports exhausted (TIME_WAIT)`; an unknown id with spaces for underscores."""
     return NAMES.get(id, id.replace("_", " "))
 

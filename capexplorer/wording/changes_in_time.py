@@ -1,4 +1,4 @@
-"""What changed in the service, and when, in time and not with load: a clause of the verdict, lower case, without a full stop."""
+"""When and how the service changed for reasons other than load: a clause of the verdict, lower case, without a full stop."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from . import numbers
 from .knee_sentences import knee_alone
 from .times import session_time
 
-A_FAULT = "a fault in time, not a limit of load"
-ANOTHER_SERVICE = "the service changed in time, not with load"
-UNDECIDED = "load or a change in time, a return to fewer users would tell"
-"""What a change means: by whether it began in the middle of a level."""
+A_FAULT = "a fault at that time, not a load limit"
+ANOTHER_SERVICE = "the service changed at that time, independently of load"
+UNDECIDED = "caused by load or by a change of the service; a return to fewer users would show which"
+"""The interpretation of a change that began within a level (the first two) or with a step of users (the last)."""
 
 
 def changes(regimes: Sequence[RegimeVerdict]) -> str:
-    """`at 01:01 and 48 users goodput rose from 95.4 to 191/s, 27 s after the last step: the service changed in time, not with
-    load; since then 48 users made 191/s`. At least one of the regimes began with a change.
+    """`at 01:01 and 48 users goodput rose from 95.4 to 191/s, 27 s after the last step: the service changed at
+    that time, independently of load; since then 48 users reached 191/s`. At least one of `regimes` began with a change.
     """
     began = [each for each in regimes if each.began is not None]
-    first, more = began[0], f"; it changed {len(began)} times in all" * (len(began) > 1)
+    first, more = began[0], f"; it changed {len(began)} times in total" * (len(began) > 1)
     return f"{_changed(first)}; {_around(regimes, first)}{more}"
 
 
@@ -29,17 +29,17 @@ def _changed(found: RegimeVerdict) -> str:
     after_s = found.after_step_s or 0.0
     late = f", {numbers.span(after_s)} after the last step" if found.inside and after_s >= 1.0 else ""
     if found.began == "failures":
-        what = f"{at} {numbers.percent(found.failure_ratio or 1.0)} of requests began to fail{late}"
+        what = f"{at} {numbers.percent(found.failure_ratio or 1.0)} of requests started to fail{late}"
         return f"{what}: {A_FAULT if found.inside else UNDECIDED}"
     if found.before_rps is None:
-        return f"{at} goodput was {numbers.number(found.after_rps)}/s, which the levels before do not explain: {UNDECIDED}"
+        return f"{at} goodput was {numbers.number(found.after_rps)}/s, which the earlier levels do not explain: {UNDECIDED}"
     verb = "rose" if found.after_rps > found.before_rps else "fell"
     rates = f"from {numbers.number(found.before_rps)} to {numbers.number(found.after_rps)}/s"
     return f"{at} goodput {verb} {rates}{late}: {ANOTHER_SERVICE if found.inside else UNDECIDED}"
 
 
 def _around(regimes: Sequence[RegimeVerdict], found: RegimeVerdict) -> str:
-    """What was measured on both sides, less the side that the verdict is about anyway."""
+    """What was measured before and after the change, without the side that the rest of the verdict describes."""
     before = regimes[regimes.index(found) - 1]
     sides = [f"until then {_made(before)}"] if before.judged is False or found.began == "failures" else []
     if found.began != "failures" and not found.judged:
@@ -50,4 +50,4 @@ def _around(regimes: Sequence[RegimeVerdict], found: RegimeVerdict) -> str:
 
 
 def _made(found: RegimeVerdict) -> str:
-    return f"{numbers.counted(found.most_users)} made {numbers.number(found.most_rps)}/s"
+    return f"{numbers.counted(found.most_users)} reached {numbers.number(found.most_rps)}/s"

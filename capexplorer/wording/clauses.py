@@ -1,6 +1,6 @@
-"""Clauses of the verdict line: what fails, what limits, what leaks, what the curve shows, each with time and users.
+"""Clauses of the verdict line: failures, limits, leaks and the capacity curve, each with its time and users.
 
-Lower case and without a full stop, unless a clause is whole sentences. `verdict` joins them.
+A clause is lower case without a full stop, or one or more whole sentences. `verdict` joins the clauses.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def clause(each: found.Clause) -> str:
 
 @clause.register
 def _(each: found.RunSpoiled) -> str:
-    beyond = "" if each.clean_users is None else f" beyond {numbers.users(each.clean_users)}"
-    said = f"limited by {limiter(each.cause.id)} {_since(each.cause)}: nothing is said about the service{beyond}"
+    results = "the results" if each.clean_users is None else f"results above {numbers.counted(each.clean_users)}"
+    said = f"limited by {limiter(each.cause.id)} {_since(each.cause)}: {results} do not describe the service"
     return said if each.knee is None else f"{said}; up to there {knee_alone(each.knee)}"
 
 
@@ -41,21 +41,21 @@ def _(each: found.KneeFound) -> str:
 
 
 @clause.register
-def _(each: found.EndpointLeaves) -> str:
+def _(each: found.EndpointDegrades) -> str:
     return first_endpoint(each.first)
 
 
 @clause.register
-def _(each: found.CpuHeld) -> str:
-    """`1.6 of 2 cores belong to other processes (cc1plus, chrome): nothing is said about the service at 20 users`."""
+def _(each: found.CpuUsedByOthers) -> str:
+    """`other processes (cc1plus, chrome) use 1.6 of 2 cores: results at 20 users do not describe the service`."""
     names = f" ({', '.join(each.names)})" if each.names else ""
-    share = f"{each.others_cpu_ratio:.2g} of {each.cores} core{'s' * (each.cores != 1)} belong" if each.cores else "CPU belongs"
+    share = f"{each.others_cpu_ratio:.2g} of {each.cores} core{'s' * (each.cores != 1)}" if each.cores else "CPU time"
     users = each.left_out_users
     between = (
         " and ".join(map(numbers.users, users)) if len(users) < 3 else f"{numbers.users(users[0])} to {numbers.users(users[-1])}"
     )
-    left_out = f": nothing is said about the service at {between} user{'s' * (users != (1.0,))}" if users else ""
-    return f"{share} to other processes{names}{left_out}"
+    left_out = f": results at {between} user{'s' * (users != (1.0,))} do not describe the service" if users else ""
+    return f"other processes{names} use {share}{left_out}"
 
 
 # -- failures
@@ -72,7 +72,7 @@ def _(each: found.RequestsFailed) -> str:
     """`client errors (HTTP 4xx), 4.6% of requests, from 03:05 at 5 users`."""
     part = f", {numbers.percent(each.share_ratio)} of requests," if each.share_ratio is not None else ""
     when = "at every load" if each.at_every_load else _since(each.mark)
-    return f"{title(each.mark)}{part} {when}" + ": that is its capacity" * each.is_capacity
+    return f"{title(each.mark)}{part} {when}" + ": this is its capacity" * each.is_capacity
 
 
 # -- limits
@@ -85,34 +85,34 @@ def _(each: found.ServiceLimited) -> str:
 
 
 @clause.register
-def _(each: found.WaitsLimit) -> str:
-    return f"the users' waits limit the throughput up to {numbers.users(each.mark.users)} users"
+def _(each: found.ThinkTimeLimit) -> str:
+    return f"the users' think time sets the throughput up to {numbers.counted(each.mark.users)}"
 
 
-def waits_in_full(each: found.WaitsLimit) -> str:
-    """`50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service`."""
-    long = f" that wait {each.wait_s:.{1 if each.wait_s >= 0.95 else 2}f} s" if each.wait_s else ""
-    making = f" make {numbers.number(each.throughput_rps)}/s" if each.throughput_rps else ""
-    return f"{numbers.users(each.mark.users)} users{long}{making}: the users' waits limit the throughput, not the service"
+def think_time_in_full(each: found.ThinkTimeLimit) -> str:
+    """`not saturated at 50 users (49.8/s): the users' think time (1.0 s) sets the throughput`."""
+    think = f" ({each.wait_s:.{1 if each.wait_s >= 0.95 else 2}f} s)" if each.wait_s else ""
+    rate = f" ({numbers.number(each.throughput_rps)}/s)" if each.throughput_rps else ""
+    return f"not saturated at {numbers.counted(each.mark.users)}{rate}: the users' think time{think} sets the throughput"
 
 
 @clause.register
 def _(each: found.Leaking) -> str:
-    """`the target leaks file descriptors: 7,200 an hour, 4 min to its limit`."""
+    """`the target leaks file descriptors: 7,200 per hour, 4 min to its limit`."""
     assert isinstance(each.mark.finding, Leak)
     return f"{title(each.mark)}: {', '.join(_growth(each.mark.finding))}"
 
 
 def _growth(leak: Leak) -> Iterator[str]:
     per_hour = leak.growth_per_hour
-    yield f"{numbers.number(round(per_hour)) if leak.unit == 'fds' else numbers.size(per_hour)} an hour"
+    yield f"{numbers.number(round(per_hour)) if leak.unit == 'fds' else numbers.size(per_hour)} per hour"
     if leak.limit_in_s is not None:
         yield f"{numbers.span(leak.limit_in_s)} to its limit"
 
 
 @clause.register
 def _(each: found.MachineShared) -> str:
-    return f"from {numbers.counted(each.users)} on the generator had {each.share_ratio:.0%} of the machine's busy CPU"
+    return f"from {numbers.counted(each.users)} on, the generator used {each.share_ratio:.0%} of the machine's busy CPU"
 
 
 @clause.register
@@ -125,7 +125,7 @@ def _(each: found.ServiceChanged) -> str:
 
 @clause.register
 def _(each: found.NoKneeUpTo) -> str:
-    """`no knee up to 74 users`, `bend from 60 users`."""
+    """`no knee up to 74 users`, `scaling flattens from 60 users`."""
     return knee(each.knee)
 
 
@@ -142,36 +142,34 @@ def _(each: found.CurveAlone) -> str:
 @clause.register
 def _(each: found.NotJudged) -> str:
     if each.best is None:
-        return "no level settled: nothing can be said about capacity"
+        return "no level settled: the capacity is unknown"
     best = each.best
     levels = f"{each.settled} level{'s' * (each.settled != 1)} settled"
-    measured = f"{levels}; the greatest goodput was {best.figures.goodput_rps:.4g}/s"
-    return f"{measured} at {best.users} users{_p95(best.figures)}. No detector has looked for a knee or a bottleneck"
+    measured = f"{levels}; the highest goodput was {best.figures.goodput_rps:.4g}/s"
+    return f"{measured} at {numbers.counted(best.users)}{_p95(best.figures)}. No detector has looked for a knee or a bottleneck"
 
 
 @clause.register
 def _(each: found.UsersTooNew) -> str:
-    return "nothing is said about capacity"
+    return "the capacity is unknown"
 
 
 @clause.register
 def _(each: found.PartlyCounted) -> str:
-    """`the figures of 2 levels (20 to 30 users) count only 40–62% of the requests: ...`."""
-    counted = f"the figures of {levels_of(each.users)} count only {shares(each.counted_ratios)} of the requests"
+    """`the figures of 2 levels (20 to 30 users) cover only 40–62% of the requests: ...`."""
+    counted = f"the figures of {levels_of(each.users)} cover only {shares(each.counted_ratios)} of the requests"
     return f"{counted}: the users were still in their first task"
 
 
 @clause.register
 def _(each: found.UsersNotWarm) -> str:
-    """`2 levels (20 to 30 users) did not settle: 10–40% of the users had lived through a cycle of their own`."""
-    return (
-        f"{levels_of(each.users)} did not settle: {shares(each.warm_ratios)} of the users had lived through a cycle of their own"
-    )
+    """`2 levels (20 to 30 users) did not settle: only 10–40% of the users had completed a task cycle`."""
+    return f"{levels_of(each.users)} did not settle: only {shares(each.warm_ratios)} of the users had completed a task cycle"
 
 
 @clause.register
 def _(each: found.HoldLevels) -> str:
-    return "hold levels until users are warm"
+    return "hold each level until its users have completed one"
 
 
 def _p95(figures: LevelFigures) -> str:
@@ -188,5 +186,5 @@ def _since(mark: Mark) -> str:
 
 
 def _at_users(mark: Mark, between: str) -> str:
-    """` at 82 users`; empty if the mark has none."""
+    """` at 82 users`; empty if the mark has no user count."""
     return "" if mark.users is None else f"{between}{numbers.counted(mark.users)}"

@@ -20,38 +20,38 @@ IN_UNIT = ("growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "gr
 """Keys of a leak whose values are bytes or descriptors, by its `unit`."""
 
 NAMED = {
-    "little_ratio": "Little's law: users over those accounted for",
-    "unaccounted_ratio": "Little's law at all levels: users over those that responses and pauses account for",
+    "little_ratio": "Little's law: users / accounted users",
+    "unaccounted_ratio": "Little's law at all levels: users / users accounted for by responses and think time",
     "baseline_levels": "levels on the low-load line",
     "levels_below": "levels below the knee",
-    "levels_beyond": "levels beyond the knee",
-    "half_width_ratio": "half of the interval",
-    "second_detector_users": "knee by a second method, users",
-    "low_load_rps_per_user": "low load of one user, /s",
-    "top_efficiency": "of the low-load line at the top level",
-    "top_slope": "slope at the top, the low-load line's being 1",
-    "failure_ratio_more": "failures above those at low load",
-    "failures_replied_ratio": "of the failures with an HTTP status",
-    "failures_refused_ratio": "with 429 or 503",
-    "response_ratio": "response time, times that at low load",
-    "ratio": "latency, times that at low load",
+    "levels_beyond": "levels above the knee",
+    "half_width_ratio": "half width of the interval",
+    "second_detector_users": "knee by a second method (users)",
+    "low_load_rps_per_user": "throughput per user at low load, /s",
+    "top_efficiency": "share of linear scaling at the highest level",
+    "top_slope": "slope at the highest level (linear scaling = 1)",
+    "failure_ratio_more": "failure ratio above that at low load",
+    "failures_replied_ratio": "share of failures with an HTTP status",
+    "failures_refused_ratio": "share of failures with 429 or 503",
+    "response_ratio": "response time / response time at low load",
+    "ratio": "latency / latency at low load",
 }
-"""Words for keys that do not explain themselves."""
+"""Words for keys whose name does not explain them."""
 
 SHARES = ("half_width_ratio", "top_efficiency", "failure_ratio_more", "failures_replied_ratio", "failures_refused_ratio")
-"""Keys shown as per cent, however large."""
+"""Keys shown as a percentage, also above 100%."""
 
 MOMENTS = ("at_s",)
 """Keys that are times of the session, not durations."""
 
 _ENDPOINTS = 4
-"""Most endpoints in a line."""
+"""Maximum number of endpoints in a line."""
 
 _UNITS = {"_per_s": "/s", "_rps": "/s", "_ms": " ms"}
 
 
 def counted(finding: Finding) -> str:
-    """`412 × at 3.1/s`, `for 12 s` where seconds were counted; empty if nothing was counted."""
+    """`412 × at 3.1/s`, `for 12 s` where seconds were counted; empty if there is no count."""
     if not isinstance(finding, Cause) or not finding.count:
         return ""
     count, rate, retried = finding.count, finding.rate_per_s, finding.counted.get("retried")
@@ -64,7 +64,7 @@ def counted(finding: Finding) -> str:
 
 
 def endpoints(finding: Finding) -> str:
-    """`GET /x 380, POST /y 32, 2 more`; empty if they are not known."""
+    """`GET /x 380, POST /y 32, 2 more`; empty if unknown."""
     counts = finding.endpoints if isinstance(finding, Cause) else {}
     most = sorted(counts.items(), key=lambda each: -each[1])
     more = [f"{len(most) - _ENDPOINTS} more"] if len(most) > _ENDPOINTS else []
@@ -72,7 +72,7 @@ def endpoints(finding: Finding) -> str:
 
 
 def example(finding: Finding) -> str:
-    """Text of one failure, and what the target's own log said, unescaped; empty if there is neither."""
+    """Text of one failure, and the matching line of the target's log, unescaped; empty if there is neither."""
     if not isinstance(finding, Cause):
         return ""
     logged = f"the target's log: {finding.logged}" if finding.logged else ""
@@ -88,12 +88,12 @@ def readings(finding: Finding, without: Collection[str] = ()) -> str:
 
 
 def doubts(finding: Finding) -> str:
-    """`could be as well: connections are reset; could not be read: listen queue`."""
+    """`alternative cause: connections are reset; could not be read: listen queue`."""
     if not isinstance(finding, Blame):
         return ""
     competing = ", ".join(map(name, finding.competing))
     unread = ", ".join(each.replace("_", " ") for each in finding.unavailable)
-    said = (f"could be as well: {competing}" if competing else "", f"could not be read: {unread}" if unread else "")
+    said = (f"alternative cause: {competing}" if competing else "", f"could not be read: {unread}" if unread else "")
     return "; ".join(filter(None, said))
 
 
@@ -116,7 +116,7 @@ def _reading(key: str, value: Any, unit: str) -> str:
 
 
 def _measured(key: str, value: float, unit: str) -> str:
-    """A number in the unit given by the end of its key."""
+    """A number in the unit given by the suffix of its key."""
     if key in SHARES or key.endswith("_growth_ratio"):
         return f"{NAMED.get(key) or _words(key, '_ratio')} {numbers.percent(value)}"
     if key in NAMED:

@@ -1,10 +1,10 @@
-"""Sentences about capacity: knees, objectives, and what more would sharpen a verdict."""
+"""Sentences about capacity: knees, objectives, and which further levels would make a verdict more precise."""
 
 from __future__ import annotations
 
 import msgspec
 
-from ..model.verdicts import CapacityVerdict, EndpointDeparture, KneeVerdict, Missing, SloVerdict, VerificationStep
+from ..model.verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, Missing, SloVerdict, VerificationStep
 from . import numbers
 from .times import session_time
 
@@ -13,15 +13,15 @@ LIMITS = {
     "queue_growth": "a queue that grows",
     "errors": "errors",
     "generator": "the generator, not the service",
-    "unknown": "something that no reading shows",
+    "unknown": "a cause that no reading shows",
 }
 
 OF_GENERATOR = {
     "bend": ", perhaps the generator's",
     "at_or_below": ", the generator's",
-    "no_knee": ", the most users that the generator did not limit",
+    "no_knee": ", the highest count that the generator did not limit",
 }
-"""Additions to a verdict on the curve, by its kind, if the generator was or may have been the limit."""
+"""What follows a verdict of each kind if the generator was, or may have been, the limit."""
 
 FALLS = {"retrograde": "falls", "collapse": "collapses"}
 """How goodput changes beyond its peak."""
@@ -41,15 +41,15 @@ def knee(verdict: KneeVerdict) -> str:
         case "at_or_below":
             return f"knee at or below {counted}{whose}"
         case "bend":
-            return f"bend from {counted}{whose}"
+            return f"scaling flattens from {counted}{whose}"
         case "latency_knee":
-            return f"latency knee {counted}"
+            return f"latency starts to climb at {counted}"
         case "no_knee":
             return f"no knee up to {counted}{whose}"
 
 
 def short_knee(verdict: KneeVerdict) -> str:
-    """Without its limit, where there is little room: `knee 47 [43–52] at 122/s`."""
+    """The knee without its limit, for small spaces: `knee 47 [43–52] at 122/s`."""
     return knee(msgspec.structs.replace(verdict, limit="unknown"))
 
 
@@ -62,49 +62,51 @@ def knee_alone(found: KneeVerdict) -> str:
 def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
     """One sentence: `Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); verified.`
 
-    `blamed`: what limits it, if a mark names it: `Knee at 47 users [43–52] and 122/s: the service's CPU is saturated ...`.
+    `blamed`: the limit that a mark names, if any: `Knee at 47 users [43–52] and 122/s: the service's CPU is saturated ...`.
     """
     found = verdict.knee
     if verdict.curve is None:
-        return "Nothing was finished at any level: no capacity was measured."
+        return "No request completed at any level: no capacity was measured."
     if found is None:
         more = next((each.count for each in verdict.missing if each.kind == "levels"), 1)
-        return f"Not enough levels to tell a knee: {_levels(more)} would."
+        return f"Not enough levels to find a knee: measure {more} more user count{'s' * (more != 1)}."
     counted, sure = numbers.counted(found.users), f" ({found.confidence} confidence)" if found.confidence else ""
     match found.kind:
         case "knee":
             limit = f": {blamed}" if blamed else f", limited by {LIMITS[found.limit or 'unknown']}"
             interval = numbers.interval(found.users_low, found.users_high)
-            where = f"Knee at {counted} {interval} and {numbers.number(found.capacity_rps)}/s{_held(found)}"
+            where = f"Knee at {counted} {interval} and {numbers.number(found.capacity_rps)}/s{_valid(found)}"
             return f"{where}{limit}{sure}{_fall(found)}{_verified(found)}{_unaccounted(found)}."
         case "at_or_below":
             if found.limit == "generator":
-                return f"Limited by the generator at {counted}, the lowest level: nothing is said about the service."
+                return f"Limited by the generator at {counted}, the lowest level: the results do not describe the service."
             lowest = f"{counted}, the lowest level{f' ({blamed})' if blamed else ''}"
-            return f"The knee is at or below {lowest}: step down to find it{_fall(found)}."
+            return f"The knee is at or below {lowest}: measure fewer users to find it{_fall(found)}."
         case "bend":
-            falls = f"Goodput falls behind from {counted} on{sure}"
+            falls = f"Goodput falls below linear scaling from {counted} on{sure}"
             if found.limit == "generator":
-                return f"{falls}, perhaps for the generator's lateness: nothing is said about the service beyond."
-            return f"{falls}, but its ceiling was not seen: no knee yet{_unaccounted(found)}."
+                return f"{falls}, possibly because the generator is late: results from there on do not describe the service."
+            return f"{falls}, but its maximum was not reached: no knee yet{_unaccounted(found)}."
         case "latency_knee" | "no_knee":
             return f"No knee up to {counted}{sure}{_unaccounted(found)}."
 
 
-def _held(found: KneeVerdict) -> str:
-    """` until 01:01`: of a service that changed."""
+def _valid(found: KneeVerdict) -> str:
+    """` from 01:01`, ` until 02:30`: when the knee was valid, if the service changed during the session."""
     since = "" if found.since_s is None else f" from {session_time(found.since_s)}"
     return since + ("" if found.until_s is None else f" until {session_time(found.until_s)}")
 
 
-def first_endpoint(found: EndpointDeparture) -> str:
-    """`GET /search leaves the line first, from 21 users on: p95 12 → 480 ms, while the others stay`. The name is foreign text."""
+def first_endpoint(found: EndpointDegradation) -> str:
+    """`GET /search degrades first, from 21 users on: p95 12 → 480 ms, the other endpoints do not change`. Foreign text: the
+    name.
+    """
     pair = {
         "latency": f"p95 {numbers.number(found.before)} → {numbers.number(found.after)} ms",
         "failures": f"failures {numbers.percent(found.before)} → {numbers.percent(found.after)}",
     }[found.column]
     where = f"from {numbers.counted(found.users)} on"
-    return f"{found.method} {found.name} leaves the line first, {where}: {pair}, while the others stay"
+    return f"{found.method} {found.name} degrades first, {where}: {pair}, the other endpoints do not change"
 
 
 def _fall(found: KneeVerdict) -> str:
@@ -114,15 +116,18 @@ def _fall(found: KneeVerdict) -> str:
 
 
 def _unaccounted(found: KneeVerdict) -> str:
-    """`; 47% of the users' time is in no response and no pause (Little's law), so the figures may be wrong`."""
+    """`; neither responses nor think time account for 47% of the users' time (Little's law): the figures may be wrong`."""
     ratio = found.evidence.unaccounted_ratio
     if ratio is None or found.limit == "generator":
         return ""
-    return f"; {1 - 1 / ratio:.0%} of the users' time is in no response and no pause (Little's law): the figures may be wrong"
+    return (
+        f"; neither responses nor think time account for {1 - 1 / ratio:.0%} of the users' time (Little's law): "
+        "the figures may be wrong"
+    )
 
 
 def verified(found: KneeVerdict) -> str:
-    """In a word: `verified`, `provisional` or `contradicted`; empty where that is not known or not asked."""
+    """One word: `verified`, `provisional` or `contradicted`; empty if unknown or not applicable."""
     if found.kind != "knee":
         return ""
     if found.verification is not None:
@@ -131,7 +136,9 @@ def verified(found: KneeVerdict) -> str:
 
 
 def _verified(found: KneeVerdict) -> str:
-    """What would verify the knee, or what contradicts it: `; provisional: a soak of 20 s at 14 users would verify it`."""
+    """`; verified`, or what would verify or does contradict the knee: `; provisional: a soak of 20 s at 14 users would verify
+    it`.
+    """
     word, checked = verified(found), found.verification
     if checked is None or checked.state == "verified":
         return f"; {word}" if word else ""
@@ -154,41 +161,41 @@ def _contradiction(step: VerificationStep) -> str:
     at = f"at {numbers.counted(step.measured_users)}"
     match step.disagreement:
         case "less_goodput":
-            return f"later {at} less was finished than before"
+            return f"a later level {at} had less goodput than before"
         case "more_goodput":
-            return f"later {at} more was finished than the curve allows"
+            return f"a later level {at} had more goodput than the curve allows"
         case "failures":
-            return f"later {at} requests failed"
+            return f"requests failed at a later level {at}"
         case "slower":
-            return f"later {at} responses were slower than before"
+            return f"responses of a later level {at} were slower than before"
         case "time_unexplained" | None:
-            return f"{at} users lost time that neither responses nor waits explain"
+            return f"neither responses nor think time explain all of the users' time {at}"
 
 
 def missing(wanted: Missing) -> str:
-    """What would sharpen the verdict: `2 more levels under 20 users would give a baseline`."""
+    """A measurement that would make the verdict more precise: `2 more levels below 20 users would give a baseline`."""
     below, above, levels = numbers.users(wanted.users_below), numbers.users(wanted.users_above), _levels(wanted.count)
     match wanted.kind:
         case "levels":
-            return f"{levels} would tell a first verdict"
+            return f"{levels} at other user counts would give a first result"
         case "lower_levels":
-            return f"{levels} under {below} users would give a baseline"
+            return f"{levels} below {below} users would give a baseline"
         case "higher_levels":
-            return f"{levels} over {above} users would show the ceiling"
+            return f"{levels} above {above} users would show the maximum"
         case "between_levels":
-            return f"{levels} between {above} and {below} users would narrow the knee"
+            return f"{levels} between {above} and {below} users would narrow the knee's interval"
         case "longer_levels":
             return "longer levels would narrow the interval"
         case "soak":
             return f"a soak of {_span(wanted)} at {_place(wanted)} would verify the knee"
         case "beyond":
-            return f"{_place(wanted)} would show its ceiling again"
+            return f"{_place(wanted)} would confirm the maximum"
         case "return_to_first":
-            return f"a return to {numbers.counted(wanted.users_below)} would show drift"
+            return f"a return to {numbers.counted(wanted.users_below)} would show whether the service drifts"
 
 
 def short_missing(wanted: Missing) -> str:
-    """The advice without its reason, for small spaces: `2 more levels under 20 users`."""
+    """The advice without its reason, for small spaces: `2 more levels below 20 users`."""
     match wanted.kind:
         case "soak":
             return f"soak {_span(wanted)} at {_place(wanted)}"
@@ -203,7 +210,7 @@ def short_missing(wanted: Missing) -> str:
 
 
 def _span(wanted: Missing) -> str:
-    """How long; logs of version 1 wanted a minute."""
+    """The duration of the soak; logs of schema 1 do not state it: one minute."""
     return "a minute" if wanted.seconds is None else f"{wanted.seconds:g} s"
 
 
@@ -222,7 +229,7 @@ def objective(verdict: SloVerdict) -> str:
     """`p95 ≤ 300 ms up to 41 users [40–45] at 118/s`."""
     said = objective_name(verdict)
     if verdict.state == "broken":
-        return f"{said} is kept at no level, not even at {numbers.users(verdict.users_high)} users"
+        return f"{said} is not met at any level, not even at {numbers.counted(verdict.users_high)}"
     least = "at least " if verdict.state == "kept" else ""
     known = verdict.users_low and verdict.users_high
     interval = f" {numbers.interval(verdict.users_low, verdict.users_high)}" if known else ""

@@ -1,4 +1,4 @@
-"""Sentences about marks: what was found, where, with which confidence, and how reanalysis changed it."""
+"""Sentences about marks: the finding, its user count, its confidence, and how reanalysis changed it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ BLAMES: tuple[MarkKind, ...] = ("cause", "bottleneck", "leak")
 
 
 def title(event: Mark) -> str:
-    """What a cause, a bottleneck or a leak is called: `ephemeral ports exhausted (TIME_WAIT)`, `failed check: lost_updates`,
-    and of failures that nothing explains what they look like: `replies time out, cause unknown`.
+    """The name of a cause, a bottleneck or a leak: `ephemeral ports exhausted (TIME_WAIT)`, `failed check: lost_updates`.
+
+    Failures without a known cause are named by their most frequent symptom: `replies time out, cause unknown`.
     """
     finding = event.finding
     if isinstance(finding, Bottleneck):
@@ -46,7 +47,7 @@ def title(event: Mark) -> str:
 
 
 def _limit(finding: Bottleneck) -> str:
-    """`a rate limiter delays requests to 100/s`; where the readings allow a limiter, too, a lock is not named alone."""
+    """`a rate limiter delays requests to 100/s`. A lock is named alone only if the readings rule out a rate limiter."""
     how, status, rate_rps = finding.readings.get("how"), finding.readings.get("status"), finding.reading("output_rps")
     if finding.name == "rate_limit" and how == "refuses":
         return f"a rate limiter refuses requests (HTTP {status})"
@@ -60,7 +61,7 @@ def _limit(finding: Bottleneck) -> str:
 def mark(event: Mark, header: Header | None = None) -> str:
     """`cause: connections are reset at 120 users (high confidence): 412 × at 3.1/s, ... . Read the target's log.`
 
-    `header`: of the session, whose system and limits decide which advice fits.
+    `header`: the session's header; its operating system and limits select the advice.
     """
     advised = "" if event.state == "retracted" else advice(event.finding, header)
     listed = "" if _in_words(event) else _listed(event)
@@ -69,12 +70,12 @@ def mark(event: Mark, header: Header | None = None) -> str:
 
 
 def _with_advice(said: str, advised: str) -> str:
-    """As a sentence of its own."""
+    """`said`, followed by the advice as a sentence of its own."""
     return f"{said}. {advised[:1].upper()}{advised[1:]}" if advised else said
 
 
 def bare(event: Mark) -> str:
-    """What was found, where, with which confidence; without readings and advice."""
+    """The finding, its user count and its confidence, without readings and advice."""
     said = _in_words(event) if event.state != "retracted" else None
     if said is not None:
         return said
@@ -97,7 +98,7 @@ def _listed(event: Mark) -> str:
 
 
 def _in_words(event: Mark) -> str | None:
-    """A sentence instead of the list of readings; None: list them."""
+    """The mark as one sentence; None if its readings are listed instead."""
     match event.finding:
         case Knee(verdict=found) if found.users_low is not None and found.users_high is not None:
             sure = f" ({event.confidence} confidence)" if event.confidence else ""
@@ -110,34 +111,36 @@ def _in_words(event: Mark) -> str | None:
         case Shift() as shift if shift.rose is not None:
             unit = "/s" if shift.column == "goodput" else " ms"
             change = f"from {numbers.number(shift.before)} to {numbers.number(shift.after)}{unit}"
-            where = f"at {session_time(shift.at_s)} and {numbers.users(event.users)} users"
-            return f"shift: {shift.column} {'rose' if shift.rose else 'fell'} for good {change} {where}"
+            where = f"at {session_time(shift.at_s)} ({numbers.counted(event.users)})"
+            return f"shift: {shift.column} {'rose' if shift.rose else 'fell'} {change} {where} and stayed there"
         case Recovered(recovery=back):
-            way = f"stepping down from {numbers.users(back.from_users)} to {numbers.users(back.to_users)} users"
+            way = f"stepping down from {numbers.users(back.from_users)} to {numbers.counted(back.to_users)}"
             if back.recovered:
-                return f"recovery: recovered {numbers.number(back.after_s)} s after {way}"
+                return f"recovery: the service recovered {numbers.number(back.after_s)} s after {way}"
             ratios = (("goodput", back.goodput_ratio), ("latency", back.latency_ratio))
             shares = [f"{what} {ratio:.0%}" for what, ratio in ratios if ratio is not None]
-            return f"recovery: not recovered after {way}: {' and '.join(shares)} of what it was"
+            return f"recovery: the service did not recover after {way}: {' and '.join(shares)} of the earlier level"
         case StopRule() as rule:
             return stop_rule(rule.rule, rule.measured, rule.limit, event.users) + _ended(rule.ended)
     return None
 
 
 def _ended(ended: object) -> str:
-    return f", so the {ended} was ended" if isinstance(ended, str) else ""
+    return f"; this ended the {ended}" if isinstance(ended, str) else ""
 
 
 def stop_rule(rule: str, measured: object, limit: object, users: float | None) -> str:
-    """`stop rule: p95 ms 1,240 is over 1,000 at 50 users`."""
-    side = "under" if rule == "throughput_growth_ratio" else "over"
-    broken = f"{numbers.number(measured)} is {side} {numbers.number(limit)}"
+    """`stop rule: p95 ms 1,240 exceeds 1,000 at 50 users`."""
+    side = "is below" if rule == "throughput_growth_ratio" else "exceeds"
+    broken = f"{numbers.number(measured)} {side} {numbers.number(limit)}"
     return f"stop rule: {rule.replace('_', ' ')} {broken} at {numbers.counted(users)}"
 
 
 def journal_mark(event: Mark, header: Header | None = None) -> str:
-    """Shorter, for the journal: `bend from 60 users (medium confidence). 2 more levels ...`, and of a cause,
-    a bottleneck or a leak without advice: `cause: connections are reset at 80 users (high confidence), 412 × at 3.1/s`.
+    """Shorter, for the journal: `scaling flattens from 60 users (medium confidence). 2 more levels ...`.
+
+    Causes, bottlenecks and leaks come without advice: `cause: connections are reset at 80 users (high confidence),
+    412 × at 3.1/s`.
     """
     if event.kind in BLAMES:
         counts = counted(event.finding)
@@ -149,24 +152,25 @@ def journal_mark(event: Mark, header: Header | None = None) -> str:
 
 
 def _curve(event: Mark) -> str:
-    """A mark of the capacity curve, without its readings."""
+    """A finding about the capacity curve, without its readings."""
     assert isinstance(event.finding, CurveFinding)
     sure = f" ({event.confidence} confidence)" if event.confidence else ""
     return knee(event.finding.verdict) + sure
 
 
 def revised(event: Mark) -> str:
-    """A knee that was published before and has moved: `knee now 45 [41–49] at 121/s, queueing`."""
+    """A later revision of a published knee: `knee now 45 [41–49] at 121/s, queueing`."""
     if not isinstance(event.finding, CurveFinding):
         return mark(event)
-    name = MARK_KINDS[event.kind]
-    return knee(event.finding.verdict).replace(name, f"{name} now", 1)
+    subject, _, rest = knee(event.finding.verdict).partition(" ")
+    return f"{subject} now {rest}"
 
 
 def reanalysed(event: Reanalysed) -> str:
-    """`marks found again by capexplorer 0.2.0: 3 recorded, 4 now; 1 new, 0 gone, 2 changed`."""
+    """`reanalysed by capexplorer 0.2.0: 3 marks recorded, 4 now; 1 new, 0 gone, 2 changed`."""
     counts = ", ".join(f"{sum(each.kind == kind for each in event.changes)} {kind}" for kind in ("new", "gone", "changed"))
-    return f"marks found again by capexplorer {event.version}: {event.recorded} recorded, {event.found} now; {counts}"
+    marks = f"{event.recorded} mark{'s' * (event.recorded != 1)} recorded, {event.found} now"
+    return f"reanalysed by capexplorer {event.version}: {marks}; {counts}"
 
 
 def change(event: MarkChange) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def users(value: float | None) -> str:
-    """Whole, and two digits below ten: `1,250`, `47`, `8.9`."""
+    """A number of users: whole from ten on, two digits below: `1,250`, `47`, `8.9`."""
     return "–" if value is None else f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
@@ -21,7 +21,7 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def number(value: object) -> str:
-    """Three digits, none dropped before the point: `0.42`, `122`, `12,345`."""
+    """Three significant digits, more if the number is 1,000 or greater: `0.42`, `122`, `12,345`."""
     if not isinstance(value, int | float):
         return "–"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
@@ -42,7 +42,7 @@ def size(value: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """A length of time: `12 s`, `3 min 20 s`, `2 h 5 min`, `4 days`."""
+    """A duration: `12 s`, `3 min 20 s`, `2 h 5 min`, `4 days`."""
     whole = round(seconds)
     if whole < 100:
         return f"{whole} s"

@@ -1,4 +1,4 @@
-"""Sentences about events: commands, states of the target, notes, raw failures."""
+"""Sentences about events: commands, the target's states, notes, raw failures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .marks import mark
 
 
 def command(event: Command) -> str:
-    """What was commanded, and by whom unless it was the user."""
+    """The command, and who gave it unless it was the user."""
     if event.name == "autopilot":
         return autopilot(event.args)
     said = _COMMANDS.get(event.name, lambda _: event.name)(event.args)
@@ -42,12 +42,12 @@ _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
 
 
 def parameters(params: dict[str, Any]) -> str:
-    """`: threads=8, store=memory`, or nothing."""
+    """`: threads=8, store=memory`; empty without parameters."""
     return ": " + ", ".join(f"{key}={value}" for key, value in params.items()) if params else ""
 
 
 def target(event: Target) -> str:
-    """`target ready`, `target died (exit code 3)`, with its reason."""
+    """`target ready`, `target died (exit code 3)`, followed by its reason if there is one."""
     how = []
     if event.exit_code is not None:
         how.append(f"exit code {event.exit_code}")
@@ -60,7 +60,7 @@ def target(event: Target) -> str:
 
 
 def journal(event: Mark | Note | Target | Command) -> str:
-    """One entry of the journal."""
+    """The text of one journal entry."""
     match event:
         case Mark():
             return mark(event)
@@ -73,7 +73,7 @@ def journal(event: Mark | Note | Target | Command) -> str:
 
 
 def failure(signature: FailureSignature) -> str:
-    """`HTTP 503`, `ConnectionError > ConnectionRefusedError, errno 111: refused`. Raw: its cause is in a mark."""
+    """The raw failure: `HTTP 503`, `ConnectionError > ConnectionRefusedError, errno 111: refused`. Marks name its cause."""
     parts = []
     if signature.status is not None:
         parts.append(f"HTTP {signature.status}")

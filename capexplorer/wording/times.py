@@ -1,4 +1,4 @@
-"""The two ways to write a moment: time of the session everywhere, wall time only with its zone."""
+"""The two ways to write a time: seconds since the session's start, and wall-clock time with its time zone."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 
 def session_time(t_s: float) -> str:
-    """Since the session began: `01:23`, from an hour on `1:02:03`."""
+    """Time since the session's start: `01:23`, from one hour on `1:02:03`."""
     whole = max(0, int(t_s))
     hours, rest = divmod(whole, 3600)
     return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60:02}:{rest % 60:02}"
 
 
 def wall_time(written: str | None) -> str:
-    """`2026-01-01 11:00:00 UTC` of an ISO 8601 moment. One without an offset stays as written; empty for None."""
+    """`2026-01-01 11:00:00 UTC` for an ISO 8601 time. A time without an offset stays as written; None gives ""."""
     try:
         moment = datetime.fromisoformat(written or "")
     except ValueError:

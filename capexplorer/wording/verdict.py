@@ -1,4 +1,4 @@
-"""The verdict line: a Conclusion as one sentence. `analysis/conclusion.py` decides what is in it, and in which order."""
+"""The verdict line: a Conclusion as one sentence. `analysis/conclusion.py` decides on its clauses and their order."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from ..analysis.conclusion import conclude, epochs_with_findings
 from ..analysis.epoch_view import epochs
-from ..model.conclusions import Clause, Conclusion, CpuHeld, NoKneeYet, ServiceLimited, UsersTooNew, WaitsLimit
+from ..model.conclusions import Clause, Conclusion, CpuUsedByOthers, NoKneeYet, ServiceLimited, ThinkTimeLimit, UsersTooNew
 from ..model.grades import Severity
 from ..model.timeline import Timeline
-from .clauses import clause, waits_in_full
+from .clauses import clause, think_time_in_full
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +19,13 @@ class Judgement:
     said: str
     severity: Severity = "info"
     marked: bool = False
-    """Whether it names a cause, a bottleneck or a leak, not the curve alone."""
+    """Whether the sentence names a cause, a bottleneck or a leak, and not only the capacity curve."""
     spoiled: bool = False
-    """Whether generator, host or network failed: nothing is said about the service beyond the levels without such failures."""
+    """Whether the generator, its host or the network failed, so that only levels without such failures describe the service."""
 
 
 def verdict(timeline: Timeline, epoch: int | None = None) -> str:
-    """One sentence about an epoch, the latest unless given."""
+    """One sentence about an epoch (default: the latest)."""
     return judgement(timeline, epoch).said
 
 
@@ -39,7 +39,7 @@ def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
 
 
 def judgements(timeline: Timeline) -> dict[int, Judgement]:
-    """One for each epoch with findings, ascending; for a session without findings one, of epoch 0."""
+    """One Judgement for each epoch with findings, ascending; a session without findings has one, for epoch 0."""
     return {epoch: judgement(timeline, epoch) for epoch in epochs_with_findings(timeline)} or {0: judgement(timeline)}
 
 
@@ -52,23 +52,27 @@ def _sentence(found: Conclusion) -> str:
     first, *beside = found.clauses
     said, before = _capital(_headline(first)).removesuffix("."), first
     for each in beside:
-        words = waits_in_full(each) if isinstance(each, WaitsLimit) and isinstance(before, CpuHeld) else _small(clause(each))
+        words = (
+            think_time_in_full(each)
+            if isinstance(each, ThinkTimeLimit) and isinstance(before, CpuUsedByOthers)
+            else _small(clause(each))
+        )
         said, before = f"{said}{_joint(before, each)}{words.removesuffix('.')}", each
     return f"{said}."
 
 
 def _headline(first: Clause) -> str:
-    return waits_in_full(first) if isinstance(first, WaitsLimit) else clause(first)
+    return think_time_in_full(first) if isinstance(first, ThinkTimeLimit) else clause(first)
 
 
 def _joint(before: Clause, after: Clause) -> str:
-    held_on_the_line = isinstance(before, CpuHeld) and not before.left_out_users
+    no_level_left_out = isinstance(before, CpuUsedByOthers) and not before.left_out_users
     reason = isinstance(before, UsersTooNew) or (isinstance(before, ServiceLimited) and isinstance(after, NoKneeYet))
-    return ": " if held_on_the_line or reason else "; "
+    return ": " if no_level_left_out or reason else "; "
 
 
 def _small(said: str) -> str:
-    """Of a clause that is a sentence elsewhere."""
+    """A clause that is a whole sentence elsewhere, with a small first letter."""
     return f"{said[:1].lower()}{said[1:]}" if said.endswith(".") else said
 
 

@@ -1,4 +1,4 @@
-"""Levels whose users are, or were, still new: how many levels, and which share of their users or requests, as text."""
+"""Text about levels whose users had not all completed a cycle: how many levels, and which share of their users or requests."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from . import numbers
 
 
 def warm(figures: LevelFigures) -> str:
-    """`40% of its users warm`; empty where enough were for a level to settle, or it is not known."""
+    """`40% of its users warm`; empty if enough were warm for the level to settle, or if that is unknown."""
     return "" if are_warm(figures) else f"{_share(figures.warm_ratio or 0.0)} of its users warm"
 
 
 def levels_of(users: Sequence[int]) -> str:
-    """`1 level (20 users)`, `2 levels (20 to 30 users)`, of the users of each level."""
+    """`1 level (20 users)`, `2 levels (20 to 30 users)`; `users` has one entry for each level."""
     least, most = min(users), max(users)
     counts = numbers.counted(most) if least == most else f"{numbers.users(least)} to {numbers.counted(most)}"
     return f"{len(users)} level{'s' * (len(users) != 1)} ({counts})"
