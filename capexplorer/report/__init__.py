@@ -1,1 +1,1 @@
-"""Reports of a session: `summary` is built once from the timeline; every format draws from it."""
+"""Reports of a session: `summary` is built once from the timeline; every format uses it."""

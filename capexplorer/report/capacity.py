@@ -19,11 +19,11 @@ from .svg import DARK, LIGHT, Panel, Point, circle, line, panel, polyline, recta
 
 WIDTH, HEIGHT = 760, 480
 _LINE = 16
-"""Height of one line at the foot."""
+"""Height of one line of text below the panels."""
 _LEFT, _RIGHT = 64, 24
 _NO_CURVE = ("recovery", "held")
 _LABELLED_MOST = 16
-"""Points that carry their figure; more would overlap."""
+"""Maximum number of points with a label; more would overlap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class _Scene:
     latency: Panel
     latency_title: str
     solid_ms: Callable[[ReportedLevel], float | None]
-    """The latency of the solid line: p50, or the mean where the source holds no percentiles."""
+    """The latency of the solid line: p50, or the mean if the source has no percentiles."""
 
 
 def picture(timeline: Timeline) -> bytes | None:
-    """As a file of its own, light or dark as the reader's system is set. None when no level has a goodput."""
+    """The picture as a separate file, light or dark by the reader's system setting. None if no level has a goodput."""
     drawn = drawing(timeline)
     if drawn is None:
         return None
@@ -59,7 +59,7 @@ def drawing(timeline: Timeline) -> str | None:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_alt(rows, foot)}">',
         rectangle("paper", 0, 0, WIDTH, height),
         *(knees if verdicts else capacity_verdict.marked(timeline, scene.goodput, scene.latency)),
-        *scene.goodput.axes("Goodput (finished work a second), mean with its 95% interval"),
+        *scene.goodput.axes("Goodput (finished work per second), mean with its 95% interval"),
         *scene.latency.axes(scene.latency_title, "users"),
         *(capacity_verdict.lines(verdicts, scene.goodput) if verdicts else _linear(scene)),
         *(part for epoch in epochs(rows) for part in _epoch(epoch, scene)),
@@ -96,7 +96,7 @@ def _latency(rows: list[ReportedLevel]) -> tuple[str, Callable[[ReportedLevel], 
 def _alt(rows: list[ReportedLevel], foot: list[str]) -> str:
     best = max(rows, key=lambda row: row.figures.goodput_rps or 0)
     most = f"{figures.number(best.figures.goodput_rps)}/s at {figures.users(best.users)} users"
-    return html("; ".join((f"Goodput against users; the most is {most}", *foot)))
+    return html("; ".join((f"Goodput against users; the highest is {most}", *foot)))
 
 
 def _series(epoch: int) -> str:
@@ -104,7 +104,7 @@ def _series(epoch: int) -> str:
 
 
 def _of(rows: list[ReportedLevel], epoch: int, figure: Callable[[ReportedLevel], float | None]) -> list[Point]:
-    """(users, mean of the levels at that count), ascending. Levels on the way down from overload are no part of it."""
+    """(users, mean of the levels at that count), ascending, without levels of recovery from overload."""
     found: dict[float, list[float]] = defaultdict(list)
     for row in rows:
         value = figure(row)
@@ -127,7 +127,7 @@ def _epoch(epoch: int, scene: _Scene) -> Iterator[str]:
 
 
 def _failing(rows: list[ReportedLevel]) -> bool:
-    """Whether throughput is another line than goodput."""
+    """Whether throughput differs from goodput and gets its own line."""
     return any((row.figures.throughput_rps or 0) > 1.01 * (row.figures.goodput_rps or 0) for row in rows)
 
 
@@ -189,9 +189,9 @@ def _signs(scene: _Scene, *, drawn: bool) -> list[str]:
         "solid: goodput, dashed: all requests": _failing(scene.rows),
         "hollow: a ramp's bins, or few values": any(_few(row) or row.kind == "ramp" for row in scene.rows),
         "squares: recovery": any(row.kind == "recovery" for row in scene.rows),
-        "squares: held by other processes": any(row.kind == "held" for row in scene.rows),
-        "dotted: in proportion to the lowest level": lowest and not drawn,
-        "dotted: in proportion to low load": drawn,
+        "squares: disturbed by other processes": any(row.kind == "held" for row in scene.rows),
+        "dotted: linear scaling from the lowest level": lowest and not drawn,
+        "dotted: linear scaling from low load": drawn,
     }
     said = "; ".join(sign for sign, there in signs.items() if there)
     return [said] if said else []

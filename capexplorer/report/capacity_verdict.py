@@ -1,6 +1,6 @@
-"""The detector's verdict on the capacity picture: lines, knees with their intervals, the USL fit. Must not judge.
+"""Draws the detector's verdict on the capacity picture: lines, knees with their intervals, the USL fit. Must not judge.
 
-A log without verdicts has its marks alone, and one line in proportion to its lightest level.
+For a log without verdicts it draws the marks, and linear scaling from the lowest level.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Verdicts = Mapping[int, Verdict]
 """By epoch."""
 
 _LABEL_PX = 15
-"""From one epoch's label to the next's."""
+"""Vertical distance between the labels of two epochs."""
 _USL_POINTS = 80
 
 
 def knees(verdicts: Verdicts, goodput: Panel, latency: Panel) -> Iterator[str]:
-    """Drawn behind all else: bands over both panels, lines, and labels at the foot of the goodput panel."""
+    """Drawn behind everything else: bands over both panels, lines, and labels at the bottom of the goodput panel."""
     for place, (epoch, verdict) in enumerate(sorted(verdicts.items())):
         knee, latency_knee = verdict.capacity.knee, verdict.capacity.latency_knee
         named = f"epoch {epoch}: " if len(verdicts) > 1 else ""
@@ -59,7 +59,7 @@ def band(goodput: Panel, latency: Panel, low: float, high: float) -> str:
 
 
 def marked(timeline: Timeline, goodput: Panel, latency: Panel) -> Iterator[str]:
-    """The same from marks alone."""
+    """The same, from marks only."""
     for mark in wording.standing(timeline).values():
         if mark.kind not in ("knee", "at_or_below", "bend"):
             continue
@@ -90,7 +90,7 @@ def lines(verdicts: Verdicts, goodput: Panel) -> Iterator[str]:
 
 
 def proportional(goodput: Panel, rps_per_user: float) -> str:
-    """From 0 on, as far as the panel goes."""
+    """A line through 0 up to the panel's edge."""
     end = min(goodput.x_most, goodput.y_ticks[-1] / rps_per_user) if rps_per_user > 0 else goodput.x_most
     return line("linear", (goodput.x(0), goodput.bottom), (goodput.x(end), goodput.y(max(end * rps_per_user, 0.0))))
 
@@ -112,7 +112,7 @@ def foot_lines(verdicts: Verdicts) -> list[str]:
     for epoch, verdict in sorted(verdicts.items()):
         named, curve, knee = f"epoch {epoch}: " if several else "", _shown(verdict), verdict.capacity.knee
         parts = [wording.knee(knee)] if knee is not None else []
-        parts += [f"low load {figures.number(curve.low_load_rps_per_user)}/s a user"] if curve is not None else []
+        parts += [f"low load {figures.number(curve.low_load_rps_per_user)}/s per user"] if curve is not None else []
         said += [named + "; ".join(parts)] if parts else []
         said += [named + _usl_fit_text(curve.usl)] if curve is not None and curve.usl is not None else []
     return said
@@ -126,5 +126,5 @@ def _shown(verdict: Verdict) -> CurveFit | None:
 
 def _usl_fit_text(usl: UslFit) -> str:
     peak = "no peak" if usl.peak_users is None else f"peak at {usl.peak_users:.0f} users"
-    why = {None: "", "few_levels": "; too few levels", "no_bend": "; nothing bends yet", "poor_fit": "; fits poorly"}[usl.grey]
+    why = {None: "", "few_levels": "; too few levels", "no_bend": "; no saturation yet", "poor_fit": "; fits poorly"}[usl.grey]
     return f"USL fit (thin): λ {usl.lambda_rps:.3g}/s, σ {usl.sigma:.3g}, κ {usl.kappa:.2g}, {peak}{why}"

@@ -46,7 +46,7 @@ class Chart:
 _USERS = Line("users", "users", 3, 0, step=True, right=True)
 
 CHARTS = (
-    Chart("throughput", "Requests a second, and users", "/s", (
+    Chart("throughput", "Requests per second, and users", "/s", (
         _USERS,
         Line("goodput_rps", "goodput", 0),
         Line("throughput_rps", "throughput", 1, dashed=True),
@@ -74,7 +74,7 @@ CHARTS = (
         Line("ports_time_wait", "TIME_WAIT", 2, 0),
         Line("ports_capacity", "capacity", 4, 0, dashed=True, hidden=True),
     )),
-    Chart("network", "Network, all interfaces, a second", "bytes/s", (
+    Chart("network", "Network, all interfaces, per second", "bytes/s", (
         Line("received_bytes_per_s", "received", 1, -1),
         Line("sent_bytes_per_s", "sent", 0, -1, dashed=True),
     )),

@@ -1,5 +1,5 @@
-"""`export --format csv`: levels.csv, a line a level (or bin of a ramp), endpoints.csv, a line an endpoint at each of these,
-seconds.csv, a line a tick, causes.csv, a line a cause, bottleneck or leak. Columns: docs/exports.md.
+"""`export --format csv`: levels.csv (a line per level or bin of a ramp), endpoints.csv (a line per endpoint of each of these),
+seconds.csv (a line per tick) and causes.csv (a line per cause, bottleneck or leak). Columns: docs/exports.md.
 
 Empty: not measured. Numbers have a decimal point and no separators; lines end in CR LF (RFC 4180).
 """
@@ -16,7 +16,7 @@ from ..model.columns import COLUMNS
 from ..model.events import Header, Mark
 from ..model.figures import LevelEndpoint
 from ..model.timeline import Timeline
-from ..model.verdicts import EndpointDeparture
+from ..model.verdicts import EndpointDegradation
 from .escaping import cell
 from .listed_findings import findings
 from .rows import ReportedLevel, level_rows
@@ -75,7 +75,7 @@ def endpoints(timeline: Timeline) -> bytes:
     return table(ENDPOINT_COLUMNS, (_endpoint(row, each, first.get(row.opened.epoch)) for row, each in rows))
 
 
-def _endpoint(row: ReportedLevel, each: LevelEndpoint, first: EndpointDeparture | None) -> list[object]:
+def _endpoint(row: ReportedLevel, each: LevelEndpoint, first: EndpointDegradation | None) -> list[object]:
     successes, seconds = each.requests - each.failures, row.figures.settled_seconds
     latency = each.latency_ms
     leaves = first is not None and (first.method, first.name) == (each.method, each.name) and row.users >= first.users
@@ -86,7 +86,7 @@ def _endpoint(row: ReportedLevel, each: LevelEndpoint, first: EndpointDeparture 
 
 
 def seconds(timeline: Timeline) -> bytes:
-    """The timeline's columns as they are. Rates count all requests that were sent, warm-up included."""
+    """The timeline's columns, unchanged. Rates count all requests that were sent, including warm-up."""
     columns = [timeline.columns[name][: len(timeline)] for name in COLUMNS]
     whole = [name in _WHOLE for name in COLUMNS]
     ticks = zip(*columns, strict=True)

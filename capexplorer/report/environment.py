@@ -70,7 +70,7 @@ def _load(header: Header) -> Iterator[Fact]:
     if limits := set_limits(header.profile):
         yield Fact("limited to", _pairs(limits), foreign=True)
     for name, floor in header.client_floor_ms.items():
-        yield Fact(f"floor of {name}, ms", f"p50 {number(floor.p50_ms)}, p99 {number(floor.p99_ms)}")
+        yield Fact(f"client overhead of {name}, ms", f"p50 {number(floor.p50_ms)}, p99 {number(floor.p99_ms)}")
     engine = header.engine
     if engine.mode is not None:
         yield Fact("engine", engine.mode if engine.mode == "in-process" else f"{engine.mode}: {engine.workers}")

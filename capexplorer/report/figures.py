@@ -46,12 +46,12 @@ def size(value: float | None) -> str:
 
 
 def users(value: float) -> str:
-    """A level's name; of a ramp's bin, its mean."""
+    """A level's user count; for a ramp's bin, its mean."""
     return f"{int(value):,}" if value == int(value) else f"{value:,.1f}"
 
 
 def span(seconds: float) -> str:
-    """A length of time: 12 s, 3 min 20 s, 2 h 5 min."""
+    """A duration: 12 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)
     if whole < 100:
         return f"{whole} s"

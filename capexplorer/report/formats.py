@@ -24,7 +24,7 @@ class Format:
     suffix: str = ""
     """Of the one file that it writes (a picture may stand beside it); empty: a folder of files."""
     live: bool = True
-    """Whether it can be written from a timeline; if not, it needs the log's events."""
+    """Whether it can be written from a timeline; otherwise it needs the log's events."""
 
 
 FORMATS: Mapping[str, Format] = {
@@ -34,14 +34,14 @@ FORMATS: Mapping[str, Format] = {
         Format("html", "a page with interactive charts, in one file", ".html"),
         Format("csv", "a folder: levels.csv, seconds.csv, causes.csv"),
         Format("json", "the summary for programs", ".json"),
-        Format("hgrm", "a folder: a percentile distribution a level"),
+        Format("hgrm", "a folder: one percentile distribution per level"),
         Format("locust-csv", "a folder: Locust's four files", live=False),
     )
 }
 
 
 def to_text(name: str, events: Iterable[Event]) -> tuple[bytes, str]:
-    """(one text for stdout, what was left out of it, or nothing). Raises InputError for a format that only makes a folder."""
+    """(text for stdout, a note on what it leaves out, or empty). Raises InputError for a format that only makes a folder."""
     match name:
         case "md":
             return markdown.render(Timeline(events)), "without its picture; -o FILE writes both"
@@ -55,14 +55,14 @@ def to_text(name: str, events: Iterable[Event]) -> tuple[bytes, str]:
 
 
 def to_disk(name: str, events: Iterable[Event], path: Path, *, force: bool) -> int:
-    """Write it there; returns how many bytes. Raises InputError: in the way, or cannot be written."""
+    """Write to `path`; returns the number of bytes. Raises InputError: exists already, or cannot be written."""
     if name == "locust-csv":
         return _folder(path, locust_csv.render(events), force)
     return write(name, Timeline(events), path, force=force)
 
 
 def write(name: str, timeline: Timeline, path: Path, *, force: bool) -> int:
-    """The same from a timeline, also one that still grows."""
+    """Write from a timeline, which may still grow."""
     match name:
         case "md":
             files = markdown.beside(timeline, path.name)
@@ -75,7 +75,7 @@ def write(name: str, timeline: Timeline, path: Path, *, force: bool) -> int:
         case "hgrm":
             return _folder(path, hgrm.render(timeline), force)
         case _:
-            raise InputError(f"{name}: cannot be written from what is on the screen; export the saved session")
+            raise InputError(f"{name}: cannot be written from the screen; export the saved session")
     write_beside(path, files, force=force)
     return sum(map(len, files.values()))
 

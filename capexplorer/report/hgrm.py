@@ -1,7 +1,7 @@
-"""`export --format hgrm`: an HdrHistogram percentile distribution a level, in ms, as its plotters read them.
+"""`export --format hgrm`: one HdrHistogram percentile distribution per level, in ms, in the format of HdrHistogram's plotters.
 
 Latencies of successes in settled seconds, all endpoints together, as measured: nothing is corrected for coordinated omission
-(users wait for their answers, and that is the load that was made). Not the library's `output_percentile_distribution`, which
+(the load is closed: users wait for their responses). Not the library's `output_percentile_distribution`, which
 does not scale the standard deviation, steps otherwise than HdrHistogram's original, and walks 23,552 counters in Python.
 """
 

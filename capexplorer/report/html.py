@@ -1,8 +1,8 @@
-"""`export --format html`: one page that needs nothing else: no network, no library, no server.
+"""`export --format html`: one self-contained page, without network, library or server.
 
 The page's policy (CSP) lets run exactly the one script whose digest it names, and load nothing at all: should a text from a
-target ever slip through the escaping, a browser would still not obey it. Charts are drawn by `page.js`, 300 lines of ours: Vega's
-bundle is 0.9 MB, wants `eval`, and took 2 s under the GIL to make, which on the live screen is 2 s without load.
+target ever slip through the escaping, a browser would still not obey it. Charts are drawn by `page.js`, 300 lines of our own:
+Vega's bundle is 0.9 MB, wants `eval`, and took 2 s under the GIL to make, which on the live screen is 2 s without load.
 """
 
 from __future__ import annotations

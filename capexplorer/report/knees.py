@@ -16,7 +16,7 @@ TITLES = ("found", "users", "90% interval", "goodput /s", "limit", "confidence")
 
 
 def lines(timeline: Timeline) -> list[tuple[str, ...]]:
-    """One a finding, an epoch after the other; empty where no detector looked."""
+    """One line per finding, epoch by epoch; empty if no detector has run."""
     found: list[tuple[str, ...]] = []
     for epoch, verdict in wording.reported(timeline).items():
         epoch_name = wording.epoch_name(timeline, epoch)
@@ -56,7 +56,7 @@ def _objective(slo: SloVerdict) -> tuple[str, ...]:
     users = {"crossed": "", "kept": "at least ", "broken": "under "}[slo.state]
     at = slo.users_high if slo.state == "broken" else slo.users
     goodput = figures.number(slo.goodput_rps)
-    few = "few values at its edge" if slo.thin else figures.MISSING
+    few = "few values at its limit" if slo.thin else figures.MISSING
     return (
         wording.objective_name(slo),
         users + _users(at),

@@ -11,9 +11,9 @@ from ..model.grades import SEVERITIES
 from ..model.timeline import Timeline
 
 _ORDER = ("cause", "knee", "at_or_below", "bend", "latency_knee", "bottleneck", "leak", "shift", "recovery", "stop_rule")
-"""Causes first: the generator's may say that all else is none of the service's."""
+"""Causes first: a cause in the generator may mean that the other findings do not describe the service."""
 _SAID_WHOLE = ("shift", "recovery", "stop_rule")
-"""Kinds whose sentence has all their figures."""
+"""Kinds whose sentence already contains all their figures."""
 _IN_TABLE = (
     "users_low", "users_high", "capacity_rps", "capacity_se_rps", "limit", "provisional", "verification", "peak_users",
     "peak_rps", "peak_shape", "peak_fall_ratio",
@@ -27,13 +27,13 @@ class ListedFinding:
 
     mark: Mark
     said: str
-    """What was found, where, how surely."""
+    """The finding, its user count and its confidence."""
     where: str
     """Of a cause, a bottleneck or a leak: generator, host, network, target or check; else empty."""
     evidence: str
     """`412 × at 3.1/s, 01:23 to 02:10, GET /x 380; ports used 1,998`; may hold foreign text."""
     example: str
-    """Of a cause: one failure as it came. Foreign."""
+    """For a cause: one failure, unchanged. Foreign text."""
     advice: str
 
 
@@ -93,11 +93,11 @@ def _at_s(mark: Mark) -> float:
 
 
 def changes(timeline: Timeline) -> list[MarkChange]:
-    """What detectors found otherwise than recorded, without what is superseded now."""
+    """Differences between the reanalysed and the recorded marks, without superseded ones."""
     event, standing = timeline.reanalysed, wording.standing(timeline)
     return [each for each in event.changes if each.found is None or each.key in standing] if event is not None else []
 
 
 def notes(timeline: Timeline) -> list[Note]:
-    """What the user wrote, in order."""
+    """The user's notes, in order."""
     return [entry for entry in timeline.journal if isinstance(entry, Note)]

@@ -1,4 +1,5 @@
-"""`export --format md`: what fits a pull request or a ticket: verdict, capacity picture, levels, marks with advice, environment.
+"""`export --format md`: a report for a pull request or a ticket: verdict, capacity picture, levels, marks with advice,
+environment.
 
 The picture is a file beside it; on a clipboard or a pipe there is none. Foreign text stands in code spans or is escaped.
 """
@@ -17,12 +18,12 @@ from .escaping import code, markdown, markdown_spans
 from .listed_findings import changes, findings, notes
 from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, level_rows
 
-_FEW = f"In parentheses: rests on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
+_FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
 
 
 _SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ ", "held": "× "}
-_HELD = "Rows with × were held by other processes of the machine: they say nothing about the service."
-_RECOVERY = "Rows with an arrow are on the way down from overload: they tell of recovery, and are no part of the curve."
+_HELD = "Rows with ×: other processes used the CPU; these rows do not describe the service."
+_RECOVERY = "Rows with an arrow: recovery from overload; these rows are not part of the curve."
 
 
 def beside(timeline: Timeline, name: str) -> dict[str, bytes]:
@@ -53,7 +54,7 @@ def _title(timeline: Timeline) -> str:
     if header is None:
         return "# Capacity"
     profile = str(header.profile.get("name") or header.target.name)
-    state = "" if timeline.ended is not None else ", not ended: what was known by then"
+    state = "" if timeline.ended is not None else ", snapshot of a running session"
     length = figures.span(timeline.last_s)
     when = f"{code(wording.wall_time(header.started_at))}, {length}{state}" if header.started_at else "imported"
     return f"# Capacity of {code(header.target.name)}\n\nprofile {code(profile)}, {when}"
@@ -68,7 +69,7 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     lines = [_line(["epoch"] * several + titles), _line(["--:"] * (len(titles) + several))]
     lines += [_line([str(row.opened.epoch)] * several + _cells(row)) for row in rows]
     said = [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
-    said += ["Rows with a tilde are bins of a ramp."] if any(row.kind == "ramp" for row in rows) else []
+    said += ["Rows with a tilde: bins of a ramp."] if any(row.kind == "ramp" for row in rows) else []
     said += [_RECOVERY] if any(row.kind == "recovery" for row in rows) else []
     said += [_HELD] if any(row.kind == "held" for row in rows) else []
     return ["## Levels", "\n".join(lines), *([" ".join(said)] if said else [])]
@@ -116,7 +117,7 @@ def _marks(timeline: Timeline) -> list[str]:
 
 
 def _knees(timeline: Timeline) -> list[str]:
-    """The table of knees, and which further levels would sharpen the verdict."""
+    """The table of knees, and which further levels would make the verdict more precise."""
     rows = knees.lines(timeline)
     if not rows:
         return []
@@ -128,7 +129,7 @@ def _reanalysed(timeline: Timeline) -> list[str]:
     event = timeline.reanalysed
     if event is None:
         return []
-    said = [f"These are not the marks as recorded: {markdown(wording.reanalysed(event))}."]
+    said = [f"The marks are not the recorded ones: {markdown(wording.reanalysed(event))}."]
     return ["\n".join([*said, *(f"- {markdown(wording.change(each))}" for each in changes(timeline))])]
 
 

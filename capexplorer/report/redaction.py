@@ -1,8 +1,9 @@
 """`--redact`: events without names of hosts, addresses and paths of files. Before anything is folded, so no format has them.
 
-Known names (the machine's, the target's, those of `allow_hosts`) go wherever they stand as a word; addresses, URLs' hosts and
-paths of files go by their look. Endpoint names stay, since a report is about them, but not a host in one. Secrets are taken out
-before, when a session is recorded (`session/redact.py`), and again by `export --redact`, since older logs may hold some.
+Known names (the machine's, the target's, those of `allow_hosts`) are removed wherever they occur as a word; addresses, hosts in
+URLs and file paths are recognised by their form. Endpoint names stay, since a report is about them, but not a host in one.
+Secrets are taken out before, when a session is recorded (`session/redact.py`), and again by `export --redact`, since older logs
+may hold some.
 """
 
 from __future__ import annotations

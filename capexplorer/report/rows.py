@@ -13,11 +13,11 @@ from ..model.level import Level
 from ..model.timeline import Timeline
 
 P95_LEAST, P99_LEAST = PERCENTILE_VALUES_LEAST["p95"], PERCENTILE_VALUES_LEAST["p99"]
-"""Successes under which a percentile stands in parentheses."""
+"""Number of successes below which a percentile is shown in parentheses."""
 
 
 Kind = Literal["step", "ramp", "recovery", "held"]
-"""`held`: other processes held its CPU, so that it shows nothing about the service."""
+"""`held`: other processes used the CPU that it needed, so that it does not describe the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ReportedLevel:
 
     @property
     def successes(self) -> int:
-        """Values that its percentiles rest on."""
+        """Number of values behind its percentiles."""
         return self.figures.requests - self.figures.failures
 
     @property
@@ -75,23 +75,23 @@ def level_rows(timeline: Timeline) -> list[ReportedLevel]:
 
 
 def held_levels(timeline: Timeline) -> frozenset[int]:
-    """Indices of levels in which other processes held CPU that service or generator needed, on the curve or not."""
+    """Indices of levels in which other processes used CPU that service or generator needed, on the curve or not."""
     return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.held_levels)
 
 
 def level_kinds(timeline: Timeline) -> dict[int, Literal["recovery", "held"]]:
-    """By index, the levels that are no part of a curve: on the way down from overload, or held by other processes."""
+    """By index, the levels that are not part of a curve: recovery from overload, or disturbed by other processes."""
     held = {index: "held" for verdict in timeline.verdicts.values() for index in verdict.left_out_levels}
     return {**held, **dict.fromkeys(recovery_levels(timeline), "recovery")}  # type: ignore[dict-item]
 
 
 def recovery_levels(timeline: Timeline) -> frozenset[int]:
-    """Indices of levels on the way down from overload, by the detector's verdicts: they are no part of a curve."""
+    """Indices of levels of recovery from overload, by the detector's verdicts; they are not part of a curve."""
     return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.recovery_levels)
 
 
 def partial_levels(timeline: Timeline) -> frozenset[int]:
-    """Indices of levels whose figures cover only a part of their users, as the detector found them: no part of a curve either."""
+    """Indices of levels whose figures cover only a part of their users, by the detector's verdicts; not part of a curve."""
     return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.partial_levels)
 
 
@@ -112,5 +112,5 @@ def _rows(level: Level, timeline: Timeline, kind: Kind) -> list[ReportedLevel]:
 
 
 def epochs(rows: list[ReportedLevel]) -> list[int]:
-    """Epochs that have levels, in order; tables say them when there is more than one."""
+    """Epochs with levels, in order; tables name them if there is more than one."""
     return sorted({row.opened.epoch for row in rows})

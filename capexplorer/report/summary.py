@@ -1,7 +1,7 @@
 """The summary of a session: the document that `export --format json` prints, and whose keys are a contract.
 
-Built from the timeline alone. A figure that was not measured is None, never 0. Knees, causes and the rest are marks: the lists
-hold what was marked and stands, and are empty when nothing does.
+Built from the timeline only. A figure that was not measured is None, never 0. Knees, causes and other findings come from marks:
+the lists contain the current marks and may be empty.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WAITS = {
     "cpu_pressure_ratio": "host.cpu_pressure_ratio",
     "steal_ratio": "host.steal_ratio",
 }
-"""Who waited for CPU: key to reading."""
+"""Waiting times for CPU: key to reading."""
 
 _CONVENTIONS = (
     "Names that end in _se_rps hold one standard error. users_low and users_high of a knee or an objective are the ends of a 90% "
@@ -40,7 +40,7 @@ _CONVENTIONS = (
 _RECOVERY = ("from_users", "to_users", "recovered", "after_s")
 _OBJECTIVE = ("epoch", "name", "limit", "users", "users_low", "users_high", "goodput_rps")
 _COUNTS = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
-"""Figures that are whole numbers."""
+"""Figures that are integers."""
 
 
 def summarise(timeline: Timeline) -> dict[str, Any]:
@@ -88,12 +88,12 @@ def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:
         }
         for each in event.changes
     ]
-    told = {"version": event.version, "recorded": event.recorded, "found": event.found, "changes": changes}
-    return {"reanalysis": told}
+    document = {"version": event.version, "recorded": event.recorded, "found": event.found, "changes": changes}
+    return {"reanalysis": document}
 
 
 def _no_knee(verdict: Verdict | None) -> float | int | None:
-    """If the generator spoiled levels, the verdict covers only the levels that it did not spoil."""
+    """Upper bound without a knee; if the generator failed in some levels, only the other levels count."""
     knee = verdict.capacity.knee if verdict is not None else None
     return _whole(knee.users) if knee is not None and knee.kind == "no_knee" else None
 
@@ -203,7 +203,7 @@ def _endpoints(levels: list[Level]) -> list[dict[str, Any]]:
 
 
 def _first_endpoint(latest: Verdict | None) -> dict[str, Any] | None:
-    """The endpoint that leaves the low-load line first, in the latest epoch."""
+    """The endpoint that degrades first, in the latest epoch."""
     found = latest.first_endpoint if latest is not None else None
     if found is None:
         return None

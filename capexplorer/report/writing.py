@@ -1,4 +1,4 @@
-"""Writes reports to disk: completely or not at all, new files private, and never over existing files without `force`."""
+"""Writes reports to disk: completely or not at all, new files private, and existing files are overwritten only with `force`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_beside(path: Path, files: Files, *, force: bool) -> None:
     """A file and its companions in its folder: none is written when one may not be. The file that `path` names is last."""
     folder = _folder(path)
     _refuse(*(folder / name for name in files), force=force)
-    with _told(path):
+    with _one_line_errors(path):
         for name in sorted(files, key=lambda name: name == path.name):
             _replace(folder / name, files[name])
 
@@ -33,7 +33,7 @@ def write_beside(path: Path, files: Files, *, force: bool) -> None:
 def write_folder(path: Path, files: Files, *, force: bool) -> None:
     """A folder of files. One that holds anything is written into only with force, and what else it holds stays."""
     _folder(path)
-    with _told(path):
+    with _one_line_errors(path):
         if path.is_dir() and any(path.iterdir()):
             if not force:
                 raise AlreadyThere(f"{path}: exists already and is not empty; --force writes into it")
@@ -55,7 +55,7 @@ def _folder(path: Path) -> Path:
 
 def _refuse(*paths: Path, force: bool) -> None:
     for path in paths:
-        with _told(path):
+        with _one_line_errors(path):
             if path.is_dir():
                 raise InputError(f"{path}: is a folder; this format writes a file")
             if path.exists() and not path.is_file():
@@ -104,10 +104,10 @@ def _new_folder(path: Path, files: Files) -> None:
 
 
 class AlreadyThere(InputError):
-    """What force would overwrite."""
+    """Files that only `force` would overwrite."""
 
 
-class _told(contextlib.AbstractContextManager[None]):  # noqa: N801 - reads as a word
+class _one_line_errors(contextlib.AbstractContextManager[None]):  # noqa: N801 - reads as a word
     """An error of the operating system in one line."""
 
     def __init__(self, path: Path) -> None:

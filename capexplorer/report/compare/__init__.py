@@ -1,8 +1,8 @@
-"""Sessions beside each other: curves, level by level, and what may not be compared. Every form draws from one Comparison.
+"""Compares sessions: curves, level by level, and conditions that make a comparison invalid. Every form draws from one Comparison.
 
     compare(sessions) -> Comparison --> markdown | html | json | the screen | judge(conditions)
 
-Pure: reads timelines, never files. Noise is what varies within the sessions, and an allowance for what differs from run to run
+Pure: reads timelines, never files. Noise is the variation within the sessions plus an allowance for the variation between runs
 (docs/compare.md).
 """
 

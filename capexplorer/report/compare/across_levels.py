@@ -1,4 +1,4 @@
-"""What the levels of a pair say together: how evenly a figure changed over all user counts in common.
+"""The change of a figure over all common user counts of a pair, and how consistent it is.
 
 The scatter of the change from level to level holds every noise that is longer than a second and shorter than a run, whether
 batches within a level see it or not. So it is the only error of the target's CPU, whose noise is slow (garbage collection,
@@ -17,7 +17,7 @@ from .estimates import Estimate
 from .significance import DEGREES_MOST, FALSE_MOST, probability, threshold, welch
 
 LEVELS_LEAST = 3
-"""User counts in common under which there is no scatter to speak of."""
+"""Fewest common user counts from which scatter is computed."""
 
 WHOLE_RUN_SHARE = 0.5
 """Of what equal runs differ by (RUN_TO_RUN): the part that is common to all levels of a run. The rest is slow noise of single
@@ -34,7 +34,7 @@ class OverallChange:
     se: float
     degrees: float
     sure: bool = False
-    """It counts, and would among all the figures that a headline looks at."""
+    """Whether it is significant among all the figures that a verdict considers."""
 
     @property
     def ratio(self) -> float:
@@ -58,7 +58,7 @@ class OverallChange:
 
 
 Pairs = Sequence[tuple[Estimate, Estimate]]
-"""(before, after) at each user count in common."""
+"""(before, after) at each common user count."""
 
 
 def overall_change(figure: str, pairs: Pairs) -> OverallChange | None:

@@ -19,7 +19,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def compare(sessions: Sequence[Session]) -> Comparison:
-    """The others are held against the first curve. Raises InputError: less than two curves, or an epoch that is not there."""
+    """Compare the other curves with the first one. Raises InputError: fewer than two curves, or an unknown epoch."""
     split = [(session, epoch) for session in sessions for epoch in epochs_of(session)]
     if len(split) < 2:
         raise InputError("compare: expected two sessions or more, or one with two epochs or more that have settled levels")

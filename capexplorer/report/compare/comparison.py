@@ -17,13 +17,13 @@ from .second_latencies import SecondLatencies
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What was asked for. `epoch` None: each epoch that has a settled level."""
+    """A session to compare. `epoch` None: each epoch that has a settled level."""
 
     timeline: Timeline
     epoch: int | None = None
     title: str | None = None
     damaged: int = 0
-    """Lines of its log that were left out, or are missing."""
+    """Number of lines of its log that were left out or are missing."""
     latencies: SecondLatencies = field(default_factory=SecondLatencies)
     """Of the same events as the timeline; without them the noise of percentiles is unknown."""
 
@@ -36,7 +36,7 @@ class CurvePoint:
     levels: int
     figures: dict[str, Estimate]
     held_by_others: bool = False
-    """Other processes held the machine in one of the levels."""
+    """Whether other processes disturbed one of the levels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +52,21 @@ class Curve:
     started_at: str
     complete: bool
     damaged: int
-    """Lines of its log that were left out, or are missing."""
+    """Number of lines of its log that were left out or are missing."""
     points: tuple[CurvePoint, ...]
-    """By users. Ramps have none: their seconds are of no one count."""
+    """Points by users. Ramps have none, because their user count changes."""
     unsettled: tuple[int, ...]
-    """Counts that were tried and never settled."""
+    """User counts that were measured but never settled."""
     knee: dict[str, Estimate]
     """`knee` and `capacity` where a knee was marked."""
     knee_users: tuple[float, float] | None
     """Its 90% interval."""
     verdict: KneeVerdict | None
-    """What the detector said, a knee or not; None where it never looked."""
+    """The detector's verdict, with or without a knee; None if no detector ran."""
     judged: wording.Judgement
     """The verdict's sentence."""
     marks: tuple[Mark, ...]
-    """Causes, bottlenecks and leaks as they stand, those that say that nothing is wrong left out."""
+    """Current causes, bottlenecks and leaks, without findings that nothing is wrong."""
     floors: dict[str, ClientFloor]
     made: Made
 
@@ -78,12 +78,12 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class MatchedLevel:
-    """A user count that both have."""
+    """A user count that both curves have."""
 
     users: int
     differences: tuple[Difference, ...]
     held_by_others: bool = False
-    """Other processes held the machine in one of the two."""
+    """Whether other processes disturbed one of the two."""
 
     def __getitem__(self, figure: str) -> Difference:
         return next(each for each in self.differences if each.figure == figure)
@@ -101,7 +101,7 @@ class Pair:
     knee: tuple[Difference, ...]
     """`knee` and `capacity`; not measured unless both have a knee."""
     overall: tuple[OverallChange, ...]
-    """Latencies over all user counts in common; none where the client classes differ."""
+    """Changes of latencies over all common user counts; none if the client classes differ."""
     clients: tuple[str, str] | None
     """The two client classes, where they differ."""
 
@@ -113,6 +113,6 @@ class Comparison:
     curves: tuple[Curve, ...]
     pairs: tuple[Pair, ...]
     conditions: tuple[Differing, ...]
-    """What spoils the comparison."""
+    """Differing conditions that invalidate the comparison."""
     subject: tuple[Differing, ...]
-    """What it is about."""
+    """The subject of the comparison."""

@@ -1,4 +1,4 @@
-"""The curves of a comparison over each other, as SVG: told apart by colour, by shape and by letter."""
+"""The curves of a comparison in one SVG, distinguished by colour, shape and letter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .estimates import Estimate
 _WIDTH, _HEIGHT = 960, 380
 _LEFT, _TOP, _BOTTOM = 70, 46, 52
 _SERIES = 4
-"""Colours that there are; shapes and letters go on."""
+"""Number of colours; they repeat, shapes and letters do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class LogPanel(svg.Panel):
     """Its y axis is logarithmic, from the first tick to the last."""
 
     def y(self, value: float) -> float:
-        """Its place; what lies below the first tick stands on it."""
+        """The y coordinate; values below the first tick are drawn at the tick."""
         low, high = math.log(self.y_ticks[0]), math.log(self.y_ticks[-1])
         return self.top + self.height * (1 - (math.log(max(value, self.y_ticks[0])) - low) / (high - low))
 
@@ -34,7 +34,7 @@ def capacity(curves: Sequence[Curve]) -> str:
     points = [_points(curve, "goodput") for curve in curves]
     knees = [(curve, curve.knee["knee"].value) for curve in curves if curve.knee]
     panel = _panel(points, [users for _, users in knees if users is not None])
-    parts, placed = list(panel.axes("goodput, finished work a second", "users")), list[float]()
+    parts, placed = list(panel.axes("goodput, finished work per second", "users")), list[float]()
     for curve, users in knees:
         if curve.knee_users is not None:
             low, high = (panel.x(min(max(each, 0.0), panel.x_most)) for each in curve.knee_users)
@@ -48,13 +48,13 @@ def capacity(curves: Sequence[Curve]) -> str:
 
 
 def latency(curves: Sequence[Curve], *, log: bool = False) -> str:
-    """p95 (full lines) and p50 (dashed) against users."""
+    """p95 (solid lines) and p50 (dashed) against users."""
     tails, middles = [_points(curve, "p95") for curve in curves], [_points(curve, "p50") for curve in curves]
     panel = _panel([*tails, *middles], [])
     values = [one.value for each in (*tails, *middles) for _, one in each if one.value]
     if log and values:
         panel = LogPanel(**(asdict(panel) | {"y_ticks": _log_ticks(min(values), max(values))}))
-    parts = list(panel.axes("p95 (full) and p50 (dashed), ms" + (", logarithmic" if log else ""), "users"))
+    parts = list(panel.axes("p95 (solid) and p50 (dashed), ms" + (", logarithmic" if log else ""), "users"))
     for index, each in enumerate(middles):
         parts.append(svg.polyline(f"thin e{index % _SERIES}", [(panel.x(u), panel.y(one.value or 0)) for u, one in each]))
     return _picture("Latency against users", [*parts, *_drawn(panel, curves, tails)], curves)

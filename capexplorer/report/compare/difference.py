@@ -1,4 +1,4 @@
-"""One figure twice: by how much it differs, and whether that counts."""
+"""The difference of one figure between two sessions, and whether it is significant."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ RUN_TO_RUN = {
     "capacity": 0.02,
 }
 """Relative standard deviation of a figure from run to run of an unchanged service, beyond what varies within a run: memory
-layout, frequency of the processor, who runs beside. No run can see it in its own seconds (docs/compare.md)."""
+layout, CPU frequency, other processes. A single run's seconds cannot show it (docs/compare.md).
+"""
 
 CLIENT_UNDER_LOAD = 4.0
-"""Times its floor that a client may cost under load: the floor is of one request at a time. 2.2 times was measured for HttpUser
-against FastHttpUser, 20 users on 2 busy cores, before one and the same server."""
+"""Multiple of its overhead that a client may cost under load: the overhead is measured with one request at a time. 2.2 times was
+measured for HttpUser against FastHttpUser, 20 users on 2 busy cores, before one and the same server."""
 
 Judgement = Literal["beyond", "within", "unknown", "client", "partly_client", "neighbours", "not_measured"]
-"""`client`: what the client classes cost by themselves explains it; `partly_client`: it may, under load. `neighbours`: it is
-beyond its noise, but other processes held the machine. None of these counts as the target's. `unknown`: no standard error on one
-side or both."""
+"""`client`: the client classes' overhead explains it; `partly_client`: it may, under load. `neighbours`: it exceeds its noise,
+but other processes used the machine. None of these counts as the target's. `unknown`: no standard error on one side or both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Of `after` to `before`."""
+    """The difference of `after` from `before`."""
 
     figure: str
     before: Estimate
     after: Estimate
     judgement: Judgement
     floor_change_ms: float | None = None
-    """How much more the client by itself costs; only where client classes differ."""
+    """Difference of the client overheads; only if client classes differ."""
     sure: bool = False
-    """It counts, and would among all the figures that a headline looks at (`significance.sure`)."""
+    """Whether it is significant among all the figures that a verdict considers (`significance.sure`)."""
 
     @property
     def change(self) -> float | None:
@@ -68,7 +68,7 @@ class Difference:
 
     @property
     def noise(self) -> float | None:
-        """What a difference must exceed, in the figure's unit; None: unknown."""
+        """Threshold that a difference must exceed, in the figure's unit; None: unknown."""
         error = _error(self.figure, self.before, self.after)
         return None if error is None else error[0] * threshold(error[1])
 
@@ -80,12 +80,12 @@ class Difference:
 
     @property
     def counts(self) -> bool:
-        """Beyond noise, and not the client's."""
+        """Whether it exceeds its noise and is not caused by the client."""
         return self.judgement == "beyond"
 
     @property
     def better(self) -> bool | None:
-        """Where it counts and the figure has a better side: whether `after` is on it."""
+        """Whether `after` is better; None if it is not significant or the figure has no better direction."""
         side = FIGURES[self.figure].better
         return (self.change or 0.0) * side > 0 if self.counts and side else None
 
@@ -100,10 +100,11 @@ def difference(figure: str, before: Estimate | None, after: Estimate | None) -> 
 
 
 def floor_difference(figure: str, before: Estimate, after: Estimate, floor_change_ms: float | None) -> Difference:
-    """A latency under two client classes: what their floors differ by is taken out, and what is left must count by itself.
+    """A latency under two client classes: the difference of their overheads is subtracted, and the rest must be significant by
+    itself.
 
-    Where taking it out CLIENT_UNDER_LOAD times leaves nothing, the client explains it in part at least. Floors that were not
-    measured explain nothing and exclude nothing: unknown.
+    Where taking it out CLIENT_UNDER_LOAD times leaves nothing, the client explains it in part at least. Overheads that were not
+    measured give `unknown`.
     """
     plain = difference(figure, before, after)
     if not plain.counts:

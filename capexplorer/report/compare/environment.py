@@ -1,7 +1,8 @@
-"""What sessions were made under, and which of it differs: conditions that spoil a comparison, apart from what it is about.
+"""The conditions of sessions and their differences: those that invalidate a comparison, and those that are its subject.
 
-A *condition* (machine, kernel limits, versions, how users wait) is warned about loudly. The *subject* (target, its parameters,
-label, profile) is what one compares for, and told plainly. Tasks are subject between two profiles, a condition within one.
+A *condition* (machine, kernel limits, versions, how users wait) leads to a warning. The *subject* (target, its parameters,
+label, profile) is the purpose of the comparison and is only listed. Tasks are subject between two profiles, a condition within
+one.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from ...model.limits import set_limits
 
 MISSING = "–"
 _SAME_MEMORY = 0.01
-"""Share by which memory may differ on one machine: kernels reserve more or less of it."""
+"""Relative difference of memory size that is allowed on one machine: kernels reserve different amounts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """One thing that is not the same everywhere: its name, and a text for each curve."""
+    """A property that is not the same for all curves: its name, and a text for each curve."""
 
     name: str
     values: tuple[str, ...]
@@ -31,14 +32,14 @@ class Differing:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Under what a curve was made: the session's header, and its epoch's parameters."""
+    """The conditions of a curve: the session's header, and its epoch's parameters."""
 
     header: Header
     params: Mapping[str, Any]
 
 
 def conditions(made: Sequence[Made]) -> tuple[Differing, ...]:
-    """What differs although it should not."""
+    """Conditions that differ although they should not."""
     host: list[tuple[str, Callable[[Made], Any]]] = [
         ("host", lambda each: each.header.host.name),
         ("system", lambda each: each.header.host.system),
@@ -68,7 +69,7 @@ def conditions(made: Sequence[Made]) -> tuple[Differing, ...]:
 
 
 def subject(made: Sequence[Made]) -> tuple[Differing, ...]:
-    """What the comparison is about."""
+    """The properties whose effect the comparison shows."""
     plain: list[tuple[str, Callable[[Made], Any]]] = [
         ("label", lambda each: each.header.label),
         ("profile", _profile),

@@ -1,4 +1,4 @@
-"""`--fail-if "p95@50>10%"`: conditions that end a build. One that cannot be judged is an error, never a pass."""
+"""`--fail-if "p95@50>10%"`: conditions that make a build fail. A condition that cannot be judged is an error, never a pass."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ HELP = """A condition is FIGURE[@USERS] OP PERCENT: FIGURE is one of knee, capac
 goodput, p50, p95, p99, failure_ratio, OP one of < <= > >=. PERCENT is the
 change against the first session: "goodput<-5%" holds when goodput fell by
 more than 5%, "p95@50>10%" when p95 at 50 users rose by more than 10%.
-Without @USERS: at any user count in common, and beyond the noise of as many
-as there are. For failure_ratio PERCENT is in percentage points. A condition
-ends with exit code 3 only when the difference is beyond noise too, and not
-what the client classes cost by themselves. One that cannot be judged is an
-error: exit code 2."""
+Without @USERS: at any common user count, and beyond the noise of that many
+counts. For failure_ratio PERCENT is in percentage points. The exit code is 3
+only if the difference also exceeds its noise and is not caused by different
+client classes. A condition that cannot be judged is an error: exit code 2."""
 
 _GRAMMAR = re.compile(
     r"\s*(?P<figure>\w+)\s*(?:@\s*(?P<users>\d+))?\s*(?P<op><=|>=|<|>)\s*(?P<percent>[+-]?\d+(?:\.\d+)?)\s*%\s*"
@@ -38,7 +37,7 @@ _GRAMMAR = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What was asked."""
+    """A parsed condition."""
 
     text: str
     figure: str
@@ -48,9 +47,9 @@ class Condition:
     users: int | None = None
 
     def holds(self, one: Difference) -> bool | None:
-        """Whether the change is over the limit; None where there is no change to tell."""
+        """Whether the change exceeds the limit; None if the change is unknown."""
         size = one.change if self.figure == "failure_ratio" else one.ratio
-        if size is None:  # from zero to something: more than any limit
+        if size is None:  # from zero to a value: exceeds any limit
             size = None if one.change is None else float("inf") if one.change > 0 else float("-inf")
         return None if size is None else OPERATORS[self.op](size, self.limit)
 
@@ -62,7 +61,7 @@ class Outcome:
     failed: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
     excused: tuple[str, ...] = ()
-    """Over the limit, but within noise or the client's."""
+    """Conditions whose change exceeds the limit, but is within noise or caused by the client."""
 
 
 def parse(text: str) -> Condition:
@@ -74,7 +73,7 @@ def parse(text: str) -> Condition:
     if figure not in NAMES:
         raise InputError(f"--fail-if: {text!r}: no figure `{figure}`; {nearest(figure, NAMES)}")
     if users is not None and figure in OF_THE_CURVE:
-        raise InputError(f"--fail-if: {text!r}: {figure} is of the whole curve, so without @{users}")
+        raise InputError(f"--fail-if: {text!r}: {figure} belongs to the whole curve: remove @{users}")
     return Condition(text.strip(), figure, found["op"], float(found["percent"]) / 100, int(users) if users else None)
 
 
@@ -102,15 +101,17 @@ def _of_pair(condition: Condition, pair: Pair) -> Outcome:
         return Outcome(unjudged=(f"{who}: cannot be judged: {condition.figure} was not measured{in_which}",))
     over = [(at, one) for at, one, is_over in measured if is_over]
     kept = sure({at: one.p for at, one, _ in measured if one.p is not None}, FALSE_MOST)
-    failed = tuple(f"{who}: holds{at}: {_told(one)}" for at, one in over if one.counts and at in kept)
+    failed = tuple(f"{who}: holds{at}: {_change_text(one)}" for at, one in over if one.counts and at in kept)
     unknown = tuple(
-        f"{who}: cannot be judged{at}: {_told(one)}"
+        f"{who}: cannot be judged{at}: {_change_text(one)}"
         for at, one in over
         if one.judgement in ("unknown", "partly_client", "neighbours")
     )
-    excused = tuple(f"{who}: does not count{at}: {_told(one)}" for at, one in over if one.judgement in ("within", "client"))
+    excused = tuple(
+        f"{who}: does not count{at}: {_change_text(one)}" for at, one in over if one.judgement in ("within", "client")
+    )
     excused += tuple(
-        f"{who}: does not count{at}: {_told(one)}, but not among {len(measured)} user counts"
+        f"{who}: does not count{at}: {_change_text(one)}, but not among {len(measured)} user counts"
         for at, one in over
         if one.counts and at not in kept
     )
@@ -125,6 +126,6 @@ def _places(condition: Condition, pair: Pair) -> Sequence[tuple[str, Difference]
     return [(f" at {level.users} users", level[condition.figure]) for level in levels]
 
 
-def _told(one: Difference) -> str:
+def _change_text(one: Difference) -> str:
     before, after = sentences.value(one.figure, one.before.value), sentences.value(one.figure, one.after.value)
     return f"{before} to {after} ({sentences.ratio(one)}), {sentences.judgement(one)}"

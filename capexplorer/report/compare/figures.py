@@ -1,4 +1,4 @@
-"""The figures that are compared, once: their names, units, and which way is better."""
+"""The compared figures: their names, units, and which direction is better."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Figure:
     title: str
     unit: str
     better: Literal[-1, 0, 1]
-    """1: more is better; -1: less is; 0: neither by itself."""
+    """1: higher is better; -1: lower is better; 0: neither."""
 
     @property
-    def told(self) -> str:
+    def heading(self) -> str:
         """Title and unit: `goodput/s`, `p95 ms`."""
         return f"{self.title}{self.unit}" if self.unit == "/s" else f"{self.title} {self.unit}"
 
@@ -41,7 +41,7 @@ FIGURES = {figure.name: figure for figure in (*LEVEL_FIGURES, *KNEE_FIGURES)}
 LATENCIES = ("mean", "p50", "p95", "p99")
 
 HEADLINE_LATENCIES = ("p95", "mean", "p50")
-"""In the order in which a headline names the first that differs."""
+"""In the order in which a verdict names the first one that differs."""
 
 HEADLINE_FIGURES = ("goodput", *HEADLINE_LATENCIES)
-"""Of a level: what the verdict of a comparison looks at."""
+"""The figures of a level that the verdict of a comparison considers."""

@@ -42,7 +42,7 @@ def _differing(rows: Sequence[Differing], curves: Sequence[Curve]) -> list[str]:
 
 
 def _sessions(comparison: Comparison) -> list[str]:
-    lines = _header(["", "session", "began", "client by itself", "knee", "settled user counts", "not settled", "marked"], left=8)
+    lines = _header(["", "session", "began", "client overhead", "knee", "settled user counts", "not settled", "marked"], left=8)
     for curve in comparison.curves:
         counts = ", ".join(f"{point.users}" + (f" (x{point.levels})" if point.levels > 1 else "") for point in curve.points)
         cells = [curve.letter, sentences.curve(curve), sentences.began(curve), sentences.floors(curve), sentences.knee(curve)]
@@ -80,7 +80,7 @@ def _level(level: MatchedLevel) -> Iterable[list[str]]:
 
 
 def _title(one: Difference) -> str:
-    return FIGURES[one.figure].told
+    return FIGURES[one.figure].heading
 
 
 def _cells(one: Difference) -> list[str]:

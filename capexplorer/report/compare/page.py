@@ -25,7 +25,7 @@ _VARIABLES = svg.Colors(
     alarm="var(--alarm)",
 )
 _SESSION_TITLES = (
-    "", "session", "began", "client by itself", "knee", "settled user counts", "not settled", "marked", "verdict",
+    "", "session", "began", "client overhead", "knee", "settled user counts", "not settled", "marked", "verdict",
 )  # fmt: skip
 
 
@@ -81,7 +81,7 @@ class _Row:
     figure: str
     values: list[str]
     kind: str
-    """What counts is marked by colour, beside a word and a sign."""
+    """Significant differences have a colour, a word and a sign."""
     judgement: str
 
 
@@ -91,7 +91,7 @@ class _PairRows:
     after: str
     rows: list[_Row]
     overall: str
-    """What the changes come to over all levels; may be empty."""
+    """The changes over all levels as text; may be empty."""
     unmatched: list[tuple[str, Sequence[int]]]
     """(letter, user counts that settled in this one only)."""
 
@@ -115,4 +115,4 @@ def _row(users: str, one: Difference) -> _Row:
     kind = {True: "better", False: "worse", None: ""}[one.better] if one.counts else "quiet"
     values = [sentences.value(one.figure, each.value) for each in (one.before, one.after)]
     values += [sentences.change(one), sentences.ratio(one), sentences.noise(one)]
-    return _Row(users, FIGURES[one.figure].told, values, kind, sentences.judgement(one))
+    return _Row(users, FIGURES[one.figure].heading, values, kind, sentences.judgement(one))

@@ -1,7 +1,7 @@
-"""Two curves beside each other: what differs at each user count that both have, at the knee, and over all levels.
+"""Compares two curves: at each common user count, at the knee, and over all levels.
 
-Figures are compared at equal user counts, never between them. What two client classes cost by themselves is the client's
-difference; where other processes held the machine nothing is claimed.
+Figures are compared at equal user counts, never between them. A difference caused by
+client classes is attributed to the client; where other processes used the machine no difference is claimed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _chosen(pairs: Pairs, held: Sequence[bool], wanted: Sequence[bool]) -> Pairs
 
 
 def _lesser_knee(before: Curve, after: Curve) -> float:
-    """In users; infinite unless both have one."""
+    """The lower of both knees, in users; infinite unless both have one."""
     return min(_knee_counts(before, after), default=math.inf)
 
 

@@ -1,4 +1,4 @@
-"""The latency histograms of every second of a session, as its log holds them, so that parts of a level can be looked at.
+"""The latency histograms of every second of a session, so that parts of a level can be examined.
 
 A timeline keeps a level's merged histogram and drops those of its seconds. How much a percentile varies in time can only be
 seen in the seconds, so a comparison keeps them: about 150 bytes an endpoint and second.

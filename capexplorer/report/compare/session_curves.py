@@ -87,7 +87,7 @@ def _points(levels: Sequence[Level], session: Session) -> tuple[CurvePoint, ...]
 
 
 def _params(timeline: Timeline, epoch: int) -> dict[str, str | int | float | bool]:
-    """The target's parameters in this epoch, as it was told when it was started."""
+    """The target's parameters in this epoch, as given at its start."""
     found = dict(timeline.header.target.params) if timeline.header else {}
     for target in timeline.journal:
         if getattr(target, "state", None) == "starting" and getattr(target, "epoch", 0) == epoch:
@@ -101,7 +101,7 @@ def _verdict(timeline: Timeline, epoch: int) -> KneeVerdict | None:
 
 
 def _knee_mark(timeline: Timeline, epoch: int) -> Mark | None:
-    """The newest mark of kind knee. Bends and knees at or below are none."""
+    """The newest mark of kind knee (not bends, not knees at or below the lowest level)."""
     current = [mark for mark in wording.standing(timeline).values() if mark.epoch == epoch]
     return next((mark for mark in reversed(current) if mark.kind == "knee" and mark.users is not None), None)
 

@@ -1,4 +1,4 @@
-"""Whether other processes held the machine during a level: then its figures are partly theirs, and no difference is claimed.
+"""Whether other processes disturbed a level: then no difference of its figures is claimed.
 
 Parts of a service that this app did not start (a database beside it) count as others too; on a full machine such a level is not
 compared either.
@@ -10,7 +10,7 @@ from ...analysis.causes.generator_saturation import others_cpu
 from ...model.figures import LevelFigures
 
 FULL_LEAST = 0.85
-"""Share of the machine's CPU in use from which processes wait for each other."""
+"""Share of the machine's CPU in use from which processes must wait for each other."""
 
 OTHERS_LEAST = 0.1
 """Share of the machine's CPU of other processes from which they matter: beside busy neighbours p95 of an unchanged service moved

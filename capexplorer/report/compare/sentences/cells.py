@@ -12,12 +12,12 @@ from ..figures import FIGURES
 MISSING = "–"
 
 NOISE = (
-    "A difference counts when it exceeds its noise and 2%. Noise is for each row by itself: where nothing differs, about 1 row "
-    "in 20 counts. It is what the figure varies by within both sessions (overlapping batches of seconds; target CPU: scatter "
-    "from level to level), and an allowance for what equal runs differ by. The verdict is about all figures at once: it claims "
-    "only what is sure among them (docs/compare.md has how often that is wrong). Where other processes held a full machine "
-    "nothing is claimed. "
-    f"Repeat what matters. {wording.INTERVALS}"
+    "A difference is significant if it exceeds its noise and 2%. Noise is computed for each row separately: if nothing differs, "
+    "about 1 row in 20 is significant. It is the variation within both sessions (overlapping batches of seconds; target CPU: the "
+    "scatter between levels) and an allowance for the variation between equal runs. The verdict considers all figures together "
+    "and claims only what is significant among all of them (docs/compare.md has its error rate). Where other processes used a "
+    "saturated machine, no difference is claimed. "
+    f"Repeat important measurements. {wording.INTERVALS}"
 )
 
 BEYOND = {True: "better, beyond noise", False: "worse, beyond noise", None: "differs beyond noise"}
@@ -25,7 +25,7 @@ BEYOND = {True: "better, beyond noise", False: "worse, beyond noise", None: "dif
 JUDGEMENTS = {
     "within": "within noise",
     "unknown": "noise unknown",
-    "client": "the client's",
+    "client": "client overhead",
     "partly_client": "partly client",
     "neighbours": "others' CPU",
     "not_measured": "not measured",

@@ -29,7 +29,7 @@ def began(one: Curve) -> str:
 
 
 def floors(one: Curve) -> str:
-    """What the client costs by itself."""
+    """The client overhead of each client class."""
     if not one.floors:
         return "not measured"
     return ", ".join(f"{name} {each.p50_ms:.3g} ms (p99 {each.p99_ms:.3g})" for name, each in sorted(one.floors.items()))

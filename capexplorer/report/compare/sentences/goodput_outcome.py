@@ -14,7 +14,7 @@ def goodput(pair: Pair) -> str:
     before, after = pair.before.letter, pair.after.letter
     compared = [(level.users, level["goodput"]) for level in pair.levels if not level.held_by_others]
     if not compared:
-        return f"other processes held the machine at every user count in common, so {after} and {before} cannot be compared"
+        return f"other processes used the machine's CPU at every common user count, so {after} and {before} cannot be compared"
     more = [(users, one) for users, one in compared if one.sure and (one.change or 0) > 0]
     less = [(users, one) for users, one in compared if one.sure and (one.change or 0) < 0]
     if more and less:

@@ -7,11 +7,11 @@ from ..comparison import Pair
 from .cells import judgement, ratio, value
 
 _NOT_SURE = "not sure among all figures"
-"""Of a difference that counts by itself, in a verdict on many figures."""
+"""Added to a difference that is significant by itself, but not among the many figures of a verdict."""
 
 
 def knees(pair: Pair) -> str:
-    """The knees wherever both have one; the capacities where they surely differ."""
+    """The knees if both sessions have one; the capacities if they differ significantly."""
     moved, capacity = pair.knee
     if moved.judgement == "not_measured":
         has = [one.letter for one in (pair.before, pair.after) if one.knee]

@@ -30,8 +30,8 @@ def _of_clients(pair: Pair, judged: _Differences, sure: _Differences) -> str:
     before, after = pair.clients
     classes = f"({after} instead of {before})"
     if "partly_client" in judgements:
-        return f"and the difference in latency is in part at least the client's {classes}: no verdict on the target"
-    return f"and the difference in latency is the client's {classes}, not the target's"
+        return f"and the difference in latency is at least partly caused by the client {classes}: no verdict on the target"
+    return f"and the difference in latency is caused by the client {classes}, not by the target"
 
 
 def _over_all(pair: Pair, sure: _Differences) -> str:
@@ -45,9 +45,9 @@ def _over_all(pair: Pair, sure: _Differences) -> str:
 
 def _at_single_counts(judged: _Differences, sure: _Differences) -> str:
     if not sure:
-        return "and latency does not differ beyond noise" if judged else "and noise of latency is unknown"
+        return "and latency does not differ beyond noise" if judged else "and the noise of latency is unknown"
     _, one = max(sure, key=lambda each: abs(each[1].ratio or 0.0))
-    also = " and at some counts the other way" if len({(each.change or 0) > 0 for _, each in sure}) > 1 else ""
+    also = " and at some counts the opposite" if len({(each.change or 0) > 0 for _, each in sure}) > 1 else ""
     return f"and {_moved(one.figure, one.change or 0.0)} ({strongest(sure)}){also}"
 
 

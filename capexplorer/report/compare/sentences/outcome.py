@@ -10,15 +10,15 @@ from .reservations import names
 
 
 def verdict(comparison: Comparison) -> str:
-    """One sentence; the first curve is what the others are held against."""
+    """One sentence; the first curve is the baseline."""
     said = found(comparison)
     if comparison.conditions:
-        said += f"; but conditions differ ({names(comparison.conditions)}), so this may not be the target's doing"
+        said += f"; but conditions differ ({names(comparison.conditions)}), so the target may not be the cause"
     return f"{said}."
 
 
 def found(comparison: Comparison) -> str:
-    """The verdict for who has read the warnings; without its full stop."""
+    """The verdict without the warnings and without a full stop."""
     said = "; ".join(_pair(pair) for pair in comparison.pairs)
     return said[:1].upper() + said[1:]
 

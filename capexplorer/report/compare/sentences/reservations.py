@@ -8,14 +8,14 @@ from ..comparison import Comparison, Pair
 from ..environment import Differing
 
 NAMED = 6
-"""Names of differing conditions that a sentence holds."""
+"""Maximum number of differing conditions that a sentence names."""
 
 
 def warnings(comparison: Comparison) -> list[str]:
     """What must be read before any figure; empty when nothing spoils the comparison."""
     said = []
     if comparison.conditions:
-        said.append(f"Conditions differ ({names(comparison.conditions)}): differences may be theirs, not the target's.")
+        said.append(f"Conditions differ ({names(comparison.conditions)}): they may cause the differences, not the target.")
     said += [f"{one.letter}: {one.judged.said}" for one in comparison.curves if one.judged.severity == "critical"]
     for pair in comparison.pairs:
         if pair.clients is not None:
@@ -23,15 +23,18 @@ def warnings(comparison: Comparison) -> list[str]:
         held = [str(level.users) for level in pair.levels if level.held_by_others]
         if held:
             said.append(
-                f"Other processes held the machine at {', '.join(held)} users of {pair.before.letter} or {pair.after.letter}: "
+                f"Other processes used the machine's CPU at {', '.join(held)} users of {pair.before.letter} or "
+                f"{pair.after.letter}: "
                 "no difference is claimed there."
             )
         if not pair.levels:
             said.append(f"{pair.before.letter} and {pair.after.letter} have no settled user count in common.")
     said += [
-        f"{one.letter}: {_damage(one.damaged)} of its log, which its figures lack." for one in comparison.curves if one.damaged
+        f"{one.letter}: {_damage(one.damaged)} in its log are missing from its figures."
+        for one in comparison.curves
+        if one.damaged
     ]
-    said += [f"{one.letter} was cut short: its last level may be missing." for one in comparison.curves if not one.complete]
+    said += [f"{one.letter} ended early: its last level may be missing." for one in comparison.curves if not one.complete]
     return said
 
 
@@ -53,6 +56,6 @@ def _clients(pair: Pair) -> str:
         size = theirs.p50_ms - ours.p50_ms
         return (
             f"{letters}: by itself {after} costs {abs(size):.3g} ms {'less' if size < 0 else 'more'} at the median, "
-            "and that share of latency is the client's, not the target's."
+            "and that share of latency is client overhead, not the target's."
         )
-    return f"{letters}, and their floors were not measured: no difference in latency can be told to be the target's."
+    return f"{letters}, whose overheads were not measured: no difference in latency can be attributed to the target."
