@@ -1,4 +1,4 @@
-"""Services without a target.toml: any command as a target, or a running process that is watched."""
+"""Services without a target.toml: a command that starts a target, or a running process that is watched."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..toml import convert, shown
 PORT = "{port}"
 
 READY_TIMEOUT_S = 120.0
-"""`go run` and its like compile first: with a cold cache 30 s and more."""
+"""Commands such as `go run` compile first, which takes 30 s or more with a cold cache."""
 
 
 def target_of(command: str, ready: str | None, timeout_s: float | None = None) -> tuple[TargetSpec, int | None]:
@@ -31,7 +31,7 @@ def target_of(command: str, ready: str | None, timeout_s: float | None = None) -
     except ValueError as error:
         raise InputError(f"--target-cmd: {str(error).lower()} in {shown(redact.text(command))}") from None
     if not words:
-        raise InputError("--target-cmd: expected a program, got nothing")
+        raise InputError("--target-cmd: expected a command, got an empty string")
     path, port = _readiness(ready, chosen=PORT in command)
     found = TargetSpec(
         title=command,
@@ -75,9 +75,9 @@ def _name(words: list[str]) -> str:
 def watched_pid(pid: int | None, port: int | None) -> int | None:
     """The process that `--pid` or `--port-of` names; None where neither is given. Raises InputError."""
     if pid is not None and port is not None:
-        raise InputError("--pid: not beside --port-of: either names the process to watch")
+        raise InputError("--pid: cannot be combined with --port-of: both name the process to watch")
     if pid is not None and not is_alive(pid):
         raise InputError(f"--pid: no process {pid} runs here")
     if port is not None and (pid := listening_pid(port)) is None:
-        raise InputError(f"--port-of: nobody listens on port {port} here, or its process is not ours to see")
+        raise InputError(f"--port-of: no process listens on port {port} on this machine, or it belongs to another user")
     return pid

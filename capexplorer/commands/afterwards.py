@@ -1,4 +1,4 @@
-"""What the shell shows after the live screen closed: the verdict, the session's file, and commands to use it."""
+"""The lines that the shell shows after the live screen closed: the verdict, the session's file, and commands for it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pathlib import Path
 
 from .. import paths, wording
 from ..model.timeline import Timeline
-from .telling import printable, say
+from .error_output import print_line, printable
 
 
-def say_session(timeline: Timeline, path: Path | None) -> None:
+def print_session(timeline: Timeline, path: Path | None) -> None:
     """Prints to stderr. Nothing if nothing was saved; no verdict if no level began."""
     if path is None:
         return
     if timeline.levels:
         width = shutil.get_terminal_size().columns
-        say(textwrap.fill(f"verdict: {printable(wording.verdict(timeline))}", width, break_on_hyphens=False))
-    say(f"saved: {path}")
+        print_line(textwrap.fill(f"verdict: {printable(wording.verdict(timeline))}", width, break_on_hyphens=False))
+    print_line(f"saved: {path}")
     program, name = shlex.quote(program_name()), shlex.quote(session_name(path))
-    say("to replay it, or to export it as a page:")
-    say(f"  {program} replay {name}")
-    say(f"  {program} export {name} --format html -o {shlex.quote(f'{path.stem}.html')}")
+    print_line("to replay it, or to export it as a page:")
+    print_line(f"  {program} replay {name}")
+    print_line(f"  {program} export {name} --format html -o {shlex.quote(f'{path.stem}.html')}")
 
 
 def session_name(path: Path) -> str:
@@ -35,7 +35,7 @@ def session_name(path: Path) -> str:
 
 
 def program_name() -> str:
-    """`capexplorer` where the shell finds the one that runs now; else its path, from the working folder if it lies below that."""
+    """`capexplorer` if the shell finds this program by that name; else its path, relative to the working folder if possible."""
     script = Path(sys.executable).with_name("capexplorer")
     found = shutil.which("capexplorer")
     if found is not None and Path(found).resolve() == script.resolve():

@@ -17,8 +17,8 @@ from ..report.writing import write_file
 from ..session import titles
 from ..session.catalog import find
 from ..session.reader import open_session
+from .error_output import print_error, print_line
 from .reanalysing import with_found
-from .telling import say, tell
 from .terminals import require_screen
 
 FORMATS = ("md", "html", "json")
@@ -32,14 +32,14 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".json": "json"}
 @click.command(epilog=f"\b\n{HELP}")
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), help="Without it: by the name of -o; the screen on a terminal; else md."
+    "--format", "form", type=click.Choice(FORMATS), help="Default: from the suffix of -o; else the screen on a terminal, or md."
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=None, help="A file; without it, stdout.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=None, help="Output file; default: stdout.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-@click.option("--reanalyse", is_flag=True, help="With the marks that this version finds in each.")
-@click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Where ids are looked up.")
+@click.option("--reanalyse", is_flag=True, help="Use the marks that this version finds, not the recorded ones.")
+@click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder in which session ids are looked up.")
 @click.option(
-    "--fail-if", "conditions", multiple=True, metavar="CONDITION", help='Exit with 3 when it holds: "knee<-5%", see below.'
+    "--fail-if", "conditions", multiple=True, metavar="CONDITION", help='Exit with code 3 if it holds: "knee<-5%"; see below.'
 )
 def command(
     sessions: tuple[str, ...],
@@ -50,7 +50,7 @@ def command(
     sessions_dir: Path | None,
     conditions: tuple[str, ...],
 ) -> int:
-    """Two or more sessions beside each other; the first is what the others are held against.
+    """Compare two or more sessions. The first is the baseline.
 
     SESSION is a path, an id, the beginning of one, or `last`; SESSION#1 or SESSION:epoch=1 is one epoch of it. A session with
     several epochs stands for each of them.
@@ -69,24 +69,24 @@ def command(
     else:
         write_file(output, content, force=force)
     for warning in sentences.warnings(comparison):
-        tell(warning)
+        print_error(warning)
     return _judged(asked, comparison)
 
 
 def opened(name: str, folder: Path, *, reanalyse: bool = False) -> Session:
-    """`ID`, `ID#1` or `ID:epoch=1`, read; what its log lacks is told. Raises InputError."""
+    """Read the session `ID`, `ID#1` or `ID:epoch=1`; print notes about damage to its log. Raises InputError."""
     name, epoch = _epoch_of(name, folder)
     path = find(name, folder)
     latencies = SecondLatencies()
     with open_session(path) as log:
         timeline = Timeline(latencies.noting(with_found(path, log) if reanalyse else log))
         for note in log.notes:
-            tell(f"{path}: {note}")
+            print_error(f"{path}: {note}")
     return Session(timeline, epoch, titles.read(path), log.damaged, latencies)
 
 
 def _epoch_of(name: str, folder: Path) -> tuple[str, int | None]:
-    """A file whose own name ends like that is meant as it is."""
+    """Split off the epoch; an existing file whose name ends like that is taken as a whole."""
     if Path(name).exists() or (folder / name).exists():
         return name, None
     for mark in ("#", ":epoch="):
@@ -107,21 +107,21 @@ def rendered(comparison: Comparison, form: str) -> bytes:
 
 
 def _judged(asked: Sequence[Condition], comparison: Comparison) -> int:
-    """Told on stderr; 3 when one failed. Raises InputError where one cannot be judged and none failed."""
+    """Print each condition's result on stderr; 3 if one holds. Raises InputError if one cannot be judged and none holds."""
     outcomes = [judge(condition, comparison) for condition in asked]
     for line in (line for each in outcomes for line in (*each.failed, *each.excused)):
-        tell(line)
+        print_error(line)
     unjudged = [line for each in outcomes for line in each.unjudged]
     if any(each.failed for each in outcomes):
         for line in unjudged:
-            tell(line)
+            print_error(line)
         return FAILED
     if unjudged:
         for line in unjudged[1:]:
-            tell(line)
+            print_error(line)
         raise InputError(f"--fail-if: {unjudged[0]}")
     for condition in asked:
-        say(f"capexplorer: {condition.text}: passed")
+        print_line(f"capexplorer: {condition.text}: passed")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`capexplorer doctor`. Reads the machine, has it judged against a profile, and prints; starts no load and changes nothing."""
+"""`capexplorer doctor`: compares the machine's limits with a profile and prints the result; starts no load, changes nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SHOWN: dict[State, tuple[str, str]] = {
 @click.argument("profile_name", metavar="[PROFILE]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable: docs/doctor.md.")
 def command(profile_name: str | None, as_json: bool) -> None:
-    """What on this machine will bound an exploration, and how to lift it.
+    """Show which limits of this machine will bound an exploration, and how to raise them.
 
     With PROFILE (a name or a path): what that asks for against what is here. Without: 2,000 users that keep their connections.
     """
@@ -59,7 +59,7 @@ def command(profile_name: str | None, as_json: bool) -> None:
 
 
 def examine(found: Profile | None, where: str) -> tuple[Check, ...]:
-    """This machine against a profile, or against the defaults. Raises InputError when the profile's target is wrong."""
+    """Check this machine against a profile, or against the defaults. Raises InputError when the profile's target is wrong."""
     asks = Asks() if found is None else asks_of(found)
     here = machine(time.sleep, _programs(found, where), namespace.refusal())
     return (*checks(here, asks), *_of_limits(found, where))
@@ -136,7 +136,7 @@ def _table(rows: tuple[Check, ...]) -> Table:
         drawn.add_column(name, no_wrap=True)
     for name in ("here", "bounds at"):
         drawn.add_column(name, ratio=1)
-    drawn.add_column("how to lift", width=_COMMAND_WIDTH)
+    drawn.add_column("how to raise it", width=_COMMAND_WIDTH)
     for row in rows:
         drawn.add_row(Text(*_SHOWN[row.state]), Text(row.title), Text(row.here), Text(row.bounds_at), Text(row.lift))
     return drawn
@@ -145,6 +145,10 @@ def _table(rows: tuple[Check, ...]) -> Table:
 def _blocks(rows: tuple[Check, ...]) -> Table:
     drawn = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for row in rows:
-        lines = (f"{row.title}: {row.here}", row.bounds_at and f"bounds at: {row.bounds_at}", row.lift and f"lift: {row.lift}")
+        lines = (
+            f"{row.title}: {row.here}",
+            row.bounds_at and f"bounds at: {row.bounds_at}",
+            row.lift and f"raise it: {row.lift}",
+        )
         drawn.add_row(Text(*_SHOWN[row.state]), Text("\n".join(filter(None, lines))))
     return drawn

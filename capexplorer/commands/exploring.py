@@ -1,4 +1,4 @@
-"""How a run is put together and taken apart again: supervisor, patched load thread, captured output, screen or progress."""
+"""Sets up and shuts down a run: supervisor, patched load thread, captured output, screen or progress."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .. import namespace
 from ..errors import InputError
 from ..model.limits import LEAST_GENERATOR_OPEN_FILES
 from ..run.options import RunOptions
+from .error_output import print_error
 from .signals import signals_to
-from .telling import tell
 from .terminals import require_screen
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ def explore(options: RunOptions, *, headless: bool) -> int:
 
 
 def _check_open_files(wanted: int | None) -> None:
-    """A run without descriptors can tell nothing of what it lacks. `wanted`: the limit that this session sets itself."""
+    """Refuse a run with too few file descriptors, which could not report its failures. `wanted`: the session's own limit."""
     if wanted is not None or sys.platform == "win32":
         return  # the least that may be set is checked where it is read
     import resource
 
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard != resource.RLIM_INFINITY and hard < LEAST_GENERATOR_OPEN_FILES:
-        needed = f"a run needs {LEAST_GENERATOR_OPEN_FILES} and one more for each user's connection"
+        needed = f"a run needs {LEAST_GENERATOR_OPEN_FILES}, plus one for each user's connection"
         raise InputError(f"open files: the hard limit here is {hard} (ulimit -Hn), {needed}")
 
 
@@ -60,7 +60,7 @@ def _headless(options: RunOptions) -> int:
             timeline = watch(run, run.outcome, capture.stderr)
             run.close()
             conclude(run, timeline, capture.stderr)
-    return _told(run)
+    return _report_failure(run)
 
 
 def _on_screen(options: RunOptions) -> int:
@@ -79,22 +79,22 @@ def _on_screen(options: RunOptions) -> int:
                 run.outcome.interrupt(ending.signal)
             run.close()
     feed.take()  # the last marks are made when a run is closed
-    from .afterwards import say_session  # imports numpy, which has threads
+    from .afterwards import print_session  # imports numpy, which has threads
 
-    say_session(feed.timeline, run.session_run.path)
-    return _told(run)
+    print_session(feed.timeline, run.session_run.path)
+    return _report_failure(run)
 
 
-def _told(run: LiveRun) -> int:
-    """One line of what went wrong, and the exit code."""
+def _report_failure(run: LiveRun) -> int:
+    """Print the run's failure, if any, in one line; returns the exit code."""
     if run.outcome.failure is not None:
-        tell(run.outcome.failure.error, run.outcome.failure.output)
+        print_error(run.outcome.failure.error, run.outcome.failure.output)
     return run.outcome.exit_code
 
 
 @contextlib.contextmanager
 def live_run(options: RunOptions) -> Iterator[tuple[LiveRun, Capture]]:
-    """Everything that a run needs, in the order that DESIGN section 3 found necessary; taken apart in reverse."""
+    """Set up everything that a run needs, in the necessary order (DESIGN section 3); shut down in reverse order."""
     from ..target.supervisor import Supervisor
 
     supervisor = Supervisor.launch()  # before gevent is imported: a patched, threaded process must not fork

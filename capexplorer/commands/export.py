@@ -16,17 +16,17 @@ from ..report.redaction import redacted
 from ..session.canonical import canonical
 from ..session.catalog import find
 from ..session.reader import open_session
+from .error_output import print_error
 from .reanalysing import with_found
-from .telling import tell
 
 _STDOUT = Path("-")
 
 
-def _formats_told() -> str:
+def _format_help() -> str:
     return "; ".join(f"{each.name}: {each.said}" for each in FORMATS.values()) + f". {wording.CONVENTIONS}"
 
 
-@click.command(epilog=_formats_told())
+@click.command(epilog=_format_help())
 @click.argument("session")
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="json", show_default=True)
 @click.option(
@@ -34,16 +34,16 @@ def _formats_told() -> str:
     "--output",
     type=click.Path(path_type=Path),
     default=None,
-    help="A file (csv, hgrm, locust-csv: a folder); else stdout.",
+    help="Output file (csv, hgrm, locust-csv: a folder); default: stdout.",
 )
-@click.option("--force", is_flag=True, help="Overwrite an existing file, write into a folder that is not empty.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file, or write into a folder that is not empty.")
 @click.option(
     "--redact",
     is_flag=True,
-    help="Leave host names, addresses and paths of files out (and secrets, of a log from before they were).",
+    help="Remove host names, addresses and file paths (and secrets, which older logs may contain).",
 )
-@click.option("--reanalyse", is_flag=True, help="With the marks that this version finds, and what changed.")
-@click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Where ids are looked up.")
+@click.option("--reanalyse", is_flag=True, help="Use the marks that this version finds, and list the changes.")
+@click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder in which session ids are looked up.")
 def command(
     session: str, form: str, output: Path | None, force: bool, redact: bool, reanalyse: bool, sessions_dir: Path | None
 ) -> None:
@@ -59,7 +59,7 @@ def command(
         content, left_out = to_text(form, events)
     sys.stdout.buffer.write(content)
     if left_out:
-        tell(f"--format {form} on stdout: {left_out}")
+        print_error(f"--format {form} on stdout: {left_out}")
 
 
 @contextmanager
@@ -68,4 +68,4 @@ def _events(path: Path) -> Iterator[Iterable[Event]]:
     with open_session(path) as log:
         yield log
         for note in log.notes:
-            tell(f"{log.path}: {note}")
+            print_error(f"{log.path}: {note}")

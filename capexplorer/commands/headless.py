@@ -1,4 +1,4 @@
-"""Progress of a headless run on stderr: a live table on a terminal, a line a level elsewhere."""
+"""Progress of a headless run on stderr: a live table on a terminal, otherwise one line per level."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.stream import EventSource
 from ..model.timeline import Timeline
-from .telling import printable
+from .error_output import printable
 
 
 class RunEnding(Protocol):
-    """Whether a run is over."""
+    """Whether a run has ended."""
 
     @property
     def reason(self) -> str | None:
-        """Why it is over; None while it goes on."""
+        """Why the run ended; None while it continues."""
 
 
 def watch(run: EventSource, outcome: RunEnding, stderr: IO[str] | None) -> Timeline:
@@ -41,18 +41,18 @@ def watch(run: EventSource, outcome: RunEnding, stderr: IO[str] | None) -> Timel
             events = run.take()
             for event in events:
                 timeline.apply(event)
-            _tell(events, timeline, console)
+            _print(events, timeline, console)
             if console.is_terminal:
                 live.update(progress(timeline), refresh=True)
     return timeline
 
 
 def conclude(run: EventSource, timeline: Timeline, stderr: IO[str] | None) -> None:
-    """The verdict, once all is recorded: the last marks are made when a run is closed."""
+    """Print the verdict after everything is recorded: the last marks are made when a run is closed."""
     console, events = Console(file=stderr, highlight=False, soft_wrap=True), run.take()
     for event in events:
         timeline.apply(event)
-    _tell(events, timeline, console)
+    _print(events, timeline, console)
     if timeline.levels:
         for judged in wording.judgements(timeline).values():
             console.print(Text(printable(f"verdict: {judged.said}")))
@@ -67,9 +67,8 @@ def _wait(woken: SimpleQueue[None]) -> None:
         return
 
 
-def _tell(events: Sequence[Event], timeline: Timeline, console: Console) -> None:
-    """Events that get a line on stderr: closed levels, the target's states, findings. The reason for the end is printed at the
-    end."""
+def _print(events: Sequence[Event], timeline: Timeline, console: Console) -> None:
+    """Print a line for closed levels, the target's states and findings. The reason for the run's end is printed at the end."""
     for event in events:
         match event:
             case Command(by="autopilot"):
@@ -79,7 +78,7 @@ def _tell(events: Sequence[Event], timeline: Timeline, console: Console) -> None
             case Target(state="building" | "ready" | "died" | "failed"):
                 console.print(Text(f"target {event.state}"))
             case Mark(kind="bottleneck", severity="info"):
-                pass  # that nothing limits the service; the verdict says it once
+                pass  # findings that nothing limits the service: the verdict says it once
             case Mark(state="open" | "closed" | "retracted"):
                 name = wording.epoch_name(timeline, event.epoch)
                 said = wording.mark(event, timeline.header)
@@ -92,25 +91,25 @@ def level_line(closed: LevelClosed) -> str:
     """One level in one line."""
     figures = closed.figures
     if closed.bins:
-        return f"ramp to {closed.users} users: binned by users, {_most(closed.bins)}"
+        return f"ramp to {closed.users} users: {_most(closed.bins)} (binned by users)"
     if figures.goodput_rps is None:
         known = (wording.warm(figures), f"{figures.failures_while_unsettled} failures")
         return ", ".join((f"level {closed.users:>5} users: did not settle", *filter(None, known)))
     se = "" if figures.goodput_se_rps is None else f" ±{Z95 * figures.goodput_se_rps:.2g}"
     p95 = "–" if figures.latency_ms.p95 is None else f"{figures.latency_ms.p95:.4g} ms"
     return (
-        f"level {closed.users:>5} users: {figures.goodput_rps:.4g}{se} req/s good, p95 {p95},"
+        f"level {closed.users:>5} users: {figures.goodput_rps:.4g}{se} req/s goodput, p95 {p95},"
         f" {figures.failures} failures in {figures.settled_seconds:.0f} settled seconds"
     )
 
 
 def _most(bins: Sequence[LevelBin]) -> str:
-    """`at most 45.3 req/s good at 38 users`: the bin with the greatest goodput."""
+    """`at most 45.3 req/s goodput at 38 users`: the bin with the greatest goodput."""
     known = [(each.figures.goodput_rps, each.users) for each in bins if each.figures.goodput_rps is not None]
     if not known:
         return "no goodput measured"
     goodput_rps, users = max(known)
-    return f"at most {goodput_rps:.4g} req/s good at {users:.4g} users"
+    return f"at most {goodput_rps:.4g} req/s goodput at {users:.4g} users"
 
 
 def progress(timeline: Timeline) -> Table:

@@ -23,12 +23,12 @@ from ..session.writer import SessionWriter
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The session's file; without it one among the sessions.")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), help="Where the session is saved.")
-@click.option("--label", help="Told in the session.")
+@click.option("--label", help="Label stored in the session.")
 def command(files: tuple[Path, ...], output: Path | None, sessions_dir: Path | None, label: str | None) -> None:
-    """Make a session of Locust's *_stats_history.csv (several: one session), or of a table of levels.
+    """Create a session from Locust's *_stats_history.csv files (several files make one session) or from a table of levels.
 
     A table is CSV: `users,throughput_rps` and optionally `latency_ms,failure_ratio`. Without `failure_ratio` its throughput is
-    taken for finished work. The session's path is printed on stdout.
+    counted as goodput. The session's path is printed on stdout.
     """
     events = imported(files, label, settling_s)
     events = list(with_marks(events, detect(Timeline(events))))

@@ -1,4 +1,4 @@
-"""The verdict on a saved session, as of the end of its log, for lists with one line for each session."""
+"""The final verdict on a saved session, for lists with one line per session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..model.timeline import Timeline
 from ..replay import Replay
 
 PART_S = 0.05
-"""Read at once: the screen is drawn in between."""
+"""Seconds of reading at a time, so that the screen can be drawn in between."""
 
 
 def judged(log: Path) -> tuple[str | None, float | None]:

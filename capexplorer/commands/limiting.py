@@ -1,4 +1,4 @@
-"""From `[limits]` and `--limit` to limits that this machine can keep; applied where things are started, not here."""
+"""Checks that this machine can apply `[limits]` and `--limit`. They are applied where processes are started, not here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPTION = "--limit"
 
 
 def limits_of(given: tuple[str, ...], of_profile: Limits) -> Limits:
-    """The profile's, with each KEY=VALUE in its place. Raises InputError: one line that names the option and the key."""
+    """The profile's limits, overridden by each KEY=VALUE. Raises InputError: one line that names the option and the key."""
     if not given:
         return of_profile
     merged = msgspec.to_builtins(of_profile)
@@ -50,7 +50,7 @@ def _put(into: dict[str, Any], new: dict[str, Any]) -> None:
 
 
 def check_here(limits: Limits, where: str, *, starts_target: bool, port: int | None, allow_hosts: tuple[str, ...]) -> None:
-    """Checks that this machine, and this run, can keep the limits. Raises InputError; `where` is the file or option in messages.
+    """Checks that this machine and this run can apply the limits. Raises InputError; `where` is the file or option in messages.
 
     `port`: where the target listens if that cannot be chosen.
     """
@@ -69,11 +69,11 @@ def check_here(limits: Limits, where: str, *, starts_target: bool, port: int | N
 def check_loopback_alone(asked_by: str, *, starts_target: bool, allow_hosts: tuple[str, ...]) -> None:
     """Checks that this run needs no network but loopback. Raises InputError; `asked_by` is the key or option."""
     if sys.platform != "linux":
-        raise InputError(f"{asked_by}: needs Linux: only there a session can have a network namespace of its own")
-    only_loopback = "the session's own network namespace has loopback only"
+        raise InputError(f"{asked_by}: needs Linux: only Linux can give a session its own network namespace")
+    only_loopback = "the session's own network namespace has only loopback"
     if not starts_target:
         raise InputError(
-            f"{asked_by}: needs a target that capexplorer starts: {only_loopback}, and reaches no service outside of it"
+            f"{asked_by}: needs a target that capexplorer starts: {only_loopback} and cannot reach a service outside of it"
         )
     elsewhere = next((host for host in allow_hosts if not is_loopback(host)), None)
     if elsewhere is not None:
@@ -95,7 +95,7 @@ def _check_open_files(key: str, wanted: int | None) -> None:
 
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard != resource.RLIM_INFINITY and wanted > hard and os.geteuid() != 0:
-        raise InputError(f"{key}: expected at most {hard}, the hard limit here (only root may go beyond), got {wanted}")
+        raise InputError(f"{key}: expected at most {hard}, the hard limit here (only root may exceed it), got {wanted}")
 
 
 def _check_cpus(key: str, wanted: tuple[int, ...] | None) -> None:
@@ -106,4 +106,4 @@ def _check_cpus(key: str, wanted: tuple[int, ...] | None) -> None:
     there = os.sched_getaffinity(0)
     for core in wanted:
         if core not in there:
-            raise InputError(f"{key}: no core {core} here; expected some of {', '.join(map(str, sorted(there)))}")
+            raise InputError(f"{key}: this machine has no core {core}; expected some of {', '.join(map(str, sorted(there)))}")

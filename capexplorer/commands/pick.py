@@ -1,5 +1,5 @@
-"""A bare `capexplorer`: the picker. The choice runs in a fresh process image, since gevent must patch before anything else is
-imported."""
+"""`capexplorer` without a command: the picker, a list of profiles and sessions. The choice runs in a fresh process image, since
+gevent must patch before anything else is imported."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ INDENT = " " * 4
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def command(as_json: bool) -> None:
-    """List profiles with their plans: from the working folder, then those that ship with capexplorer.
+    """List profiles with their plans: those of the working folder, then those that come with capexplorer.
 
     A plan runs with `capexplorer run PROFILE --plan NAME`.
     """
@@ -57,7 +57,9 @@ def _row(name: str, path: Path) -> dict[str, Any]:
 
 
 def length_s(plan: str, max_users: int) -> float | None:
-    """Total length of a plan's holds; None if the plan cannot be run, or searches the knee, which takes an unknown time."""
+    """Total duration of a plan's steps in seconds; None if the plan is invalid, or searches the knee, whose duration is
+    unknown.
+    """
     try:
         steps = parse(plan, "plan", max_users)
     except InputError:
@@ -71,8 +73,8 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
     width = max(map(len, row["plans"]), default=0)
     for name, text in row["plans"].items():
         length = row["plan_lengths_s"][name]
-        told = _one_line(text) + ("" if length is None else f" ({span(length)})")
-        yield _wrapped(told, f"{INDENT}--plan {name:{width}}  ", " " * (len(INDENT) + len("--plan ") + width + 2))
+        line = _one_line(text) + ("" if length is None else f" ({span(length)})")
+        yield _wrapped(line, f"{INDENT}--plan {name:{width}}  ", " " * (len(INDENT) + len("--plan ") + width + 2))
 
 
 def _one_line(plan: str) -> str:

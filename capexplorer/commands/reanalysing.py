@@ -15,7 +15,7 @@ from ..analysis.reanalysis import Reanalysis, reanalyse_events, reanalysed_event
 from ..model.events import Event, Log, Reanalysed
 from ..session.reader import open_session
 from ..session.writer import SessionWriter
-from .telling import tell
+from .error_output import print_error
 
 
 def found_again(path: Path) -> Reanalysis:
@@ -23,7 +23,7 @@ def found_again(path: Path) -> Reanalysis:
     with open_session(path) as log:
         analysis = reanalyse_events(log)
     for line in _lines(analysis.as_event(__version__)):
-        tell(line)
+        print_error(line)
     return analysis
 
 
@@ -48,7 +48,7 @@ def reanalysed_copy(path: Path) -> Iterator[Path]:
         finally:
             writer.close()
         for note in log.notes:
-            tell(f"{path}: {note}")
+            print_error(f"{path}: {note}")
         yield copy
 
 

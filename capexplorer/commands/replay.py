@@ -13,9 +13,9 @@ from ..errors import InputError
 from ..replay import Replay
 from ..session.catalog import find
 from ..tui.playback import Playback, moment
+from .error_output import print_line
 from .reanalysing import reanalysed_copy
 from .signals import signals_to
-from .telling import say
 from .terminals import require_screen
 
 _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
@@ -23,23 +23,29 @@ _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
 
 @click.command()
 @click.argument("session")
-@click.option("--speed", type=click.Choice(_SPEEDS), default="1", show_default=True, help="Seconds of the session a second.")
-@click.option("--follow", is_flag=True, help="Watch along while another process records it.")
-@click.option("--at", "start", metavar="TIME", help="Where to begin: 1:23:45, 90s, 50%, end.")
-@click.option("--mouse", is_flag=True, help="Drag the bar; the terminal's own selection then needs Shift.")
-@click.option("--reanalyse", is_flag=True, help="With the marks that this version finds; what changed is in the output (`o`).")
-@click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Where ids are looked up.")
+@click.option(
+    "--speed",
+    type=click.Choice(_SPEEDS),
+    default="1",
+    show_default=True,
+    help=("Playback speed: seconds of the session per second."),
+)
+@click.option("--follow", is_flag=True, help="Follow a session that another process is recording.")
+@click.option("--at", "start", metavar="TIME", help="Time at which to start: 1:23:45, 90s, 50%, end.")
+@click.option("--mouse", is_flag=True, help="Allow the mouse to drag the transport bar; selecting text then needs Shift.")
+@click.option("--reanalyse", is_flag=True, help="Use the marks that this version finds; the log pane (o) lists the changes.")
+@click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder in which session ids are looked up.")
 def command(
     session: str, speed: str, follow: bool, start: str | None, mouse: bool, reanalyse: bool, sessions_dir: Path | None
 ) -> int:
-    """Play a saved session on the live screen. SESSION is a path, an id, the beginning of one, or `last`."""
+    """Replay a saved session on the live screen. SESSION is a path, an id, the beginning of one, or `last`."""
     if start is not None:
         try:
             moment(start, 0.0, 1.0)
         except ValueError as error:
             raise InputError(f"--at {start}: {error}") from None
     if reanalyse and follow:
-        raise InputError("--reanalyse: the session is still being recorded; without --follow what there is of it is looked at")
+        raise InputError("--reanalyse: the session is still being recorded; without --follow its current part is reanalysed")
     path = find(session, sessions_dir or paths.sessions())
     with reanalysed_copy(path) if reanalyse else nullcontext(path) as path:
         recording = Replay(path, follow=follow)
@@ -62,5 +68,5 @@ def _play(recording: Replay, playback: Playback, start: str | None, mouse: bool)
         with signals_to(app.request_exit):
             ending = app.explore()
     for note in recording.notes:
-        say(f"capexplorer: {recording.path}: {note}")
+        print_line(f"capexplorer: {recording.path}: {note}")
     return 128 + getattr(signal, ending.signal) if ending.signal else 0

@@ -1,4 +1,4 @@
-"""Turns the command line into RunOptions: every name is looked up and every value checked before anything starts."""
+"""Turns the command line into RunOptions: looks up every name and checks every value before anything starts."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ DEFAULT_PROFILE = "mixed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The options of `capexplorer run`, as typed."""
+class RunArguments:
+    """The options of `capexplorer run` as given on the command line."""
 
     profile: str | None = None
     locustfile: Path | None = None
@@ -50,7 +50,7 @@ class Asked:
     port_of: int | None = None
 
 
-def resolve(asked: Asked) -> RunOptions:
+def resolve(asked: RunArguments) -> RunOptions:
     """Raises InputError: one line with the file or option, the key, and what was expected."""
     name, found, where = _profile(asked)
     sessions_dir = asked.sessions_dir or paths.sessions()
@@ -58,7 +58,7 @@ def resolve(asked: Asked) -> RunOptions:
     url = None if spec is not None else asked.host or found.url
     given = _settings(asked.settings)
     if given and spec is None:
-        raise InputError("--set: there is no target to set parameters of: the service is not started by capexplorer")
+        raise InputError("--set: needs a target that capexplorer starts; this service has no parameters to set")
     locustfile = asked.locustfile or (Path(where).parent / found.users.locustfile if found.users.locustfile else None)
     allow_hosts = (*found.guards.allow_hosts, *asked.allow_hosts)
     if url is not None:
@@ -69,7 +69,7 @@ def resolve(asked: Asked) -> RunOptions:
         expected = f"expected {SPAWN_RATE_LEAST:g} to {SPAWN_RATE_MOST:g} users a second"
         raise InputError(f"--spawn-rate: {expected}, got {asked.spawn_rate:g}")
     if asked.autopilot and asked.plan is not None:
-        raise InputError("--autopilot: not beside --plan: either steps the users")
+        raise InputError("--autopilot: cannot be combined with --plan: only one of them can step the users")
     if asked.sandbox:
         check_loopback_alone(namespace.SANDBOX, starts_target=spec is not None, allow_hosts=allow_hosts)
     limits = limits_of(asked.limits, found.limits)
@@ -101,28 +101,28 @@ def resolve(asked: Asked) -> RunOptions:
     )
 
 
-def _spec(asked: Asked, found: Profile, where: str, sessions_dir: Path) -> tuple[TargetSpec | None, int | None]:
+def _spec(asked: RunArguments, found: Profile, where: str, sessions_dir: Path) -> tuple[TargetSpec | None, int | None]:
     """(target to start, and its port if the command line fixes it)."""
     if asked.host is not None:
         if asked.target_cmd is not None:
-            raise InputError("--target-cmd: not beside --host, which names a service that runs already")
+            raise InputError("--target-cmd: cannot be combined with --host, which names a running service")
         return None, None
     port = None
     if asked.target_cmd is not None:
         spec, port = adhoc.target_of(asked.target_cmd, asked.ready, asked.ready_timeout_s)
     elif asked.ready is not None or asked.ready_timeout_s is not None:
         option = "--ready" if asked.ready is not None else "--ready-timeout"
-        raise InputError(f"{option}: needs --target-cmd, whose readiness it tells")
+        raise InputError(f"{option}: needs --target-cmd")
     elif found.target is not None:
         spec = load_spec(paths.target(found.target, f"{where}: target"))
     else:
         return None, None
     if asked.pid is not None or asked.port_of is not None:
-        raise InputError("--pid and --port-of: need --host: a target that is started here is watched anyway")
+        raise InputError("--pid and --port-of: need --host; a target that capexplorer starts is always watched")
     return msgspec.structs.replace(spec, scratch=scratch.folder_in(sessions_dir)), port
 
 
-def _profile(asked: Asked) -> tuple[str, Profile, str]:
+def _profile(asked: RunArguments) -> tuple[str, Profile, str]:
     """(name, profile, file). A locustfile without a profile gets a default profile, and so does a command without both."""
     if asked.profile is None and asked.locustfile is None and asked.target_cmd is not None:
         spec, _ = adhoc.target_of(asked.target_cmd, asked.ready)
@@ -136,8 +136,8 @@ def _profile(asked: Asked) -> tuple[str, Profile, str]:
     return path.stem, profile.load(path), str(path)
 
 
-def _first_users(asked: Asked, found: Profile) -> int:
-    """The autopilot begins at one user whatever the profile's `start`: low levels give it the low-load line."""
+def _first_users(asked: RunArguments, found: Profile) -> int:
+    """The initial users. The autopilot begins at one user whatever the profile's `start`: low levels define the low-load line."""
     if asked.users is not None:
         return asked.users
     return 1 if asked.autopilot else found.users.start

@@ -7,39 +7,45 @@ from pathlib import Path
 import click
 
 from ..commands.exploring import explore
-from ..commands.resolving import Asked, resolve
+from ..commands.resolving import RunArguments, resolve
 
 
 @click.command()
 @click.argument("profile", required=False)
-@click.option("-f", "--locustfile", type=click.Path(path_type=Path), help="Any Locust file, unchanged.")
-@click.option("--host", metavar="URL", help="A service that runs already; nothing is started.")
-@click.option("--pid", type=click.IntRange(min=1), help="Beside --host: the process to watch.")
-@click.option("--port-of", type=click.IntRange(1, 65535), metavar="PORT", help="Beside --host: watch who listens on this port.")
-@click.option("--target-cmd", metavar="COMMAND", help='Any command as the target: "./server --port {port}".')
-@click.option("--ready", metavar="URL", help="Of --target-cmd: answers with 2xx or 3xx when it is ready; /PATH or a URL.")
+@click.option("-f", "--locustfile", type=click.Path(path_type=Path), help="A Locust file; it needs no change.")
+@click.option("--host", metavar="URL", help="URL of a running service; no target is started.")
+@click.option("--pid", type=click.IntRange(min=1), help="With --host: the id of the process to watch.")
+@click.option(
+    "--port-of", type=click.IntRange(1, 65535), metavar="PORT", help=("With --host: watch the process that listens on this port.")
+)
+@click.option("--target-cmd", metavar="COMMAND", help='A command that starts the target, e.g. "./server --port {port}".')
+@click.option(
+    "--ready", metavar="URL", help=("With --target-cmd: /PATH or URL that answers with 2xx or 3xx when the target is ready.")
+)
 @click.option(
     "--ready-timeout",
     "ready_timeout_s",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Of --target-cmd: how long it may take until it is ready, compiling included; 120 without it.",
+    help="With --target-cmd: seconds until the target must be ready, including compilation; default: 120.",
 )
-@click.option("--users", type=click.IntRange(min=0), help="Users at the start.")
-@click.option("--spawn-rate", type=float, help="Users a second; without it the difference in 1 s.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the target (see `targets`).")
+@click.option("--users", type=click.IntRange(min=0), help="Number of users at the start.")
+@click.option("--spawn-rate", type=float, help="Users started per second; default: each step takes 1 s.")
 @click.option(
-    "--limit", "limits", multiple=True, metavar="KEY=VALUE", help="In place of the profile's [limits]: target.open_files=64."
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help=("Set a parameter of the target (see `capexplorer targets`).")
 )
-@click.option("--label", help="Told in the session; without it the git commit of the target's folder.")
-@click.option("--sessions-dir", type=click.Path(path_type=Path), help="Where the session is saved.")
+@click.option(
+    "--limit", "limits", multiple=True, metavar="KEY=VALUE", help="Override the profile's [limits], e.g. target.open_files=64."
+)
+@click.option("--label", help="Label stored in the session; default: the git commit of the target's folder.")
+@click.option("--sessions-dir", type=click.Path(path_type=Path), help="Folder in which the session is saved.")
 @click.option(
     "--allow-host",
     "allow_hosts",
     multiple=True,
     metavar="HOST",
-    help="A host beside loopback that load may go to: a name, with the addresses it resolves to, or an address. Without it,"
-    " connections of Python's sockets to other addresses are refused; ctypes, libraries in C and child processes are not seen.",
+    help="A host other than loopback that may receive load: an address, or a name and the addresses it resolves to. To others,"
+    " connections of Python's sockets are refused; ctypes, libraries in C and child processes are not checked.",
 )
 @click.option(
     "--sandbox",
@@ -82,7 +88,7 @@ def command(
     SIGINT, SIGTERM, SIGHUP and SIGQUIT end a run and save its session. One that is ignored when it starts stays ignored (nohup; a
     script's job in the background ignores SIGINT and SIGQUIT): then SIGTERM ends it.
     """
-    asked = Asked(
+    asked = RunArguments(
         profile=profile,
         locustfile=locustfile,
         host=host,

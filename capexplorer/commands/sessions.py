@@ -14,13 +14,13 @@ from ..model.stream import SessionEntry
 from ..session import removal, titles
 from ..session.catalog import list_sessions
 from ..session.digest import digest_of
+from .error_output import printable
 from .judging import judged
-from .telling import printable
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
-@click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder of sessions.")
+@click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder that holds the sessions.")
 def command(as_json: bool, sessions_dir: Path | None) -> None:
     """List saved sessions, newest first. A bare `capexplorer` shows them to open, compare, export, rename and delete."""
     rows = [_row(entry) for entry in list_sessions(sessions_dir or paths.sessions())]

@@ -1,4 +1,4 @@
-"""The Shelf that the picker is handed: a folder of sessions, and what may be done to them."""
+"""The picker's Shelf: the sessions of a folder, and the operations on them."""
 
 from __future__ import annotations
 
@@ -31,17 +31,18 @@ class SessionShelf:
 
     @property
     def formats(self) -> Mapping[str, str]:
-        """That `capexplorer export` knows, each with what it is."""
+        """The formats of `capexplorer export`, each with a description."""
         return {name: each.said for name, each in FORMATS.items()}
 
     def rows(self) -> list[SessionRow]:
-        """Newest first; best goodput and marks as far as they are known already. Raises SessionError for the folder."""
+        """All sessions, newest first; best goodput and marks only if they are already cached. Raises SessionError for the
+        folder.
+        """
         return [row_of(entry) for entry in list_sessions(self.folder)]
 
     def search(self, stopped: Callable[[], bool]) -> bool:
-        """Find verdict, best goodput and marks where they are not known. Whether there were any. Raises SessionError.
-
-        `stopped` is asked before each log: it takes up to a second, and a folder may have thousands.
+        """Compute missing verdicts, best goodputs and marks; returns whether any were missing. Raises SessionError. `stopped` is
+        called before each log: it takes up to a second, and a folder may have thousands.
         """
         missing = [entry for entry in list_sessions(self.folder) if entry.problem is None and _missing(entry)]
         for entry in missing:
@@ -69,7 +70,7 @@ class SessionShelf:
         return compare([_session(entry) for entry in entries])
 
     def export(self, entry: SessionEntry, form: str) -> str:
-        """Into the working folder, by the command itself. Raises InputError with its last line."""
+        """Export to the working folder by running the command. Raises InputError with the command's last line."""
         output = Path(f"{entry.id}{FORMATS[form].suffix or f'-{form}'}")
         command = [sys.executable, "-m", "capexplorer", "export", str(entry.path), "--format", form, "-o", str(output)]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
@@ -79,7 +80,7 @@ class SessionShelf:
 
 
 def row_of(entry: SessionEntry) -> SessionRow:
-    """With its title, verdict, best goodput and marks; those of a session that cannot be opened are not known."""
+    """The list row of a session with its title, verdict, best goodput and marks, which are unknown if it cannot be opened."""
     if entry.problem is not None:
         return SessionRow(entry=entry, title=titles.read(entry.path))
     try:

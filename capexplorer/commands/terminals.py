@@ -13,8 +13,8 @@ DUMB = ("", "dumb", "unknown")
 def require_screen(command: str, instead: str) -> None:
     """Raises InputError, which names what to use instead, where `command` cannot draw its screen."""
     if not (os.isatty(0) and os.isatty(2)):
-        raise InputError(f"{command} needs a terminal on stdin and stderr; without one use `{instead}`")
+        raise InputError(f"{command} needs a terminal on stdin and stderr; otherwise use `{instead}`")
     term = os.environ.get("TERM", "")
     if term in DUMB:
         found = f"TERM is {term}" if term else "TERM is not set"
-        raise InputError(f"{command} needs a terminal that can place text ({found}); without one use `{instead}`")
+        raise InputError(f"{command} needs a terminal with cursor addressing ({found}); otherwise use `{instead}`")

@@ -9,14 +9,14 @@ import click
 from ..session import redact
 
 
-def tell(error: str, output: tuple[str, ...] = ()) -> None:
-    """Removes secrets from `output`, since a failing program may print them. Never raises: the terminal may be gone."""
-    say(f"capexplorer: {printable(error)}")
+def print_error(error: str, output: tuple[str, ...] = ()) -> None:
+    """Print an error without secrets, which a failing program may have printed. Never raises: the terminal may be gone."""
+    print_line(f"capexplorer: {printable(error)}")
     for line in output:
-        say(f"  | {printable(redact.text(line))}")
+        print_line(f"  | {printable(redact.text(line))}")
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """One line on stderr."""
     with contextlib.suppress(OSError):
         click.echo(text, err=True)
