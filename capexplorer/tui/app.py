@@ -1,4 +1,4 @@
-"""The application: it takes from a feed when there is something to take, and has the explorer screen draw it.
+"""The application: takes events from a feed when there are new ones, and lets the explorer screen draw them.
 
 Must not know load, run, session or probe: it is handed a feed and actions. Runs in a process that gevent has patched: no threads,
 no subprocesses.
@@ -30,7 +30,7 @@ from .typeahead import TypeAhead
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why the screen was left."""
+    """Why the screen was closed."""
 
     by: Literal["user", "signal"]
     signal: str | None = None
@@ -64,18 +64,18 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
     # -- the feed
 
     def on_mount(self) -> None:
-        """Begin to take."""
+        """Start the feed."""
         self.feed.start(self.wake)
 
     def wake(self) -> None:
-        """From any thread: there is something to take. At most one message waits."""
+        """From any thread: new events are available. At most one message is queued."""
         if self._waking:
             return
         self._waking = True
         self._soon(lambda: self.post_message(Arrived()))
 
     def on_arrived(self) -> None:
-        """Have the screen show it; again after the feed's pause."""
+        """Let the screen show the new events; repeat after the feed's pause."""
         self._waking = False  # first: what comes from here on wakes again
         self.explorer.catch_up()
         pause_s = self.feed.pause_s
@@ -85,14 +85,14 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
             self.wake()
 
     def on_feed_failed(self, message: FeedFailed) -> None:
-        """There is nothing left to show."""
+        """The session cannot be read any more: end."""
         self._failure = message.error
         self.exit(Ending("user"))
 
     # -- ending
 
     def action_leave(self) -> None:
-        """Quit; asks once while load runs, in place of any other box."""
+        """Quit; while load runs, ask first, replacing any other dialog."""
         question = self.actions.quit_question
         if isinstance(self.screen, Quit) or question is None:
             return self.leave()
@@ -101,33 +101,33 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         self.push_screen(Quit("Quit?", question, "quit"), lambda sure: self.leave() if sure else None)
 
     def action_command_palette(self) -> None:
-        """The palette is a box too: none opens over another."""
+        """Open the command palette, unless another dialog is open."""
         if not isinstance(self.screen, ModalScreen):
             super().action_command_palette()
 
     async def action_quit(self) -> None:
-        """Textual's own way out is ours."""
+        """Textual's quit action: same as leaving."""
         self.action_leave()
 
     def leave(self) -> None:
-        """End at the user's word."""
+        """The user has decided to quit."""
         self.actions.quit()
         self.exit(Ending("user"))
 
     def ended_by(self, signal: str) -> Ending:
-        """The signal is told, and the exit code is made of it."""
+        """The result after a signal; the exit code is derived from it."""
         return Ending("signal", signal)
 
     # -- the rest
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: what every key does, and the themes."""
+        """The command palette's entries: all keys, and the themes."""
         for key in palette_keys(self.actions.keys):
             yield SystemCommand(key.help, f"key {key.shown}", partial(self.explorer.perform, key.action))
         yield SystemCommand("choose the colours", "a theme for this session", self.action_change_theme)
 
     def _print(self, text: str, stderr: bool = False) -> None:
-        """User code that prints: Textual would drop it; let it go where descriptors 1 and 2 were routed."""
+        """Output of user code, which Textual would drop: write it to the descriptors 1 or 2, which are captured."""
         stream = sys.__stderr__ if stderr else sys.__stdout__
         if stream is not None and not self.is_headless:
             with contextlib.suppress(OSError, ValueError):  # routed to a pipe that is gone

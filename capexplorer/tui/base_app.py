@@ -1,4 +1,4 @@
-"""What every application of ours has: the user's terminal, two keys that no screen takes away, and an end at a signal.
+"""Base of capexplorer's applications: the user's terminal, two keys that work on every screen, and exit at a signal.
 
 Must not know screens, events or what is explored.
 """
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 class SignalledApp(App[Result]):
-    """An app that a signal handler or another thread may end, also while it waits for keys."""
+    """An app that a signal handler or another thread can end, even while it waits for keys."""
 
     TITLE = "capexplorer"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -38,23 +38,25 @@ class SignalledApp(App[Result]):
         self._events_context = contextvars.copy_context()
 
     def run_until_left(self, *, mouse: bool = False) -> Result | None:
-        """A defect in the screen is raised, not only printed. Without the mouse a terminal's own selection works."""
+        """Run the app; raises an exception of the screen instead of only printing it. Without `mouse` the terminal's own
+        selection works.
+        """
         result = self.run(mouse=mouse)
         if self._exception is not None:
             raise self._exception
         return result
 
     def on_load(self) -> None:
-        """Calls from elsewhere come in from here on, so before anything is started that makes them."""
+        """Accept calls from other threads, before anything is started that makes them."""
         self._events_loop = asyncio.get_running_loop()
         self._events_context = contextvars.copy_context()
 
     def on_mount(self) -> None:
-        """End at once where a signal came before there was a loop."""
+        """End at once if a signal came before the event loop existed."""
         self._exit_if_asked()
 
     def _soon(self, call: Callable[[], object]) -> None:
-        """On the screen's thread, as the app; before it runs or after it ended, not at all.
+        """Run `call` in the screen's thread; ignored before the app runs or after it ended.
 
         Unlike `call_later` it wakes a loop that waits for keys.
         """
@@ -63,7 +65,7 @@ class SignalledApp(App[Result]):
                 self._events_loop.call_soon_threadsafe(call, context=self._events_context)
 
     def action_leave(self) -> None:
-        """Out, with nothing to return."""
+        """Leave without a result."""
         self.exit()
 
     def request_exit(self, reason: str) -> None:

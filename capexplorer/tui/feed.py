@@ -17,7 +17,7 @@ from ..model.timeline import Timeline
 
 
 class Change(Enum):
-    """How much of the screen must be drawn anew."""
+    """How much of the screen must be redrawn."""
 
     NOTHING = "nothing"
     STATUS = "the status, and what stands beside it"
@@ -26,11 +26,11 @@ class Change(Enum):
 
 
 class Feed(Protocol):
-    """A session as it is known at one moment. The app owns the pace: it takes, it is never pushed."""
+    """Provides a session's timeline. The app sets the pace: it calls `take`; events are never pushed."""
 
     @property
     def timeline(self) -> Timeline:
-        """As of the last `take`."""
+        """The timeline as of the last `take`."""
 
     @property
     def pause_s(self) -> float | None:
@@ -43,4 +43,4 @@ class Feed(Protocol):
         """Bring the timeline up to date, in about 50 ms at most. Raises SessionError: the session cannot be read any more."""
 
     def notices(self) -> Sequence[str]:
-        """What was found out about the session and has not been shown yet, a line each. Each is given once."""
+        """New notices about the session, one line each; each is returned once."""

@@ -23,11 +23,11 @@ class Key:
     shown: str
     """The keys as they are printed on a keyboard, separated by spaces."""
     bar: str
-    """Words in the key bar; empty: never there."""
+    """Text in the key bar; empty: the key is not shown there."""
     priority: int
     """Keys with the highest number leave the key bar first where it is narrow; those with 0 stay."""
     help: str
-    """What it does, after an unspoken "it will"."""
+    """What the key does, as an imperative: "go to the next pane"."""
     screens: tuple[ScreenName, ...]
 
 
@@ -37,7 +37,7 @@ _CHARTS: tuple[ScreenName, ...] = ("live", "replay")
 _PICKER: tuple[ScreenName, ...] = ("picker",)
 
 KEYS = (
-    # what steers the load
+    # steering the load
     Key("plus,equals_sign,up", "step(1)", "+ = ↑", "+/- users", 0, "add one step of users", _LIVE),
     Key("minus,underscore,down", "step(-1)", "- _ ↓", "", 0, "take one step of users away", _LIVE),
     Key("left_square_bracket,comma", "resize_step(-1)", "[ ,", "[ ] step", 0, "make the step smaller", _LIVE),
@@ -60,23 +60,31 @@ KEYS = (
         _LIVE,
     ),
     Key("x", "zero", "x", "x zero", 0, "go to zero users at once", _LIVE),
-    Key("a", "autopilot", "a", "a autopilot", 0, "start or end the autopilot: it finds and verifies the knee", _LIVE),
+    Key("a", "autopilot", "a", "a autopilot", 0, "start or stop the autopilot, which finds and verifies the knee", _LIVE),
     Key(
         "v",
         "verify",
         "v",
         "v verify",
         5,
-        "verify the knee: soak at 70%, go 20% beyond, return",
+        "verify the knee: soak at 70% of it, go 20% beyond it, return to the first level",
         _LIVE,
     ),
-    Key("p", "plan", "p", "p plan", 2, "start a plan of the profile, or one that you type; any step by hand ends it", _LIVE),
+    Key(
+        "p",
+        "plan",
+        "p",
+        "p plan",
+        2,
+        "start a plan from the profile, or one that you type; changing the users by hand ends it",
+        _LIVE,
+    ),
     Key("m", "new_level", "m", "m level", 5, "begin a new level with the same users (after a warm-up or a deployment)", _LIVE),
-    Key("r", "spawn_rate", "r", "r rate", 6, "set how many users start per second", _LIVE),
+    Key("r", "spawn_rate", "r", "r rate", 6, "set how many users are started per second", _LIVE),
     Key("n", "note", "n", "n note", 3, "write a note at this moment", _LIVE),
     Key("t", "restart", "t", "t target", 3, "restart the target, with other parameters if you want", _LIVE),
-    Key("space", "hold", "space", "space hold", 4, "freeze the panes, or let them go on; the load is not affected", _LIVE),
-    # what moves through a replay
+    Key("space", "pause_display", "space", "space pause", 4, "pause or resume the display (load continues)", _LIVE),
+    # moving through a replay
     Key("space", "play", "space", "space {play}", 0, "play or pause; at the end, play from the beginning", _REPLAY),
     Key("left", "skip(-10)", "←", "←→ 10 s", 0, "go 10 s back", _REPLAY),
     Key("right", "skip(10)", "→", "", 0, "go 10 s forward", _REPLAY),
@@ -92,13 +100,13 @@ KEYS = (
     Key("M", "jump('mark', -1)", "M", "", 0, "go to the previous mark", _REPLAY),
     Key("n", "jump('note', 1)", "n", "n note", 4, "go to the next note", _REPLAY),
     Key("N", "jump('note', -1)", "N", "", 0, "go to the previous note", _REPLAY),
-    Key("g", "go", "g", "g go", 1, "go to a time: 1:23:45, 90s, 1h30m, 50%; from here +5m, -30s", _REPLAY),
+    Key("g", "go", "g", "g go", 1, "go to a time: 1:23:45, 90s, 1h30m, 50%; relative: +5m, -30s", _REPLAY),
     Key("less_than_sign", "edge(-1)", "<", "< > ends", 5, "go to the beginning", _REPLAY),
-    Key("greater_than_sign", "edge(1)", ">", "", 0, "go to the end; with --follow it stays at the end", _REPLAY),
-    # what shows and carries out what was measured
+    Key("greater_than_sign", "edge(1)", ">", "", 0, "go to the end; with --follow the display stays at the end", _REPLAY),
+    # view and export
     Key("f", "failures", "f", "f failures", 0, "show the failures by cause, with evidence and advice; again: go back", _CHARTS),
     Key("d", "raw", "d", "d errors", 7, "show the raw errors by endpoint; again: by cause", _CHARTS),
-    Key("o", "log", "o", "o log", 6, "show what was logged and printed; again: go back", _CHARTS),
+    Key("o", "log", "o", "o log", 6, "show the log: what was logged and printed; again: go back", _CHARTS),
     Key("1,2,3,4,5,6,7,8", "pane({index})", "1-8", "", 0, "show a pane by its number", _CHARTS),
     Key("tab", "next_pane(1)", "Tab", "Tab pane", 6, "go to the next pane; Shift+Tab to the previous one", _CHARTS),
     Key("shift+tab", "next_pane(-1)", "", "", 0, "", _CHARTS),
@@ -106,24 +114,24 @@ KEYS = (
     Key("z", "maximise", "z", "z maximise", 6, "show the pane in focus alone; again: show all", _CHARTS),
     Key("w", "window", "w", "w window", 5, "change the time window: 1, 5, 15 min, all", _CHARTS),
     Key("l", "logarithmic", "l", "l log scale", 7, "draw latency on a logarithmic scale, or a linear one", _CHARTS),
-    Key("e", "export", "e", "e export", 2, "write a report of what is known so far to a file", _CHARTS),
+    Key("e", "export", "e", "e export", 2, "export a report of the session so far to a file", _CHARTS),
     Key("y", "copy", "y", "y copy", 2, "copy a Markdown summary to your terminal's clipboard (OSC 52, also over SSH)", _CHARTS),
-    Key("", "", "Ctrl+P", "^P commands", 7, "search all commands, and choose the colours", _CHARTS),
-    # what the picker does with the entry in the list
+    Key("", "", "Ctrl+P", "^P commands", 7, "search all commands, or choose the colours", _CHARTS),
+    # the picker's list
     Key("", "", "Enter", "Enter {open}", 0, "run the profile, or replay the session", _PICKER),
     Key("tab,shift+tab", "next_list", "Tab", "Tab {other}", 0, "go to the other list: profiles or saved sessions", _PICKER),
     Key("slash", "filter", "/", "/ filter", 1, "show only what contains a text; Esc shows all again", _PICKER),
     Key("escape", "clear", "Esc", "", 0, "show all entries again", _PICKER),
     Key("space", "mark", "space", "space mark", 1, "mark the session for a comparison, or remove its mark", _PICKER),
     Key("c", "compare", "c", "c compare", 0, "compare the marked sessions with the first one marked", _PICKER),
-    Key("e", "export", "e", "e export", 2, "write a report of the session to a file", _PICKER),
+    Key("e", "export", "e", "e export", 2, "export a report of the session to a file", _PICKER),
     Key("i", "levels", "i", "i levels", 3, "show the session's table of levels", _PICKER),
     Key("r", "rename", "r", "r rename", 4, "give the session a title", _PICKER),
-    Key("d,delete", "delete", "d Del", "d delete", 4, "delete the session, after a question", _PICKER),
-    Key("1,2,3,4,5,6,7", "sort({index})", "1-7", "1-7 sort", 5, "sort by a column; again: the other way round", _PICKER),
+    Key("d,delete", "delete", "d Del", "d delete", 4, "delete the session, after confirmation", _PICKER),
+    Key("1,2,3,4,5,6,7", "sort({index})", "1-7", "1-7 sort", 5, "sort by a column; again: reverse the order", _PICKER),
     # everywhere
     Key("question_mark,f1", "help", "? F1", "? help", 0, "show the keys, and what the figures mean", (*_CHARTS, *_PICKER)),
-    Key("q", "app.leave", "q Ctrl+C", "q quit", 0, "quit; while load runs, q asks first and a second q quits", _LIVE),
+    Key("q", "app.leave", "q Ctrl+C", "q quit", 0, "quit; while load runs, q asks first, and a second q quits", _LIVE),
     Key("q", "app.leave", "q Ctrl+C", "q quit", 0, "quit", (*_REPLAY, *_PICKER)),
 )
 

@@ -1,4 +1,4 @@
-"""What the app and its screens tell each other."""
+"""Messages between the app and its screens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..errors import SessionError
 
 
 class Arrived(Message, bubble=False):
-    """The feed has something to take."""
+    """The feed has new events."""
 
 
 class FeedFailed(Message, bubble=False):

@@ -8,11 +8,11 @@ SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
 _CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 _PARTS = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
-WANTED = "expected a time such as 1:23:45, 12:30, 90s, 1h30m, or 50%, or from here +5m, -30s"
+WANTED = "expected a time such as 1:23:45, 12:30, 90s, 1h30m, 50%, or relative: +5m, -30s"
 
 
 class Playback:
-    """A position in seconds of the session. At the end it rests; where it `follows`, it stays there as the end moves on."""
+    """A position in seconds of the session. It pauses at the end; if it `follows`, it moves with the end."""
 
     def __init__(self, speed: float = 1.0, *, follows: bool = False) -> None:
         self.position_s = 0.0
@@ -47,7 +47,7 @@ class Playback:
         self.at_end = self.follows and self.playing and t_s >= duration_s
 
     def pause(self) -> None:
-        """Stand still."""
+        """Pause."""
         self.playing = self.at_end = False
 
     def change_speed(self, direction: int) -> bool:

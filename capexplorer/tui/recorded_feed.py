@@ -90,7 +90,7 @@ class RecordedFeed:
             return "recording ended"
         silent_s = self._monotonic() - self._grew_at
         if silent_s >= SILENT_S:
-            return f"nothing new for {span(silent_s)}"
+            return f"no new events for {span(silent_s)}"
         return "following" if self.playback.at_end else "recording goes on"
 
     # -- reading

@@ -44,13 +44,13 @@ class Terminal:
         """Application mode is entered next."""
         self.drawn, self._own_settings = True, None
         if self.keeper is not None:
-            self.keeper.tell(True)
+            self.keeper.send(True)
 
     def drawing(self) -> None:
         """Application mode is entered: the settings are the screen's own."""
         self._own_settings = _attributes(self.input_fd)
         if self.keeper is not None:
-            self.keeper.tell(self._own_settings or True)
+            self.keeper.send(self._own_settings or True)
 
     def was_taken(self) -> bool:
         """Whether someone else has set it up since then."""
@@ -61,10 +61,10 @@ class Terminal:
         """Application mode is left, by whatever way."""
         self.drawn = False
         if self.keeper is not None:
-            self.keeper.tell(False)
+            self.keeper.send(False)
 
     def size(self) -> tuple[int, int]:
-        """Columns and lines; 80x24 where the terminal does not tell."""
+        """Columns and lines; 80x24 if the terminal does not report its size."""
         with contextlib.suppress(OSError):
             columns, lines = os.get_terminal_size(self.output_fd)
             if columns > 0 and lines > 0:
@@ -110,9 +110,9 @@ class Keeper:
             raise
         finally:
             close(reader)
-        self.tell(attributes)
+        self.send(attributes)
 
-    def tell(self, what: list[Any] | bool | None) -> None:
+    def send(self, what: list[Any] | bool | None) -> None:
         """One line of its protocol. Never raises: it may have been killed."""
         from .terminal_keeper import plain
 
@@ -135,7 +135,7 @@ def own_terminal() -> Iterator[Terminal]:
     Raises InputError when stdin or stderr is no terminal.
     """
     if not (os.isatty(0) and os.isatty(2)):
-        raise InputError("the live screen needs a terminal on stdin and stderr; without one use `run --headless`")
+        raise InputError("the live screen needs a terminal on stdin and stderr; otherwise use `run --headless`")
     terminal = Terminal(_duplicate(0), _duplicate(2))
     attributes = _attributes(terminal.input_fd)
     if sys.platform != "win32":

@@ -33,7 +33,7 @@ LEAVE = (
 """What a screen that was cut short left undone."""
 
 _SEEN_S = 0.1
-"""A shell looks at the window's size when it is told of a change: it needs a moment between two."""
+"""Seconds between two changes of the window's size, so that the shell notices both."""
 
 
 def main() -> None:

@@ -72,7 +72,7 @@ def dress(app: App[Any]) -> None:
 
 
 def palette_of(theme: Theme) -> Palette:
-    """The palette of a theme; where a theme speaks in the terminal's own colours, ours stand in."""
+    """The palette of a theme; colours that a theme leaves to the terminal are replaced by ours."""
     ours = DARK if theme.dark else LIGHT
     background, text = (_color(theme, ours, name) for name in ("background", "foreground"))
     names = ("primary", "secondary", "accent", "success", "warning", "error")

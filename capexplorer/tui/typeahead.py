@@ -17,9 +17,9 @@ from textual.message_pump import MessagePump
 Result = TypeVar("Result")
 
 LOOK_S = 0.01
-"""Between two looks whether the next key may go."""
+"""Seconds between two checks whether the next key may go."""
 
-PATIENCE = 100
+LOOKS_MOST = 100
 """Looks for a new screen to take the focus; after that the key goes where it may."""
 
 
@@ -30,7 +30,7 @@ class TypeAhead(App[Result]):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self._typed: deque[events.Key] = deque()
         self._acting = False
-        self._turn = 0
+        self._key_count = 0
         """Counts the keys that were acted on, and the ends of those actions."""
         self._followed: MessagePump = self
         """The widget, screen or app in whose queue we wait behind the key."""
@@ -41,51 +41,51 @@ class TypeAhead(App[Result]):
             self._typed.append(event)
             if not self._acting:
                 self._acting = True
-                await self._act(PATIENCE)
+                await self._act(LOOKS_MOST)
         else:
             await super().on_event(event)
 
-    async def _act(self, patience: int) -> None:
+    async def _act(self, looks_left: int) -> None:
         if not self._typed:
             self._acting = False
-        elif patience and self._is_opening:
-            self.set_timer(LOOK_S, lambda: self._act(patience - 1))
+        elif looks_left and self._is_opening:
+            self.set_timer(LOOK_S, lambda: self._act(looks_left - 1))
         else:
             await super().on_event(self._typed.popleft())
-            self._turn += 1
+            self._key_count += 1
             node = self.focused or self.screen
-            self._follow(node, self._turn, again=node)
-            self._watch(self._turn)
+            self._follow(node, self._key_count, again=node)
+            self._watch(self._key_count)
 
-    async def _acted(self, turn: int) -> None:
-        """The key of this turn was acted on: the next one's turn, once."""
-        if turn == self._turn:
-            self._turn += 1
-            await self._act(PATIENCE)
+    async def _acted(self, key_count: int) -> None:
+        """The key with this count was acted on: act on the next one, once."""
+        if key_count == self._key_count:
+            self._key_count += 1
+            await self._act(LOOKS_MOST)
 
-    def _follow(self, node: MessagePump, turn: int, again: MessagePump | None = None) -> None:
+    def _follow(self, node: MessagePump, key_count: int, again: MessagePump | None = None) -> None:
         """Go behind the key through every queue that it bubbles through, up to ours.
 
         And again: what the key made its widget say (an Input that was submitted) takes the same way, after the key.
         """
-        if turn != self._turn:
+        if key_count != self._key_count:
             return
         self._followed = node
         if node is not self and node._parent is not None:
-            node.call_later(self._follow, node._parent, turn, again)
+            node.call_later(self._follow, node._parent, key_count, again)
         elif again is not None:
-            again.call_later(self._follow, again, turn)
+            again.call_later(self._follow, again, key_count)
             self._followed = again
         else:
-            self.call_later(self._acted, turn)
+            self.call_later(self._acted, key_count)
 
-    def _watch(self, turn: int) -> None:
+    def _watch(self, key_count: int) -> None:
         """A key that closes its prompt closes the queues that we wait in: go on behind the screen below the prompt."""
-        if turn != self._turn:
+        if key_count != self._key_count:
             return
         if self._followed._closing or self._followed._closed:
-            self._follow(self.screen, turn)
-        self.set_timer(LOOK_S, lambda: self._watch(turn))
+            self._follow(self.screen, key_count)
+        self.set_timer(LOOK_S, lambda: self._watch(key_count))
 
     @property
     def _is_opening(self) -> bool:

@@ -1,4 +1,4 @@
-"""What is wrong with an answer that was typed, as a sentence; None when it will do."""
+"""Checks of typed answers: why an answer is invalid, as a sentence; None if it is valid."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def users_wrong(answer: str, max_users: int) -> str | None:
     """What is wrong with a number of users."""
     if not (answer.isascii() and answer.isdigit()):
         return f"expected a whole number, 0 to {max_users:,}"
-    return f"the guard allows at most {max_users:,} users" if int(answer) > max_users else None
+    return f"the limit is {max_users:,} users (guards.max_users)" if int(answer) > max_users else None
 
 
 def rate_wrong(answer: str) -> str | None:
@@ -24,4 +24,4 @@ def rate_wrong(answer: str) -> str | None:
 
 def note_wrong(answer: str) -> str | None:
     """What is wrong with a note."""
-    return None if answer else "nothing written yet"
+    return None if answer else "the note is empty"

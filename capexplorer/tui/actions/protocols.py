@@ -1,4 +1,4 @@
-"""What the explorer screen is handed: an object of actions. Its methods `action_NAME` are what the table of keys names.
+"""The protocol of the explorer screen's actions. Their methods `action_NAME` are named in the table of keys.
 
 Actions know the screen as `ScreenAccess`, and nothing of panes.
 """
@@ -20,17 +20,17 @@ Answer = TypeVar("Answer")
 
 
 class ScreenAccess(Protocol):
-    """What actions may ask of the screen that they are performed on."""
+    """The part of the screen that actions use."""
 
     @property
     def timeline(self) -> Timeline:
-        """Of the feed, now; also while the panes are held."""
+        """The feed's current timeline, also while the display is paused."""
 
     def say(self, said: str = "", *, alarm: bool = False) -> None:
-        """Answer to the key just pressed, for a few seconds or until the next one; draws the status. `alarm`: a refusal."""
+        """Show a message in response to the last key, for a few seconds or until the next key. `alarm`: a refusal."""
 
     def ask(self, question: ModalScreen[Answer], answered: Callable[[Answer | None], None]) -> None:
-        """Put a question over the screen."""
+        """Open a dialog over the screen."""
 
     def catch_up(self) -> None:
         """Take what is new from the feed, and draw it."""
@@ -41,7 +41,7 @@ class Actions(Protocol):
 
     @property
     def keys(self) -> ScreenName:
-        """Whose rows of the table of keys are bound."""
+        """The screen name whose rows of the table of keys are bound."""
 
     @property
     def key_words(self) -> Mapping[str, str]:
@@ -49,20 +49,20 @@ class Actions(Protocol):
 
     @property
     def view(self) -> View:
-        """What the status says about users, and about who steps them."""
+        """The state of users and driver for the status area."""
 
     def attach(self, screen: ScreenAccess) -> None:
-        """From here on they act on this screen. Called once, before anything else."""
+        """Set the screen to act on. Called once, first."""
 
     def widgets(self) -> Sequence[Widget]:
-        """What stands below the panes."""
+        """The widgets below the panes."""
 
     def draw(self, palette: Palette) -> None:
         """Draw those widgets as of now."""
 
     @property
     def quit_question(self) -> str | None:
-        """What quitting would end, as a sentence that is put to the user; None: nothing."""
+        """What quitting would end, as a sentence to confirm; None: nothing."""
 
     def quit(self) -> None:
         """The user quits."""

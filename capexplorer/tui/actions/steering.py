@@ -1,4 +1,4 @@
-"""What a person does to the load: each key becomes one call of the controls, and the screen says so at once."""
+"""Steering the load: each key becomes one call of the controls, and the screen confirms it at once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .answers import note_wrong, rate_wrong, users_wrong
 from .protocols import ScreenAccess
 
 UNASKED_USERS = 50
-"""So many users, or twice as many as there were so far, may be gone to without a question."""
+"""User count up to which, or up to twice the highest count so far, a step needs no confirmation."""
 
 
 class Steer:
-    """The actions on a live run, by its controls. Once the session has ended they say so and do nothing."""
+    """The actions on a live run, through its controls. After the session's end they only say so."""
 
     keys: ScreenName = "live"
     key_words: Mapping[str, str] = {}
@@ -63,7 +63,7 @@ class Steer:
         running = timeline.last is not None and timeline.last.users > 0
         if timeline.ended is not None or not (wanted > 0 or running):
             return None
-        return f"The load of {wanted:,} users ends. The session is saved."
+        return f"The load of {wanted:,} users will stop. The session is saved."
 
     def quit(self) -> None:
         """Tell the run."""
@@ -82,7 +82,7 @@ class Steer:
         if sizes:
             self.step = sizes[0] if direction > 0 else sizes[-1]
             self.controls.set_step(self.step)
-        self._screen.say(f"step {self.step}" + ("" if sizes else f", the {'largest' if direction > 0 else 'smallest'}"))
+        self._screen.say(f"step {self.step}" + ("" if sizes else f" (the {'largest' if direction > 0 else 'smallest'})"))
 
     def action_go(self) -> None:
         """Ask for a number of users."""
@@ -96,7 +96,7 @@ class Steer:
         highest = max(self.controls.wanted, *(level.users for level in self._screen.timeline.levels), 0)
         if users <= max(UNASKED_USERS, 2 * highest):
             return self._set_users(users)
-        question = f"That is more than twice the most so far ({highest:,})."
+        question = f"This is more than twice the highest count so far ({highest:,})."
         confirm = Confirm(f"Go to {users:,} users?", question, f"go to {users:,}")
         self._screen.ask(confirm, lambda sure: self._set_users(users) if sure else None)
 
@@ -109,35 +109,35 @@ class Steer:
     def _set_users(self, users: int) -> None:
         controls, before = self.controls, self.controls.wanted
         if controls.autopilot and min(users, controls.max_users) == before:
-            controls.set_autopilot(False)  # a step that changes nothing takes over as well
+            controls.set_autopilot(False)  # a step that changes nothing ends the driver as well
         if users == before:
-            return self._screen.say("no users left" if users == 0 else f"already at {users:,} users")
+            return self._screen.say("there are no users" if users == 0 else f"already at {users:,} users")
         full = before >= controls.max_users and users > before
         if full or controls.set_users(users) < users:
-            self._screen.say(f"guard: at most {controls.max_users:,} users (max_users)", alarm=True)
+            self._screen.say(f"the limit is {controls.max_users:,} users (guards.max_users)", alarm=True)
         else:
             self._screen.say()
 
-    # -- who steps them, and how
+    # -- autopilot, plans, spawn rate
 
     def action_autopilot(self) -> None:
-        """Let the autopilot look for the knee from here on, or end it."""
+        """Start the autopilot's search for the knee, or end it."""
         if self._may_steer():
             self.controls.set_autopilot(not self.controls.autopilot)
-            self._screen.say("autopilot on; any step by hand ends it" if self.controls.autopilot else "autopilot off")
+            self._screen.say("autopilot on; changing the users by hand ends it" if self.controls.autopilot else "autopilot off")
 
     def action_verify(self) -> None:
-        """Let the levels be made that verify the knee known now."""
+        """Run the levels that verify the current knee."""
         if not self._may_steer():
             return
         known = self._screen.timeline.current_verdict
         why_not = wording.why_not_verify(known.capacity.knee if known is not None else None)
         if why_not is None:
             self.controls.verify_knee()
-        self._screen.say(why_not or "verifying the knee; any step by hand ends it")
+        self._screen.say(why_not or "verifying the knee; changing the users by hand ends it")
 
     def action_plan(self) -> None:
-        """Ask for a plan, by name or outright."""
+        """Ask for a plan, by name or as text."""
         plans = self.controls.plans
         named = f"a plan of the profile ({', '.join(plans)}), or " if plans else ""
         hint = f"{named}your own: 10:30s, ramp to 200 5m, spike 400 30s"
@@ -145,7 +145,7 @@ class Steer:
 
     def _plan(self, answer: str) -> None:
         self.controls.start_plan(answer)
-        self._screen.say(f"plan {answer}: any step by hand ends it")
+        self._screen.say(f"plan {answer}: changing the users by hand ends it")
 
     def action_new_level(self) -> None:
         """A new level at the same count."""
@@ -156,7 +156,7 @@ class Steer:
     def action_spawn_rate(self) -> None:
         """Ask for the spawn rate."""
         rate = self.controls.spawn_rate
-        hint = "users that start per second, from the next step on; empty: a step takes 1 s, at most 100 users per second"
+        hint = "users started per second, from the next step on; empty: each step takes 1 s, at most 100 users per second"
         self._ask(Ask("Spawn rate?", hint, rate_wrong, value="" if rate is None else f"{rate:g}"), self._spawn_rate)
 
     def _spawn_rate(self, answer: str) -> None:
@@ -167,21 +167,21 @@ class Steer:
 
     def action_note(self) -> None:
         """Ask for a note."""
-        self._ask(Ask("Note", "any text; it is kept in the journal and in the session", note_wrong), self.controls.note)
+        self._ask(Ask("Note", "any text; the journal and the session keep it", note_wrong), self.controls.note)
 
     def action_restart(self) -> None:
         """Ask for the target's parameters, then restart it."""
         if not self._may_steer():
             return
         if not self.controls.can_restart:
-            return self._screen.say("not started by capexplorer, cannot be restarted", alarm=True)
+            return self._screen.say("cannot be restarted: capexplorer did not start the target", alarm=True)
         header = self._screen.timeline.header
         name = header.target.name if header else "the target"
         form = TargetForm(name, self.controls.target_params, self.controls.restart_target)
         self._screen.ask(form, lambda restarted: self._screen.say("restarting the target") if restarted else None)
 
     def _may_steer(self) -> bool:
-        """Whether the session goes on; else the screen says that it has ended."""
+        """Whether the session is still running; otherwise show that it has ended."""
         ended = self._screen.timeline.ended is not None
         if ended:
             self._screen.say("the session has ended", alarm=True)

@@ -21,7 +21,7 @@ from ..recorded_feed import RecordedFeed
 from .protocols import ScreenAccess
 
 GRACE_S = 1.5
-"""While it plays, "previous" pressed so soon after a landmark means the one before."""
+"""Seconds after a landmark within which "previous" jumps to the landmark before, while playing."""
 
 
 class Transport:
@@ -37,7 +37,7 @@ class Transport:
         self._landmarks_of_s = -1.0
 
     def attach(self, screen: ScreenAccess) -> None:
-        """Move the moment that this screen shows."""
+        """Set the screen whose time is moved."""
         self._screen = screen
 
     @property
@@ -105,11 +105,11 @@ class Transport:
         self._screen.say(f"speed {self._playback.speed:g}x{ends}")
 
     def action_skip(self, seconds: float) -> None:
-        """So many seconds on, or back."""
+        """Go forward or back by this many seconds."""
         self.seek(self._playback.position_s + seconds)
 
     def action_step(self, direction: int) -> None:
-        """To the next or the previous second, and stand still."""
+        """Pause, and go to the next or the previous second."""
         self._playback.pause()
         found = self._recording.next_tick(self._playback.position_s, direction)
         if found is None:
@@ -136,7 +136,7 @@ class Transport:
     def action_go(self) -> None:
         """Ask for a moment."""
         length = wording.session_time(self._recording.duration_s)
-        hint = f"1:23:45, 90s, 1h30m, 50%, start, end, or from here +5m, -30s; the session has {length}"
+        hint = f"1:23:45, 90s, 1h30m, 50%, start, end, or relative: +5m, -30s; the session's length is {length}"
         self._screen.ask(Ask("Go to which time?", hint, self._wrong), self._go_to)
 
     def _wrong(self, answer: str) -> str | None:

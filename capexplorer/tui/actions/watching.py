@@ -1,4 +1,4 @@
-"""No actions: a live screen on load that somebody else steers."""
+"""Actions of a screen that only watches load steered elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions over the live screen: one line of text, yes or no. What an answer means, the asker says."""
+"""Dialogs over the live screen: a line of text, or yes and no. The caller defines what an answer means."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 Check = Callable[[str], str | None]
-"""What is wrong with an answer, as a sentence; None when it will do."""
+"""Why an answer is invalid, as a sentence; None if it is valid."""
 
 
 class Ask(ModalScreen[str | None]):
@@ -32,14 +32,14 @@ class Ask(ModalScreen[str | None]):
             box.border_title = Text(self._title)
             yield Input(self._value, compact=True)
             yield Static(Text(self._hint), classes="hint")
-            yield Static(Text("Enter: done    Esc: back"), classes="keys")
+            yield Static(Text("Enter: OK    Esc: cancel"), classes="keys")
 
     def on_input_changed(self) -> None:
-        """What was wrong may not be any more."""
+        """Remove an error message when the input changes."""
         self._say(self._hint, wrong=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Only an answer that will do ends the question."""
+        """Only a valid answer closes the dialog."""
         wrong = self._check(event.value.strip())
         if wrong is None:
             self.dismiss(event.value.strip())
@@ -72,11 +72,11 @@ class Confirm(ModalScreen[bool]):
         with Vertical(classes="box") as box:
             box.border_title = Text(self._title)
             yield Static(Text(self._question))
-            yield Static(Text(f"{self.YES}: {self._yes}    Esc or n: back"), classes="keys")
+            yield Static(Text(f"{self.YES}: {self._yes}    Esc or n: cancel"), classes="keys")
 
 
 class Quit(Confirm):
-    """Whether to quit while load runs: the key that asked also answers."""
+    """Whether to quit while load runs; q, which opened the dialog, also confirms."""
 
     YES = "Enter, y or q"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "dismiss(True)", show=False)]

@@ -32,7 +32,7 @@ class Choose(ModalScreen[str | None]):
             names = max(map(len, self._answers), default=0)
             options = (Option(Text(f"{each:{names}}  {said}"), id=each) for each, said in self._answers.items())
             yield OptionList(*options, markup=False)
-            yield Static(Text("↑ ↓ choose    Enter: done    Esc: back"), classes="keys")
+            yield Static(Text("↑ ↓ choose    Enter: OK    Esc: cancel"), classes="keys")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """This one."""

@@ -21,7 +21,7 @@ _HINT_WIDTH = 66
 
 
 class ExportForm(ModalScreen[str | None]):
-    """Dismissed with what was written, in words, or with None. What cannot be written is told, and the form stays."""
+    """Dismissed with a message about the written file, or with None. An error is shown, and the form stays open."""
 
     CSS_PATH = "export_form.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -43,7 +43,7 @@ class ExportForm(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Formats, path, hint, keys."""
         with Vertical(classes="box") as box:
-            box.border_title = Text("Export what is known so far" if self._timeline.ended is None else "Export")
+            box.border_title = Text("Export the session so far" if self._timeline.ended is None else "Export")
             yield Static(self._list(), classes="formats")
             yield Input(self._default(), compact=True)
             yield Static(self._hint(), classes="hint")
@@ -61,7 +61,7 @@ class ExportForm(ModalScreen[str | None]):
         try:
             folder = str(Path.cwd())
         except OSError:  # removed meanwhile
-            return Text("the working folder is gone; give a whole path")
+            return Text("the working folder is gone; enter an absolute path")
         return Text(f"in {shorten(safe(folder), _HINT_WIDTH - 3)}")
 
     def _default(self) -> str:
@@ -81,12 +81,12 @@ class ExportForm(ModalScreen[str | None]):
         elif before and after and field.value.endswith(before):
             field.value = field.value.removesuffix(before) + after
         self.query_one(".formats", Static).update(self._list())
-        self._tell(self._hint(), wrong=False)
+        self._show(self._hint(), wrong=False)
 
     def on_input_changed(self) -> None:
-        """What was wrong may not be any more."""
+        """Remove an error message when the input changes."""
         self._overwrites = None
-        self._tell(self._hint(), wrong=False)
+        self._show(self._hint(), wrong=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Write it."""
@@ -95,19 +95,19 @@ class ExportForm(ModalScreen[str | None]):
 
         form, typed = self._formats[self._chosen].name, event.value.strip()
         if not typed:
-            return self._tell(Text("expected a path"), wrong=True)
+            return self._show(Text("expected a path"), wrong=True)
         path = Path(typed).expanduser()
         try:
             written = write(form, self._timeline, path, force=self._overwrites == (form, typed))
         except AlreadyThere:
             self._overwrites = form, typed
-            self._tell(Text("exists already; Enter again overwrites it"), wrong=True)
+            self._show(Text("exists already; Enter again overwrites it"), wrong=True)
         except (InputError, RuntimeError) as error:  # RuntimeError: a home folder that is not known
-            self._tell(Text(shorten(safe(str(error)), 2 * _HINT_WIDTH)), wrong=True)
+            self._show(Text(shorten(safe(str(error)), 2 * _HINT_WIDTH)), wrong=True)
         else:
             self.dismiss(f"exported {size(written)} to {safe(str(path))}")
 
-    def _tell(self, said: Text, *, wrong: bool) -> None:
+    def _show(self, said: Text, *, wrong: bool) -> None:
         hint = self.query_one(".hint", Static)
         hint.update(said)
         hint.set_class(wrong, "wrong")

@@ -44,8 +44,8 @@ class TargetForm(ModalScreen[bool]):
                     with Horizontal(classes="field"):
                         yield Static(Text(shorten(safe(key), 18)))
                         yield Input(value, compact=True, name=key)
-            yield Static(Text(HINT if self._params else "It has no parameters."), classes="hint")
-            yield Static(Text("Tab: next field    Enter: restart    Esc: back"), classes="keys")
+            yield Static(Text(HINT if self._params else "The target has no parameters."), classes="hint")
+            yield Static(Text("Tab: next field    Enter: restart    Esc: cancel"), classes="keys")
 
     def on_input_submitted(self) -> None:
         """Enter in any field."""

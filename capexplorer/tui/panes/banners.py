@@ -15,14 +15,16 @@ from .status_view import JOURNAL_BACK, View, last_of_autopilot
 
 VERDICT_LINES = 2
 LOST_CELLS = 12
-"""At a line's end, to a word that goes to the next."""
+"""Cells that wrapping may leave unused at a line's end."""
 
 OUTPUT_LINES = 2
-"""The last output lines of a dead target that stand in the status area; the log pane has all."""
+"""Number of a dead target's last output lines that the status area shows; the log pane has all."""
 
 
 def verdict(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
-    """One line or two where a mark has its part in it: without, the knee above says as much. The failures have all of it."""
+    """The verdict in one or two lines, if it contains a mark; otherwise the knee above says the same. The failures pane has all
+    of it.
+    """
     judged = wording.judgement(timeline)
     if not judged.marked:
         return []
@@ -35,7 +37,7 @@ def verdict(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
 
 
 def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
-    """While it steps, one line: that it does, and why it last did."""
+    """One line while the autopilot is on, with the reason for its last step."""
     if not view.autopilot:
         return []
     badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
@@ -48,19 +50,19 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
 
 
 def plan_ended(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
-    """From a plan's end until someone steps, on a live screen: that it is over, and the keys that go on."""
+    """On a live screen, from a plan's end until the next step: that it ended, and the keys to continue."""
     last = next((each for each in reversed(timeline.journal[-JOURNAL_BACK:]) if _steps(each)), None)
     live = view.max_users is not None and timeline.ended is None
     if not live or not isinstance(last, Command) or last.args.get("why") != "finished" or view.wanted != timeline.wanted:
         return []
     badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
     what, _, said = wording.plan(last.args).partition(": ")
-    shown = text.shorten(f"{said}; + - users, a autopilot, p plan, x to zero", width - len(what) - 4)
+    shown = text.shorten(f"{said}; next: + - users, a autopilot, p plan, x zero", width - len(what) - 4)
     return [text.line([(f" {what.upper()} ", badge), (f" {shown}", Style(color=palette.text))], width)]
 
 
 def _steps(entry: object) -> bool:
-    """Whether someone set the users, or handed them over, with this."""
+    """Whether this entry set the users or started a driver."""
     return isinstance(entry, Command) and entry.name in ("users", "new_level", "zero", "restart", "autopilot", "plan")
 
 
@@ -75,7 +77,7 @@ def _alarms(timeline: Timeline, view: View) -> list[str]:
     target = timeline.target
     if target is not None and target.state in ("died", "failed"):
         asked = view.max_users is not None and target.state == "failed"
-        goes_on = "; t restarts it" if view.can_restart else "; retrying" if asked else ""
+        goes_on = "; press t to restart it" if view.can_restart else "; retrying" if asked else ""
         lines.append(f"✗ {wording.target(target)}{goes_on}")
         lines += [f"  │ {output}" for output in target.output[-OUTPUT_LINES:]]
     if timeline.broken is not None:

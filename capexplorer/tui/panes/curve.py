@@ -144,12 +144,14 @@ def _legend(
     if found is not None:
         entries += found.legend
     if linear is not None:
-        entries.append(Legend(DOTTED, f"linear from {linear.users:g} users, extrapolated", "", palette.muted, short="linear"))
+        entries.append(
+            Legend(DOTTED, f"linear scaling from {linear.users:g} users, extrapolated", "", palette.muted, short="linear")
+        )
     shapes = {_shape(point, epoch) for point in points}
     if Shape.RING in shapes:
         entries.append(Legend(KEYS[Shape.RING], "ramp", "", palette.secondary))
     if Shape.SALTIRE in shapes:
-        said = {"recovery": "recovery", "held": "held by other processes"}
+        said = {"recovery": "recovery", "held": "disturbed by other processes"}
         kinds = dict.fromkeys(point.kind for point in points if _shape(point, epoch) is Shape.SALTIRE)
         entries.append(Legend(KEYS[Shape.SALTIRE], ", ".join(said[kind] for kind in kinds), "", palette.muted))
     if Shape.CROSS in shapes:

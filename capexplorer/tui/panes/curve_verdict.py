@@ -21,7 +21,7 @@ USL_POINTS = 60
 
 ADVICE_KEY, KNEE_KEY, LATENCY_KEY, PEAK_KEY = "→", "┃", "◆", "▵"
 
-GREY = {"few_levels": "too few levels", "no_bend": "nothing bends yet", "poor_fit": "fits poorly"}
+GREY = {"few_levels": "too few levels", "no_bend": "no saturation yet", "poor_fit": "fits poorly"}
 """Why a fit is grey."""
 
 
@@ -132,7 +132,7 @@ def _line_keys(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> tu
     latency_knee = verdict.capacity.latency_knee
     keys = []
     if curve is not None:
-        said = f"low load {figure(curve.low_load_rps_per_user)}/s a user"
+        said = f"low load {figure(curve.low_load_rps_per_user)}/s per user"
         keys.append(Legend(DOTTED, said, "", palette.muted, short="low load"))
     if curve is not None and curve.capacity_rps is not None:
         keys.append(Legend(DASHED, f"capacity {figure(curve.capacity_rps)}/s", "", palette.error, short="capacity"))
@@ -150,13 +150,13 @@ def _more(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> list[tu
     lines: list[tuple[Legend, ...]] = []
     usl = curve.usl if curve is not None else None
     if usl is not None:
-        lines.append((_law_told(usl, palette),))
+        lines.append((_usl_legend(usl, palette),))
     if verdict.slo:
         lines.append(tuple(Legend("", wording.objective(each), "", palette.muted) for each in verdict.slo))
     return lines
 
 
-def _law_told(usl: UslFit, palette: Palette) -> Legend:
+def _usl_legend(usl: UslFit, palette: Palette) -> Legend:
     peak = "no peak" if usl.peak_users is None else f"peak {usl.peak_users:.0f} users"
     why = "" if usl.grey is None else f" (grey: {GREY[usl.grey]})"
     said = f"λ {usl.lambda_rps:.3g}/s  σ {usl.sigma:.3g}  κ {usl.kappa:.2g}  {peak}"

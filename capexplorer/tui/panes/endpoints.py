@@ -17,7 +17,7 @@ from ...model.events import EndpointTick
 from ...model.level import Level
 from ...model.merged import tick_latency
 from ...model.timeline import Timeline
-from ...model.verdicts import EndpointDeparture
+from ...model.verdicts import EndpointDegradation
 from ..look import Look, Palette
 from ..render import text
 from .scrolling import ScrollingPane
@@ -26,10 +26,10 @@ ENOUGH_FOR_P95 = 200
 ENOUGH_FOR_P99 = 1_000
 """Ten values beyond the percentile (DESIGN section 4)."""
 
-LEAVES = "▸ "
-"""Before the endpoint that leaves the low-load line first."""
+DEGRADES = "▸ "
+"""The sign before the endpoint that degrades first."""
 
-LEGEND = f"{LEAVES}leaves first"
+LEGEND = f"{DEGRADES}degrades first"
 """What it means: the verdict line has from how many users on."""
 
 NAME_CELLS = 16
@@ -92,7 +92,7 @@ class EndpointsPane(ScrollingPane):
         """Label and titles on top, the total at the end, between them as many rows as fit."""
         palette, width = look.palette, size.width
         label, rows = rows_shown(timeline)
-        first, muted = first_to_leave(timeline), Style(color=palette.muted)
+        first, muted = first_to_degrade(timeline), Style(color=palette.muted)
         if not rows:
             said = "  no level yet" if timeline.level is None else f"  {label}: no requests yet"
             return [text.line([(said, muted)], width)]
@@ -117,8 +117,8 @@ def rows_shown(timeline: Timeline) -> tuple[str, list[Row]]:
     return said, last_rows(timeline) if last is not None and last.endpoints else []
 
 
-def first_to_leave(timeline: Timeline) -> EndpointDeparture | None:
-    """The endpoint of the level's epoch that leaves the low-load line first."""
+def first_to_degrade(timeline: Timeline) -> EndpointDegradation | None:
+    """The endpoint of the level's epoch that degrades first."""
     level = timeline.level
     verdict = None if level is None else wording.reported(timeline).get(level.opened.epoch)
     return None if verdict is None else verdict.first_endpoint
@@ -200,10 +200,10 @@ def _name_cells(columns: Sequence[Column], width: int) -> int:
     return width - 2 - sum(column.cells + 1 for column in columns)
 
 
-def _titles(columns: Sequence[Column], palette: Palette, width: int, one_leaves: bool) -> Strip:
-    """`one_leaves`: above the names stands what the mark before one of them means."""
+def _titles(columns: Sequence[Column], palette: Palette, width: int, one_degrades: bool) -> Strip:
+    """`one_degrades`: above the names stands what the mark before one of them means."""
     titles = "".join(" " + text.pad(column.title, column.cells, right=True) for column in columns)
-    legend = " " + text.pad(LEGEND * one_leaves, _name_cells(columns, width))
+    legend = " " + text.pad(LEGEND * one_degrades, _name_cells(columns, width))
     return text.line([(legend, _of_first(palette)), (titles, Style(color=palette.muted))], width)
 
 
@@ -212,7 +212,7 @@ def _of_first(palette: Palette) -> Style:
 
 
 def _row(row: Row, columns: Sequence[Column], palette: Palette, width: int, *, total: bool = False, first: bool = False) -> Strip:
-    """`first`: the endpoint leaves the line first."""
+    """`first`: the endpoint degrades first."""
     plain, grey = Style(color=palette.text, bold=total), Style(color=palette.muted, bold=total)
     failed = Style(color=palette.error, bold=True) if row.failures else grey
     figures = {
@@ -226,7 +226,7 @@ def _row(row: Row, columns: Sequence[Column], palette: Palette, width: int, *, t
         "max": (text.ms(row.max_ms), plain),
         "bytes": (text.short_size(row.mean_bytes), grey),
     }
-    name = " " + text.pad(LEAVES * first + text.safe(row.name), _name_cells(columns, width))
+    name = " " + text.pad(DEGRADES * first + text.safe(row.name), _name_cells(columns, width))
     shown = [(column.cells, *figures[column.title]) for column in columns]
     cells = [(" " + text.pad(said, column_cells, right=True), style) for column_cells, said, style in shown]
     return text.line([(name, _of_first(palette) if first else plain), *cells], width)

@@ -1,4 +1,4 @@
-"""What went wrong, by cause: where it lies, how often, since when, an example, what to do. The raw errors behind it on request.
+"""Failures by cause: location, count, times, an example, advice; on request the raw errors.
 
 Draws marks alone (causes, leaks, bottlenecks): which failure is which cause, the session's log says. What is open stands first.
 """
@@ -68,7 +68,9 @@ class Tally:
 
     @property
     def said(self) -> str:
-        """Beside the pane's name: open ones, else those that were, else what failed without a cause; empty without failures."""
+        """The count next to the pane's name: open causes, else ended ones, else failures without a cause; empty without
+        failures.
+        """
         count = self.open or self.over or self.raw
         return str(count) if count else ""
 
@@ -102,16 +104,16 @@ def cause_lines(timeline: Timeline, palette: Palette, width: int) -> list[Strip]
 
 
 def _grouped(marks: Sequence[Mark]) -> Iterator[tuple[str, list[Mark]]]:
-    """Titles with what stands now, in the order in which places are ruled out, then with what is over."""
+    """Titles with open causes, in the order in which locations are ruled out, then with ended causes."""
     for over in (False, True):
         for place, title in wording.GROUPS.items():
             group = [mark for mark in marks if (mark.state == "closed") is over and wording.where(mark.id) == place]
             if group:
-                yield f"{title}, no longer" if over else title, group
+                yield f"{title}, ended" if over else title, group
 
 
 def blames(timeline: Timeline) -> list[Mark]:
-    """The marks to show: the gravest first, then the latest."""
+    """The marks to show: the most severe first, then the latest."""
     found = [mark for mark in wording.standing(timeline).values() if mark.kind in wording.BLAMES and mark.id not in QUIET]
     return sorted(found, key=lambda mark: (SEVERITIES.index(mark.severity), -mark.t_s))
 
@@ -120,7 +122,9 @@ def _nothing(timeline: Timeline) -> str:
     kinds = len(timeline.failures)
     if not kinds:
         return "Nothing failed, and no cause was marked."
-    return f"No cause was marked; {kinds} kind{'s' * (kinds != 1)} of failures came: d shows them."
+    if kinds == 1:
+        return "No cause was marked. There is one kind of failure: press d to show it."
+    return f"No cause was marked. There are {kinds} kinds of failures: press d to show them."
 
 
 def _cause(mark: Mark, timeline: Timeline, palette: Palette, width: int) -> Iterator[Strip]:
@@ -155,7 +159,7 @@ def _when(mark: Mark) -> str:
     sure = f", {mark.confidence} confidence" if mark.confidence else ""
     if mark.state != "closed":
         return f"since {wording.session_time(began_s)}{users}{sure}"
-    if last_s is None:  # of levels: when the last of them that shows it ended, the mark does not tell
+    if last_s is None:  # a mark over levels does not state when the last level that shows it ended
         return f"no more by {wording.session_time(mark.t_s)}{users}{sure}"
     return f"{wording.session_time(began_s)} to {wording.session_time(last_s)}{users}{sure}"
 
@@ -178,7 +182,7 @@ def raw_lines(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
     """Count, endpoint, error and when, wrapped: data, shown as text. The most frequent first."""
     failures = sorted(timeline.failures.values(), key=lambda failure: -failure.count)
     if not failures:
-        return [text.line([("  nothing failed", Style(color=palette.muted))], width)]
+        return [text.line([("  no request failed", Style(color=palette.muted))], width)]
     examples = timeline.examples
     return [strip for failure in failures for strip in _raw(failure, examples.get(failure.signature), palette, width)]
 

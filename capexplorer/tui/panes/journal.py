@@ -1,4 +1,4 @@
-"""The journal: marks, notes, the target's life and commands, the newest last."""
+"""The journal: marks, notes, the target's states and commands, the newest last."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ ENTRIES = 500
 """The latest that are laid out, once a second; the log on disk has all."""
 
 BURST_S = 1.5
-"""Steps typed within this become one entry: the last."""
+"""Seconds within which steps by keys become one entry, the last one."""
 
 MOVING: tuple[MarkKind, ...] = ("knee", "at_or_below", "bend", "latency_knee")
-"""Kinds whose marks move as evidence grows."""
+"""Kinds whose marks change as more levels are measured."""
 
 _TIME_CELLS, _GLYPH_CELLS = 9, 2
 """`23:59:59`, and a space."""
@@ -125,7 +125,7 @@ def entry_lines(each: JournalEntry, palette: Palette, width: int) -> list[Strip]
 
 
 def glyph_of(entry: Entry, palette: Palette) -> tuple[str, Style]:
-    """A sign that tells the kind without colour, and its style."""
+    """A sign that shows the kind without colour, and its style."""
     match entry:
         case Note():
             return "✎", Style(color=palette.primary)

@@ -70,7 +70,7 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
         percentile("p95", DASHED, palette.secondary),
         percentile("p99", DOTTED, palette.accent),
         Legend("", "loop lag p99", figure(shown.latest("loop_lag_p99_ms")), palette.muted, short="loop lag"),
-        *_floor(shown.timeline, palette),
+        *_client_overhead(shown.timeline, palette),
     )
 
 
@@ -86,8 +86,8 @@ def level_at(shown: TimePage) -> Level | None:
     return next((level for level in reversed(shown.timeline.levels) if level.opened.index == index), None)
 
 
-def _floor(timeline: Timeline, palette: Palette) -> tuple[Legend, ...]:
+def _client_overhead(timeline: Timeline, palette: Palette) -> tuple[Legend, ...]:
     """Median of the client by itself; of the slowest where several clients are in use."""
-    floors = timeline.header.client_floor_ms.values() if timeline.header else ()
-    slowest = max((floor.p50_ms for floor in floors), default=None)
-    return (Legend("", "client floor", figure(slowest), palette.muted, short="floor"),) if slowest is not None else ()
+    overheads = timeline.header.client_floor_ms.values() if timeline.header else ()
+    slowest = max((floor.p50_ms for floor in overheads), default=None)
+    return (Legend("", "client overhead", figure(slowest), palette.muted, short="client"),) if slowest is not None else ()

@@ -1,4 +1,4 @@
-"""Ephemeral ports: how many are left and how long they last, warned of before the first error; once used up, by which
+"""Ephemeral ports: how many are left and how long they last, with a warning before the first error; when used up, by which
 connections.
 
 The bar and its states for the resources, and the same warning in a few words for the status line.

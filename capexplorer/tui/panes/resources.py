@@ -41,7 +41,7 @@ class ResourcesPane(Pane):
         """As many rows as fit, each whole."""
         sample = timeline.last
         if sample is None:
-            return [text.line([("  nothing measured yet", Style(color=look.palette.muted))], size.width)]
+            return [text.line([("  no measurement yet", Style(color=look.palette.muted))], size.width)]
         cells = picture_cells(size.width)
         facts = timeline.header.host if timeline.header else HostFacts()
         rows = list(_rows(timeline, sample, facts, _History(timeline, cursor, look.window_s, cells), look.palette))
@@ -159,7 +159,7 @@ def neighbour_rows(sample: Sample, facts: HostFacts, history: _History, palette:
     own = sample.generator.run_delay_ratio if sample.generator is not None else None
     memory = sample.host.memory_pressure_ratio if sample.host is not None else None
     details = [f"{text.safe(name)} {text.three_digits(ratio)}" for name, ratio in others.processes.items()]
-    details.append(f"waits: target {text.three_digits(delay)}, generator {text.three_digits(own)}")
+    details.append(f"waiting: target {text.three_digits(delay)}, generator {text.three_digits(own)}")
     if memory:
         details.append(f"memory pressure {text.percent(memory)}")
     held = delay is not None and cpu is not None and min(others.cpu_ratio, delay) >= max(WAITS_RATIO * cpu, OTHERS_RATIO / 2)
@@ -193,7 +193,7 @@ _HOST_TCP = {
     "attempt_fails": "failed connects",
     "resets_sent": "resets sent",
     "segments_retransmitted": "retransmits",
-    "aborts_on_memory": "aborts on memory",
+    "aborts_on_memory": "aborts (memory)",
     "time_wait_overflows": "TIME_WAIT overflows",
 }
 

@@ -1,4 +1,4 @@
-"""What stands in the status area's two lines, as groups: what matters least is left out where it is narrow, nothing is cut."""
+"""The groups of the status area's two lines. If there is little room, the least important groups are left out; none is cut."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def state_color(state: TargetState, palette: Palette) -> str:
 
 
 def users(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
-    """Users now and wanted, the guard, the step."""
+    """Current and requested users, the limit, the step size."""
     muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
     now = timeline.last.users if timeline.last else 0
     pieces = [("users ", muted), (f"{now:,}", bold)]
@@ -112,7 +112,7 @@ def knee(timeline: Timeline, palette: Palette) -> list[Group]:
 
 
 def troubles(timeline: Timeline, palette: Palette) -> list[Group]:
-    """`ports full in 42 s`, and `3 causes (f)`: what stands now, and the key that tells more."""
+    """`ports full in 42 s`, and `3 causes (f)`: current problems, and the key that shows details."""
     groups, found = [], tally(timeline)
     if found.open:
         style = Style(color=palette.error if found.grave else palette.warning, bold=True)
@@ -125,25 +125,27 @@ def troubles(timeline: Timeline, palette: Palette) -> list[Group]:
 
 
 def answers(view: View, palette: Palette, width: int) -> list[Group]:
-    """What the screen answers to the last key, and whether it is held."""
+    """The message in response to the last key, and whether the display is paused."""
     groups = []
     if view.said:
         color = palette.error if view.alarm else palette.text
         said = text.shorten(text.safe(view.said), width - 32)
         groups.append(Group(((said, Style(color=color, bold=True)),), right=True))
-    if view.held:
+    if view.paused:
         held = Style(color=palette.background, bgcolor=palette.warning, bold=True)
-        groups.append(Group(((" HOLD ", held),), right=True))
+        groups.append(Group(((" PAUSED ", held),), right=True))
     return groups
 
 
 def trust(timeline: Timeline, palette: Palette) -> list[Group]:
-    """What the tool itself adds to a latency: the client classes in use with their floors, and the generator's lateness."""
+    """What the tool itself adds to a latency: the client classes in use with their overheads, and the generator's lateness."""
     muted, groups = Style(color=palette.muted), []
-    floors = timeline.header.client_floor_ms if timeline.header else {}
+    overheads = timeline.header.client_floor_ms if timeline.header else {}
     for index, client in enumerate(clients_of(timeline.header) if timeline.header else ()):
-        floor = floors.get(client)
-        known = " (no floor)" if floor is None else f" floor {text.ms(floor.p50_ms)} ms, p99 {text.ms(floor.p99_ms)} ms"
+        floor = overheads.get(client)
+        known = (
+            " (overhead unknown)" if floor is None else f" overhead {text.ms(floor.p50_ms)} ms, p99 {text.ms(floor.p99_ms)} ms"
+        )
         said = f"{text.safe(client)}{known}"
         groups.append(Group(((said, muted),), rank=3 + index, right=True))
     lag_ms = timeline.last.generator.loop_lag_p99_ms if timeline.last and timeline.last.generator else None

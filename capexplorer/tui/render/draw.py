@@ -29,8 +29,8 @@ def draw_chart(chart: Chart, palette: Palette, size: Size) -> list[Strip]:
         return []
     place = layout(chart, size)
     raster = draw_plot(chart, palette, place.columns, place.rows)
-    told = [chart.legend, *chart.notes] if chart.legend else list(chart.notes)
-    strips = [Strip(legend_segments(legend, palette, size.width)) for legend in told[: place.legend]]
+    text_lines = [chart.legend, *chart.notes] if chart.legend else list(chart.notes)
+    strips = [Strip(legend_segments(legend, palette, size.width)) for legend in text_lines[: place.legend]]
     strips += _plot_strips(raster, chart, palette, place)
     if place.axis_line:
         strips.append(Strip(_axis_line(chart, palette, place)))

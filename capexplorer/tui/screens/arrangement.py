@@ -1,4 +1,6 @@
-"""Which panes are seen: from 120x40 on six in a grid; below, or with one maximised, one pane behind tabs. And the keys for it."""
+"""Which panes are visible: six in a grid from 120x40 on; otherwise, or if one is maximised, one pane with tabs. With the keys
+for it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from ..panes.resources import ResourcesPane
 from ..panes.throughput import ThroughputPane
 
 WIDE = (120, 40)
-"""From this many columns and lines on all panes are seen at once."""
+"""Columns and lines from which on all panes are visible at once."""
 
 PANES: tuple[tuple[str, type[Pane]], ...] = (
     ("throughput", ThroughputPane),
@@ -30,7 +32,7 @@ PANES: tuple[tuple[str, type[Pane]], ...] = (
     ("log", LogPane),
 )
 GRID = 6
-"""As many make the grid; failures and log stand alone."""
+"""Number of panes in the grid; failures and log are shown alone."""
 JOURNAL, FAILURES, LOG = GRID - 1, GRID, GRID + 1
 
 
@@ -55,7 +57,7 @@ class Arrangement:
 
     @property
     def single(self) -> bool:
-        """One pane stands alone."""
+        """Whether one pane is shown alone."""
         return self._maximised or not self._wide or self.shown >= GRID
 
     def is_seen(self, index: int) -> bool:
@@ -77,7 +79,7 @@ class Arrangement:
     def action_maximise(self) -> None:
         """The pane in focus alone, and back."""
         if not self._wide:
-            return self._say(f"below {WIDE[0]}x{WIDE[1]} one pane at a time: Tab, 1-8")
+            return self._say(f"terminals below {WIDE[0]}x{WIDE[1]} show one pane at a time: Tab, 1-8")
         if self.shown >= GRID:
             return self.action_pane(self._before)
         self._maximised = not self._maximised

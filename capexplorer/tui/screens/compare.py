@@ -92,7 +92,7 @@ class CompareScreen(Screen[None]):
         with Container(id="tables"):
             yield VerticalScroll(Static(), id="levels", classes="view")
             yield VerticalScroll(Static(), id="conditions", classes="view")
-        yield Static(Text("1-4 Tab view  ↑↓ scroll  l log scale of latency  q back"), id="keys")
+        yield Static(Text("1-4 Tab view  ↑↓ scroll  l latency log scale  q back"), id="keys")
 
     def _latency(self, palette: Palette, size: Size) -> list[Strip]:
         return compare_charts.latency(self.comparison, palette, size, log=self.logarithmic)

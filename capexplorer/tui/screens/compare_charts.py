@@ -1,4 +1,4 @@
-"""The curves of a comparison over each other, as chart values. Told apart by colour, by shape and by letter. Pure."""
+"""The curves of a comparison over each other, as chart values. Distinguished by colour, shape and letter. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def capacity(comparison: Comparison, palette: Palette, size: Size) -> list[Strip
     """Goodput against users with 95% error bars, knees as vertical lines with their intervals."""
     points = [_points(curve, "goodput") for curve in comparison.curves]
     if not any(points):
-        return message("no settled level in any of them", palette, size)
+        return message("no session has a settled level", palette, size)
     knees = [(curve.letter, curve.knee["knee"].value) for curve in comparison.curves if curve.knee]
     tints = dict(zip((curve.letter for curve in comparison.curves), itertools.cycle(colors(palette)), strict=False))
     marked = tuple(Boundary(users, f"knee {letter}", tints[letter], solid=True) for letter, users in knees if users is not None)

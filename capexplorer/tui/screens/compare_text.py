@@ -37,7 +37,7 @@ def top(comparison: Comparison, palette: Palette, width: int, most: int) -> Text
     warnings = [line for warning in sentences.warnings(comparison) for line in wrap(f"! {safe(warning)}", width)]
     room = most - len(found)
     if len(warnings) > room:
-        more = "  ... all warnings: key 4"
+        more = "  ... press 4 for all warnings"
         warnings = [*warnings[: room - 1], shorten(warnings[room - 1], max(width - len(more), 2)) + more]
     return Text("\n").join(Text(line, style) for line, style in [*((line, warned) for line in warnings), *found])
 
@@ -70,7 +70,7 @@ def _line(users: str, one: Difference, palette: Palette) -> Text:
     """Grey where it does not count; a percentile that rests on too few values is grey too."""
     figure = FIGURES[one.figure]
     before, after = (sentences.value(one.figure, each.value) for each in (one.before, one.after))
-    said = [users, figure.told if len(figure.told) <= _COLUMNS[1][1] else figure.title, before, after]
+    said = [users, figure.heading if len(figure.heading) <= _COLUMNS[1][1] else figure.title, before, after]
     said += [sentences.change(one), sentences.ratio(one), sentences.noise(one)]
     muted = Style(color=palette.muted)
     text = Text()
@@ -98,13 +98,13 @@ def differing(comparison: Comparison, palette: Palette, width: int) -> Text:
     lines: list[Text] = []
     for index, curve in enumerate(comparison.curves):
         color = Style(color=colors(palette)[index % 4], bold=True)
-        told = wrap(safe(sentences.curve(curve)), width - 2)
-        lines.append(Text.assemble((f"{curve.letter} ", color), told[0]))
+        title_lines = wrap(safe(sentences.curve(curve)), width - 2)
+        lines.append(Text.assemble((f"{curve.letter} ", color), title_lines[0]))
         rest = wrap(f"client {sentences.floors(curve)}; knee {sentences.knee(curve)}", width - 2)
         if curve.judged.marked:
             found = (curve.judged.said, f"marked: {sentences.marked(curve)}")
             rest += [line for each in found for line in wrap(safe(each), width - 2)]
-        lines += [_quiet(f"  {line}", palette) for line in (*told[1:], *rest)]
+        lines += [_quiet(f"  {line}", palette) for line in (*title_lines[1:], *rest)]
     warned = Style(color=palette.warning)
     for warning in sentences.warnings(comparison):
         lines += [Text(line, warned) for line in wrap(f"! {safe(warning)}", width)]

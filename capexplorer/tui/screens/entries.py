@@ -1,4 +1,4 @@
-"""One list: profiles, then sessions, filtered and sorted as asked, sessions with their marks. Acts on none of them."""
+"""The picker's list: profiles, then sessions, filtered and sorted, sessions with their comparison marks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .profiles import ProfileEntry, profile_detail, profile_line
 from .sessions import COLUMNS, SessionRow, detail, heading, matching, ordered, session_line
 
 LETTERS = "ABCDEFGH"
-"""Sessions that can be marked; a comparison calls them so too."""
+"""Letters of marked sessions, as in a comparison; their number is the maximum."""
 
 
 HEADING_LINES = 2
@@ -25,7 +25,7 @@ class Entries(OptionList):
     def __init__(self, profiles: Sequence[ProfileEntry]) -> None:
         super().__init__(id="entries", markup=False)
         self.wanted = ""
-        """What entries must hold."""
+        """Text that entries must contain."""
         self.cells = 80
         self._profiles = profiles
         self._rows: dict[str, SessionRow] = {}
@@ -57,7 +57,7 @@ class Entries(OptionList):
         return profile_detail(found) if isinstance(found, ProfileEntry) else detail(found)
 
     def next_list(self) -> None:
-        """The highlight to the first entry of the other list: profiles, or saved sessions."""
+        """Move the highlight to the first entry of the other list: profiles or saved sessions."""
         other = "profile " if self.row is not None else "session "
         first = next((index for index, option in enumerate(self.options) if (option.id or "").startswith(other)), None)
         if first is not None:
@@ -65,7 +65,7 @@ class Entries(OptionList):
             self.scroll_to(y=first - HEADING_LINES, animate=False)
 
     def keep(self, rows: Sequence[SessionRow]) -> None:
-        """Sessions anew; marks of those that are gone go."""
+        """Replace the sessions; marks of deleted ones are dropped."""
         self._rows = {_name(row): row for row in rows}
         self._marked = [each for each in self._marked if each in self._rows]
 
@@ -75,7 +75,7 @@ class Entries(OptionList):
         self._column, self._descending = column, not self._descending if same else COLUMNS[column].first_descending
 
     def mark(self) -> bool:
-        """The session here, or take its mark away; False where as many are marked as can be."""
+        """Mark the highlighted session or remove its mark; False if the maximum is marked already."""
         if self.here in self._marked:
             self._marked.remove(self.here)
         elif len(self._marked) == len(LETTERS):
@@ -90,7 +90,7 @@ class Entries(OptionList):
         return [self._rows[name] for name in names if name in self._rows]
 
     def fill(self, highlight: str | None = None) -> None:
-        """What matches, in order. The highlight stays where it was, or as near as can be."""
+        """Show the matching entries in order, with the highlight at the same entry or next to it."""
         before, here = self.highlighted, highlight or self.here or None
         self.clear_options()
         self.add_options(self._matching())
@@ -106,12 +106,16 @@ class Entries(OptionList):
         return [
             _heading("Profiles"),
             *(Option(Text(profile_line(each, self.cells)), id=f"profile {each.name}") for each in profiles),
-            *([] if profiles else [_remark(self.wanted, "no profiles here: put a *.toml in this folder or in profiles/")]),
+            *(
+                []
+                if profiles
+                else [_remark(self.wanted, "no profiles found: put a *.toml file into this folder or into profiles/")]
+            ),
             _heading(""),
             _heading("Saved sessions"),
             *([Option(heading(self._column, self._descending, self.cells), disabled=True)] if rows else []),
             *(self._session(row) for row in rows),
-            *([] if rows else [_remark(self.wanted, "none yet: each run saves one, also when it is cut short")]),
+            *([] if rows else [_remark(self.wanted, "none yet: each run saves one, even if it is interrupted")]),
         ]
 
     def _session(self, row: SessionRow) -> Option:

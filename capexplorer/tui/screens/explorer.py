@@ -39,7 +39,7 @@ from .tab_bar import TabBar
 from .view_options import ViewOptions
 
 SAID_S = 5.0
-"""How long an answer stands in the status line."""
+"""Seconds for which a message stays in the status line."""
 
 Answer = TypeVar("Answer")
 
@@ -65,7 +65,7 @@ class ExplorerScreen(Screen[None]):
 
     @property
     def timeline(self) -> Timeline:
-        """Of the feed, now; also while the panes are held."""
+        """The feed's current timeline, also while the display is paused."""
         return self.feed.timeline
 
     # -- layout
@@ -119,16 +119,16 @@ class ExplorerScreen(Screen[None]):
             self.say(notice, alarm=True)
         if change is not Change.NOTHING:
             self._draw_status()
-        if self.options.held is None:
+        if self.options.paused is None:
             self._draw_panes(change)
 
     def draw(self) -> None:
-        """Everything, now."""
+        """Draw everything."""
         self._draw_status()
         self._draw_panes(Change.PANES)
 
     def _draw_panes(self, change: Change) -> None:
-        timeline = self.options.held or self.timeline
+        timeline = self.options.paused or self.timeline
         look = self.options.look(self.palette, large=self.arrangement.single)
         panes = self.arrangement.panes
         for pane in panes if change is Change.PANES else panes[JOURNAL:] if change is Change.ENTRIES else ():
@@ -148,7 +148,7 @@ class ExplorerScreen(Screen[None]):
 
     @property
     def _view(self) -> View:
-        return replace(self.actions.view, held=self.options.held is not None, said=self._said, alarm=self._alarm)
+        return replace(self.actions.view, paused=self.options.paused is not None, said=self._said, alarm=self._alarm)
 
     def _draw_tabs(self) -> None:
         failed = tally(self.timeline)
@@ -157,7 +157,7 @@ class ExplorerScreen(Screen[None]):
     # -- answers and questions
 
     def say(self, said: str = "", *, alarm: bool = False) -> None:
-        """Answer to the key just pressed, for a few seconds or until the next one. `alarm`: a refusal."""
+        """Show a message in response to the last key, for a few seconds or until the next key. `alarm`: a refusal."""
         self._said, self._alarm = said, alarm
         self._said_count += 1
         if said:
@@ -177,11 +177,11 @@ class ExplorerScreen(Screen[None]):
     # -- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Of the keys of all actions, those of its own actions are bound."""
+        """Enable only the keys of the screen's own actions."""
         return action != "perform" or parameters[0] == self.actions.keys
 
     async def action_perform(self, keys: ScreenName, action: str) -> None:
-        """What a key does. `keys`: whose rows of the table it is in."""
+        """Perform a key's action. `keys`: the screen whose rows of the table contain it."""
         await self.perform(action)
 
     async def perform(self, action: str) -> None:

@@ -1,4 +1,4 @@
-"""The keys that carry a session out of the screen: a report to a file, a summary to the clipboard.
+"""The keys that export a session: a report to a file, a summary to the clipboard.
 
 Formats are pure Python and are imported at the first press: a long C call would keep the GIL, and so stop the load.
 """
@@ -15,7 +15,7 @@ from ..render.text import size
 
 
 class Exporting:
-    """What is known so far goes out, whether the load runs on or not. `write` writes to the terminal."""
+    """Exports the session so far, while load runs or not. `write` writes to the terminal."""
 
     def __init__(self, screen: ScreenAccess, write: Callable[[str], None]) -> None:
         self._screen, self._write = screen, write
@@ -24,7 +24,7 @@ class Exporting:
         """Ask for a format and a file."""
         screen = self._screen
         if screen.timeline.header is None:
-            return screen.say("nothing recorded yet")
+            return screen.say("nothing has been recorded yet")
         screen.ask(ExportForm(screen.timeline), lambda said: screen.say(said) if said else None)
 
     def action_copy(self) -> None:
@@ -32,8 +32,8 @@ class Exporting:
         from ...report import markdown
 
         if self._screen.timeline.header is None:
-            return self._screen.say("nothing recorded yet")
+            return self._screen.say("nothing has been recorded yet")
         content = markdown.render(self._screen.timeline)
         self._write(sequences(content.decode(), os.environ))
-        where = "tmux: set-clipboard on" if in_tmux(os.environ) else "Markdown, by OSC 52"
+        where = "needs set-clipboard on in tmux" if in_tmux(os.environ) else "Markdown, by OSC 52"
         self._screen.say(f"copied {size(len(content))} ({where})")

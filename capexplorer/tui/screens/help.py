@@ -20,25 +20,26 @@ from ..keys import ScreenName
 CHARTS = (
     (
         "Level",
-        "Each change of the number of users begins a level. A level is spawning until its users run, then settling for twice the "
+        "Each change of the number of users begins a level. A level is spawning until all its users run, then settling for "
+        "twice the "
         "mean wait plus latency (2 to 30 s), then settled. Its figures come from settled seconds only.",
     ),
-    ("Users", "users 40 → 60: 40 users run now, 60 are wanted."),
+    ("Users", "users 40 → 60: 40 users run now, 60 are requested."),
     ("Goodput", "Successful requests per second, unless the profile counts other finished work."),
-    ("Throughput", "All requests per second, failed ones too."),
+    ("Throughput", "All requests per second, including failed ones."),
     ("p50 p95 p99", "Latency that 50, 95 and 99 of 100 successful requests do not exceed."),
     ("±", wording.CONVENTIONS.removeprefix("± ")),
-    ("Grey figure", "Rests on too few requests: a p95 on fewer than 200, a p99 on fewer than 1,000."),
+    ("Grey figure", "Rests on too few requests: fewer than 200 for a p95, fewer than 1,000 for a p99."),
     ("–", "Not measured. It never means zero."),
-    ("!", "A figure to look at: ports above 80% or full within 2 min, a busy core, a late loop, busy neighbours."),
+    ("!", "A warning: ports above 80% or full within 2 min, a busy core, a late generator timer, busy neighbours."),
     (
         "Loop lag",
-        "How late a 10 ms timer of the load generator fires. Latencies on the screen may be too high by as much.",
+        "Generator timer delay: how late a 10 ms timer of the load generator fires. Measured latencies may be too high by this.",
     ),
-    ("Floor", "What the HTTP client alone adds to a latency, measured at the start."),
+    ("Overhead", "Client overhead: latency that the HTTP client alone adds, measured at the start."),
     (
         "Knee",
-        "The number of users at which the low-load line (dotted) meets the capacity line (dashed); its 90% interval is hatched. "
+        "The number of users at which linear scaling (dotted) meets the capacity line (dashed); its 90% interval is hatched. "
         "It is provisional until a soak at 70% of it, a level 20% beyond it and a return to the first level verify it (v). "
         "A bend is a weaker sign.",
     ),
@@ -49,26 +50,26 @@ CHARTS = (
     (
         "Cause",
         "Why requests failed, and where: generator, host, network, target or checks. While a critical cause lies in the "
-        "generator, nothing is said about the service.",
+        "generator, the results do not describe the service.",
     ),
-    ("Mark", "A finding at a moment: a knee, a cause, a bottleneck or a leak. The journal lists all marks."),
-    ("▸", "The verdict: what the session says about the service in one sentence. Where it ends with …, f shows the rest."),
-    ("→", "In the capacity curve: which levels would make the verdict more certain. Beside a cause: what to do about it."),
+    ("Mark", "A finding with its time: a knee, a cause, a bottleneck or a leak. The journal lists all marks."),
+    ("▸", "The verdict: one sentence on what the session shows about the service. If it ends with …, f shows the rest."),
+    ("→", "In the capacity curve: levels that would make the verdict more certain. Next to a cause: what to do about it."),
     ("Epoch", "The time between two restarts of the target. Levels of different epochs are not mixed."),
     ("CPU", "In cores: 1.00 is one core fully busy."),
     (
         "others cpu",
         "CPU of processes that are neither the target's nor the load generator's, with the names that use most. The waits are "
-        "cores that the target and the load thread waited for. With ! the others hold back the target.",
+        "CPU time, in cores, that the target and the load thread waited for. With ! the others slow down the target.",
     ),
 )
 
 PICKER = (
-    ("knee", "Users at the knee. – is none found, ? is not looked up yet."),
+    ("knee", "Users at the knee; –: none found, ?: not looked up yet."),
     ("best/s", "The highest goodput of a settled level, in requests per second."),
-    ("time", "How long the session is, as minutes:seconds or hours:minutes:seconds."),
-    ("cut", "In the column end: the run was killed. What was recorded until then is there."),
-    ("rec", "In the column end: the session is being recorded now."),
+    ("time", "The session's duration, as minutes:seconds or hours:minutes:seconds."),
+    ("cut", "In the column end: the run was killed; everything recorded until then is kept."),
+    ("rec", "In the column end: the session is being recorded."),
 )
 
 MEANINGS = {"live": CHARTS, "replay": CHARTS, "picker": PICKER}
@@ -88,7 +89,7 @@ class Help(ModalScreen[None]):
         """The page."""
         with VerticalScroll(classes="page") as page:
             page.border_title = Text("Help")
-            page.border_subtitle = Text("↑ ↓ scroll, Esc closes")
+            page.border_subtitle = Text("↑ ↓: scroll    Esc: close")
             yield Static(table(rows(self._of)))
             yield Static(table(MEANINGS[self._of]), classes="meanings")
 

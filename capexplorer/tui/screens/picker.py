@@ -1,6 +1,6 @@
-"""What a bare `capexplorer` shows: profiles to run, saved sessions to open, compare, export and tidy up.
+"""The screen of `capexplorer` without a command: profiles to run, saved sessions to open, compare, export and delete.
 
-It is handed both, and knows no file of either: what is done to sessions, a Shelf does.
+It receives both lists and opens no files: a Shelf carries out operations on sessions.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Picker(Screen[None]):
         The program does not end before its threads do: leaving the screen cancels the worker, and that stops the search.
         """
         worker = get_current_worker()
-        with contextlib.suppress(CapexplorerError):  # of the folder: told when the list was loaded
+        with contextlib.suppress(CapexplorerError):  # an error of the folder was shown when the list was loaded
             if self._shelf.search(lambda: worker.is_cancelled) and not worker.is_cancelled:
                 self.app.call_from_thread(self._show_found)
 
@@ -87,7 +87,7 @@ class Picker(Screen[None]):
         self._show_detail()
 
     def _load(self) -> None:
-        """Sessions anew."""
+        """Reload the sessions."""
         try:
             rows = self._shelf.rows()
         except CapexplorerError as error:
@@ -96,16 +96,16 @@ class Picker(Screen[None]):
         self._entries.keep(rows)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter as one types."""
+        """Filter while typing."""
         self._entries.wanted = event.value
         self._entries.fill()
 
     def on_input_submitted(self) -> None:
-        """Enter goes on in the list."""
+        """Enter moves to the list."""
         self._entries.focus()
 
     def on_option_list_option_highlighted(self) -> None:
-        """Other entries, other details. The same one again (the list was filled anew) leaves what was said."""
+        """Show the details of the highlighted entry, unless it is the same entry in a reloaded list."""
         if self._entries.here != self._detailed:
             self._detailed = self._entries.here
             self._show_detail()
@@ -158,27 +158,27 @@ class Picker(Screen[None]):
         self._entries.focus()
 
     def action_sort(self, column: int) -> None:
-        """By this column; once more: the other way."""
+        """Sort by this column; again: reverse the order."""
         self._entries.sort_by(column)
         self._entries.fill()
 
     def action_mark(self) -> None:
-        """For a comparison, the first one marked is what the others are held against; once more: not."""
+        """Mark for a comparison (the first marked session is the baseline), or remove the mark."""
         if self._openable() is None:
             return
         if not self._entries.mark():
-            return self._say(f"{len(LETTERS)} are marked already, and no more can be compared at once")
+            return self._say(f"{len(LETTERS)} are already marked, the maximum for a comparison")
         self._entries.fill()
 
     def action_compare(self) -> None:
         """Those that are marked; with one marked, and the one here; with none, the epochs of the one here."""
         entries = [row.entry for row in self._entries.compared()]
         if not entries:
-            return self._say("only sessions can be compared: mark two with space, then c")
+            return self._say("only sessions can be compared: mark two with space, then press c")
         try:
             comparison = self._shelf.compare(entries)
         except CapexplorerError as error:
-            return self._say(f"mark two or more with space, then c: {error}" if len(entries) < 2 else str(error))
+            return self._say(f"mark two or more with space, then press c: {error}" if len(entries) < 2 else str(error))
         self.app.push_screen(CompareScreen(comparison))
 
     def action_levels(self) -> None:
@@ -196,7 +196,7 @@ class Picker(Screen[None]):
         """Asks for a title."""
         row = self._openable()
         if row is not None:
-            hint = "an empty title removes it; what was recorded is not changed"
+            hint = "an empty title removes it; the recorded data does not change"
             self.app.push_screen(Ask("Title", hint, lambda said: None, value=row.title or ""), partial(self._renamed, row))
 
     def _renamed(self, row: SessionRow, title: str | None) -> None:
@@ -204,16 +204,16 @@ class Picker(Screen[None]):
             self._do(lambda: self._shelf.rename(row.entry, title))
 
     def action_delete(self) -> None:
-        """Asks; never one that is being recorded now."""
+        """Ask before deleting; refuse a session that is being recorded."""
         self._load()
         self._entries.fill()
         row = self._entries.row
         if row is None:
             return self._say("only sessions can be deleted here")
         if row.recording:
-            return self._say("not deleted: it is being recorded (it has no end, and was written to just now)")
+            return self._say("not deleted: the session is being recorded (it has no end, and its log was just written to)")
         named = safe(row.title or row.entry.label or "")
-        question = f"{safe(row.entry.id)}  {named}\n{size(row.entry.size_bytes)} are removed for good."
+        question = f"{safe(row.entry.id)}  {named}\n{size(row.entry.size_bytes)} will be deleted permanently."
         self.app.push_screen(Confirm("Delete this session?", question, "delete"), partial(self._deleted, row))
 
     def _deleted(self, row: SessionRow, sure: bool | None) -> None:
@@ -221,7 +221,7 @@ class Picker(Screen[None]):
             self._do(lambda: self._shelf.delete(row.entry))
 
     def _do(self, change: Callable[[], None]) -> None:
-        """Something to the folder, then the list anew; what went wrong is told after it."""
+        """Change the folder, then reload the list; an error is shown afterwards."""
         problem = None
         try:
             change()

@@ -27,7 +27,7 @@ def profile_line(profile: ProfileEntry, width: int) -> str:
     """Name, title, target in `width` cells; what is wrong with it. What is too long has an ellipsis."""
     name = f"  {pad(safe(profile.name), NAME_CELLS)} "
     if profile.problem:
-        return name + shorten_end(f"! cannot be run: {safe(profile.problem)}", max(width - len(name), TITLE_CELLS))
+        return name + shorten_end(f"! cannot run: {safe(profile.problem)}", max(width - len(name), TITLE_CELLS))
     target = max(width // 6 - 3, TARGET_CELLS)
     title = max(width - len(name) - target - 1, TITLE_CELLS)
     return f"{name}{pad(shorten_end(safe(profile.title), title), title)} {pad(safe(profile.target), target)}".rstrip()

@@ -47,7 +47,7 @@ class Levels(ModalScreen[None]):
         """The table."""
         with VerticalScroll(classes="page") as page:
             page.border_title = Text(self._title)
-            page.border_subtitle = Text("Esc goes back")
+            page.border_subtitle = Text("Esc: close")
             yield Static(levels_text(self._rows))
 
 

@@ -28,7 +28,7 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     knee_users: float | None = None
     """None: no knee, or it is not known yet (`verdict` is None then)."""
     recording: bool = False
-    """A run is writing it now, as far as can be told."""
+    """Whether a run is probably writing it now."""
 
 
 class Shelf(Protocol):
@@ -36,10 +36,10 @@ class Shelf(Protocol):
 
     @property
     def formats(self) -> Mapping[str, str]:
-        """That `export` knows, each with what it is."""
+        """The formats of `export`, each with a description."""
 
     def rows(self) -> Sequence[SessionRow]:
-        """All of them, newest first; verdict, best goodput and marks only where they are known already."""
+        """All sessions, newest first; verdict, best goodput and marks only if they are cached."""
 
     def search(self, stopped: Callable[[], bool]) -> bool:
         """Find those that are not known, until `stopped`. Whether there were any: then `rows` has more.
@@ -54,13 +54,13 @@ class Shelf(Protocol):
         """Title it; an empty one takes the title away."""
 
     def delete(self, entry: SessionEntry) -> None:
-        """For good."""
+        """Delete permanently."""
 
     def compare(self, entries: Sequence[SessionEntry]) -> Comparison:
-        """Against the first; one alone by its epochs."""
+        """Compare with the first session; a single session is compared by its epochs."""
 
     def export(self, entry: SessionEntry, form: str) -> str:
-        """Where it was written. Blocks for seconds: call it on a thread."""
+        """Returns the written path. Blocks for seconds: call it in a thread."""
 
 
 Key = float | str | None
@@ -85,7 +85,7 @@ def began(entry: SessionEntry) -> str:
 
 
 def state(row: SessionRow) -> str:
-    """Nothing for a complete one."""
+    """Empty for a complete session."""
     return "rec" if row.recording else "" if row.entry.complete else "cut"
 
 
@@ -146,7 +146,7 @@ def _counted(found: int | None, what: str) -> str:
 
 
 def matching(rows: Iterable[SessionRow], wanted: str) -> list[SessionRow]:
-    """Those in whose columns, label or id `wanted` stands, whatever its case."""
+    """The rows whose columns, label or id contain `wanted`, ignoring case."""
     wanted = wanted.casefold()
     return [row for row in rows if wanted in _searched(row).casefold()]
 
@@ -158,7 +158,7 @@ def _searched(row: SessionRow) -> str:
 
 
 def ordered(rows: Iterable[SessionRow], column: int, *, descending: bool) -> list[SessionRow]:
-    """By a column of COLUMNS; equal ones stay as they were."""
+    """Sort by a column of COLUMNS; equal rows keep their order."""
     key = COLUMNS[column].key
     keyed = [(key(row), row) for row in rows]
     known: list[tuple[Any, SessionRow]] = [(found, row) for found, row in keyed if found is not None]

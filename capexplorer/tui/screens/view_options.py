@@ -1,4 +1,4 @@
-"""How the panes are drawn, and whether they are held: what a person chooses for the eyes alone. And the keys for it."""
+"""How the panes are drawn, and whether the display is paused; with the keys for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...model.timeline import Timeline
 from ..actions.protocols import ScreenAccess
-from ..hold import moment
+from ..frozen_timeline import moment
 from ..look import Look, Palette
 
 WINDOWS_S = (60.0, 300.0, 900.0, None)
@@ -18,17 +18,17 @@ class ViewOptions:
     def __init__(self, screen: ScreenAccess, draw: Callable[[], None]) -> None:
         self.window_s: float | None = 300.0
         self.log_latency = False
-        self.held: Timeline | None = None
-        """The moment that the panes show while events go on; None: they show the present one."""
+        self.paused: Timeline | None = None
+        """The timeline that the panes show while the display is paused; None: not paused."""
         self._screen, self._draw = screen, draw
 
     def look(self, palette: Palette, *, large: bool) -> Look:
-        """For the panes."""
+        """The options for the panes."""
         return Look(palette=palette, window_s=self.window_s, log_latency=self.log_latency, large=large)
 
-    def action_hold(self) -> None:
-        """Freeze the panes, or let them go on."""
-        self.held = moment(self._screen.timeline) if self.held is None else None
+    def action_pause_display(self) -> None:
+        """Pause or resume the display."""
+        self.paused = moment(self._screen.timeline) if self.paused is None else None
         self._screen.say()
         self._draw()
 
