@@ -23,8 +23,8 @@ class CountingUser(FastHttpUser):
     def increment(self) -> None:
         with self.client.post("/increment", catch_response=True) as response:
             if response.status_code == 200:
-                told = response.json()
-                acknowledged[told["instance"]] += told["added"]
+                reported = response.json()
+                acknowledged[reported["instance"]] += reported["added"]
 
     @task(1)
     def read_back(self) -> None:
@@ -32,7 +32,7 @@ class CountingUser(FastHttpUser):
         with self.client.get("/counter", catch_response=True) as response:
             if response.status_code != 200:
                 return
-            told = response.json()
-            least, read = expected[told["instance"]], told["counter"]
+            reported = response.json()
+            least, read = expected[reported["instance"]], reported["counter"]
             if read < least:
                 response.failure(f"lost_updates: expected {least}, read {read}")

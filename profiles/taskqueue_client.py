@@ -66,16 +66,16 @@ class TaskClient(FastHttpUser):
     def _poll(self, oldest: Open) -> None:
         path, name = f"/tasks/submissions/{oldest.id}", "/tasks/submissions/{id}"
         with self.client.get(path, name=name, catch_response=True) as response:
-            told = response.json() if response.status_code == 200 else {"status": f"not told ({response.status_code})"}
+            reported = response.json() if response.status_code == 200 else {"status": f"not reported ({response.status_code})"}
             waited_s = time.monotonic() - oldest.since_s
-            if told["status"] == "FAILED":
-                response.failure(f"task_failed: {told['error']}")
-            elif told["status"] != "SUCCEEDED" and waited_s > GIVE_UP_AFTER_S:
-                response.failure(f"task_timeout: {told['status']} after {waited_s:.0f} s")
-            elif told["status"] != "SUCCEEDED" and response.status_code != 404:
+            if reported["status"] == "FAILED":
+                response.failure(f"task_failed: {reported['error']}")
+            elif reported["status"] != "SUCCEEDED" and waited_s > GIVE_UP_AFTER_S:
+                response.failure(f"task_timeout: {reported['status']} after {waited_s:.0f} s")
+            elif reported["status"] != "SUCCEEDED" and response.status_code != 404:
                 return
         self.open.popleft()
-        if told["status"] == "SUCCEEDED":
+        if reported["status"] == "SUCCEEDED":
             self.client.get(f"/tasks/{oldest.id}", name="/tasks/{id}")
 
 

@@ -104,8 +104,8 @@ class TaskQueue:
             done = replace(task, status="SUCCEEDED", result=self.kinds[task.kind]())
             self._folder.save(done)
         except Exception as error:  # whatever a task raises is its result
-            print(f"task {task.id} ({task.kind}) failed: {_told(error)}", file=sys.stderr)
-            return replace(task, status="FAILED", error=_told(error))
+            print(f"task {task.id} ({task.kind}) failed: {_error_text(error)}", file=sys.stderr)
+            return replace(task, status="FAILED", error=_error_text(error))
         return done
 
     def _put_away(self, task: Task) -> None:
@@ -127,8 +127,8 @@ class TaskQueue:
         try:
             self._folder.save(task)
         except OSError as error:
-            print(f"task {task.id}: its failure could not be saved: {_told(error)}", file=sys.stderr)
+            print(f"task {task.id}: its failure could not be saved: {_error_text(error)}", file=sys.stderr)
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
