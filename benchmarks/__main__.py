@@ -29,14 +29,14 @@ ALL = {
     "screen": "(e) terminal output and the screen's thread",
     "probe_cost": "(f) probes",
     "day": "a day's session: disk, opening, seeking, memory",
-    "views": "(g) latency as told by the app, by the target itself and by wrk",
+    "views": "(g) latency as reported by the app, by the target itself and by wrk",
     "look": "what a look at 24 levels costs beside the load",
     "client_hook_cost": "what our hooks in the HTTP clients cost a request",
     "autopilot": "(autopilot) the autopilot against plain policies on simulated systems",
     "knees": "(knees) detector against kneed and a broken stick on simulated ladders",
     "moving": "(moving) false knees on simulated services that change while they are climbed",
     "neighbours": "(neighbours) knees beside other processes that come and go, on simulated services",
-    "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are told",
+    "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are reported",
 }
 
 

@@ -1,4 +1,4 @@
-"""Leaks against ground truth: wrong marks on healthy services, and how soon leaks of known rates are told.
+"""Leaks against ground truth: wrong marks on healthy services, and how soon leaks of known rates are reported.
 
 Ten minutes of each service at one user count, looked at as a run does: at 20, 30 ... 120 s, then each minute. Shapes and figures
 are drawn at random (trials/simulation/growth.py). Thresholds were tuned on seeds 0-399; these are 500,000 and up.
@@ -24,8 +24,8 @@ SETTLES_S = 4
 MEMORY, FDS = KINDS[0], KINDS[1]
 
 
-def first_told_s(kind: LeakKind, values: NDArray[np.float64]) -> int | None:
-    """Seconds of load after which a leak is first told, of the whole level, its last half or its last quarter."""
+def first_reported_s(kind: LeakKind, values: NDArray[np.float64]) -> int | None:
+    """Seconds of load after which a leak is first reported, of the whole level, its last half or its last quarter."""
     for seconds in LOOKS:
         times, seen = TIMES[SETTLES_S:seconds], values[SETTLES_S:seconds]
         begins = (len(seen) - max(1, round(share * len(seen))) for share in (1.0, 0.5, 0.25))
@@ -34,11 +34,11 @@ def first_told_s(kind: LeakKind, values: NDArray[np.float64]) -> int | None:
     return None
 
 
-def row(name: str, told: Iterable[int | None]) -> str:
-    each = list(told)
+def row(name: str, reported: Iterable[int | None]) -> str:
+    each = list(reported)
     found = [seconds for seconds in each if seconds is not None]
     soon = f"; after {np.median(found):.0f} s, 95% by {np.percentile(found, 95):.0f} s" if found else ""
-    return f"{name:<24} told {len(found)} of {len(each)}{soon}"
+    return f"{name:<24} reported {len(found)} of {len(each)}{soon}"
 
 
 def main(argv: Sequence[str] = ()) -> None:
@@ -48,14 +48,14 @@ def main(argv: Sequence[str] = ()) -> None:
     options = parser.parse_args(list(argv))
     seeds = range(options.first_seed, options.first_seed + options.services)
     for name, shape in HEALTHY.items():
-        told = (first_told_s(MEMORY, shape(np.random.default_rng(seed), TIMES)) for seed in seeds)
-        print(row(f"healthy, {name}", told), flush=True)
+        reported = (first_reported_s(MEMORY, shape(np.random.default_rng(seed), TIMES)) for seed in seeds)
+        print(row(f"healthy, {name}", reported), flush=True)
     for per_s in (0.0, 0.05, 0.5, 2.0):
-        told = (first_told_s(FDS, descriptors(np.random.default_rng(seed), TIMES, per_s)) for seed in seeds)
-        print(row(f"{per_s:g} descriptors/s", told), flush=True)
+        reported = (first_reported_s(FDS, descriptors(np.random.default_rng(seed), TIMES, per_s)) for seed in seeds)
+        print(row(f"{per_s:g} descriptors/s", reported), flush=True)
     for per_s in (5e4, 2e5, 1e6, 5e6):
-        told = (first_told_s(MEMORY, leaking(np.random.default_rng(seed), TIMES, per_s)) for seed in seeds)
-        print(row(f"{per_s / 1e6:g} MB/s", told), flush=True)
+        reported = (first_reported_s(MEMORY, leaking(np.random.default_rng(seed), TIMES, per_s)) for seed in seeds)
+        print(row(f"{per_s / 1e6:g} MB/s", reported), flush=True)
 
 
 if __name__ == "__main__":

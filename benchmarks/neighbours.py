@@ -63,8 +63,8 @@ def main(argv: Sequence[str] = ()) -> None:
             for looks in (False, True):
                 found = counts(seeds, reach, busy, looks=looks)
                 how = "looking at neighbours" if looks else "without looking"
-                told = ", ".join(f"{what} {found[what]}" for what in ("right", "wrong", "none"))
-                print(f"to {reach:g} N*, neighbours in {busy:.0%} of levels, {how:<22} {told} of {len(seeds)}", flush=True)
+                reported = ", ".join(f"{what} {found[what]}" for what in ("right", "wrong", "none"))
+                print(f"to {reach:g} N*, neighbours in {busy:.0%} of levels, {how:<22} {reported} of {len(seeds)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a screen or a report can see of a timeline, as one short text: equal where nothing can be told apart.
+"""What a screen or a report can see of a timeline, as one short text: equal where nothing can be distinguished.
 
 The headline test of record and replay compares these; nothing else should need it.
 """

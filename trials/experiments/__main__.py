@@ -16,7 +16,7 @@ from .systems import SYSTEMS
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunArguments:
     """What was typed beside names."""
 
     parallel: int
@@ -32,23 +32,23 @@ def main() -> int:
     options = _options()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
-        asked = Asked(options.parallel, tuple(options.only))
+        asked = RunArguments(options.parallel, tuple(options.only))
         passed = [(ALL | SHORT)[name](folder / name, asked) for name in options.names or ALL]
     return 0 if all(passed) else 1
 
 
-def capacity(_: Path, asked: Asked) -> bool:
+def capacity(_: Path, asked: RunArguments) -> bool:
     """What the services really finish a second."""
     errors = []
     for each in SYSTEMS:
         rate, cores = measured(each.workers, each.sleep_s * 1000)
         errors.append(rate / each.capacity_rps - 1)
         said = f"k/s = {each.capacity_rps:g}, measured {rate:.2f} ({errors[-1]:+.1%}), {cores:.3f} cores"
-        _tell(f"capacity of {each.name}", abs(errors[-1]) < 0.02, said)
+        _print_result(f"capacity of {each.name}", abs(errors[-1]) < 0.02, said)
     return all(abs(error) < 0.02 for error in errors)
 
 
-def thirty(folder: Path, asked: Asked) -> bool:
+def thirty(folder: Path, asked: RunArguments) -> bool:
     """Three services, ten autopilot runs each."""
     runs: list[records.KneeRun] = []
     for record in knees.thirty(folder, asked.parallel):
@@ -61,33 +61,33 @@ def thirty(folder: Path, asked: Asked) -> bool:
     return min(sum(each.within(knees.WITHIN) for each in first), sum(each.holds for each in first)) >= knees.WANTED
 
 
-def thinking(folder: Path, asked: Asked) -> bool:
+def thinking(folder: Path, asked: RunArguments) -> bool:
     """Ten minutes of steps, never a knee."""
     found = others.thinking(folder)
-    return all([_tell(f"only thinking: {name}", *said) for name, said in found.items()])
+    return all([_print_result(f"only thinking: {name}", *said) for name, said in found.items()])
 
 
-def held(folder: Path, asked: Asked) -> bool:
+def held(folder: Path, asked: RunArguments) -> bool:
     """A generator that shares a core with four busy processes."""
-    return _tell("a generator held to a fraction of a core", *others.held(folder))
+    return _print_result("a generator held to a fraction of a core", *others.held(folder))
 
 
-def ladder(folder: Path, asked: Asked) -> bool:
+def ladder(folder: Path, asked: RunArguments) -> bool:
     """The mark comes within one level of passing the knee."""
-    return _tell("a ladder by plan", *others.ladder(folder))
+    return _print_result("a ladder by plan", *others.ladder(folder))
 
 
-def reports(folder: Path, asked: Asked) -> bool:
+def reports(folder: Path, asked: RunArguments) -> bool:
     """The five reports at their own levels."""
     return _repeat(folder, asked.only, short=False)
 
 
-def reports_short(folder: Path, asked: Asked) -> bool:
-    """The five reports, a coffee break each."""
+def reports_short(folder: Path, asked: RunArguments) -> bool:
+    """The five reports with their short plans, about 2 minutes each."""
     return _repeat(folder, asked.only, short=True)
 
 
-def twice_the_knee(folder: Path, asked: Asked) -> bool:
+def twice_the_knee(folder: Path, asked: RunArguments) -> bool:
     """Each target for a minute at twice its knee: does it answer again?"""
     passed = True
     for done in twice.all_of(folder, asked.only):
@@ -100,15 +100,15 @@ def twice_the_knee(folder: Path, asked: Asked) -> bool:
 def _repeat(folder: Path, only: Sequence[str], *, short: bool) -> bool:
     passed = True
     for done in five.all_of(folder, short=short, only=only):
-        told = "; ".join([*(f"not marked: {each}" for each in done.missing), *(f"wrongly: {each}" for each in done.wrong)])
-        print(f"{'ok  ' if done.passed else 'FAIL'} {done.name}: {done.verdict} {told}", flush=True)
+        reported = "; ".join([*(f"not marked: {each}" for each in done.missing), *(f"wrongly: {each}" for each in done.wrong)])
+        print(f"{'ok  ' if done.passed else 'FAIL'} {done.name}: {done.verdict} {reported}", flush=True)
         five_page.write()
         passed &= done.passed
     five_page.write()  # what was compared came after the last run
     return passed
 
 
-Experiment = Callable[[Path, Asked], bool]
+Experiment = Callable[[Path, RunArguments], bool]
 
 ALL: dict[str, Experiment] = {
     "capacity": capacity,
@@ -124,7 +124,7 @@ SHORT: dict[str, Experiment] = {"five-short": reports_short}
 """Only by name: the others hold them."""
 
 
-def _tell(name: str, passed: bool, said: str) -> bool:
+def _print_result(name: str, passed: bool, said: str) -> bool:
     print(f"{'ok  ' if passed else 'FAIL'} {name}: {said}", flush=True)
     at = datetime.now().astimezone().isoformat(timespec="seconds")
     records.append("others", records.Finding(at=at, commit=knees.commit(), experiment=name, passed=passed, said=said))

@@ -81,9 +81,9 @@ class Repeated(msgspec.Struct, frozen=True, kw_only=True):
 
 def all_of(folder: Path, *, short: bool, only: Sequence[str] = ()) -> Iterator[Repeated]:
     """One after the other, each appended to the results as it ends; pairs are compared. `only`: these; none: all."""
-    for report, told in REPORTS.items():
+    for report, reported in REPORTS.items():
         timelines = {}
-        for each in told.repeats:
+        for each in reported.repeats:
             if (only and each.name not in only) or (each.needs is not None and missing(each.needs)):
                 continue
             plan = each.short if short or each.report is None else each.report
@@ -92,8 +92,8 @@ def all_of(folder: Path, *, short: bool, only: Sequence[str] = ()) -> Iterator[R
             done = repeated(report, each, plan, ran)
             records.append("five", done)
             yield done
-        if told.compare is not None and all(name in timelines for name in told.compare):
-            records.append("compared", compared(report, {name: timelines[name] for name in told.compare}))
+        if reported.compare is not None and all(name in timelines for name in reported.compare):
+            records.append("compared", compared(report, {name: timelines[name] for name in reported.compare}))
 
 
 def repeated(report: str, repeat: Repeat, plan: str, ran: Ran) -> Repeated:

@@ -21,7 +21,7 @@ COLUMNS = ("users", "requests", "failures", "goodput/s", "mean ms", "p95 ms", "p
 INTRODUCTION = """\
 # The five experiments
 
-Written by `make experiments` (the reports' own levels) or `make experiments NAMES=five-short` (a coffee break each) from
+Written by `make experiments` (the reports' own levels) or `make experiments NAMES=five-short` (about 2 minutes each) from
 `trials/experiments/results/five.jsonl`; not by hand. Each section has a load-test report as its author typed it up, and the same
 exploration here, from a real run on one machine with two cores that generator and service share. Figures differ with the machine;
 the shape must not. CPU is in cores. Each run is repeated by the command above its table; the newest run of each is shown. Below
@@ -69,8 +69,8 @@ def _run(done: Repeated) -> Iterator[str]:
     if done.report == "webdav":
         yield f"**The generator's share.** {_share(done)}"
     if not done.passed:
-        told = [f"not marked: {each}" for each in done.missing] + [f"wrongly marked: {each}" for each in done.wrong]
-        yield f"**A miss.** {'; '.join(told)}."
+        reported = [f"not marked: {each}" for each in done.missing] + [f"wrongly marked: {each}" for each in done.wrong]
+        yield f"**A miss.** {'; '.join(reported)}."
     others = others_cores(done.levels)
     kept = "" if others is None else f"; other work on the machine kept {_core(others)} cores busy"
     yield f"*{done.at}, {done.commit}, exit code {done.exit_code}{kept}.*"
@@ -85,9 +85,9 @@ def _row(level: Level) -> tuple[str, ...]:
 
 def _share(done: Repeated) -> str:
     """The part of the busy machine that the generator had, where both share it: by its mark, else by the fullest level."""
-    told = next((said for said in done.said if wording.name("generator_shares_host") in said), None)
-    if told is not None:
-        return cell(told)
+    reported = next((said for said in done.said if wording.name("generator_shares_host") in said), None)
+    if reported is not None:
+        return cell(reported)
     level = max(done.levels, key=lambda level: level.host_cpu_ratio or 0.0)
     return f"{_core(level.generator_cpu_ratio)} of {_core(level.host_cpu_ratio)} busy cores at {level.users:g} users; not marked."
 

@@ -63,8 +63,8 @@ def run(folder: Path, *args: str, timeout_s: float, before: Sequence[str] = (), 
     """`capexplorer run ARGS --headless`, with its files in `folder`. It is asked to end after `timeout_s`."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [*before, PROGRAM, "run", *args, "--headless", "--sessions-dir", str(folder)]
-    with (folder / "stderr").open("wb") as told:
-        process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=told)
+    with (folder / "stderr").open("wb") as reported:
+        process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=reported)
     code: int | None
     try:
         out, _ = process.communicate(timeout=timeout_s)

@@ -17,9 +17,9 @@ def write() -> None:
     whole = [batch for batch in batches if _is_whole(batch)]
     parts = [_INTRODUCTION, _systems()]
     if whole:
-        parts += [f"## The last thirty: {_told(whole[-1])}", _runs(whole[-1])]
+        parts += [f"## The last thirty: {_reported(whole[-1])}", _runs(whole[-1])]
     for batch in reversed([batch for batch in batches if batch not in whole[-1:]]):
-        parts += [f"## {'Earlier' if _is_whole(batch) else 'Cut short'}: {_told(batch)}"]
+        parts += [f"## {'Earlier' if _is_whole(batch) else 'Cut short'}: {_reported(batch)}"]
         misses = [record for record in batch if not (record.within(knees.WITHIN) and record.holds)]
         parts += ["Its misses:", _runs(misses)] if misses else []
     parts += _findings(load("others", Finding))
@@ -31,7 +31,7 @@ def _is_whole(batch: list[KneeRun]) -> bool:
     return sum(not record.repeat for record in batch) == knees.RUNS * len(SYSTEMS)
 
 
-def _told(batch: list[KneeRun]) -> str:
+def _reported(batch: list[KneeRun]) -> str:
     return f"{batch[0].batch}, {batch[0].commit}\n\n{knees.totals(batch)}."
 
 

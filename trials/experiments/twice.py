@@ -23,7 +23,7 @@ LOOKING = "find knee,hold 50% knee 15s,hold 200% knee 60s,hold 50% knee 20s"
 TIMEOUT_S = 600.0
 
 SAME = 0.10
-"""Of the users before: a share of the knee is another number when the knee was told again meanwhile."""
+"""Of the users before: a share of the knee is another number when the knee was reported again meanwhile."""
 
 NO_LIMITS = ("not_saturated", "think_time_limited")
 """They say that nothing of the service is full."""

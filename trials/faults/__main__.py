@@ -15,7 +15,7 @@ from trials.experiments.knees import commit
 from . import page, records
 from .carrying import Ran, carry_out, why_not
 from .evidence import in_words
-from .judge import latest, relevant, told
+from .judge import latest, relevant, reported
 from .row import BOTH, FAMILIES, Client, Row
 from .rows import ALL
 
@@ -49,7 +49,7 @@ def _settled(row: Row, client: Client, keep: Path, save: bool) -> records.Result
 
 
 def _result(row: Row, client: Client, folder: Path, save: bool) -> records.Result:
-    """One run, told, saved and put on the page. The session of a right one is not kept."""
+    """Run one row, judge, save and put it on the page. The session of a right one is not kept."""
     since_s = monotonic()
     shutil.rmtree(folder, ignore_errors=True)
     verdict, ran = f"skipped: {why_not(row)}", None
@@ -82,7 +82,7 @@ def _record(row: Row, client: Client, ran: Ran | None, verdict: str, seconds: fl
         client=client,
         fault=row.fault,
         expected=expected,
-        marked=[f"{mark.id} ({mark.severity})" for mark in standing] + sorted(told(row, ran.stderr) if ran else ()),
+        marked=[f"{mark.id} ({mark.severity})" for mark in standing] + sorted(reported(row, ran.stderr) if ran else ()),
         evidence="; ".join(in_words(mark) for mark in standing if mark.id in wanted),
         verdict=verdict,
         seconds=seconds,

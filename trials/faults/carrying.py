@@ -68,7 +68,7 @@ class Ran:
         found = judge(self.row, self.marks, self.stderr, self.neighbours)
         exported = {each["id"] for part in ("causes", "bottlenecks", "leaks") for each in self.summary.get(part, ())}
         lost = tuple(
-            f"{each} in the export" for each in self.row.expected if each not in (*exported, *found.missing, *self.row.told)
+            f"{each} in the export" for each in self.row.expected if each not in (*exported, *found.missing, *self.row.reported)
         )
         bad_end = () if self.exit_code in self.row.exit_codes else (f"exit code {self.exit_code}",)
         return Verdict((*found.missing, *lost), (*found.wrong, *bad_end))
@@ -114,14 +114,14 @@ def _run(row: Row, client: Client, folder: Path, before: Sequence[str], argument
     if row.small_folder:
         command = _in_small_folder(command, folder / "targets" / row.target, row.small_folder)
     environment = {**os.environ, "FAULT_CLIENT": client}
-    with (folder / "stderr").open("wb") as told:
+    with (folder / "stderr").open("wb") as reported:
         process = subprocess.Popen(
             command,
             cwd=folder if row.small_folder else HERE,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=told,
+            stderr=reported,
         )
         try:
             process.communicate(timeout=LIMIT_S)

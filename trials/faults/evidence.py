@@ -13,8 +13,8 @@ def in_words(mark: Mark) -> str:
     """`count 120, rate_per_s 11.2, ports_used 150`."""
     evidence = mark.finding.figures()
     names = [*(name for name in FIRST if name in evidence), *(name for name in evidence if name not in (*FIRST, *LEFT_OUT))]
-    told = [f"{name} {_figure(evidence[name])}" for name in names if evidence[name] not in (None, [], (), {}, "")]
-    return ", ".join(told[:AT_MOST]) or mark.state
+    reported = [f"{name} {_figure(evidence[name])}" for name in names if evidence[name] not in (None, [], (), {}, "")]
+    return ", ".join(reported[:AT_MOST]) or mark.state
 
 
 def _figure(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Faults told in the language of HTTP, or inside a reply that claims to be well."""
+"""Faults reported in the language of HTTP, or inside a reply that claims to be well."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ ROWS = (
     Row(
         name="failed-task",
         family="http",
-        fault="a failure told inside a 200, one time in five",
+        fault="a failure reported inside a 200, one time in five",
         expected=("task_failed_result",),
         act="task_failed",
         params={"after": 5},

@@ -13,7 +13,7 @@ KINDS = ("cause", "bottleneck", "leak")
 CURVE_KINDS = ("knee", "at_or_below", "bend", "latency_knee")
 SEVERE = ("error", "critical")
 HARMLESS = ("think_time_limited", "not_saturated")
-"""All that a healthy run may be told."""
+"""Ids that may be marked in a healthy run."""
 
 NEIGHBOURS = "noisy_neighbours"
 NEIGHBOURS_LEAST = 0.2
@@ -44,7 +44,7 @@ def judge(row: Row, marks: Sequence[Mark], stderr: str = "", others: float = 0.0
     `others`: cores that other processes used beside the row's own. Who uses much may be named on any row.
     """
     found = list(relevant(marks))
-    standing = {mark.id for mark in latest(found) if mark.state != "retracted"} | told(row, stderr)
+    standing = {mark.id for mark in latest(found) if mark.state != "retracted"} | reported(row, stderr)
     missing = [wanted for wanted in row.expected if wanted not in standing]
     if row.one_of and not standing & set(row.one_of):
         missing.append(" or ".join(row.one_of))
@@ -55,9 +55,9 @@ def judge(row: Row, marks: Sequence[Mark], stderr: str = "", others: float = 0.0
     return Verdict(tuple(missing), (*wrong, *curve))
 
 
-def told(row: Row, stderr: str) -> set[str]:
+def reported(row: Row, stderr: str) -> set[str]:
     """Marks that the log could not take."""
-    return {name for name, words in row.told.items() if words in stderr}
+    return {name for name, words in row.reported.items() if words in stderr}
 
 
 def relevant(marks: Iterable[Mark]) -> Iterable[Mark]:

@@ -33,10 +33,10 @@ def line(result: Result) -> str:
     state = "skip" if result.skipped else "ok  " if result.right else "FAIL"
     disturbed = f", disturbed: others used {result.neighbours:g} cores" * result.disturbed
     marked = ", ".join(result.marked) or "nothing"
-    told = result.verdict if not result.right else result.evidence
+    reported = result.verdict if not result.right else result.evidence
     expected = ", ".join(result.expected) or "nothing"
     ran = f"{state} {result.row:24} {result.client:8} ({result.seconds:.0f} s{disturbed})"
-    return f"{ran} expected {expected}; marked {marked} | {told}"
+    return f"{ran} expected {expected}; marked {marked} | {reported}"
 
 
 def write() -> None:

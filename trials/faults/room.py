@@ -108,7 +108,7 @@ def service(words: Sequence[str], folder: Path, port: int, params: Mapping[str, 
 
 def _await_listener(words: Sequence[str], port: int) -> None:
     connect = f"import socket; socket.create_connection(('127.0.0.1', {port}), 1).close()"
-    deadline_s = time.monotonic() + PATIENCE_S
+    deadline_s = time.monotonic() + SETTLING_MOST_S
     while subprocess.run([*words, sys.executable, "-c", connect], capture_output=True, check=False).returncode != 0:
         if time.monotonic() > deadline_s:
             raise RuntimeError(f"no service on port {port}")

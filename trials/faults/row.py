@@ -59,7 +59,7 @@ class Row:
     """More of `capexplorer run`."""
     exit_codes: tuple[int, ...] = (0, 4)
     """4 where the fault lets no request succeed."""
-    told: Mapping[str, str] = field(default_factory=dict)
+    reported: Mapping[str, str] = field(default_factory=dict)
     """Marks that cannot be in the log, and the words of stderr that stand for them."""
 
     namespace: tuple[str, ...] = ()

@@ -42,7 +42,7 @@ Still ones: queues of 1 to 8 servers; services that slow down under load, shed i
 is full; services without a limit. Moving ones: capacity halves or doubles, a neighbour takes 60% of the speed for 20 to 60 s,
 every reply fails for 20 to 60 s; the change comes 20 to 120 s after the start. The autopilot runs with all of the product
 beneath it (`trials/simulation/virtual_run.py`); only load and readings are simulated. The simulated neighbour leaves no reading:
-nobody is shown the CPU of other processes, by which the product tells real neighbours ([faults.md](faults.md)).
+neither policy sees the CPU of other processes, by which the product detects real neighbours ([faults.md](faults.md)).
 """
 
 MOVING = """\

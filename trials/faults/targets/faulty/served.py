@@ -154,21 +154,21 @@ def tasks(port: int, backlog: int, task_ms: int) -> None:
     """Takes a task with each request and answers at once; one worker finishes a task every `task_ms`."""
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     accepted, finished = count(), count()
-    told = {"accepted": 0, "finished": 0}
+    reported = {"accepted": 0, "finished": 0}
 
     def work() -> None:
         while True:
             waiting.get()
             time.sleep(task_ms / 1000)
-            told["finished"] = next(finished) + 1
+            reported["finished"] = next(finished) + 1
 
     def accept(request: Request) -> bool:
         waiting.put(request.number)
-        told["accepted"] = next(accepted) + 1
+        reported["accepted"] = next(accepted) + 1
         return reply(request, json.dumps({"task": request.number}))
 
     threading.Thread(target=work, daemon=True).start()
-    accept_for_ever(listen(port, backlog), accept, lambda: {**told, "queued": waiting.qsize()})
+    accept_for_ever(listen(port, backlog), accept, lambda: {**reported, "queued": waiting.qsize()})
 
 
 def eat(port: int, backlog: int, size: int) -> None:
