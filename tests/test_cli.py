@@ -31,7 +31,7 @@ REFUSED = {
     "format unknown": (["export", "last", "--format", "pdf"], "'pdf' is not"),
     "plan without a colon": (["run", "mixed", "--headless", "--plan", "huge"], "--plan: no plan `huge` in the profile"),
     "plan of nonsense": (["run", "mixed", "--headless", "--plan", "5:xs"], "--plan: expected USERS:DURATION like 10:30s"),
-    "plan beyond the guard": (["run", "mixed", "--headless", "--plan", "99999:1s"], "99999 users are over guards.max_users"),
+    "plan beyond the guard": (["run", "mixed", "--headless", "--plan", "99999:1s"], "99999 users exceed guards.max_users"),
     "headless without a plan": (["run", "mixed", "--headless"], "--headless: needs --plan"),
     "users beyond the guard": (["run", "mixed", "--users", "99999", *PLAN], "--users: expected at most guards.max_users"),
     "negative users": (["run", "mixed", "--users", "-1", *PLAN], "-1 is not in the range"),
@@ -56,7 +56,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("args", "message"), REFUSED.values(), ids=REFUSED)
-def test_wrong_input_is_told_and_exits_with_2(
+def test_wrong_input_is_reported_and_exits_with_2(
     args: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.run([str(tmp_path) if arg == "HERE" else arg for arg in args]) == 2
@@ -102,8 +102,8 @@ def test_lists_are_json_when_asked(sessions: Path, capsys: pytest.CaptureFixture
 
 def test_sessions_are_listed_with_what_they_are_of(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["sessions", "--sessions-dir", str(sessions)]) == 0
-    told = capsys.readouterr().out
-    assert HEADER.id in told and "mixed" in told
+    reported = capsys.readouterr().out
+    assert HEADER.id in reported and "mixed" in reported
 
 
 @pytest.mark.parametrize("name", ["last", HEADER.id, HEADER.id[:12], "PATH"])
@@ -150,7 +150,7 @@ def test_a_torn_session_is_exported_with_a_note_on_stderr(sessions: Path, capsys
     assert "cut off" in err
 
 
-def test_a_file_that_is_no_session_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_a_session_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("hello")
     assert cli.run(["export", str(path)]) == 2
@@ -208,7 +208,7 @@ def test_a_stdout_that_takes_nothing_is_one_line(args: list[str], redirection: s
 
 
 @pytest.mark.parametrize("args", [WRITES_STDOUT["export html"], WRITES_STDOUT["compare"]], ids=["export", "compare"])
-def test_a_reader_that_has_enough_is_no_error(args: list[str]) -> None:
+def test_a_reader_that_has_enough_is_not_error(args: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(

@@ -181,7 +181,7 @@ def test_every_kind_of_wait_is_taken(wait: str, tmp_path: Path) -> None:
     profile.load(path)
 
 
-def test_a_locustfile_stands_beside_its_profile(tmp_path: Path) -> None:
+def test_a_locustfile_is_next_to_its_profile(tmp_path: Path) -> None:
     (tmp_path / "users.py").write_text("")
     path = tmp_path / "p.toml"
     path.write_text('url = "http://127.0.0.1"\n[users]\nlocustfile = "users.py"')

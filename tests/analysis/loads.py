@@ -48,7 +48,7 @@ class Load:
         rate = self.goodput_rps / (1 - self.failure_ratio) if self.failure_ratio < 1 else 10.0
         requests = round(rate * self.seconds)
         readings = {name: value for name, value in {**READINGS, **self.readings}.items() if name not in self.unread}
-        told: dict[str, Any] = {
+        reported: dict[str, Any] = {
             "settled_seconds": self.seconds, "requests": requests, "failures": round(requests * self.failure_ratio),
             "failure_ratio": self.failure_ratio, "throughput_rps": rate, "goodput_rps": self.goodput_rps,
             "goodput_se_rps": 0.01 * self.goodput_rps, "latency_ms": Latency(mean=self.latency_ms),
@@ -56,7 +56,7 @@ class Load:
             "users_mean": float(self.users), "generator_cpu_ratio": readings.get("generator.cpu_ratio"),
             "generator_run_delay_ratio": readings.get("generator.run_delay_ratio"), "loop_lag_p99_ms": 2.0,
         }  # fmt: skip
-        return LevelFigures(settled=True, readings=readings, **(told | dict(self.figures)))
+        return LevelFigures(settled=True, readings=readings, **(reported | dict(self.figures)))
 
 
 def closed_session(

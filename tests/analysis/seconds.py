@@ -1,4 +1,4 @@
-"""Sessions told a second at a time, with readings of a healthy run unless told otherwise."""
+"""Sessions built second by second, with the readings of a healthy run by default."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def found_in(*names: str) -> tuple[Timeline, dict[str, Mark]]:
     return timeline, {each.key: each for each in detect(timeline) if isinstance(each, Mark)}
 
 
-def test_a_table_has_its_knee_marked_at_the_level_that_told() -> None:
+def test_the_knee_of_a_table_is_marked_at_the_level_that_showed_it() -> None:
     timeline, marks = found_in("tables/soy-a.csv")
     knee = marks["knee:epoch0"]
     assert knee.users == pytest.approx(28, abs=1) and knee.finding.figures()["capacity_rps"] == pytest.approx(213, rel=0.02)

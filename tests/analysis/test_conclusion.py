@@ -12,9 +12,9 @@ from capexplorer.analysis.conclusion import conclude, epochs_with_findings
 from capexplorer.model import conclusions
 from capexplorer.model.conclusions import (
     Conclusion,
-    CpuHeld,
+    CpuUsedByOthers,
     CurveAlone,
-    EndpointLeaves,
+    EndpointDegrades,
     HoldLevels,
     KneeFound,
     Leaking,
@@ -28,14 +28,14 @@ from capexplorer.model.conclusions import (
     ServiceChanged,
     ServiceLimited,
     TargetDied,
+    ThinkTimeLimit,
     UsersNotWarm,
     UsersTooNew,
-    WaitsLimit,
 )
 from capexplorer.model.events import Event, LevelClosed, LevelOpened, Verdict
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, EndpointDeparture, RegimeVerdict
+from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RegimeVerdict
 
 SHARED = mark("generator_shares_host", generator_share_ratio=0.4)
 FAILURES = mark("server_error", count=9)
@@ -47,9 +47,9 @@ REGIMES = (
         began_s=70.0, began="goodput", inside=True, users=47, before_rps=400.0, after_rps=200.0, most_users=47, most_rps=200.0
     ),
 )
-LEAVES = msgspec.structs.replace(
+DEGRADES = msgspec.structs.replace(
     KNEE,
-    first_endpoint=EndpointDeparture(method="GET", name="/search", users=47, column="latency", before=12.0, after=480.0),
+    first_endpoint=EndpointDegradation(method="GET", name="/search", users=47, column="latency", before=12.0, after=480.0),
 )
 CHANGED = msgspec.structs.replace(KNEE, regimes=REGIMES)
 TOO_NEW = [
@@ -72,8 +72,8 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     ),
     "failures before what the curve shows": ([*UP, NO_KNEE, FAILURES], (RequestsFailed, NoKneeUpTo), "error"),
     "a bottleneck without a curve": ([*UP, mark("disk_saturated")], (ServiceLimited, NoKneeYet), "warning"),
-    "waits of the users": ([*UP, mark("think_time_limited")], (WaitsLimit, NoKneeYet), "info"),
-    "the endpoint that leaves first, after the knee": ([*UP, LEAVES], (KneeFound, EndpointLeaves), "info"),
+    "waits of the users": ([*UP, mark("think_time_limited")], (ThinkTimeLimit, NoKneeYet), "info"),
+    "the endpoint that leaves first, after the knee": ([*UP, DEGRADES], (KneeFound, EndpointDegrades), "info"),
     "a change in time after the knee": ([*UP, CHANGED], (KneeFound, ServiceChanged), "info"),
     "a level that its users did not let settle": (TOO_NEW, (UsersTooNew, UsersNotWarm, HoldLevels), "info"),
     "partial levels only": ([*UP, NO_CURVE], (UsersTooNew, PartlyCounted, HoldLevels), "info"),
@@ -82,7 +82,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     ),
     "other processes come first where they may have hidden a knee": (
         [*held(20, 1.6, {"chrome": 1.2}), curve("no_knee", 14, held_levels=(2,), left_out_levels=(2,))],
-        (CpuHeld, CurveAlone), "warning",
+        (CpuUsedByOthers, CurveAlone), "warning",
     ),
     "a full machine comes last": (
         [*UP, KNEE, SHARED], (KneeFound, MachineShared), "info",
@@ -95,7 +95,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_clauses_stand_in_their_order(name: str) -> None:
+def test_clauses_come_in_order_of_precedence(name: str) -> None:
     events, clauses, severity = CASES[name]
     found = conclude(Timeline(events), 0)
     assert tuple(type(each) for each in found.clauses) == clauses

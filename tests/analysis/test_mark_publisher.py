@@ -37,7 +37,7 @@ ABOUT = ("knee:epoch0",)
 
 
 @pytest.mark.parametrize(
-    ("why", "now", "told"),
+    ("why", "now", "reported"),
     [
         ("the same", KNEE, False),
         ("a hair's breadth", moved(users=47.4, evidence={"capacity_rps": 122.9}), False),
@@ -54,20 +54,20 @@ ABOUT = ("knee:epoch0",)
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_mark_is_superseded_when_it_changed_materially(why: str, now: Mark, told: bool) -> None:
+def test_a_mark_is_superseded_when_it_changed_materially(why: str, now: Mark, reported: bool) -> None:
     publisher = MarkPublisher()
     assert [mark.revision for mark in publisher.update([KNEE], 10.0, about=ABOUT)] == [1]
     again = publisher.update([now], 20.0, about=ABOUT)
-    assert [(mark.revision, mark.state, mark.t_s) for mark in again] == ([(2, "updated", 20.0)] if told else [])
+    assert [(mark.revision, mark.state, mark.t_s) for mark in again] == ([(2, "updated", 20.0)] if reported else [])
 
 
 def test_small_moves_add_up() -> None:
     publisher = MarkPublisher()
-    told = [len(publisher.update([moved(users=47.0 + 0.2 * step)], float(step), about=ABOUT)) for step in range(12)]
-    assert sum(told) == 3 and told[0] == 1
+    reported = [len(publisher.update([moved(users=47.0 + 0.2 * step)], float(step), about=ABOUT)) for step in range(12)]
+    assert sum(reported) == 3 and reported[0] == 1
 
 
-def test_the_last_word_is_exact_and_not_told_twice() -> None:
+def test_final_marks_are_exact_and_not_published_twice() -> None:
     publisher = MarkPublisher()
     publisher.update([KNEE], 10.0, about=ABOUT)
     last = moved(users=47.1)
@@ -75,7 +75,7 @@ def test_the_last_word_is_exact_and_not_told_twice() -> None:
     assert publisher.update([last], 30.0, about=ABOUT, exactly=True) == ()
 
 
-def test_a_mark_that_stands_no_more_is_retracted_and_opens_again() -> None:
+def test_a_mark_without_evidence_is_retracted_and_can_reopen() -> None:
     publisher = MarkPublisher()
     publisher.update([KNEE], 10.0, about=ABOUT)
     assert [(mark.state, mark.revision) for mark in publisher.update([], 20.0, about=ABOUT)] == [("retracted", 2)]
@@ -83,7 +83,7 @@ def test_a_mark_that_stands_no_more_is_retracted_and_opens_again() -> None:
     assert [(mark.state, mark.revision) for mark in publisher.update([KNEE], 30.0, about=ABOUT)] == [("open", 3)]
 
 
-def test_a_mark_that_closes_is_told_once_and_opens_again() -> None:
+def test_a_mark_that_closes_is_published_once_and_can_reopen() -> None:
     publisher, over = MarkPublisher(), msgspec.structs.replace(KNEE, state="closed")
     publisher.update([KNEE], 10.0, about=ABOUT)
     assert [(mark.state, mark.revision) for mark in publisher.update([over], 20.0, about=ABOUT)] == [("closed", 2)]
@@ -91,13 +91,13 @@ def test_a_mark_that_closes_is_told_once_and_opens_again() -> None:
     assert [(mark.state, mark.revision) for mark in publisher.update([KNEE], 30.0, about=ABOUT)] == [("open", 3)]
 
 
-def test_marks_of_another_epoch_are_left_alone() -> None:
+def test_marks_of_another_epoch_are_left_unchanged() -> None:
     publisher = MarkPublisher()
     publisher.update([KNEE], 10.0, about=ABOUT)
     assert publisher.update([], 20.0, about=("knee:epoch1", "knee:epoch00")) == ()
 
 
-def test_a_verdict_is_told_when_it_says_anything_else() -> None:
+def test_a_verdict_is_published_only_when_it_changes() -> None:
     publisher, verdict = MarkPublisher(), Verdict(t_s=1.0)
     assert publisher.verdict(verdict) == verdict
     assert publisher.verdict(msgspec.structs.replace(verdict, t_s=2.0)) is None

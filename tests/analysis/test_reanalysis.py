@@ -1,4 +1,4 @@
-"""Today's detectors over an old session: what is compared, what is told, and what takes the recorded marks' place."""
+"""Today's detectors over an old session: what is compared, what is reported, and what takes the recorded marks' place."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def finding(*marks: Mark) -> Any:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_what_changed_is_listed_by_key_with_its_figures(
+def test_changes_are_listed_by_key_with_their_figures(
     why: str, recorded: list[Mark], found: list[Mark], expected: list[tuple[str, str, tuple[str, ...]]]
 ) -> None:
     result = reanalyse(Timeline(session(*recorded)), [finding(*found)])
@@ -85,7 +85,7 @@ def test_the_latest_revision_is_what_was_recorded() -> None:
     "evidence",
     [{"nested": {"a": 1}}, {"ratio": 1, "ok": True, "text": "é"}, {}],
 )
-def test_what_a_log_makes_of_readings_is_no_change(evidence: Readings) -> None:
+def test_rounding_by_the_log_is_not_a_change(evidence: Readings) -> None:
     mark = cause_with(evidence)
     read = decode(encode(mark))
     assert isinstance(read, Mark) and changes([read], [mark]) == ()
@@ -108,7 +108,7 @@ WITNESSED = [
 
 
 @pytest.mark.parametrize("witnessed", WITNESSED)
-def test_what_the_run_witnessed_itself_is_neither_lost_nor_found(witnessed: dict[str, Any]) -> None:
+def test_marks_that_only_the_live_run_can_make_are_kept(witnessed: dict[str, Any]) -> None:
     mark = cause(**witnessed)
     timeline = Timeline(session(mark, knee()))
     result = reanalyse(timeline, [finding(knee())])
@@ -134,9 +134,9 @@ def test_marks_found_take_the_place_of_those_recorded_each_at_its_time() -> None
     assert [(type(entry).__name__, entry.t_s) for entry in shown.journal] == [("Mark", 22.0), ("Note", 25.0), ("Mark", 40.0)]
     assert {key: mark.users for key, mark in shown.marks.items()} == {"knee:0": 31.0, "cause:new": None}
     assert timeline.marks["knee:0"].users == 28.0 and timeline.reanalysed is None
-    told = shown.reanalysed
-    assert told is not None and (told.version, told.recorded, told.found) == ("2.0", 2, 2)
-    assert [(each.kind, each.key) for each in told.changes] == [
+    reported = shown.reanalysed
+    assert reported is not None and (reported.version, reported.recorded, reported.found) == ("2.0", 2, 2)
+    assert [(each.kind, each.key) for each in reported.changes] == [
         ("changed", "knee:0"),
         ("new", "cause:new"),
         ("gone", "cause:ports"),
@@ -164,13 +164,13 @@ def test_events_and_timeline_are_reanalysed_alike() -> None:
     assert as_events.reanalysed == as_timeline.reanalysed is not None
 
 
-def test_what_changed_can_be_saved_and_read_again() -> None:
-    [told] = [each for each in reanalysed_events(session(cause()), reanalyse(Timeline(), [finding(knee())]), "2.0")
+def test_changes_can_be_saved_and_read_again() -> None:
+    [reported] = [each for each in reanalysed_events(session(cause()), reanalyse(Timeline(), [finding(knee())]), "2.0")
               if isinstance(each, Reanalysed)]  # fmt: skip
-    assert decode(encode(told)) == told
+    assert decode(encode(reported)) == reported
 
 
-def test_detectors_run_in_their_order_and_their_marks_are_told_in_time_s() -> None:
+def test_detectors_run_in_order_and_their_marks_are_sorted_by_time() -> None:
     first, second = knee(t_s=9.0), cause(t_s=3.0)
     assert detect(Timeline(), [finding(first), finding(second)]) == (second, first)
 
@@ -202,5 +202,5 @@ def test_a_change_is_one_line(change: MarkChange, said: str) -> None:
 
 
 def test_the_whole_is_one_line() -> None:
-    told = reanalyse(Timeline(session(knee(), cause())), [finding(knee(31.0))]).as_event("2.0")
-    assert wording.reanalysed(told) == "marks found again by capexplorer 2.0: 2 recorded, 1 now; 0 new, 1 gone, 1 changed"
+    reported = reanalyse(Timeline(session(knee(), cause())), [finding(knee(31.0))]).as_event("2.0")
+    assert wording.reanalysed(reported) == "reanalysed by capexplorer 2.0: 2 marks recorded, 1 now; 0 new, 1 gone, 1 changed"

@@ -60,7 +60,7 @@ CALM = [level(10, 10.0), level(20, 20.0)]
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_a_rule_strikes_when_the_last_level_breaks_its_limit_for_sure(
+def test_a_rule_is_triggered_when_the_last_level_surely_exceeds_its_limit(
     why: str,
     limits: dict[str, float],
     levels: list[LadderLevel],

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer import paths
-from capexplorer.commands.afterwards import program_name, say_session, session_name
+from capexplorer.commands.afterwards import print_session, program_name, session_name
 from capexplorer.model.timeline import Timeline
 
 
@@ -31,12 +31,12 @@ def test_the_program_is_named_so_that_the_shell_finds_it(tmp_path: Path, monkeyp
 
 
 def test_nothing_is_said_of_a_session_that_was_not_saved(capsys: pytest.CaptureFixture[str]) -> None:
-    say_session(Timeline(), None)
+    print_session(Timeline(), None)
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_session_without_a_level_has_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    say_session(Timeline(), tmp_path / "my session.jsonl")
+    print_session(Timeline(), tmp_path / "my session.jsonl")
     said = capsys.readouterr().err
     assert "verdict" not in said
     assert f"replay '{tmp_path}/my session.jsonl'" in said

@@ -49,7 +49,7 @@ def test_a_profile_is_measured_by_what_it_asks_for(capsys: pytest.CaptureFixture
     assert rows["profile_limits"]["readings"] == {"network.ip_local_port_range": "[32768, 34767]", "network.tcp_tw_reuse": 0}
 
 
-def test_what_the_kernel_tells_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_kernel_reports_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     rows = {row["id"]: row["readings"] for row in document(capsys)["checks"]}
     assert rows["accept_queue"]["somaxconn"] == int(Path("/proc/sys/net/core/somaxconn").read_text())
     assert rows["new_connections"]["tcp_tw_reuse"] == int(Path("/proc/sys/net/ipv4/tcp_tw_reuse").read_text())
@@ -73,7 +73,7 @@ def test_a_wrong_profile_is_one_line_and_exit_code_2(name: str, message: str, ca
 @pytest.mark.parametrize("width", [80, 160])
 def test_no_command_is_broken_within_a_word(width: int, tmp_path: Path) -> None:
     rows = checks(Machine(host=HostFacts(ports_capacity=28_232, port_range=(32_768, 60_999), tcp_tw_reuse=0, cpus=2)), Asks())
-    with (tmp_path / "told").open("w+", encoding="utf-8") as file:
+    with (tmp_path / "reported").open("w+", encoding="utf-8") as file:
         show(rows, Console(file=file, width=width))
         file.seek(0)
         words = file.read().split()
@@ -82,7 +82,7 @@ def test_no_command_is_broken_within_a_word(width: int, tmp_path: Path) -> None:
     assert "bounds" in words and "unknown" in words
 
 
-def test_what_a_shipped_profile_asks_for() -> None:
+def test_the_needs_of_a_bundled_profile_are_derived_from_it() -> None:
     asks = asks_of(profile.load(Path(__file__).parents[2] / "profiles" / "ports.toml"))
     assert (asks.users, asks.keep_alive, asks.starts_target) == (500, False, True)
     assert asks.wait_s == pytest.approx(0.3)

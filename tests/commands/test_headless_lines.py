@@ -15,11 +15,11 @@ def bin_of(users: float, goodput_rps: float | None) -> LevelBin:
     return LevelBin(users=users, figures=LevelFigures(settled=True, goodput_rps=goodput_rps))
 
 
-def test_a_level_tells_its_figures() -> None:
+def test_the_line_of_a_level_has_its_figures() -> None:
     figures = LevelFigures(
         settled=True, settled_seconds=20.0, goodput_rps=120.0, goodput_se_rps=1.0, latency_ms=Latency(p95=12.0), failures=3
     )
-    assert level_line(closed(figures)) == ("level    40 users: 120 ±2 req/s good, p95 12 ms, 3 failures in 20 settled seconds")
+    assert level_line(closed(figures)) == ("level    40 users: 120 ±2 req/s goodput, p95 12 ms, 3 failures in 20 settled seconds")
 
 
 def test_a_level_that_did_not_settle_says_so() -> None:
@@ -27,8 +27,8 @@ def test_a_level_that_did_not_settle_says_so() -> None:
     assert level_line(closed(figures)) == "level    40 users: did not settle, 7 failures"
 
 
-def test_a_ramp_never_settles_and_tells_what_its_bins_finished() -> None:
+def test_the_line_of_a_ramp_has_the_highest_goodput_of_its_bins() -> None:
     unsettled = LevelFigures(settled=False)
     bins = (bin_of(10.0, 31.0), bin_of(38.5, 45.31), bin_of(39.5, 44.0), bin_of(40.0, None))
-    assert level_line(closed(unsettled, *bins)) == "ramp to 40 users: binned by users, at most 45.31 req/s good at 38.5 users"
-    assert level_line(closed(unsettled, bin_of(3.0, None))) == "ramp to 40 users: binned by users, no goodput measured"
+    assert level_line(closed(unsettled, *bins)) == "ramp to 40 users: at most 45.31 req/s goodput at 38.5 users (binned by users)"
+    assert level_line(closed(unsettled, bin_of(3.0, None))) == "ramp to 40 users: no goodput measured (binned by users)"

@@ -39,36 +39,36 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def told(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     assert cli.run(["profiles"]) == 0
     return capsys.readouterr().out.splitlines()
 
 
-def test_a_plan_is_a_line_with_its_length(told: list[str]) -> None:
-    assert "    --plan short  5:10s, 20:30s (40 s)" in told
+def test_a_plan_is_a_line_with_its_length(reported: list[str]) -> None:
+    assert "    --plan short  5:10s, 20:30s (40 s)" in reported
 
 
-def test_a_plan_that_looks_for_the_knee_has_no_length_that_is_known(told: list[str]) -> None:
-    assert "    --plan knee   find knee, hold 60% knee 24h" in told
+def test_a_plan_that_looks_for_the_knee_has_no_length_that_is_known(reported: list[str]) -> None:
+    assert "    --plan knee   find knee, hold 60% knee 24h" in reported
 
 
-def test_a_plan_in_lines_is_told_in_one_and_loops_are_counted_as_often_as_they_run(told: list[str]) -> None:
-    assert "    --plan long  1:1m, 2:1m, loop 2 (3:30s, 4:1h) (2 h 3 min)" in told
+def test_a_plan_in_lines_is_reported_in_one_and_loops_are_counted_as_often_as_they_run(reported: list[str]) -> None:
+    assert "    --plan long  1:1m, 2:1m, loop 2 (3:30s, 4:1h) (2 h 3 min)" in reported
 
 
-def test_a_plan_that_cannot_be_run_is_told_as_it_is(told: list[str]) -> None:
-    assert "    --plan odd   many" in told
+def test_a_plan_that_cannot_be_run_is_reported_as_it_is(reported: list[str]) -> None:
+    assert "    --plan odd   many" in reported
 
 
-def test_no_line_is_wider_than_80_columns_and_nothing_is_left_out(told: list[str]) -> None:
-    assert max(len(line) for line in told if "/aac.toml" not in line) <= 80
-    assert TITLE in " ".join(line.strip() for line in told)
+def test_no_line_is_wider_than_80_columns_and_nothing_is_left_out(reported: list[str]) -> None:
+    assert max(len(line) for line in reported if "/aac.toml" not in line) <= 80
+    assert TITLE in " ".join(line.strip() for line in reported)
 
 
-def test_a_bad_profile_says_what_is_wrong_with_it_and_the_others_follow(told: list[str]) -> None:
-    said = " ".join(line.strip() for line in told[told.index("aac") :])
+def test_a_bad_profile_says_what_is_wrong_with_it_and_the_others_follow(reported: list[str]) -> None:
+    said = " ".join(line.strip() for line in reported[reported.index("aac") :])
     assert "aac.toml" in said and "did you mean `users`" in said
-    assert "mixed" in told and "    --plan report  10:3m, 50:3m, 100:3m (9 min 0 s)" in told
+    assert "mixed" in reported and "    --plan report  10:3m, 50:3m, 100:3m (9 min 0 s)" in reported
 
 
 def test_json_has_plans_as_written_and_their_lengths(capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,22 +72,22 @@ def test_a_process_is_watched_that_does_not_listen_at_the_url(tmp_path: Path, op
         (("--target-cmd", "serve '{port}"), "no closing quotation"),
         (("--target-cmd", "serve {port}", "--ready", "http://192.0.2.7:{port}/"), "--ready: expected /PATH or http://127.0.0.1:{port}/PATH"),
         (("--target-cmd", "serve {port}", "--ready", "http://127.0.0.1:80/"), "--ready: expected {port} for the port"),
-        (("--target-cmd", "serve {port}", "--host", "http://127.0.0.1:80"), "not beside --host"),
+        (("--target-cmd", "serve {port}", "--host", "http://127.0.0.1:80"), "cannot be combined with --host"),
         (("--ready", "/"), "needs --target-cmd"),
         (("--ready-timeout", "5"), "--ready-timeout: needs --target-cmd"),
         (("--pid", "1"), "need --host"),
         (("--host", "http://127.0.0.1:1", "--pid", "4194305"), "no process 4194305 runs here"),
         (("--host", "http://127.0.0.1:1", "--port-of", "1"), "nobody listens on port 1 here"),
-        (("--host", "http://127.0.0.1:1", "--port-of", "1", "--pid", "1"), "not beside --port-of"),
+        (("--host", "http://127.0.0.1:1", "--port-of", "1", "--pid", "1"), "cannot be combined with --port-of"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_one_line(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_an_impossible_command_is_refused_in_one_line(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     done = capexplorer("run", *arguments, *PLAN, "--sessions-dir", str(tmp_path / "sessions"))
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
     assert said in done.stderr
 
 
-def test_a_command_that_ends_is_told_with_its_last_lines(tmp_path: Path) -> None:
+def test_a_command_that_ends_is_reported_with_its_last_lines(tmp_path: Path) -> None:
     done = capexplorer(
         "run", "--target-cmd", f"{sys.executable} -c 'print(4711); exit(3)' {{port}}", *PLAN, "--sessions-dir", str(tmp_path)
     )

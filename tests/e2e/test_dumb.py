@@ -27,6 +27,6 @@ def test_it_says_so_in_one_line(tmp_path: Path, term: str, words: str, what: str
         assert screen.exit_code() == 2
         first, second = screen.lines()[:2]
         why = f"TERM is {term}" if term else "TERM is not set"
-        assert first.startswith(f"capexplorer: {what} needs a terminal that can place text ({why}); without one use `")
+        assert first.startswith(f"capexplorer: {what} needs a terminal with cursor addressing ({why}); otherwise use `")
         assert second.startswith("exit code: 2")
     assert not (tmp_path / "sessions").exists()

@@ -40,7 +40,7 @@ def profile(folder: Path, **parts: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "reported"),
     [
         ({"more": "wieght = 2"}, "unknown key `users.task[0].wieght`; did you mean `weight`?"),
         ({"more": "[guard]\nmax_users = 3"}, "unknown key `guard`; did you mean `guards`?"),
@@ -52,9 +52,9 @@ def profile(folder: Path, **parts: str) -> str:
     ],
     ids=["unknown key", "unknown table", "wrong type", "zero weights", "wait", "url", "invalid TOML"],
 )
-def test_a_wrong_profile(tmp_path: Path, wrong: dict[str, str], told: str) -> None:
+def test_a_wrong_profile(tmp_path: Path, wrong: dict[str, str], reported: str) -> None:
     path = profile(tmp_path, **wrong)
-    assert f"{path}: {told}" in refused(tmp_path, path)
+    assert f"{path}: {reported}" in refused(tmp_path, path)
 
 
 def test_a_profile_that_is_not_there(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_target_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "reported"),
     [
         (("--set", "act=sings"), "--set: act: expected one of serves, "),
         (("--set", "akt=serves"), "did you mean `act`?"),
@@ -84,12 +84,12 @@ def test_a_target_that_is_not_there(tmp_path: Path) -> None:
     ],
     ids=lambda given: str(given)[:60],
 )
-def test_a_wrong_option(tmp_path: Path, args: tuple[str, ...], told: str) -> None:
-    assert told in refused(tmp_path, "actor", *args)
+def test_a_wrong_option(tmp_path: Path, args: tuple[str, ...], reported: str) -> None:
+    assert reported in refused(tmp_path, "actor", *args)
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "reported"),
     [
         ("from locust import HttpUser\nclass A(HttpUser)\n    pass\n", ":2: expected ':'"),
         ("x = 1\n", ": no user classes with a weight above 0"),
@@ -101,11 +101,11 @@ def test_a_wrong_option(tmp_path: Path, args: tuple[str, ...], told: str) -> Non
     ],
     ids=["syntax", "no users", "import", "exception", "exit", "old", "escapes"],
 )
-def test_a_locustfile_that_cannot_be_loaded(tmp_path: Path, code: str, told: str) -> None:
+def test_a_locustfile_that_cannot_be_loaded(tmp_path: Path, code: str, reported: str) -> None:
     path = tmp_path / "broken.py"
     path.write_text(code, encoding="utf-8")
     line = refused(tmp_path, "actor", "-f", str(path))
-    assert str(path) in line and told in line
+    assert str(path) in line and reported in line
 
 
 def test_a_locustfile_that_is_not_there(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_without_a_terminal_the_screen_is_refused(tmp_path: Path) -> None:
     run, code = ended(tmp_path, "actor")
     assert code == 2
     assert run.stderr == (
-        "capexplorer: the live screen needs a terminal on stdin and stderr; without one use `run --headless --plan ...`\n"
+        "capexplorer: the live screen needs a terminal on stdin and stderr; otherwise use `run --headless --plan ...`\n"
     )
 
 

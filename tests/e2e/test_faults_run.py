@@ -28,23 +28,23 @@ def error_lines(stderr: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "reported"),
     [
         (("never",), "never: not ready after 2 s: GET http://127.0.0.1:"),
         (("actor", "--set", "act=dies_at_start"), "actor: ended before it was ready (exit code 1): no configuration found"),
         (("actor", "--set", "act=cannot_bind"), "actor: cannot bind 127.0.0.1:"),
     ],
 )
-def test_a_target_that_does_not_start(tmp_path: Path, asked: tuple[str, ...], told: str) -> None:
+def test_a_target_that_does_not_start(tmp_path: Path, asked: tuple[str, ...], reported: str) -> None:
     run, code = ended(tmp_path, *asked, *PLAN)
     assert code == 4
     [line] = error_lines(run.stderr)
-    assert told in line
+    assert reported in line
     assert run.stderr.partition(line)[0] == "target failed\n"
     assert run.stdout == f"{session_path(run.sessions)}\n"
     events = run.events()
     assert [event.state for event in of(events, Target)] == ["starting", "failed"]
-    assert isinstance(events[-1], Ended) and events[-1].exit_code == 4 and told in events[-1].reason
+    assert isinstance(events[-1], Ended) and events[-1].exit_code == 4 and reported in events[-1].reason
 
 
 def test_a_target_that_dies_in_mid_run(tmp_path: Path) -> None:
@@ -125,9 +125,9 @@ def test_a_disk_that_fills_up(tmp_path: Path) -> None:
 
 
 @needs_tmux
-def test_a_target_that_fails_is_told_on_the_screen_and_can_be_restarted(tmp_path: Path) -> None:
+def test_a_target_that_fails_is_reported_on_the_screen_and_can_be_restarted(tmp_path: Path) -> None:
     with on_screen(tmp_path, "actor", "--set", "act=dies_at_start", size=(80, 24)) as screen:
-        screen.shows("actor", "failed", "no configuration found", "t restarts it")
+        screen.shows("actor", "failed", "no configuration found", "press t to restart it")
         screen.press("t")
         screen.once(lambda text: re.search(r"act +dies_at_start", text), "the form")
         screen.press("C-u")
@@ -137,7 +137,7 @@ def test_a_target_that_fails_is_told_on_the_screen_and_can_be_restarted(tmp_path
         screen.press("Enter")
         screen.shows("ready", "users 2 ", "level 0")
         os.kill(of(screen.events(), Target)[-1].pid or 0, signal.SIGKILL)
-        screen.shows("actor", "died", "SIGKILL", "t restarts it")
+        screen.shows("actor", "died", "SIGKILL", "press t to restart it")
         screen.press("q")
         screen.shows("Quit?")
         screen.press("y")
@@ -149,7 +149,7 @@ def test_a_target_that_fails_is_told_on_the_screen_and_can_be_restarted(tmp_path
 
 
 @needs_tmux
-def test_a_disk_that_fills_up_is_told_on_the_screen(tmp_path: Path) -> None:
+def test_a_disk_that_fills_up_is_reported_on_the_screen(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     folder.mkdir()
     words = in_namespace(f"mount -t tmpfs -o size=4k none {folder}")
@@ -178,7 +178,7 @@ class Fragile(HttpUser):
 """
 
 
-def test_users_that_die_in_on_start_are_replaced_and_told(tmp_path: Path) -> None:
+def test_users_that_die_in_on_start_are_replaced_and_reported(tmp_path: Path) -> None:
     path = tmp_path / "fragile.py"
     path.write_text(BREAKS_IN_ON_START, encoding="utf-8")
     run, code = ended(tmp_path, "actor", "-f", str(path), "--headless", "--plan", "4:5s")
@@ -217,8 +217,8 @@ def test_load_to_a_host_that_is_not_allowed_is_refused_where_it_connects(tmp_pat
     run, code = ended(tmp_path, "actor", "-f", str(path), "--headless", "--plan", "1:2s")
     assert code == 4, run.stderr
     assert "capexplorer: no request succeeded: " in run.stderr
-    told = [log for log in of(run.events(), Log) if "load to 192.0.2.1 is not allowed and was refused" in log.text]
-    assert len(told) == 1
+    reported = [log for log in of(run.events(), Log) if "load to 192.0.2.1 is not allowed and was refused" in log.text]
+    assert len(reported) == 1
     assert "load to 192.0.2.1 is not allowed" in run.stderr
     failures = [failure for sample in of(run.events(), Sample) for failure in sample.failures]
     assert failures and all("HostNotAllowed" in failure.signature.types for failure in failures)
@@ -235,7 +235,7 @@ CauseWatch.apply = apply
 """
 
 
-def test_a_defect_of_ours_ends_the_load_and_is_told_with_exit_code_1(tmp_path: Path) -> None:
+def test_a_defect_of_ours_ends_the_load_and_is_reported_with_exit_code_1(tmp_path: Path) -> None:
     """Users once went on unrecorded, and the process crashed at its end: 139."""
     (tmp_path / "sitecustomize.py").write_text(DEFECT, encoding="utf-8")
     before = ("env", f"PYTHONPATH={tmp_path}")

@@ -39,7 +39,7 @@ def test_stdout_is_the_path_of_the_session_and_nothing_else(mixed: tuple[Run, in
     assert run.stdout == f"{session_path(run.sessions)}\n"
 
 
-def test_progress_is_told_on_stderr_a_line_a_level(mixed: tuple[Run, int]) -> None:
+def test_progress_is_reported_on_stderr_a_line_a_level(mixed: tuple[Run, int]) -> None:
     lines = mixed[0].stderr.splitlines()
     assert lines[0] == "target ready"
     levels = [line.split(":")[0].split() for line in lines if line.startswith("level")]  # marks, on a busy machine, are between
@@ -136,7 +136,7 @@ def test_seconds_follow_each_other_without_gap(events: list[Event]) -> None:
         assert after.t_s - after.duration_s == pytest.approx(before.t_s, abs=0.01)
 
 
-def test_a_plan_is_named_or_said_outright(tmp_path: Path) -> None:
+def test_a_plan_is_given_by_name_or_as_text(tmp_path: Path) -> None:
     run, code = ended(tmp_path, "actor", "--headless", "--plan", "nightly")
     assert code == 2
     assert len(run.stderr.splitlines()) == 1 and "no plan `nightly`" in run.stderr

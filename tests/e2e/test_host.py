@@ -24,7 +24,7 @@ from .tmux_rig import needs_tmux, on_screen
 pytestmark = pytest.mark.slow
 
 
-def test_a_service_that_runs_is_watched_and_left_alone(tmp_path: Path) -> None:
+def test_a_service_that_runs_is_watched_and_left_unchanged(tmp_path: Path) -> None:
     port = free_port()
     with actor_service(port) as service:
         url = f"http://127.0.0.1:{port}"
@@ -44,14 +44,14 @@ def test_a_service_that_runs_is_watched_and_left_alone(tmp_path: Path) -> None:
     assert level["target_cpu_ratio"] > 0 and level["requests"] > 0 and level["failures"] == 0
 
 
-def test_nobody_listens_there(tmp_path: Path) -> None:
+def test_a_port_without_a_listener_is_refused(tmp_path: Path) -> None:
     """It was once said to be ready, and the run ended with 0."""
     port = free_port()
     with start(tmp_path, "actor", "--host", f"http://127.0.0.1:{port}", "--headless", "--plan", "2:60s") as run:
         assert run.exit_code() == 4
-    told = f"cannot reach 127.0.0.1:{port}: connection refused"
-    assert run.stderr == f"target failed\ncapexplorer: {told}\n"
-    assert [(target.state, target.reason) for target in of(run.events(), Target)] == [("failed", told)]
+    reported = f"cannot reach 127.0.0.1:{port}: connection refused"
+    assert run.stderr == f"target failed\ncapexplorer: {reported}\n"
+    assert [(target.state, target.reason) for target in of(run.events(), Target)] == [("failed", reported)]
     assert export(run.sessions)["levels"] == []
 
 
@@ -163,7 +163,7 @@ def test_credentials_of_the_url_go_to_the_service_and_nowhere_else(
     assert [text[:200] for text in said if "hunter2" in text] == []
 
 
-def test_a_wrong_url_is_told_without_its_password(tmp_path: Path) -> None:
+def test_a_wrong_url_is_reported_without_its_password(tmp_path: Path) -> None:
     done = capexplorer(
         "run", "actor", "--host", "http://ann:hunter2/x@127.0.0.1:80", "--sessions-dir", str(tmp_path / "sessions")
     )

@@ -57,7 +57,7 @@ def test_the_screen_follows_each_key_and_the_session_holds_it(tmp_path: Path, si
         screen.shows("Go to how many users?")
         screen.type("60")
         screen.press("Enter")
-        screen.shows("Go to 60 users?", "more than twice the most so far")
+        screen.shows("Go to 60 users?", "more than twice the highest count so far")
         screen.press("Enter")
         follows(screen, 60)
         screen.once(lambda text: "users 60 " in text, "60 users running")
@@ -192,12 +192,12 @@ def test_a_tour(tmp_path: Path) -> None:
         screen.shows("level 1,", "new level at the same count")
 
         screen.press("Space")
-        began_s = settled_s(screen.shows(" HOLD"))
+        began_s = settled_s(screen.shows(" PAUSED"))
         held = later_than(screen, began_s)  # the load goes on, and so does the status
         panes = later_than(screen, settled_s(held)).split("\n")[4:-2]
         assert panes == held.split("\n")[4:-2]
         screen.press("Space")
-        screen.once(lambda text: " HOLD" not in text and text.split("\n")[4:-2] != panes, "panes that go on")
+        screen.once(lambda text: " PAUSED" not in text and text.split("\n")[4:-2] != panes, "panes that go on")
 
         screen.press("t")
         screen.shows("Restart actor", "delay_ms")

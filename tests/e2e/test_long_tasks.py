@@ -47,4 +47,4 @@ def test_a_level_too_short_for_its_users_does_not_settle_and_says_which_share_wa
     assert not level.figures.settled and level.figures.warm_ratio == 0.0
     assert code == 4
     assert "level     4 users: did not settle, 0% of its users warm, 0 failures" in run.stderr
-    assert "Nothing is said about capacity: 1 level (4 users) did not settle: 0% of the users" in run.stderr
+    assert "The capacity is unknown: 1 level (4 users) did not settle: 0% of the users" in run.stderr

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, needs_tmux]
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=lambda size: f"{size[0]}x{size[1]}")
-def test_the_picker_lists_runs_and_records_where_it_is_told(tmp_path: Path, size: tuple[int, int]) -> None:
+def test_the_picker_uses_the_sessions_folder_that_is_given(tmp_path: Path, size: tuple[int, int]) -> None:
     sessions, here = tmp_path / "sessions", tmp_path / "here"
     sessions.mkdir()
     here.mkdir()

@@ -46,6 +46,6 @@ def test_a_stop_ends_the_level_and_no_settled_second_has_it(tmp_path: Path) -> N
     assert [(level.index, level.users, level.by) for level in of(events, LevelOpened)] == [(0, 3, "plan"), (1, 3, "plan")]
     first, second = of(events, LevelClosed)
     assert first.figures.throughput_rps == pytest.approx(second.figures.throughput_rps, rel=0.5)
-    assert [log.level for log in of(events, Log) if "stood still" in log.text] == ["warning"]
+    assert [log.level for log in of(events, Log) if "was suspended" in log.text] == ["warning"]
     assert not [mark for mark in of(events, Mark) if mark.kind in ("cause", "shift")]
     assert len(export(run.sessions)["levels"]) == len(Timeline(events).levels) == 2

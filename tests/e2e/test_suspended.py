@@ -33,7 +33,7 @@ def from_elsewhere(screen: Screen) -> None:
     [("", by_key), ("sh -c '\"$@\"; :' sh ", by_key), ("", from_elsewhere)],
     ids=["ctrl+z", "below sh", "SIGSTOP"],
 )
-def test_a_stopped_screen_comes_back_by_fg(tmp_path: Path, before: str, stop: Callable[[Screen], None]) -> None:
+def test_a_stopped_screen_returns_by_fg(tmp_path: Path, before: str, stop: Callable[[Screen], None]) -> None:
     with run_from_a_shell(tmp_path, before) as screen:
         app = app_of(screen)
         stop(screen)

@@ -55,19 +55,19 @@ def examples(run: Run, cause: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("what", "told"),
+    ("what", "reported"),
     [
         ("sys.exit(3)", "SystemExit: 3"),
         ("raise KeyboardInterrupt", "KeyboardInterrupt: "),
         ("raise GeneratorExit", "GeneratorExit: "),
     ],
 )
-def test_what_would_end_a_process_ends_one_user(tmp_path: Path, what: str, told: str) -> None:
+def test_an_exception_that_would_end_a_process_ends_one_user(tmp_path: Path, what: str, reported: str) -> None:
     """The load thread once ended unseen: 0/s without a mark, and a plan that waited for ever."""
     run, code = run_with(tmp_path, f"if self.visits == 3 and next(deaths) < 2: {what}", "2:7s,3:7s")
     assert code == 0, run.stderr
     assert last(run).reason == "plan finished"
-    assert examples(run, "user_code_error") == {f"{told} (visits.py:14 in visit)"}
+    assert examples(run, "user_code_error") == {f"{reported} (visits.py:14 in visit)"}
     samples = of(run.events(), Sample)
     assert samples[-1].users == 3
     assert sum(tick.requests for sample in samples[-2:] for tick in sample.endpoints) > 0
@@ -84,7 +84,7 @@ def test_a_task_that_never_yields_ends_the_run_with_its_place(tmp_path: Path) ->
     assert "Limited by user code that blocks the load thread" in run.stderr
 
 
-def test_a_load_thread_that_ends_is_told_and_ends_the_run(tmp_path: Path) -> None:
+def test_a_load_thread_that_ends_is_reported_and_ends_the_run(tmp_path: Path) -> None:
     run, code = run_with(tmp_path, "if self.visits > 20: gevent.get_hub().destroy(destroy_loop=True)", "2:60s")
     assert code == 4, run.stderr
     assert len(examples(run, "load_thread_ended")) == 1
@@ -160,7 +160,7 @@ def test_tasks_may_start_processes(tmp_path: Path) -> None:
     assert {log.text for log in of(run.events(), Log) if log.source == "stdout"} == {"hi ['through', 0] 5 6 3"}
 
 
-def test_a_wait_that_is_no_time_is_a_user_error(tmp_path: Path) -> None:
+def test_an_invalid_wait_time_is_a_user_error(tmp_path: Path) -> None:
     """It once ended the pump, and with it the run, as a defect of ours."""
     run, code = run_with(tmp_path, 'pass\n    wait_time = lambda self: "soon"')
     assert code == 4, run.stderr  # no user lives long enough for a level to settle
@@ -259,6 +259,6 @@ def test_too_few_open_files_to_begin_is_one_line_at_once(tmp_path: Path, limit: 
         assert run.exit_code() == 2
     assert run.stderr == (
         f"capexplorer: open files: the hard limit here is {limit} (ulimit -Hn),"
-        " a run needs 64 and one more for each user's connection\n"
+        " a run needs 64, plus one for each user's connection\n"
     )
     assert not run.sessions.exists()

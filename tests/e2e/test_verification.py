@@ -19,7 +19,7 @@ UP = "10:10s,20:10s,30:10s,60:10s,90:10s"
 """To beyond the knee of the sleepers: 40 users."""
 
 
-def test_a_plan_verifies_the_knee_and_the_marks_tell_how(tmp_path: Path) -> None:
+def test_a_plan_verifies_the_knee_and_the_marks_show_how(tmp_path: Path) -> None:
     with start(tmp_path, "sleepers", "--headless", "--plan", f"{UP},verify") as run:
         run.until(Command, lambda command: command.name == "users" and command.args.get("why") == "soak")
         assert run.exit_code() == 0, run.stderr

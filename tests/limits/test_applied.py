@@ -70,7 +70,7 @@ def test_cores_and_files_hold_for_each_side_alone(tmp_path: Path) -> None:
         assert of(run.events(), Header)[0].host.fds_limit == 200
 
 
-def test_a_generator_that_runs_out_of_files_goes_on_reading_and_ends_in_order(tmp_path: Path) -> None:
+def test_a_generator_that_runs_out_of_files_continues_reading_and_ends_in_order(tmp_path: Path) -> None:
     run, code = ended(tmp_path, "mixed", "--headless", "--plan", "60:5s", "--limit", "generator.open_files=64")
     assert code == 0, run.stderr
     assert errnos(run.events()).get(24, 0) > 10

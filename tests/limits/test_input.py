@@ -55,7 +55,7 @@ def test_a_wrong_option_is_one_line_and_exit_code_2(setting: str, message: str, 
 
 
 @pytest.mark.parametrize("setting", ["target.open_files", "target.open_files=", "=5", "target.open_files=many", "a=1\nb=2"])
-def test_what_is_no_setting_is_shown_one(setting: str) -> None:
+def test_an_invalid_setting_is_refused_with_an_example(setting: str) -> None:
     with pytest.raises(InputError, match=r"--limit: expected KEY=VALUE such as target.open_files=64 or network.*, got "):
         limits_of((setting,), Limits())
 
@@ -103,12 +103,12 @@ NOT_HERE = {
     "a network for a service that runs already": (
         NETWORK,
         {"starts_target": False},
-        "limits.network: needs a target that capexplorer starts: .* has loopback only, and reaches no service outside of it",
+        "limits.network: needs a target that capexplorer starts: .* has only loopback and cannot reach a service outside of it",
     ),
     "a network and a host beyond it": (
         NETWORK,
         {"allow_hosts": ("127.0.0.1", "db.example")},
-        "limits.network: .* loopback only, so load cannot go to db.example",
+        "limits.network: .* only loopback, so load cannot go to db.example",
     ),
     "a port of the target's that clients would take": (
         NETWORK,
@@ -119,7 +119,9 @@ NOT_HERE = {
 
 
 @pytest.mark.parametrize(("limits", "circumstances", "message"), NOT_HERE.values(), ids=NOT_HERE)
-def test_what_cannot_be_kept_here_is_refused(limits: Limits, circumstances: dict[str, object], message: str) -> None:
+def test_limits_that_this_machine_cannot_apply_are_refused(
+    limits: Limits, circumstances: dict[str, object], message: str
+) -> None:
     with pytest.raises(InputError, match=f"^--limit: {message}"):
         check_here(limits, "--limit", **{**HERE, **circumstances})  # type: ignore[arg-type]
 

@@ -85,14 +85,16 @@ def test_nothing_leaves_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 REFUSED = {
     "a service that runs already": (
         ("--host", "http://127.0.0.1:9"),
-        "--sandbox: needs a target that capexplorer starts: the session's own network namespace has loopback only",
+        "--sandbox: needs a target that capexplorer starts: the session's own network namespace has only loopback",
     ),
-    "a host beyond it": (("--allow-host", "db.example"), "has loopback only, so load cannot go to db.example"),
+    "a host beyond it": (("--allow-host", "db.example"), "has only loopback, so load cannot go to db.example"),
 }
 
 
 @pytest.mark.parametrize(("args", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_it_cannot_reach_is_refused(args: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_target_that_the_sandbox_cannot_reach_is_refused(
+    args: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.run(["run", "mixed", "--sandbox", *args, "--headless", "--plan", "1:1s"]) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and said in err

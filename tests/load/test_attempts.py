@@ -47,7 +47,7 @@ def test_the_last_attempt_is_the_failure_and_only_those_before_it_are_retries(se
     assert counted == {("/reset", False): 11, ("/silence", True): 1, ("/silence", False): 10}
 
 
-def test_a_failure_that_user_code_forgives_is_no_retry(seen: Played) -> None:
+def test_a_failure_that_user_code_forgives_is_not_a_retry(seen: Played) -> None:
     found = seen["a_failure_that_user_code_forgives"]
     assert (found["requests"], found["failures"]) == (1, [])
     assert [row[-1] for row in found["retried"]] == [11]

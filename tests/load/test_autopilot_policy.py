@@ -106,7 +106,7 @@ LOW = (level(1), level(3), level(6), level(12))
 # -- the way up
 
 
-def test_it_begins_with_one_user_or_as_many_as_it_is_told() -> None:
+def test_it_begins_with_one_user_or_the_given_number() -> None:
     assert step(AutopilotPolicy().due(known())) == (1, "first")
     assert step(AutopilotPolicy(5).due(known())) == (5, "first")
     assert step(AutopilotPolicy().due(known(level(10), level(0)))) == (1, "first")
@@ -261,7 +261,7 @@ def test_a_level_beyond_in_which_nearly_everything_fails_is_left_at_once() -> No
     assert step(pilot.due(known(*TOP, level(35), level(60, seconds=0.0), says=soaked, latest=(100, 95)))) == (1, "rest")
 
 
-def test_a_plateau_that_was_jumped_over_is_looked_for_between() -> None:
+def test_a_plateau_that_was_skipped_is_searched_between_the_levels() -> None:
     pilot, collapsed = AutopilotPolicy(), level(96, goodput=30.0)
     levels = [*LOW, level(24), level(48), collapsed]
     found = verdict("knee", 48.0)

@@ -29,7 +29,7 @@ def test_a_body_over_the_bound_is_a_failure_of_its_own(seen: Played, client: str
 
 
 @pytest.mark.parametrize("client", ["http_user", "fast_http_user"])
-def test_the_client_goes_on_after_it(seen: Played, client: str) -> None:
+def test_the_client_continues_after_it(seen: Played, client: str) -> None:
     assert seen[client]["/ok"] == 2
 
 

@@ -57,7 +57,7 @@ def test_past_200_names_ids_are_grouped_those_known_before_too() -> None:
     assert names.canonical("GET", "/health") == ("GET", "/health")
 
 
-def test_past_500_names_that_cannot_be_grouped_are_told_together() -> None:
+def test_beyond_500_names_the_rest_is_counted_together() -> None:
     names = EndpointNames()
     words = [f"/{a}{b}/x" for a in "abcdefghijklmnopqrstuvwxyz" for b in "abcdefghijklmnopqrstuvwxyz"]
     found = {names.canonical("GET", word) for word in words}

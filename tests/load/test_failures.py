@@ -37,7 +37,7 @@ def test_a_hundred_thousand_failures_a_minute_of_many_kinds_add_less_than_2_kb_a
     assert sum(tick.count for tick in reported) == 60 * 1667
 
 
-def test_what_did_not_fit_is_told_later_with_its_count_and_kinds_never_told_first() -> None:
+def test_failures_over_the_limit_follow_later_with_their_count_and_new_kinds_come_first() -> None:
     stream = FailureStream()
     for n in range(40):
         stream.add("/a", "GET", refused(f"kind {n}"))
@@ -76,7 +76,7 @@ def test_kinds_and_endpoints_that_never_repeat_do_not_grow_the_keys() -> None:
     assert len(keys) <= KEYS + KINDS + 1
 
 
-def test_a_signature_is_told_in_full_once_with_the_first_tick_that_tells_it() -> None:
+def test_the_full_text_of_a_signature_comes_once_with_its_first_tick() -> None:
     stream, lost = FailureStream(), FailureSignature(types=("CatchResponseError",), text="lost_updates")
     stream.add("/b", "GET", lost, "lost_updates: expected 90, read 60")
     stream.add("/a", "GET", lost, "lost_updates: expected 7, read 6")
@@ -96,7 +96,7 @@ def test_an_example_waits_with_what_did_not_fit() -> None:
     assert len(seen) == seen.total() == 40
 
 
-def test_failures_and_repeated_attempts_are_told_apart_and_in_order() -> None:
+def test_failures_and_repeated_attempts_are_distinguished_and_in_order() -> None:
     stream = FailureStream()
     for name in ("/b", "/a", "/b"):
         stream.add(name, "GET", refused())

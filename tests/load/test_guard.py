@@ -59,7 +59,7 @@ def test_an_allowed_name_may_be_reached_at_the_addresses_that_it_resolves_to(see
 
 
 @pytest.mark.parametrize("way", ["of_requests", "of_urllib", "tunnel", "of_the_fast_client"])
-def test_a_proxy_on_loopback_is_no_way_around_it(seen: Played, way: str) -> None:
+def test_a_proxy_on_loopback_is_not_way_around_it(seen: Played, way: str) -> None:
     assert seen["proxies_on_loopback"][way] == "HostNotAllowed"
 
 
@@ -71,11 +71,11 @@ def test_proxies_of_the_environment_are_ignored(seen: Played) -> None:
     assert seen["proxies_of_the_environment"] == [["HTTP_PROXY", "http_proxy"], True, None]
 
 
-def test_sockets_that_are_no_network_are_left_alone(seen: Played) -> None:
+def test_sockets_that_are_not_network_are_left_unchanged(seen: Played) -> None:
     assert seen["unix_sockets_are_no_network"] == f"FileNotFoundError {errno.ENOENT}"
 
 
-def test_each_refused_host_is_told_once(seen: Played) -> None:
+def test_each_refused_host_is_reported_once(seen: Played) -> None:
     assert seen["reported"] == ["192.0.2.1", "elsewhere.invalid", "2001:db8::1", "192.0.2.7 (elsewhere.invalid)"]
 
 

@@ -14,7 +14,7 @@ def seen() -> Played:
     return play("load.scenes.hosted")
 
 
-def test_each_step_is_told_once_when_all_users_are_there(seen: Played) -> None:
+def test_each_step_is_reported_once_when_all_users_are_there(seen: Played) -> None:
     assert seen["steps_are_told_when_all_users_are_there"] == [True, True, True, True, True, 0]
 
 
@@ -22,11 +22,11 @@ def test_a_step_takes_over_at_once_while_another_is_spawning(seen: Played) -> No
     assert seen["a_step_takes_over_while_another_is_spawning"] == [True, True, True, True, 0]
 
 
-def test_of_many_steps_at_once_the_last_holds(seen: Played) -> None:
+def test_of_many_steps_at_once_the_last_one_applies(seen: Played) -> None:
     assert seen["many_steps_at_once_end_at_the_last"] == [[True, last, 1] for last in (7, 0, 4)]
 
 
-def test_users_go_to_zero_and_come_back(seen: Played) -> None:
+def test_users_go_to_zero_and_return(seen: Played) -> None:
     assert seen["to_zero_and_back"] == [True, True, True, True, 7]
 
 
@@ -34,7 +34,7 @@ def test_zero_is_at_once_even_while_users_go_down_slowly(seen: Played) -> None:
     assert seen["zero_is_at_once_even_while_users_go_down_slowly"] == [True, True, True]
 
 
-def test_users_that_die_in_on_start_are_replaced_and_their_error_told_with_its_place(seen: Played) -> None:
+def test_users_that_die_in_on_start_are_replaced_and_their_error_reported_with_its_place(seen: Played) -> None:
     *found, line = seen["users_whose_on_start_raises_half_the_time_are_replaced"]
     assert found == [True, 1, True, True, "RuntimeError", "no luck today"]
     assert line.startswith("hosted.py:") and line.endswith(" in __call__")
@@ -48,19 +48,19 @@ def test_users_that_stop_themselves_are_replaced_without_an_error(seen: Played) 
     assert seen["users_that_stop_themselves_are_replaced_without_an_error"] == [True, 0]
 
 
-def test_users_that_die_while_others_are_stopped_do_not_hold_up_the_step(seen: Played) -> None:
+def test_users_that_die_while_others_are_stopped_do_not_block_the_step(seen: Played) -> None:
     assert seen["users_that_die_while_others_are_stopped_do_not_hold_up_the_step"] == [True, True]
 
 
-def test_a_fixed_count_below_what_is_wanted_does_not_hold_up_the_step(seen: Played) -> None:
+def test_a_fixed_count_below_what_is_wanted_does_not_block_the_step(seen: Played) -> None:
     assert seen["a_fixed_count_below_what_is_wanted_does_not_hold_up_the_step"] == [True, 1]
 
 
-def test_a_user_class_that_cannot_be_made_is_told_and_holds_up_nothing(seen: Played) -> None:
+def test_a_user_class_that_cannot_be_instantiated_is_reported_and_blocks_nothing(seen: Played) -> None:
     assert seen["a_user_class_that_cannot_be_made_is_a_user_error"] == [True, True, "ValueError: not with me", True, True]
 
 
-def test_an_error_in_a_task_tells_its_place_and_the_user_lives(seen: Played) -> None:
+def test_an_error_in_a_task_shows_its_place_and_the_user_lives(seen: Played) -> None:
     assert seen["errors_in_tasks_tell_their_place"] == ["KeyError", "'lost'", "hosted.py", "helper", 1]
 
 
@@ -78,7 +78,7 @@ def test_a_step_by_hand_ends_the_shape(seen: Played) -> None:
     assert seen["a_step_by_hand_ends_the_shape"] == [True, 1, False]
 
 
-def test_a_shape_step_that_is_refused_is_not_told(seen: Played) -> None:
+def test_a_shape_step_that_is_refused_is_not_reported(seen: Played) -> None:
     assert seen["a_shape_step_that_is_refused_is_not_told"] == [True, True, False]
 
 
@@ -90,7 +90,7 @@ def test_a_shape_may_ask_how_many_users_run(seen: Played) -> None:
     assert seen["a_shape_knows_its_runner"] == [0, 3]
 
 
-def test_a_shape_that_raises_is_a_user_error_and_over(seen: Played) -> None:
+def test_a_shape_that_raises_ends_and_is_a_user_error(seen: Played) -> None:
     assert seen["a_shape_that_raises_is_a_user_error_and_over"] == [True, ["ZeroDivisionError: in the shape"]]
 
 

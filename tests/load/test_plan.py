@@ -45,7 +45,7 @@ def test_a_plan_is_users_and_durations(text: str, steps: list[tuple[int, float]]
         ("\n  5:1s\n  loop 2 (\n 6:2s\n 7:1s\n)\n", [Step(5, 1.0), *[Step(6, 2.0), Step(7, 1.0)] * 2]),
     ],
 )
-def test_a_plan_says_steps_ramps_spikes_holds_and_loops(text: str, steps: list[Step]) -> None:
+def test_a_plan_contains_steps_ramps_spikes_holds_and_loops(text: str, steps: list[Step]) -> None:
     assert parse(text, "--plan", 2000) == tuple(steps)
 
 
@@ -53,8 +53,8 @@ def test_a_plan_says_steps_ramps_spikes_holds_and_loops(text: str, steps: list[S
     ("text", "said"),
     [
         ("hold 50", "got 'hold 50'"),
-        ("ramp to 2001 5m", "2001 users are over guards.max_users"),
-        ("spike 2001 5m", "2001 users are over guards.max_users"),
+        ("ramp to 2001 5m", "2001 users exceed guards.max_users"),
+        ("spike 2001 5m", "2001 users exceed guards.max_users"),
         ("steps 20..60 by 0 10m", "expected steps by 1 or more"),
         ("steps 1..99999 by 1 1s", "expected at most 10000 steps"),
         ("loop 0 (5:1s)", "expected a loop of 1 to 10000 steps"),
@@ -74,11 +74,11 @@ def test_a_plan_says_steps_ramps_spikes_holds_and_loops(text: str, steps: list[S
         ("10:-3s", "got '10:-3s'"),
         ("1.5:3s", "got '1.5:3s'"),
         ("10:0s", "expected a duration above 0, got '10:0s'"),
-        ("2001:3s", "2001 users are over guards.max_users (2000)"),
+        ("2001:3s", "2001 users exceed guards.max_users (2000)"),
         ("٣:3s", "got '٣:3s'"),
     ],
 )
-def test_a_wrong_plan_is_one_line_that_names_where_it_stands(text: str, said: str) -> None:
+def test_an_invalid_plan_is_refused_in_one_line_that_names_its_source(text: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(text, "p.toml: plans.short", 2000)
     assert str(caught.value).startswith("p.toml: plans.short: ")
@@ -97,9 +97,9 @@ BEYOND = {
     "1,200 loops": (f"{'loop 1 (' * 1200}5:1s{')' * 1200}", "expected at most 10,000 characters, got 10,804"),
     "9,000 blanks": ("5" + " " * 9000 + "x", "got '5 x'"),
     "9,000 letters": ("x" * 9000, f"got '{'x' * 59}...'"),
-    "721 hours": ("5:721h", "expected at most 30 days in all, got 30.04 days"),
-    "a loop of 33 days": ("loop 400 (5:2h)", "expected at most 30 days in all, got 33.33 days"),
-    "a spike and as long back": ("spike 5 400h", "expected at most 30 days in all, got 33.33 days"),
+    "721 hours": ("5:721h", "expected at most 30 days in total, got 30.04 days"),
+    "a loop of 33 days": ("loop 400 (5:2h)", "expected at most 30 days in total, got 33.33 days"),
+    "a spike and as long back": ("spike 5 400h", "expected at most 30 days in total, got 33.33 days"),
 }
 
 
@@ -131,7 +131,7 @@ def test_durations_count_from_the_end_of_spawning() -> None:
     assert cursor.finished
 
 
-def test_durations_are_never_stretched_by_being_told_twice() -> None:
+def test_reporting_spawning_twice_does_not_extend_a_duration() -> None:
     cursor = PlanCursor((Step(10, 5.0),))
     cursor.due(0.0)
     cursor.spawned(1.0)

@@ -21,7 +21,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Played:
 
 
 @pytest.mark.parametrize("kind", ["200", "401", "404", "503", "tls", "hang", "tcp"])
-def test_whoever_answers_is_there_whatever_is_answered(seen: Played, kind: str) -> None:
+def test_a_service_that_answers_anything_is_reachable(seen: Played, kind: str) -> None:
     assert seen["asked"][kind] is None
 
 
@@ -36,5 +36,5 @@ def test_whoever_answers_is_there_whatever_is_answered(seen: Played, kind: str) 
         ("https to http", "no TLS (wrong version number)"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_few_words(seen: Played, kind: str, why: str) -> None:
+def test_the_reason_is_given_in_a_few_words(seen: Played, kind: str, why: str) -> None:
     assert seen["asked"][kind] == why

@@ -36,14 +36,14 @@ def test_a_drain_takes_everything_once_and_its_totals_agree(seen: Played) -> Non
     }  # fmt: skip
 
 
-def test_endless_kinds_of_failure_are_told_together_and_all_are_counted(seen: Played) -> None:
+def test_beyond_the_limit_kinds_of_failure_are_merged_and_all_are_counted(seen: Played) -> None:
     found = seen["many_kinds_of_failure"]
     assert found["failed"] == found["counted"] == 200
     assert 0 < found["told_at_once"] < 20
     assert found["kinds"] == TEXTS + 1
 
 
-def test_custom_events_with_odd_values_are_recorded_as_text(seen: Played) -> None:
+def test_custom_events_with_unexpected_values_are_recorded_as_text(seen: Played) -> None:
     assert seen["odd_values"] == [["", "x", 1, 1], ["GET", "/a", 1, 1], ["WS", "17", 1, 1]]
 
 

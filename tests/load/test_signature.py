@@ -44,13 +44,15 @@ def told_id(reported: dict[str, Any] | None) -> str | None:
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize(("condition", "expected"), IDS.items(), ids=IDS)
-def test_what_a_client_raises_points_at_its_cause(seen: Played, client: str, condition: str, expected: str | None) -> None:
+def test_an_exception_of_a_client_indicates_its_cause(seen: Played, client: str, condition: str, expected: str | None) -> None:
     assert told_id(seen[client][condition]) == expected
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize(("condition", "expected"), STARVED_IDS.items(), ids=STARVED_IDS)
-def test_what_a_starved_client_raises_points_at_its_cause(starved: Played, client: str, condition: str, expected: str) -> None:
+def test_an_exception_of_a_client_without_resources_indicates_its_cause(
+    starved: Played, client: str, condition: str, expected: str
+) -> None:
     assert told_id(starved[client][condition]) == expected
 
 
@@ -84,7 +86,7 @@ def test_texts_are_on_one_line_and_bounded_and_do_not_vary(seen: Played, client:
         assert not re.search(r"\n|0x[0-9a-f]|://|\d{4}", text)
 
 
-def test_a_check_is_grouped_by_what_stands_before_the_colon(seen: Played) -> None:
+def test_a_check_is_grouped_by_the_text_before_the_colon(seen: Played) -> None:
     assert seen["checks"] == ["lost_updates", "lost_updates", "lost_updates", "task FAILED", "not a check: really", "{url}"]
 
 
@@ -92,7 +94,7 @@ def test_a_request_leaves_no_attempts_behind(seen: Played) -> None:
     assert seen["nothing_is_left_with_the_greenlet"] == []
 
 
-def test_what_varies_is_folded_and_what_tells_stays() -> None:
+def test_varying_parts_are_folded_and_distinguishing_parts_stay() -> None:
     said = {
         reduce(
             OSError(f"<Connection at {n**20:#x}> to 127.0.0.1:{n}, user{n} {n}.5 ms, {uuid}, http://h/{n}?a={n}, status 503")
@@ -177,7 +179,7 @@ def test_endless_chains_are_bounded() -> None:
 
 
 @pytest.mark.parametrize("status", [99, 600, True, "503", None])
-def test_what_is_no_status_is_none(status: object) -> None:
+def test_an_invalid_status_is_none(status: object) -> None:
     failure = ValueError("x")
     failure.code = status  # type: ignore[attr-defined]
     assert reduce(failure).status is None
@@ -187,7 +189,7 @@ def test_a_text_instead_of_an_exception_is_taken() -> None:
     assert (reduce("boom").types, reduce("boom").text) == (("str",), "boom")
 
 
-def test_an_exception_that_cannot_be_told_is_still_counted_under_its_type() -> None:
+def test_an_exception_whose_text_fails_is_still_counted_under_its_type() -> None:
     class Mute(Exception):
         def __str__(self) -> str:
             raise RuntimeError("no words")
@@ -199,5 +201,5 @@ def test_an_exception_that_cannot_be_told_is_still_counted_under_its_type() -> N
     assert signature.text == "Mute"
 
 
-def test_an_exception_without_words_is_told_by_its_name() -> None:
+def test_an_exception_without_a_message_is_shown_by_its_type() -> None:
     assert reduce(TimeoutError()).text == "TimeoutError()"

@@ -52,7 +52,7 @@ def test_each_sleep_between_two_requests_is_a_pause_as_long_as_it_was_asked_for(
     assert [waits, tasks] == [0, 0]
 
 
-def test_sleeps_within_responses_are_no_pauses(seen: Played) -> None:
+def test_sleeps_within_responses_are_not_pauses(seen: Played) -> None:
     slept_s, requests = seen["a_client_that_sleeps_in_its_responses"]
     assert slept_s < 0.1 * RESPONSE_S * requests
 

@@ -35,7 +35,7 @@ def test_so_is_what_on_start_and_init_raise(seen: Played) -> None:
     assert init == [True, True]
 
 
-def test_an_error_that_locust_tells_before_the_user_dies_counts_once(seen: Played) -> None:
+def test_an_error_that_locust_reports_before_the_user_dies_counts_once(seen: Played) -> None:
     assert seen["each_death_counts_once"] in (0, 1)  # the latest may not be replaced yet
 
 
@@ -50,19 +50,19 @@ def test_an_error_that_locust_tells_before_the_user_dies_counts_once(seen: Playe
         ("raises", "ZeroDivisionError: "),
     ],
 )
-def test_a_wait_time_that_is_none_is_a_user_error_and_no_wait(seen: Played, wait: str, said: str) -> None:
+def test_an_invalid_wait_time_is_a_user_error_and_not_a_wait(seen: Played, wait: str, said: str) -> None:
     assert seen["waits"][wait] == [said, 0, 0.0, True]
 
 
 @pytest.mark.parametrize(("value", "shown"), [("nan", "nan"), ("inf", "inf"), ("text", "'soon'")])
-def test_a_request_event_that_is_no_measurement_is_left_out_and_told(seen: Played, value: str, shown: str) -> None:
+def test_an_invalid_request_event_is_left_out_and_reported(seen: Played, value: str, shown: str) -> None:
     """Infinite response times once ended the pump."""
-    text = f"OddRequest: request '{value}' took {shown} ms, 3 bytes: no numbers"
+    text = f"InvalidRequestEvent: request '{value}' took {shown} ms, 3 bytes: not numbers"
     assert seen["odd_requests"][value] == [text, ["well"], True]
 
 
 @pytest.mark.parametrize("how", ["kills", "stops", "reschedules"])
-def test_users_that_end_or_reschedule_themselves_are_no_error(seen: Played, how: str) -> None:
+def test_users_that_end_or_reschedule_themselves_are_not_error(seen: Played, how: str) -> None:
     assert seen["users_that_end_by_themselves"][how] == [True, True, True, [], True, True]
 
 
@@ -70,7 +70,7 @@ def test_a_user_without_tasks_is_an_error(seen: Played) -> None:
     assert seen["no_tasks"][1:] == [True, True, ["Exception"], True, True]
 
 
-def test_an_on_stop_that_never_returns_holds_up_no_step_and_is_told(seen: Played) -> None:
+def test_an_on_stop_that_never_returns_does_not_block_a_step_and_is_reported(seen: Played) -> None:
     reported, gone, again, stopped, texts = seen["an_on_stop_that_never_returns"]
     assert [reported, gone, again, stopped] == [True] * 4
     assert texts == [

@@ -67,7 +67,7 @@ def test_sleeps_between_two_requests_are_think_time() -> None:
     assert user.slept_s == 0.0
 
 
-def test_sleeps_within_a_response_are_no_think_time() -> None:
+def test_sleeps_within_a_response_are_not_think_time() -> None:
     """A client of the user's own that polls until its task is done, and fires one event for the whole."""
     user = in_tasks()
     for at_s in (0.0, 0.1, 0.2):
@@ -83,14 +83,14 @@ def test_a_sleep_before_a_response_that_sleeps_itself_is_think_time_alone() -> N
     assert user.think_s(now_s=1.3, response_s=0.3) == pytest.approx(1.0)
 
 
-def test_the_time_that_a_sleep_is_late_is_no_think_time() -> None:
+def test_the_time_that_a_sleep_is_late_is_not_think_time() -> None:
     """What the generator costs stays lost time, which Little's law shows."""
     user = in_tasks()
     user.sleeps(0.0, 1.0)
     assert user.think_s(now_s=1.5, response_s=0.1) == pytest.approx(1.0)
 
 
-def test_sleeps_of_on_start_are_no_think_time() -> None:
+def test_sleeps_of_on_start_are_not_think_time() -> None:
     user = UserCycle()
     user.sleeps(0.0, 5.0)
     user.task_begins(5.0)

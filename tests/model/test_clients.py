@@ -18,7 +18,7 @@ def header(**changes: Any) -> Header:
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("reported", "expected"),
     [
         (header(clients=("User",), client_floor_ms={}, profile={"users": {"client": "fast"}}), ("User",)),
         (header(client_floor_ms={"HttpUser": FLOOR}, profile={"users": {"client": "fast"}}), ("HttpUser",)),
@@ -27,5 +27,5 @@ def header(**changes: Any) -> Header:
         (header(), ()),
     ],
 )
-def test_what_was_used_comes_before_what_was_set(told: Header, expected: tuple[str, ...]) -> None:
-    assert clients_of(told) == expected
+def test_what_was_used_comes_before_what_was_set(reported: Header, expected: tuple[str, ...]) -> None:
+    assert clients_of(reported) == expected

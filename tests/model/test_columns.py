@@ -17,6 +17,6 @@ def test_a_second_has_what_a_level_needs_in_its_order() -> None:
     assert set(READINGS) <= set(SECOND_COLUMNS)
 
 
-def test_a_column_stands_once() -> None:
+def test_no_column_occurs_twice() -> None:
     names = (*COLUMNS, *FOLD_COLUMNS)
     assert len(set(names)) == len(names)

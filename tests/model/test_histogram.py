@@ -106,7 +106,7 @@ def test_the_library_reads_what_we_write_and_we_read_what_it_writes(values: list
     assert LatencyHistogram.decode(theirs.encode().decode("ascii")) == ours
 
 
-def test_values_outside_1_us_to_1_h_stand_at_the_bound_and_are_counted() -> None:
+def test_values_outside_1_us_to_1_h_are_at_the_bound_and_are_counted() -> None:
     histogram = LatencyHistogram()
     assert histogram.record_us([-5, 0, 0.4, 1, 1000, HIGHEST_US, HIGHEST_US + 1, math.inf, math.nan]) == 6
     assert histogram.count == 9
@@ -148,7 +148,7 @@ def test_a_copy_goes_its_own_way_and_a_cleared_one_is_empty() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "not base64 at all!", "AAAA", "HISTFAAAAB", "é" * 40, "A" * 4000])
-def test_text_that_is_no_histogram_is_a_value_error(text: str) -> None:
+def test_text_that_is_not_a_histogram_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match="not a latency histogram"):
         LatencyHistogram.decode(text)
 

@@ -145,7 +145,7 @@ def test_the_standard_error_of_latency_weighs_each_batch_by_its_requests() -> No
 
 
 @pytest.mark.parametrize("seconds", range(6))
-def test_under_six_settled_seconds_there_is_no_standard_error(seconds: int) -> None:
+def test_under_six_settled_seconds_there_is_not_standard_error(seconds: int) -> None:
     assert batch_error([(1.0, 1.0)] * seconds) is None
 
 
@@ -209,7 +209,7 @@ def test_a_total_is_of_what_was_measured_whole_or_none(values: list[float | None
     assert total(values) == expected
 
 
-def test_figures_may_be_asked_at_any_time_and_go_on_growing() -> None:
+def test_figures_may_be_asked_at_any_time_and_continue_growing() -> None:
     fold = LevelFold()
     seen = []
     for t in range(1, 4):
@@ -307,7 +307,7 @@ def test_few_user_counts_have_a_bin_each() -> None:
     assert [(each.users, each.figures.throughput_rps) for each in bins] == [(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)]
 
 
-def test_a_bin_of_neighbouring_counts_stands_at_their_mean() -> None:
+def test_a_bin_of_neighbouring_counts_is_at_their_mean() -> None:
     bins = ramp(list(range(1, 49))).bins()
     assert len(bins) == 24
     assert [each.users for each in bins[:3]] == [1.5, 3.5, 5.5]

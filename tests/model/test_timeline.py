@@ -120,7 +120,7 @@ def test_a_target_of_which_a_part_cannot_be_read_is_not_summed() -> None:
     assert columns["host_cpu_ratio"][0] == 0.0
 
 
-def test_of_several_targets_the_one_nearest_to_its_limit_of_open_files_is_told() -> None:
+def test_the_target_nearest_to_its_limit_of_open_files_is_reported() -> None:
     targets = (TargetReading(pid=1, fds_fullest=90, fds_limit=100), TargetReading(pid=2, fds_fullest=500, fds_limit=1_000))
     columns = Timeline([tick(1.0, targets=targets), tick(2.0, targets=targets[1:]), tick(3.0)]).columns
     assert columns["target_fds_fullest"][:2].tolist() == [90, 500]
@@ -191,7 +191,7 @@ def test_failures_are_counted_by_endpoint_and_signature_over_the_session() -> No
     ]
 
 
-def test_commands_notes_marks_and_the_target_stand_in_the_journal_in_order() -> None:
+def test_commands_notes_marks_and_the_target_are_in_the_journal_in_order() -> None:
     events = [Target(t_s=1.0, state="ready"), Command(t_s=2.0, name="step", args={"step": 5}), Note(t_s=3.0, text="n")]
     timeline = Timeline(events)
     assert timeline.journal == events

@@ -52,7 +52,7 @@ InNamespace = Callable[[str], Any]
 
 @pytest.fixture
 def in_namespace() -> InNamespace:
-    """Runs code in a process with a network namespace of its own; gives what it told with `tell(value)`."""
+    """Runs code in a process with a network namespace of its own; gives what it reported with `tell(value)`."""
 
     def run(code: str) -> Any:
         program = _ENTER + "def tell(value): print(json.dumps(value))\n" + code

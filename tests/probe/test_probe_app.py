@@ -58,7 +58,7 @@ def test_forms(kind: str, body: str, expected: dict[str, float]) -> None:
 
 
 @pytest.mark.parametrize(("kind", "body"), [("application/json", "[1]"), ("application/json", "{"), ("text/plain", "{torn")])
-def test_json_that_is_none_is_an_error(kind: str, body: str) -> None:
+def test_invalid_json_is_an_error(kind: str, body: str) -> None:
     with pytest.raises(ValueError):
         metrics(kind, body)
 
@@ -102,7 +102,7 @@ def test_a_target_that_keeps_the_connection_open_is_read_too() -> None:
         b"HTTP/1.1 200 OK\r\n\r\n\xff\xfe 3",
     ],
 )
-def test_what_is_no_answer_is_none(answer: bytes) -> None:
+def test_an_incomplete_answer_is_none(answer: bytes) -> None:
     with answering(lambda connection: connection.sendall(answer)) as url:
         assert AppProbe(url).read() is None
 

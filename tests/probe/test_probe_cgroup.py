@@ -94,7 +94,7 @@ def test_where_no_group_counts_kills_the_machine_does(tmp_path: Path) -> None:
     assert kills is not None and kills >= 0
 
 
-def test_a_group_that_is_gone_tells_nothing(tmp_path: Path) -> None:
+def test_a_removed_group_gives_none(tmp_path: Path) -> None:
     group = Cgroup([], [])
     group.close()
     assert (group.throttled_ratio(1.0), group.oom_kills(), group.memory_limit_bytes()) == (None, None, None)
@@ -138,7 +138,7 @@ def started_in(folder: Path, code: str) -> subprocess.Popen[str]:
     return process
 
 
-def test_a_target_that_a_real_group_kills_for_memory_is_told_so_when_it_is_gone() -> None:
+def test_an_oom_kill_by_a_real_group_is_reported_after_the_target_ended() -> None:
     with real_group("memory", {"memory.max": "33554432", "memory.limit_in_bytes": "33554432"}) as folder:
         with started_in(folder, "held = b'x' * (256 << 20); print(len(held))") as process:
             probe = TargetProbe(process.pid)
@@ -151,7 +151,7 @@ def test_a_target_that_a_real_group_kills_for_memory_is_told_so_when_it_is_gone(
     assert reading.ended_by in ({"SIGKILL": 1}, {})
 
 
-def test_a_target_that_a_real_quota_holds_back_is_told_so() -> None:
+def test_throttling_by_a_real_quota_is_reported() -> None:
     with real_group("cpu", {"cpu.max": "5000 100000", "cpu.cfs_quota_us": "5000"}) as folder:
         code = "import time\nend = time.process_time() + 0.05\nwhile time.process_time() < end: pass\nprint(flush=True); input()"
         with started_in(folder, code) as process:

@@ -36,7 +36,7 @@ def test_growth_is_not_measured_at_the_first_read() -> None:
     assert (first.cpu_pressure_ratio, first.memory_pressure_ratio, first.io_pressure_ratio) == (None,) * 3
 
 
-def test_figures_lie_where_they_can() -> None:
+def test_figures_are_within_possible_bounds() -> None:
     _, reading = two_reads()
     cpus = os.cpu_count() or 1
     assert reading.cpu_ratio is not None and 0 < reading.cpu_ratio <= cpus
@@ -78,7 +78,7 @@ def test_facts_are_those_of_this_machine() -> None:
         ({}, None),
     ],
 )
-def test_the_fastest_link_is_the_one_that_tells_the_most(
+def test_the_fastest_link_is_the_one_with_the_highest_speed(
     speeds: dict[str, str | None], expected: float | None, tmp_path: Path
 ) -> None:
     for name, speed in speeds.items():

@@ -37,7 +37,7 @@ def test_the_three_names_that_used_most_are_given_in_cores() -> None:
     assert busiest(before, now, {OWN}) == {"cc1plus": 1.0, "chrome": 0.25, "sshd": 0.05}
 
 
-def test_the_generator_the_target_and_their_children_are_no_neighbours() -> None:
+def test_the_generator_the_target_and_their_children_are_not_neighbours() -> None:
     names = {"capexplorer": OWN, "supervisor": 101, "nginx": TARGET, "worker": 201, "chrome": 1}
     parents = {"supervisor": OWN, "worker": TARGET}
     before = processes(10.0, **{name: (pid, parents.get(name, 0), 0.0, 1.0) for name, pid in names.items()})

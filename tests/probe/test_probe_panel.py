@@ -46,14 +46,14 @@ unopened = probes.read(1.0).targets[0]
 for fd in held:
     os.close(fd)
 opened = probes.read(1.0).targets[0]
-told = {name: {field: msgspec.to_builtins(getattr(reading, field)) for field in reading.__struct_fields__} for name, reading in
+output = {name: {field: msgspec.to_builtins(getattr(reading, field)) for field in reading.__struct_fields__} for name, reading in
         (("generator", readings.generator), ("target", readings.targets[0]), ("host", readings.host),
          ("ports", readings.ports), ("tcp", readings.tcp), ("unopened", unopened), ("opened", opened))}
 probes.close()
 for process in (child, another):
     process.kill()
     process.wait()
-print(json.dumps([exhausted, told, readings.app]))
+print(json.dumps([exhausted, output, readings.app]))
 """
 
 _GEVENT = """
@@ -65,18 +65,18 @@ start, now = get_original("_thread", "start_new_thread"), get_original("time", "
 from capexplorer.probe.panel import Probes
 import socket, os
 listener = socket.create_server(("127.0.0.1", 0))
-told = []
+reported = []
 def record():
     probes = Probes(recorder_tid=None)
     probes.watch(os.getpid(), listener.getsockname()[1], f"http://127.0.0.1:{listener.getsockname()[1]}/")
     probes.read(1.0)
     readings = probes.read(1.0)
     probes.close()
-    told.append([readings.ports.capacity, readings.ports.used, readings.targets[0].listen_backlog, readings.app])
+    reported.append([readings.ports.capacity, readings.ports.used, readings.targets[0].listen_backlog, readings.app])
 start(record, ())
-while not told:
+while not reported:
     gevent.sleep(0.01)
-print(json.dumps(told[0]))
+print(json.dumps(reported[0]))
 sys.stdout.flush()
 os._exit(0)
 """
@@ -91,9 +91,9 @@ def run(code: str) -> Any:
 
 @linux
 def test_when_descriptors_run_out_everything_opened_before_is_still_read() -> None:
-    exhausted, told, app = run(_EMFILE)
+    exhausted, reported, app = run(_EMFILE)
     assert exhausted == 24
-    generator, target, host, ports, tcp = (told[name] for name in ("generator", "target", "host", "ports", "tcp"))
+    generator, target, host, ports, tcp = (reported[name] for name in ("generator", "target", "host", "ports", "tcp"))
     assert generator["fds"] == generator["fds_limit"] == 100
     assert generator["cpu_ratio"] is not None and generator["rss_bytes"] > 0
     assert (target["alive"], target["processes"]) == (True, 1)
@@ -110,8 +110,8 @@ def test_when_descriptors_run_out_everything_opened_before_is_still_read() -> No
 
 @linux
 def test_a_target_that_comes_while_descriptors_are_out_is_unknown_and_not_dead_and_is_read_later() -> None:
-    _, told, _ = run(_EMFILE)
-    unopened, opened = told["unopened"], told["opened"]
+    _, reported, _ = run(_EMFILE)
+    unopened, opened = reported["unopened"], reported["opened"]
     assert (unopened["alive"], unopened["processes"], unopened["rss_bytes"]) == (True, None, None)
     assert {"processes_ended", "processes_started", "major_faults_per_s"} <= set(unopened["unread"])
     assert (opened["alive"], opened["processes"]) == (True, 1)
@@ -185,7 +185,7 @@ def test_who_listens_is_found_by_port() -> None:
     assert listening_pid(port) is None
 
 
-def test_where_there_is_no_proc_psutil_tells_what_it_can() -> None:
+def test_without_proc_psutil_gives_a_part_of_the_readings() -> None:
     generator, host, target = portable.GeneratorProbe(None, None, None), portable.HostProbe(), portable.TargetProbe(os.getpid())
     for probe in (generator, host, target):
         probe.read(1.0)

@@ -50,16 +50,16 @@ held += [pair(('127.0.0.2', 9001)) for _ in range(25)]
 
 
 def test_client_sockets_are_used_ports_and_their_server_ends_are_not(in_namespace: InNamespace) -> None:
-    told = in_namespace(_PROBE + "held = [pair(('127.0.0.1', 9000)) for _ in range(60)]\ntell(read())")
-    assert told["used"] == 60
-    assert told["established"] == 60
-    assert told["time_wait"] == 0
-    assert told["by_state"] == {}, "which names other states only"
-    assert told["destination"] == "127.0.0.1:9000"
+    reported = in_namespace(_PROBE + "held = [pair(('127.0.0.1', 9000)) for _ in range(60)]\ntell(read())")
+    assert reported["used"] == 60
+    assert reported["established"] == 60
+    assert reported["time_wait"] == 0
+    assert reported["by_state"] == {}, "which names other states only"
+    assert reported["destination"] == "127.0.0.1:9000"
 
 
 def test_time_wait_counts_where_the_client_closed_first_and_not_where_the_server_did(in_namespace: InNamespace) -> None:
-    told = in_namespace(
+    reported = in_namespace(
         _PROBE
         + """
 for first in [0] * 30 + [1] * 50:
@@ -70,13 +70,13 @@ await_time_wait(80)
 tell(read())
 """
     )
-    assert told["used"] == told["time_wait"] == 30
-    assert told["established"] == 0
+    assert reported["used"] == reported["time_wait"] == 30
+    assert reported["established"] == 0
 
 
 def test_a_neighbours_ports_are_not_those_of_the_session(in_namespace: InNamespace) -> None:
     """A busy neighbour's connections were shown, and counted against a session with five users."""
-    told = in_namespace(
+    reported = in_namespace(
         _PROBE
         + TEN_AND_TWENTY_FIVE
         + """
@@ -85,22 +85,22 @@ probe.watch(9000)
 tell(fields(probe.read(1.0)))
 """
     )
-    assert (told["used"], told["destination"]) == (10, "127.0.0.1:9000")
+    assert (reported["used"], reported["destination"]) == (10, "127.0.0.1:9000")
 
 
 def test_used_is_that_of_the_fullest_destination(in_namespace: InNamespace) -> None:
-    told = in_namespace(
+    reported = in_namespace(
         _PROBE
         + TEN_AND_TWENTY_FIVE
         + """
 tell(read())
 """
     )
-    assert (told["used"], told["destination"]) == (25, "127.0.0.2:9001")
+    assert (reported["used"], reported["destination"]) == (25, "127.0.0.2:9001")
 
 
 def test_sources_have_ports_of_their_own(in_namespace: InNamespace) -> None:
-    told = in_namespace(
+    reported = in_namespace(
         _PROBE
         + """
 held = []
@@ -114,11 +114,11 @@ for source in range(2, 5):
 tell(read())
 """
     )
-    assert told["used"] == 7
+    assert reported["used"] == 7
 
 
 def test_ipv6_and_mapped_ipv4_count_too(in_namespace: InNamespace) -> None:
-    told = in_namespace(
+    reported = in_namespace(
         _PROBE
         + """
 held = [pair(('127.0.0.1', 9000)) for _ in range(4)]
@@ -134,13 +134,13 @@ await_time_wait(5)
 tell([mapped, read()])
 """
     )
-    mapped, six = told
+    mapped, six = reported
     assert (mapped["used"], mapped["destination"]) == (7, "127.0.0.1:9000")
     assert (six["used"], six["time_wait"], six["destination"]) == (17, 5, "[::1]:9002")
 
 
 def test_a_listener_inside_the_range_does_not_make_client_ends_of_its_connections(in_namespace: InNamespace) -> None:
-    told = in_namespace(
+    reported = in_namespace(
         _PROBE
         + """
 sysctl('ipv4/ip_local_port_range', '40000 40999')
@@ -151,11 +151,11 @@ for port in (40000, 40500, 40501, 40999):
 tell(read())
 """
     )
-    assert told["used"] == max(port % 7 + 1 for port in (40000, 40500, 40501, 40999))
+    assert reported["used"] == max(port % 7 + 1 for port in (40000, 40500, 40501, 40999))
 
 
 def test_a_small_range_runs_out_exactly_at_its_capacity(in_namespace: InNamespace) -> None:
-    told = in_namespace(
+    reported = in_namespace(
         _PROBE
         + """
 sysctl('ipv4/ip_local_port_range', '40000 40099')
@@ -173,14 +173,14 @@ readings.append(fields(probe.read(1.0, dump_now=True)))
 tell([readings, len(held), error])
 """
     )
-    (before, after), held, error = told
+    (before, after), held, error = reported
     assert (held, error) == (50, 99)
     assert (before["capacity"], before["used"], before["burn_rate_per_s"]) == (50, 0, None)
     assert (after["capacity"], after["used"], after["burn_rate_per_s"], after["exhausted_in_s"]) == (50, 50, 50.0, 0.0)
 
 
 def test_between_two_counts_time_wait_follows_the_kernels_total(in_namespace: InNamespace) -> None:
-    told = in_namespace(
+    reported = in_namespace(
         _PROBE
         + """
 total = 0
@@ -212,13 +212,13 @@ readings.append(fields(probe.read(0.1)))
 tell([readings, counted])
 """
     )
-    readings, counted = told
+    readings, counted = reported
     assert [reading["used"] for reading in readings] == [9000, 10000, 10000, 14000]
     assert counted == [9000, 10000, 14000], "at 8,000 rows a second, and at once when the total leaps"
 
 
 def test_ten_growing_ticks_are_smoothed_and_standing_still_burns_nothing(in_namespace: InNamespace) -> None:
-    told = in_namespace(
+    reported = in_namespace(
         _PROBE
         + """
 probe = PortsProbe()
@@ -232,9 +232,9 @@ for tick in range(24):
 tell(rates)
 """
     )
-    assert told[0] == [None, True]
-    assert told[11] == [3.0, False]
-    assert told[23] == [0.0, True]
+    assert reported[0] == [None, True]
+    assert reported[11] == [3.0, False]
+    assert reported[23] == [0.0, True]
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ tell(rates)
         (1000, 1000, None, None),
     ],
 )
-def test_exhaustion_is_foretold_only_where_ports_grow_past_what_time_wait_gives_back(
+def test_exhaustion_is_predicted_only_if_ports_grow_faster_than_time_wait_frees_them(
     used: int, time_wait: int, burn: float | None, expected: float | None
 ) -> None:
     assert exhausted_in_s(28000, used, time_wait, burn) == expected

@@ -117,7 +117,7 @@ say(); input()
     assert reading.processes == 1
 
 
-def test_the_end_of_a_child_is_no_jump() -> None:
+def test_the_end_of_a_child_is_not_a_jump() -> None:
     code = """
 pid = os.fork()
 if not pid: burn(1.0); say(); time.sleep(60)
@@ -143,7 +143,7 @@ def test_children_of_other_threads_are_found() -> None:
         probe.close()
 
 
-def test_orphans_stay_in_the_tree_and_the_root_is_told_dead() -> None:
+def test_orphans_stay_in_the_tree_and_the_root_is_reported_dead() -> None:
     with python(f"start({SLEEPER!r}); say(); input()") as process:
         probe = TargetProbe(process.pid)
         assert probe.read(1.0).processes == 2
@@ -205,7 +205,7 @@ os.write(tell, b'.'); time.sleep(60)
     assert 33 <= reading.fds_fullest < 50 < reading.fds
 
 
-def test_cores_are_told_where_it_may_not_run_on_all_of_them() -> None:
+def test_allowed_cores_are_reported_if_they_are_not_all() -> None:
     with python("say(); input(); os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); say(); input()") as process:
         probe = TargetProbe(process.pid)
         assert probe.read(1.0).cpus_allowed == (None if all_cores() else len(os.sched_getaffinity(0)))
@@ -217,10 +217,10 @@ def test_cores_are_told_where_it_may_not_run_on_all_of_them() -> None:
 def test_room_on_its_disk_is_read_every_fifth_second(tmp_path: Path) -> None:
     with python(f"os.chdir({str(tmp_path)!r}); say(); input()") as process:
         probe = TargetProbe(process.pid)
-        told = [probe.read(1.0).disk_free_bytes for _ in range(7)]
+        reported = [probe.read(1.0).disk_free_bytes for _ in range(7)]
         probe.close()
-    assert [room is None for room in told] == [False, True, True, True, True, False, True]
-    assert told[0] is not None and abs(told[0] - shutil.disk_usage(tmp_path).free) < 1 << 30
+    assert [room is None for room in reported] == [False, True, True, True, True, False, True]
+    assert reported[0] is not None and abs(reported[0] - shutil.disk_usage(tmp_path).free) < 1 << 30
 
 
 def test_workers_that_come_and_go_are_counted_with_how_they_ended() -> None:
@@ -263,12 +263,12 @@ def test_a_worker_that_nobody_waited_for_has_ended_once() -> None:
 def test_pages_that_had_to_come_from_disk_are_not_measured_at_first() -> None:
     with python(IDLE) as process:
         probe = TargetProbe(process.pid)
-        told = [probe.read(1.0).grown("major_faults_per_s") for _ in range(2)]
+        reported = [probe.read(1.0).grown("major_faults_per_s") for _ in range(2)]
         probe.close()
-    assert told == [None, 0.0]
+    assert reported == [None, 0.0]
 
 
-def test_what_runs_is_told_by_its_file_name() -> None:
+def test_a_program_is_named_by_its_file_name() -> None:
     assert program_of(os.getpid()) == os.path.basename(os.path.realpath(sys.executable))
     assert program_of(2**22 + 1) is None
 
@@ -338,12 +338,12 @@ def test_open_files_of_ourselves() -> None:
 
 def test_a_thread_that_ran_while_its_clock_stood_still_is_stale(tmp_path: Path) -> None:
     schedstat = tmp_path / "schedstat"
-    told = []
+    reported = []
     schedstat.write_text("5000 10 1\n")
     thread = Thread(str(schedstat))
     for text in ("5000 10 1\n", "5000 10 9\n", "5400 10 12\n", "0 0 0\n", "5600 10 13\n", "5900 20 15\n"):
         schedstat.write_text(text)
-        told.append(thread.read())
+        reported.append(thread.read())
     thread.close()
     stale = not_counted = gap = None
-    assert told == [None, stale, Schedule(400, 0, 3), not_counted, gap, Schedule(300, 10, 2)]
+    assert reported == [None, stale, Schedule(400, 0, 3), not_counted, gap, Schedule(300, 10, 2)]

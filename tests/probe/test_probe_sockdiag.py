@@ -73,7 +73,7 @@ def test_a_piece_whose_first_row_is_longer_or_shorter_than_the_rest_is_not_misco
         assert counts == {key(*ROWS[0]): 1, key(*ROWS[1]): 5}
 
 
-def test_listeners_tell_their_queue() -> None:
+def test_listeners_report_their_queue() -> None:
     piece = row(socket.AF_INET, 10, "0.0.0.0", 8080, "0.0.0.0", 0, queue=6, backlog=5, inode=77)
     piece += row(socket.AF_INET6, 10, "::", 80, "::", 0, queue=0, backlog=4096, inode=78, attributes=24)
     assert list(listeners(memoryview(piece))) == [Listener(8080, 6, 5, 77), Listener(80, 0, 4096, 78)]
@@ -129,7 +129,7 @@ def test_the_kernel_counts_what_was_opened() -> None:
 
 
 @linux
-def test_a_filter_the_kernel_refuses_is_no_count_and_spoils_nothing() -> None:
+def test_a_filter_the_kernel_refuses_is_not_count_and_spoils_nothing() -> None:
     diag = SockDiag()
     try:
         assert diag.count([ESTABLISHED], b"\xff" * 8) is None
@@ -139,7 +139,7 @@ def test_a_filter_the_kernel_refuses_is_no_count_and_spoils_nothing() -> None:
 
 
 @linux
-def test_a_closed_diag_tells_nothing() -> None:
+def test_a_closed_socket_gives_none() -> None:
     diag = SockDiag()
     diag.close()
     assert diag.count([ESTABLISHED]) is None

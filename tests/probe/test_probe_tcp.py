@@ -26,7 +26,7 @@ def test_the_first_read_has_totals_and_no_growth() -> None:
 
 
 def test_opens_and_sockets_are_counted_exactly(in_namespace: InNamespace) -> None:
-    told = in_namespace(
+    reported = in_namespace(
         """
 from capexplorer.probe.tcp import TcpProbe
 probe = TcpProbe()
@@ -45,18 +45,18 @@ reading = probe.read()
 tell({name: getattr(reading, name) for name in reading.__struct_fields__})
 """
     )
-    assert told["active_opens"] == 12
-    assert told["passive_opens"] == 11
-    assert told["attempt_fails"] == 1
-    assert told["segments_sent"] >= 11 * 3
-    assert told["resets_of_established"] == 0
-    assert told["sockets_time_wait"] == 4
-    assert told["sockets_in_use"] == 1 + 2 * 7
-    assert told["listen_overflows"] == 0
+    assert reported["active_opens"] == 12
+    assert reported["passive_opens"] == 11
+    assert reported["attempt_fails"] == 1
+    assert reported["segments_sent"] >= 11 * 3
+    assert reported["resets_of_established"] == 0
+    assert reported["sockets_time_wait"] == 4
+    assert reported["sockets_in_use"] == 1 + 2 * 7
+    assert reported["listen_overflows"] == 0
 
 
 def test_an_unaccepting_listener_fills_its_queue_and_overflows(in_namespace: InNamespace) -> None:
-    told = in_namespace(
+    reported = in_namespace(
         """
 from capexplorer.probe.tcp import TcpProbe
 probe = TcpProbe()
@@ -73,15 +73,15 @@ queues = [probe.listen_queue(port) for port in (9001, 9000, 9002)]
 tell([*queues, reading.listen_overflows, reading.listen_drops])
 """
     )
-    queue, idle, nobody, overflows, drops = told
+    queue, idle, nobody, overflows, drops = reported
     assert queue == [6, 5]
     assert idle == [0, 64]
     assert nobody is None
     assert overflows == drops > 0
 
 
-def test_what_the_target_drops_and_sends_again_is_told_apart_from_its_neighbours(in_namespace: InNamespace) -> None:
-    told = in_namespace(
+def test_drops_and_retransmissions_of_the_target_exclude_those_of_neighbours(in_namespace: InNamespace) -> None:
+    reported = in_namespace(
         """
 from capexplorer.probe.tcp import TcpProbe
 target, neighbour = TcpProbe(), TcpProbe()
@@ -102,16 +102,16 @@ own, other = target.read().target, neighbour.read().target
 tell([first, own.segments_sent, own.segments_retransmitted, own.listen_drops, other.segments_retransmitted, other.listen_drops])
 """
     )
-    first, sent, retransmitted, drops, of_neighbour, dropped_by_neighbour = told
+    first, sent, retransmitted, drops, of_neighbour, dropped_by_neighbour = reported
     assert first == [None, None]
     assert sent == 4, "SYN, ACK, one byte and its ACK: a SYN-ACK is of no socket yet"
     assert (retransmitted, drops) == (0, 0)
     assert of_neighbour >= 6 and dropped_by_neighbour >= 12, "six do not fit, and each asks again after a second"
 
 
-def test_what_the_other_end_had_already_was_not_lost(in_namespace: InNamespace) -> None:
+def test_duplicate_deliveries_do_not_count_as_loss(in_namespace: InNamespace) -> None:
     """Late acknowledgements make tail loss probes: two small segments, and a reader that answers after 30 ms."""
-    told = in_namespace(
+    reported = in_namespace(
         """
 from capexplorer.probe.tcp import TcpProbe
 probe = TcpProbe()
@@ -132,13 +132,13 @@ again = struct.unpack_from('=I', client.getsockopt(socket.IPPROTO_TCP, socket.TC
 tell([again, probe.read().target.segments_retransmitted])
 """
     )
-    again, lost = told
+    again, lost = reported
     assert again > 0
     assert lost == 0
 
 
 def test_half_open_connections_are_those_to_the_target(in_namespace: InNamespace) -> None:
-    told = in_namespace(
+    reported = in_namespace(
         """
 from capexplorer.probe.tcp import TcpProbe
 target, neighbour = TcpProbe(), TcpProbe()
@@ -152,11 +152,11 @@ clients = [socket.create_connection(('127.0.0.1', 9001)) for _ in range(3)]
 tell([probe.read().target.half_open for probe in (target, neighbour)])
 """
     )
-    assert told == [0, 3]
+    assert reported == [0, 3]
 
 
 def test_a_target_in_another_namespace_is_read_there(in_namespace: InNamespace) -> None:
-    told = in_namespace(
+    reported = in_namespace(
         """
 from capexplorer.probe.tcp import TcpProbe
 ready, to_child = os.pipe(), os.pipe()
@@ -185,7 +185,7 @@ os.write(to_child[1], b'.')
 os.waitpid(child, 0)
 """
     )
-    assert told == [5, 3, [3, None]], "how many may wait is not told there"
+    assert reported == [5, 3, [3, None]], "how many may wait is not reported there"
 
 
 def test_the_listen_queue_of_a_real_port() -> None:

@@ -53,8 +53,10 @@ CASES: dict[str, tuple[list[Tick], list[int | None]]] = {
 def test_cpu_time_of_a_changing_tree(case: str) -> None:
     ticks, expected = CASES[case]
     cpu = Cpu()
-    told = [cpu.grown_ns({pid: Used(*used) for pid, used in tick.items()}, 100.0 + second) for second, tick in enumerate(ticks)]
-    assert told == expected
+    reported = [
+        cpu.grown_ns({pid: Used(*used) for pid, used in tick.items()}, 100.0 + second) for second, tick in enumerate(ticks)
+    ]
+    assert reported == expected
 
 
 def test_descendants_are_found_in_a_table_of_parents() -> None:

@@ -74,5 +74,5 @@ def saved(path: Path, events: Iterable[Event]) -> Path:
 
 
 def as_shown(events: Sequence[Event]) -> list[Event]:
-    """What a live screen is told."""
+    """The events that a live screen receives."""
     return [canonical(event) for event in events]

@@ -19,7 +19,9 @@ from .logs import saved, small
 @pytest.mark.parametrize(
     "content", [b"", b"\x00\x01", b"not a log\n", b'{"type":"header","schema":99,"t_s":0}\n', b'{"type":"sam']
 )
-def test_what_is_no_session_is_refused_in_one_line(content: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_a_session_is_refused_in_one_line(
+    content: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_bytes(content)
     assert cli.run(["replay", str(path)]) == 2
@@ -42,7 +44,7 @@ def test_without_a_terminal_it_says_what_to_do_instead(tmp_path: Path) -> None:
     assert "needs a terminal" in done.stderr and "export" in done.stderr
 
 
-def test_a_time_that_is_none_is_refused_before_anything_opens(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_time_is_refused_before_the_screen_opens(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["replay", "last", "--at", "noon"]) == 2
     assert "--at noon: expected a time such as 1:23:45" in capfd.readouterr().err
 

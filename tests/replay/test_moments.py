@@ -183,7 +183,7 @@ def _damaged(line: bytes, chance: random.Random) -> bytes:
             return line.replace(b'"duration_s":1.0', b'"duration_s":0.0')
 
 
-def test_a_log_that_was_replaced_while_it_was_open_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_log_that_was_replaced_while_it_was_open_is_reported_in_one_line(tmp_path: Path) -> None:
     path = saved(tmp_path / "session.jsonl", small())
     replay = Replay(path)
     replay.read_on()

@@ -15,7 +15,7 @@ def test_time_passes_at_the_speed_and_rests_at_the_end() -> None:
     assert (playback.position_s, playback.playing) == (100.0, False)
 
 
-def test_the_end_of_what_is_read_so_far_is_no_end() -> None:
+def test_the_end_of_the_part_read_so_far_does_not_end_the_replay() -> None:
     playback = Playback(64.0)
     playback.advance(10.0, 100.0, more=True)
     assert (playback.position_s, playback.playing) == (100.0, True)
@@ -23,7 +23,7 @@ def test_the_end_of_what_is_read_so_far_is_no_end() -> None:
     assert playback.position_s == 164.0
 
 
-def test_a_pause_stands_still_and_at_the_end_play_begins_anew() -> None:
+def test_a_pause_keeps_the_position_and_play_at_the_end_restarts() -> None:
     playback = Playback()
     playback.toggle(10.0)
     playback.advance(5.0, 10.0)
@@ -40,7 +40,7 @@ def test_a_seek_stays_within_and_leaves_playing_as_it_was() -> None:
         assert (playback.position_s, playback.playing) == (found_s, True)
 
 
-def test_following_stays_at_the_end_until_one_looks_elsewhere_and_again_when_one_comes_back() -> None:
+def test_following_stays_at_the_end_until_one_looks_elsewhere_and_again_when_one_returns() -> None:
     playback = Playback(follows=True)
     playback.advance(0.2, 50.0)
     playback.advance(0.2, 51.0)
@@ -93,6 +93,6 @@ def test_a_typed_time_is_understood(typed: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "x", "1:2:3:4", "5x", "%", "--5", "+", "1:", "h", "٣s", "nan", "1e9", "50%%"])
-def test_what_is_no_time_says_what_is(typed: str) -> None:
+def test_an_invalid_time_is_refused_with_examples(typed: str) -> None:
     with pytest.raises(ValueError, match="expected a time such as 1:23:45"):
         moment(typed, 0.0, 100.0)

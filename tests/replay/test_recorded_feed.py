@@ -80,7 +80,7 @@ def test_a_moved_position_is_shown_at_once_and_no_time_passes(path: Path) -> Non
         assert (seen.playback.position_s, len(seen.feed.timeline)) == (9.0, 8)
 
 
-def test_it_begins_where_it_is_told_to_once_its_length_is_known(path: Path) -> None:
+def test_it_begins_at_the_requested_time_once_its_length_is_known(path: Path) -> None:
     with watched(path, start_at="50%") as seen:
         assert seen.playback.position_s == 0.0
         seen.read_in()
@@ -111,4 +111,4 @@ def test_a_followed_session_is_looked_at_for_new_lines_and_stays_at_its_end(tmp_
         assert seen.pass_s(1.0) is Change.PANES
         assert len(seen.feed.timeline) == 7
         seen.pass_s(6.0)
-        assert seen.feed.progress == "nothing new for 6 s"
+        assert seen.feed.progress == "no new events for 6 s"

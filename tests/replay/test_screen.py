@@ -212,7 +212,7 @@ async def test_q_leaves_at_once_and_loads_nothing_to_end(path: Path) -> None:
         assert stage.app.return_value == Ending("user")
 
 
-async def test_it_begins_where_it_is_told_to(path: Path) -> None:
+async def test_it_begins_at_the_requested_time(path: Path) -> None:
     stage = Stage(path, start="50%")
     async with stage.run():
         assert stage.playback.position_s == pytest.approx(10.0)
@@ -278,7 +278,7 @@ def grow(path: Path, events: Sequence[Event]) -> None:
         file.writelines(log_lines(events, first=path.read_bytes().count(b"\n") + 1))
 
 
-async def test_following_stays_at_the_end_until_one_looks_back_and_says_when_it_is_over(tmp_path: Path) -> None:
+async def test_following_stays_at_the_end_until_a_seek_and_reports_the_sessions_end(tmp_path: Path) -> None:
     events, path = as_shown(small()), tmp_path / "growing.jsonl"
     grow(path, events[:9])
     stage = Stage(path, follow=True)
@@ -292,7 +292,7 @@ async def test_following_stays_at_the_end_until_one_looks_back_and_says_when_it_
         await stage.pass_s(pilot, 1.0)
         assert len(stage.screen.timeline) == 0 and "recording goes on" in stage.bar()
         await stage.pass_s(pilot, 6.0)
-        assert "nothing new for 6 s" in stage.bar()
+        assert "no new events for 6 s" in stage.bar()
         await pilot.press("greater_than_sign")
         grow(path, events[14:])
         await stage.pass_s(pilot, 1.0)

@@ -1,4 +1,4 @@
-"""Sessions to compare, made from figures: what a log would have told."""
+"""Sessions to compare, built from figures."""
 
 from __future__ import annotations
 
@@ -175,5 +175,5 @@ def _cpu_readings(level: Seen) -> dict[str, float]:
 
 
 def knee(users: float, capacity_rps: float, **evidence: float) -> Mark:
-    told = {"capacity_rps": capacity_rps, **evidence}
-    return marked(t_s=99.0, key="knee:0", state="open", kind="knee", id="knee", users=users, evidence=told)
+    reported = {"capacity_rps": capacity_rps, **evidence}
+    return marked(t_s=99.0, key="knee:0", state="open", kind="knee", id="knee", users=users, evidence=reported)

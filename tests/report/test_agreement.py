@@ -44,11 +44,11 @@ NUMBER = r"([\d,.]+)"
 KNEE = rf"(?<!no )(?<!latency )(?<!the )\bknee at (?:or below )?{NUMBER} users?"
 NO_KNEE_IN_WORDS, NO_KNEE_IN_THE_TABLE = rf"no knee up to {NUMBER} users?", rf"\| knee[^|]*\| none up to {NUMBER}"
 NO_KNEE = f"{NO_KNEE_IN_WORDS}|{NO_KNEE_IN_THE_TABLE}"
-IDLE = rf"nothing is saturated at {NUMBER} users?"
-WAITING = rf"users' waits limit the throughput at {NUMBER} users?"
+IDLE = rf"no limit reached at {NUMBER} users?"
+WAITING = rf"users' think time sets the throughput at {NUMBER} users?"
 LIMITED = rf"bottleneck: [^:]*? at {NUMBER} users?"
-SAID_UP_TO = rf"nothing is said about the service beyond {NUMBER}"
-SAID_NOTHING = r"nothing is said about the service(?= *\.| *;|$)()"
+SAID_UP_TO = rf"results above {NUMBER} users? do not describe the service"
+SAID_NOTHING = r"\bthe results do not describe the service()"
 
 
 def always(first: float, second: float) -> bool:
@@ -64,14 +64,14 @@ def beyond(first: float, second: float) -> bool:
 CONTRADICTIONS: tuple[tuple[str, str, str, Callable[[float, float], bool]], ...] = (
     ("no knee, and a knee", NO_KNEE, KNEE, always),
     ("two knees", KNEE, KNEE, lambda first, second: first != second),
-    ("nothing is saturated, and a knee", IDLE, KNEE, always),
-    ("nothing is saturated, and a bottleneck", IDLE, LIMITED, always),
-    ("the waits limit, and a knee", WAITING, KNEE, always),
-    ("the waits limit, and a bottleneck", WAITING, LIMITED, always),
-    ("nothing is said, and a knee beyond", SAID_UP_TO, KNEE, beyond),
-    ("nothing is said, and a bottleneck of the service beyond", SAID_UP_TO, rf"target: {LIMITED}", beyond),
-    ("nothing is said, and nothing is saturated", SAID_UP_TO, IDLE, always),
-    ("nothing is said at all, and a knee", SAID_NOTHING, KNEE, always),
+    ("no limit reached, and a knee", IDLE, KNEE, always),
+    ("no limit reached, and a bottleneck", IDLE, LIMITED, always),
+    ("think time sets the throughput, and a knee", WAITING, KNEE, always),
+    ("think time sets the throughput, and a bottleneck", WAITING, LIMITED, always),
+    ("results above a count are invalid, and a knee above it", SAID_UP_TO, KNEE, beyond),
+    ("results above a count are invalid, and a bottleneck of the service above it", SAID_UP_TO, rf"target: {LIMITED}", beyond),
+    ("results above a count are invalid, and no limit reached", SAID_UP_TO, IDLE, always),
+    ("all results are invalid, and a knee", SAID_NOTHING, KNEE, always),
 )
 
 
@@ -136,25 +136,25 @@ def moments(text: str) -> set[str]:
 
 def assert_agrees(timeline: Timeline) -> None:
     """Markdown, page, screen and summary say the same of knee, capacity, users and times, and none contradicts itself."""
-    told, summary = texts(timeline), json.loads(json_report.render(summarise(timeline)))
-    for name, text in (("markdown", told.markdown), ("html", told.html)):
+    collected, summary = texts(timeline), json.loads(json_report.render(summarise(timeline)))
+    for name, text in (("markdown", collected.markdown), ("html", collected.html)):
         assert [wrong for part in by_epoch(text) for wrong in contradictions(part)] == [], (name, text)
-    shown = "\n".join(line for line in told.screen.splitlines() if " now " not in line and "retracted" not in line)
+    shown = "\n".join(line for line in collected.screen.splitlines() if " now " not in line and "retracted" not in line)
     # a journal tells where a knee was before, too
     assert [wrong for part in by_epoch(shown) for wrong in contradictions(part) if not wrong.startswith("two knees")] == [], shown
-    assert knees(told.markdown) == knees(told.html)
-    assert moments(told.markdown) == moments(told.html)
+    assert knees(collected.markdown) == knees(collected.html)
+    assert moments(collected.markdown) == moments(collected.html)
     for each in summary["verdicts"]:
-        assert each["verdict"] in told.markdown and each["verdict"] in told.html
+        assert each["verdict"] in collected.markdown and each["verdict"] in collected.html
     assert summary["verdict"] in [each["verdict"] for each in summary["verdicts"]]
-    listed = [row for row in knees(told.markdown) if not row[1].startswith("none") and not row[0].startswith("peak")]
+    listed = [row for row in knees(collected.markdown) if not row[1].startswith("none") and not row[0].startswith("peak")]
     if timeline.verdicts and timeline.ended is not None:
         assert len(listed) == len(summary["knees"])
     for knee in summary["knees"]:
         printed = f"{knee['users']:,.0f}" if knee["users"] >= 9.95 else f"{knee['users']:.2g}"
         assert not timeline.verdicts or any(row[1].endswith(printed) for row in listed), (knee, listed)
     bounds = {each["no_knee_up_to_users"] for each in summary["verdicts"]} - {None}
-    assert len(bounds) <= len([row for row in knees(told.markdown) if row[1].startswith("none up to")])
+    assert len(bounds) <= len([row for row in knees(collected.markdown) if row[1].startswith("none up to")])
 
 
 # -- the contradictions themselves
@@ -162,23 +162,26 @@ def assert_agrees(timeline: Timeline) -> None:
 CONTRADICTORY = {
     "no knee, and a knee": "No knee up to 82 users. Knee at 40 users.",
     "two knees": "Knee at 40 users [36–44]. knee at or below 10 users",
-    "nothing is saturated, and a knee": "nothing is saturated at 40 users; knee at 20 users",
-    "nothing is saturated, and a bottleneck": "nothing is saturated at 40 users\nbottleneck: CPU of the target at 82 users",
-    "the waits limit, and a knee": "users' waits limit the throughput at 1,200 users. Knee at 40 users.",
-    "the waits limit, and a bottleneck": "users' waits limit the throughput at 40 users\nbottleneck: a queue at 82 users",
-    "nothing is said, and a knee beyond": "nothing is said about the service beyond 10. Knee at 40 users.",
-    "nothing is said, and a bottleneck of the service beyond": (
-        "nothing is said about the service beyond 10\ntarget: bottleneck: CPU of the target at 40 users"
+    "no limit reached, and a knee": "no limit reached at 40 users; knee at 20 users",
+    "no limit reached, and a bottleneck": "no limit reached at 40 users\nbottleneck: CPU of the target at 82 users",
+    "think time sets the throughput, and a knee": "users' think time sets the throughput at 1,200 users. Knee at 40 users.",
+    "think time sets the throughput, and a bottleneck": "users' think time sets the throughput at 40 users\nbottleneck: a "
+    "queue at 82 users",
+    "results above a count are invalid, and a knee above it": "results above 10 users do not describe the service. Knee at "
+    "40 users.",
+    "results above a count are invalid, and a bottleneck of the service above it": (
+        "results above 10 users do not describe the service\ntarget: bottleneck: CPU of the target at 40 users"
     ),
-    "nothing is said, and nothing is saturated": "nothing is said about the service beyond 10; nothing is saturated at 40 users",
-    "nothing is said at all, and a knee": "nothing is said about the service.\nKnee at 40 users",
+    "results above a count are invalid, and no limit reached": "results above 10 users do not describe the service; no limit "
+    "reached at 40 users",
+    "all results are invalid, and a knee": "the results do not describe the service.\nKnee at 40 users",
 }
 """A text for each that has it and no other."""
 
 HARMLESS = (
     "No knee up to 82 users. Latency knee at 40 users.",
     "Knee at 40 users. It is repeated: knee at 40 users.",
-    "nothing is said about the service beyond 40. Knee at 10 users.",
+    "results above 40 users do not describe the service. Knee at 10 users.",
 )
 
 
@@ -258,8 +261,8 @@ def findings(draw: st.DrawFn) -> Sequence[Event]:
         kind = draw(st.sampled_from(KINDS))
         if kind is not None:
             verdict = curve(kind, draw(st.sampled_from([10, 40, 60, 78])))
-            told = replace(verdict, epoch=epoch, t_s=300.0 * epoch + 240.0)
-            events += [told, *_marked(told, draw(st.floats(0.98, 1.02)))]
+            collected = replace(verdict, epoch=epoch, t_s=300.0 * epoch + 240.0)
+            events += [collected, *_marked(collected, draw(st.floats(0.98, 1.02)))]
     return events
 
 

@@ -54,7 +54,8 @@ def troubled(example: str = "OSError, errno 99: Cannot assign requested address"
 
 
 VERDICT = (
-    "Limited by the generator's ephemeral ports (TIME_WAIT) from 00:30 at 50 users: nothing is said about the service beyond 20."
+    "Limited by the generator's ephemeral ports (TIME_WAIT) from 00:30 at 50 users: results above 20 users do not "
+    "describe the service."
 )
 SYSCTL = 'sysctl -w net.ipv4.ip_local_port_range="1024 65535"'
 
@@ -80,7 +81,7 @@ def test_the_summary_lists_them_with_evidence_and_advice_and_begins_with_nothing
     assert [(each["id"], each["confidence"]) for each in found["bottlenecks"]] == [("gil_bound", "high")]
 
 
-def test_no_knee_is_told_of_levels_that_the_generator_spoiled() -> None:
+def test_levels_in_which_the_generator_failed_give_no_knee() -> None:
     knee = KneeVerdict(kind="no_knee", users=50, users_high=50)
     curve = CurveFit(low_load_rps_per_user=2.0, low_load_se=0.1, baseline_users=(5.0,))
     found = Verdict(t_s=36.0, capacity=CapacityVerdict(knee=knee, curve=curve))
@@ -94,7 +95,9 @@ def test_markdown_has_each_with_where_evidence_example_and_a_command_to_copy(tim
     assert f"**{VERDICT}**" in text
     assert "- generator: **cause: ephemeral ports exhausted (TIME_WAIT) at 50 users (high confidence)**: 412 × at 63.4/s" in text
     assert "00:30 to 00:36, GET /tasks/list 400, POST" in text
-    assert "ports used 1,998, ports capacity 2,000, time wait 1,996; could be as well: a new connection for most requests" in text
+    assert (
+        "ports used 1,998, ports capacity 2,000, time wait 1,996; alternative cause: a new connection for most requests" in text
+    )
     assert "could not be read: listen queue" in text
     assert "  E.g. `OSError, errno 99: Cannot assign requested address`" in text
     assert f"`{SYSCTL}`" in text
@@ -148,7 +151,7 @@ def test_retried_attempts_are_redacted_too() -> None:
     assert isinstance(found, Sample) and "db7" not in str(found.retried)
 
 
-def test_a_failure_told_in_full_is_redacted_too_and_stands_in_the_page() -> None:
+def test_a_failure_reported_in_full_is_redacted_too_and_is_in_the_page() -> None:
     signature = FailureSignature(types=("CatchResponseError",), text="lost_updates")
     example = "lost_updates: 90 at db7.corp.internal, 60 at 10.1.2.3, token=abc"
     failed = (FailureTick(name="/x", method="GET", signature=signature, count=1, example=example),)

@@ -150,7 +150,7 @@ def test_epochs_compare_like_sessions() -> None:
     assert len(compare([Session(both), Session(alone)]).pairs) == 2
 
 
-def test_one_curve_is_no_comparison_and_an_unknown_epoch_is_named() -> None:
+def test_one_curve_is_not_a_comparison_and_an_unknown_epoch_is_named() -> None:
     with pytest.raises(InputError, match="two sessions or more, or one with two epochs"):
         compared(timeline([Seen(10)]))
     with pytest.raises(InputError, match=r"a#3: no such epoch; it has: 0"):
@@ -171,7 +171,7 @@ def test_knees_are_compared_where_both_have_one() -> None:
 
 
 @pytest.mark.parametrize("state", ["retracted", "bend"])
-def test_what_is_no_knee_is_not_measured(state: str) -> None:
+def test_without_a_knee_its_figures_are_not_measured(state: str) -> None:
     mark = knee(45, 90.0)
     bend = marked(t_s=99.0, key="knee:0", state="open", kind="bend", id="bend", users=45)
     changed = msgspec.structs.replace(mark, state="retracted") if state == "retracted" else bend
@@ -196,20 +196,23 @@ def test_what_is_no_knee_is_not_measured(state: str) -> None:
         (-0.01, -1.3, "within"),
     ],
 )
-def test_what_client_classes_cost_by_themselves_is_the_clients(change_ms: float, floor_ms: float | None, judgement: str) -> None:
+def test_the_overhead_of_client_classes_is_attributed_to_the_client(
+    change_ms: float, floor_ms: float | None, judgement: str
+) -> None:
     before, after = Estimate(2.22, 0.05), Estimate(2.22 + change_ms, 0.05)
     assert floor_difference("mean", before, after, floor_ms).judgement == judgement
 
 
-def test_a_client_that_costs_less_is_no_faster_server() -> None:
+def test_a_client_that_costs_less_is_not_faster_server() -> None:
     slow = session([Seen(50, 49.3, mean_ms=2.22, p50_ms=2.2)], client_floor_ms=floors(HttpUser=1.9))
     fast = session([Seen(50, 48.6, mean_ms=0.93, p50_ms=0.9)], client_floor_ms=floors(FastHttpUser=0.5))
     found = compare([slow, fast])
     level = found.pairs[0].levels[0]
     assert {level[name].judgement for name in ("mean", "p50", "p95", "p99")} == {"client"}
     assert not any(one.counts for one in level.differences)
-    assert "the difference in latency is the client's (FastHttpUser instead of HttpUser), not the target's" in sentences.verdict(
-        found
+    assert (
+        "the difference in latency is caused by the client (FastHttpUser instead of HttpUser), not by the target"
+        in sentences.verdict(found)
     )
     assert any("by itself FastHttpUser costs 1.4 ms less at the median" in warning for warning in sentences.warnings(found))
 
@@ -251,7 +254,7 @@ def test_conditions_that_differ_are_warned_about_and_named_in_the_verdict() -> N
         "version of locust": ("2", "3"),
     }
     assert sentences.warnings(found)[0].startswith("Conditions differ (host, cores, ")
-    assert "so this may not be the target's doing" in sentences.verdict(found)
+    assert "so the target may not be the cause" in sentences.verdict(found)
 
 
 def test_parameters_label_and_profile_are_the_subject_and_no_flaw() -> None:

@@ -68,7 +68,7 @@ def test_epochs_are_named_or_stand_for_themselves(
     assert [each["id"] + ("" if each["epoch"] is None else f"#{each['epoch']}") for each in sessions] == names
 
 
-def test_a_title_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_title_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     titles.write(folder / "new.jsonl", "after the fix")
     assert run(folder, "old", "new") == 0
     assert "new  after the fix" in capsys.readouterr().out
@@ -106,11 +106,11 @@ def test_one_that_fails_counts_more_than_one_that_cannot_be_judged(folder: Path,
 )
 def test_wrong_input_is_one_line(asked: Sequence[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, *asked) == 2
-    told = capsys.readouterr().err
-    assert said in told and len(told.splitlines()) == 1
+    reported = capsys.readouterr().err
+    assert said in reported and len(reported.splitlines()) == 1
 
 
-def test_warnings_are_told_on_stderr_too_and_a_torn_log_is_compared_as_far_as_it_goes(
+def test_warnings_are_reported_on_stderr_too_and_a_torn_log_is_compared_as_far_as_it_goes(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recorded = events([Seen(10, 90.0), Seen(50)], id="torn", complete=False)
@@ -130,4 +130,4 @@ def test_damage_of_a_log_is_a_warning_in_the_comparison_itself(folder: Path, cap
     path.write_bytes(b"".join([*lines[:2], *lines[3:]]))
     assert run(folder, "old", "new", "--format", "json") == 0
     said = json.loads(capsys.readouterr().out)["warnings"]
-    assert "B: 2 damaged or missing lines of its log, which its figures lack." in said
+    assert "B: 2 damaged or missing lines in its log are missing from its figures." in said

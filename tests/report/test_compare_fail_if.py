@@ -43,7 +43,7 @@ def test_a_condition_is_a_figure_an_operator_and_a_per_cent(text: str, condition
         ("knee@50<-5%", "without @50"),
     ],
 )
-def test_what_is_no_condition_says_what_was_expected(text: str, said: str) -> None:
+def test_an_invalid_condition_is_refused_with_the_expected_form(text: str, said: str) -> None:
     with pytest.raises(InputError) as error:
         parse(text)
     assert said in str(error.value)
@@ -67,15 +67,15 @@ def test_beyond_the_limit_but_within_noise_does_not_fail_and_says_so() -> None:
     assert "does not count at 10 users" in found.excused[0] and "within noise" in found.excused[0]
 
 
-def test_what_the_client_costs_by_itself_does_not_fail() -> None:
+def test_a_difference_caused_by_the_client_does_not_fail() -> None:
     slow = session([Seen(50, mean_ms=2.0, mean_se_ms=0.02, p50_ms=2.0)], client_floor_ms=floors(HttpUser=1.9))
     fast = session([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_floor_ms=floors(FastHttpUser=0.5))
     found = judge(parse("p50>5%"), compare([fast, slow]))
     assert not found.failed
-    assert "the client's" in found.excused[0]
+    assert "client overhead" in found.excused[0]
 
 
-def test_what_may_be_the_clients_in_part_cannot_be_judged() -> None:
+def test_a_difference_that_may_be_partly_the_clients_cannot_be_judged() -> None:
     slow = session([Seen(50, mean_ms=4.0, mean_se_ms=0.02, p50_ms=4.0)], client_floor_ms=floors(HttpUser=1.9))
     fast = session([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_floor_ms=floors(FastHttpUser=0.5))
     found = judge(parse("p50>5%"), compare([fast, slow]))

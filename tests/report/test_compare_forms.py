@@ -55,7 +55,7 @@ def test_foreign_text_is_inert_in_every_form() -> None:
         assert not {"\x1b", "\u202e"} & set(said)
 
 
-def test_json_names_its_schema_and_tells_null_from_zero() -> None:
+def test_json_names_its_schema_and_distinguishes_null_from_zero() -> None:
     document = json.loads(json_form.render(sample()))
     assert document["schema"] == "capexplorer.compare/1"
     assert [session["letter"] for session in document["sessions"]] == ["A", "B"]

@@ -66,7 +66,7 @@ def test_the_error_of_correlated_seconds_is_that_of_repeated_levels() -> None:
     assert math.sqrt(np.mean(variances)) == pytest.approx(np.std(wholes), rel=0.25)
 
 
-def test_under_six_seconds_and_with_an_empty_batch_there_is_no_error() -> None:
+def test_under_six_seconds_and_with_an_empty_batch_there_is_not_error() -> None:
     assert moving_block_error(5, 1.0, lambda first, end: 1.0) is None
     assert moving_block_error(6, 1.0, lambda first, end: None if first == 2 else 1.0) is None
     assert parts(range(5)) == []
@@ -123,7 +123,7 @@ def test_two_levels_have_no_scatter() -> None:
 # -- headlines and conditions
 
 
-def test_a_row_that_counts_by_itself_is_no_headline_among_many() -> None:
+def test_a_row_that_counts_by_itself_is_not_a_headline_among_many() -> None:
     """At 36 users p95 differs by less than three errors, as one of some thirty figures may by chance."""
     counts = [9, 18, 27, 36, 45, 54, 63]
     wandering = (0.9, 1.1, 0.95, 1.05, 1.0, 0.92, 1.08, 1.0)
@@ -141,7 +141,7 @@ def test_a_row_that_counts_by_itself_is_no_headline_among_many() -> None:
 # -- neighbours
 
 
-def test_where_others_hold_a_full_machine_nothing_is_claimed() -> None:
+def test_no_difference_is_claimed_if_others_use_a_saturated_machine() -> None:
     quiet = Seen(10, 100.0, cpu_ratio=0.2, host_cpu_ratio=0.4)
     held = Seen(10, 50.0, p50_ms=40.0, cpu_ratio=0.2, host_cpu_ratio=1.95)
     comparison = compare([session([quiet]), session([held])])
@@ -157,7 +157,7 @@ def test_where_others_hold_a_full_machine_nothing_is_claimed() -> None:
     ("host", "target", "generator", "held"),
     [(1.95, 0.3, 0.1, True), (1.95, 1.5, 0.4, False), (1.2, 0.1, 0.1, False), (None, 0.1, 0.1, False), (1.95, None, 0.1, False)],
 )
-def test_a_machine_is_held_by_others_if_it_is_full_and_they_have_a_part(
+def test_a_machine_is_disturbed_if_it_is_saturated_and_others_use_a_share(
     host: float | None, target: float | None, generator: float | None, held: bool
 ) -> None:
     cpus = {"host.cpu_ratio": host, "target.cpu_ratio": target, "generator.process_cpu_ratio": generator}

@@ -72,6 +72,6 @@ def test_every_plus_minus_is_196_standard_errors() -> None:
     assert half(level_line(level.closed)) == pytest.approx(1.96 * level.figures.goodput_se_rps, rel=0.1)
 
 
-def test_what_a_difference_must_exceed_is_no_plus_minus() -> None:
+def test_the_threshold_of_a_difference_is_not_shown_as_plus_minus() -> None:
     pair = compare([Session(sample()), Session(sample())]).pairs[0]
     assert not [one for level in pair.levels for one in level.differences if "±" in noise(one)]

@@ -17,7 +17,7 @@ UNSEEN = ["\x1b", "\x00", "\x07", "\x7f", "\x9b", "\u202e", "\u2066", "\u200f", 
 
 
 @pytest.mark.parametrize("character", UNSEEN, ids=[f"U+{ord(each):04X}" for each in UNSEEN])
-def test_what_steers_or_hides_is_shown_as_a_sign(character: str) -> None:
+def test_control_and_invisible_characters_are_shown_as_signs(character: str) -> None:
     shown = escaping.visible(f"a{character}b")
     assert character not in shown
     assert len(shown) > 2
@@ -56,7 +56,7 @@ def test_right_to_left_text_is_isolated_in_markdown() -> None:
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"])
-def test_a_cell_is_no_formula(text: str) -> None:
+def test_a_cell_is_not_a_formula(text: str) -> None:
     assert not escaping.cell(text).startswith(("=", "+", "-", "@", "\t"))
 
 

@@ -1,4 +1,4 @@
-"""`capexplorer export`: what goes where, what is told, and what is refused."""
+"""`capexplorer export`: what goes where, what is reported, and what is refused."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def log_of(sessions: Path) -> Path:
     return sessions / f"{HEADER.id}.jsonl"
 
 
-def test_a_flipped_digit_costs_its_line_and_is_told(sessions: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_flipped_digit_costs_its_line_and_is_reported(sessions: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = log_of(sessions)
     lines = log.read_bytes().splitlines(keepends=True)
     [number] = [number for number, line in enumerate(lines) if line.startswith(b'{"type":"level_closed"')][-1:]

@@ -18,7 +18,7 @@ from capexplorer.model.columns import COLUMNS
 from capexplorer.model.events import ClientFloor, Ended, Event, LevelClosed, LevelOpened, Verdict
 from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import EndpointDeparture
+from capexplorer.model.verdicts import EndpointDegradation
 from capexplorer.report import capacity, charts, html, markdown
 from capexplorer.report import csv as csv_report
 from capexplorer.report.formats import FORMATS, to_disk, to_text, write
@@ -109,7 +109,7 @@ def test_tables_say_the_epoch_when_there_are_several() -> None:
     assert "| epoch | users |" in text and "| parameters, epoch 1 | `threads=16` |" in text
 
 
-def test_a_percentile_of_few_values_stands_in_parentheses() -> None:
+def test_a_percentile_of_few_values_is_in_parentheses() -> None:
     text = markdown.render(Timeline(session((5,), seconds=6))).decode()
     assert re.search(r"\| \(\d[\d.]*\) \| \(\d[\d.]*\) \|", text) and "rests on too few values" in text
 
@@ -153,7 +153,7 @@ def test_the_picture_is_well_formed_and_within_its_frame(events: list[Event]) ->
             assert 0 <= float(element.get(name, 0)) <= most
 
 
-def test_the_picture_shows_the_mean_where_there_are_no_percentiles_and_says_when_there_is_nothing() -> None:
+def test_the_picture_shows_the_mean_where_there_are_not_percentiles_and_says_when_there_is_nothing() -> None:
     for latency, title in ((Latency(mean=12.0), b"mean, ms"), (Latency(), b"not measured")):
         figures = LevelFigures(settled=True, counted=False, goodput_rps=7.0, throughput_rps=7.0, latency_ms=latency)
         opened = LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=5, by="plan")
@@ -161,7 +161,7 @@ def test_the_picture_shows_the_mean_where_there_are_no_percentiles_and_says_when
         assert title in (capacity.picture(Timeline([HEADER, opened, closed])) or b"")
 
 
-def test_there_is_no_picture_without_a_settled_level() -> None:
+def test_there_is_not_picture_without_a_settled_level() -> None:
     assert capacity.picture(Timeline([HEADER])) is None
     assert markdown.beside(Timeline([HEADER]), "a.md").keys() == {"a.md"}
 
@@ -241,7 +241,7 @@ def test_endpoints_csv_has_each_endpoint_at_each_level_and_says_which_leaves_the
     levels = summarise(timeline)["levels"]
     most = max(level["users"] for level in levels)
     name = levels[0]["endpoints"][0]["name"]
-    first = EndpointDeparture(method="GET", name=name, users=most, column="latency", before=1.0, after=9.0)
+    first = EndpointDegradation(method="GET", name=name, users=most, column="latency", before=1.0, after=9.0)
     timeline.apply(Verdict(t_s=timeline.last_s, first_endpoint=first))
     lines = rows(csv_report.endpoints(timeline))
     assert len(lines) == sum(len(level["endpoints"]) for level in levels if level["settled"])
@@ -259,11 +259,11 @@ def test_a_ramp_has_a_line_a_bin() -> None:
 
 
 def test_every_column_is_documented() -> None:
-    told = (ROOT / "docs" / "exports.md").read_text()
+    reported = (ROOT / "docs" / "exports.md").read_text()
     for column in (*csv_report.LEVEL_COLUMNS, *csv_report.ENDPOINT_COLUMNS, *COLUMNS):
-        assert f"`{column}`" in told, column
+        assert f"`{column}`" in reported, column
     for form in FORMATS:
-        assert f"`{form}`" in told, form
+        assert f"`{form}`" in reported, form
 
 
 # -- levels that a replay shows half way

@@ -58,7 +58,7 @@ def test_the_picture_has_knee_band_lines_and_their_figures() -> None:
     found = drawing(judged())
     assert found.count('class="band"') == found.count('class="capacity"') == found.count('class="linear"') == 1
     assert ">knee 30 [26–35] at 122/s<" in found and ">capacity 122/s<" in found
-    assert "low load 4/s a user" in found and "USL fit (thin): λ 4.2/s, σ 0.031, κ 0.0004, peak at 49 users" in found
+    assert "low load 4/s per user" in found and "USL fit (thin): λ 4.2/s, σ 0.031, κ 0.0004, peak at 49 users" in found
 
 
 def test_the_band_lies_where_the_interval_does() -> None:
@@ -71,14 +71,14 @@ def test_the_band_lies_where_the_interval_does() -> None:
     assert (x - left) / width == pytest.approx((30 - 26) / (35 - 26), abs=0.01)
 
 
-def test_a_law_that_may_not_stand_is_pale_and_says_why() -> None:
+def test_an_unreliable_usl_fit_is_grey_and_says_why() -> None:
     found = drawing(judged(replace(VERDICT, curve=replace(CURVE, usl=replace(USL, grey="few_levels")))))
     assert 'class="usl grey"' in found and "too few levels" in found
 
 
 def test_a_bend_has_no_band_and_no_knee_has_no_line() -> None:
     bend = drawing(judged(replace(VERDICT, knee=KneeVerdict(kind="bend", users=30, users_low=20))))
-    assert 'class="band"' not in bend and 'class="knee soft"' in bend and "bend from 30 users" in bend
+    assert 'class="band"' not in bend and 'class="knee soft"' in bend and "scaling flattens from 30 users" in bend
     none = drawing(judged(replace(VERDICT, knee=KneeVerdict(kind="no_knee", users=50))))
     assert 'class="knee' not in none and "no knee up to 50 users" in none
 
@@ -88,7 +88,7 @@ def test_a_knee_at_or_below_the_lowest_level_draws_no_line_of_low_load() -> None
     assert "knee at or below 5 users" in found and 'class="band"' in found and 'class="linear"' not in found
 
 
-def test_the_latency_knee_stands_in_the_latency_panel() -> None:
+def test_the_latency_knee_is_in_the_latency_panel() -> None:
     found = drawing(judged(replace(VERDICT, latency_knee=KneeVerdict(kind="latency_knee", users=20))))
     assert "latency knee 20" in found
 
@@ -130,7 +130,7 @@ def test_the_picture_is_the_same_every_time() -> None:
 # -- tables
 
 
-def test_the_table_of_knees_tells_interval_capacity_limit_and_confidence() -> None:
+def test_the_table_of_knees_has_interval_capacity_limit_and_confidence() -> None:
     assert lines(judged()) == [("knee", "30", "26–35", "122.0 ± 3.9", "queueing", "medium, provisional")]
     text = markdown.render(judged()).decode()
     assert "| knee | 30 | 26–35 | 122.0 ± 3.9 | queueing | medium, provisional |" in text
@@ -148,7 +148,7 @@ def test_peak_latency_knee_and_objectives_are_lines_of_their_own() -> None:
     assert [line[0] for line in found[:4]] == ["knee", "peak", "latency knee", "p95 ≤ 300 ms"]
     assert found[1][1:5] == ("40", "–", "125", "goodput falls by 20%")
     assert found[2][1:3] == ("20", "–")  # its neighbours are no 90% interval
-    assert found[3][1:] == ("22", "20–25", "80", "–", "few values at its edge")
+    assert found[3][1:] == ("22", "20–25", "80", "–", "few values at its limit")
     assert found[4][:2] == ("failures ≤ 1%", "under 5")
 
 
@@ -157,7 +157,7 @@ def test_no_knee_is_a_line_too() -> None:
     assert found == [("knee", "none up to 50", "–", "–", "–", "–")]
 
 
-def test_rows_of_recovery_are_told_apart_and_the_table_of_levels_keeps_them() -> None:
+def test_rows_of_recovery_are_distinguished_and_the_table_of_levels_keeps_them() -> None:
     text = markdown.render(judged(recovery=(2,))).decode()
     assert "| ↓ 50 |" in text and "way down from overload" in text
     assert "way down" not in markdown.render(judged()).decode()
@@ -168,7 +168,7 @@ def test_rows_of_recovery_are_told_apart_and_the_table_of_levels_keeps_them() ->
 # -- over time
 
 
-def test_marks_stand_since_when_they_were_what_they_are() -> None:
+def test_marks_have_the_time_since_which_they_have_had_their_kind() -> None:
     def mark(t_s: float, revision: int, kind: str, **evidence: object) -> Mark:
         return marked(t_s=t_s, key="knee:epoch0", revision=revision, state="updated", kind=kind, id=kind, evidence=evidence)
 
@@ -213,7 +213,7 @@ def test_a_side_without_a_knee_says_up_to_where_there_was_none() -> None:
     assert sentences.knee(found.curves[1]) == "no knee up to 80 users"
 
 
-def test_recovery_is_no_part_of_what_is_compared() -> None:
+def test_recovery_is_not_part_of_what_is_compared() -> None:
     aside = Verdict(t_s=29.0, capacity=CapacityVerdict(), recovery_levels=(2,))
     climbed = [Seen(10, 100.0), Seen(50, 120.0), Seen(10, 60.0)]
     found = compared(timeline(climbed, more=[aside]), timeline(climbed))

@@ -95,7 +95,7 @@ def test_counts_are_of_all_requests_from_the_first_on() -> None:
     assert float(aggregated["Requests/s"]) == pytest.approx(int(aggregated["Request Count"]) / 36)
 
 
-def test_endpoints_stand_in_the_order_of_their_names() -> None:
+def test_endpoints_are_in_the_order_of_their_names() -> None:
     names = [line["Name"] for line in read(files()["stats"])]
     assert names == ["/cpu", "/health", "/io", "/tasks/{id}", "Aggregated"]
 
@@ -122,7 +122,7 @@ def test_the_rates_of_history_are_over_ten_seconds() -> None:
     assert float(read(files()["stats_history"])[20]["Requests/s"]) == pytest.approx(sum(counts[11:21]) / 10)
 
 
-def test_failures_tell_when_they_were_seen_and_how_often() -> None:
+def test_failures_show_when_they_were_seen_and_how_often() -> None:
     (failure,) = read(files()["failures"])
     assert failure["Error"] == "ConnectionError, errno 111: refused" and failure["Occurrences"] == "12"
     assert (failure["First Seen"], failure["Last Seen"]) == ("2026-01-01T11:00:26Z", "2026-01-01T11:00:37Z")

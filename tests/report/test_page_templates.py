@@ -41,7 +41,7 @@ def test_what_was_made_as_markup_is_printed_as_it_is() -> None:
 
 
 @pytest.mark.usefixtures("printed")
-def test_a_value_that_nobody_gives_is_an_error() -> None:
+def test_a_missing_template_value_is_an_error() -> None:
     with pytest.raises(jinja2.UndefinedError, match="text"):
         page_templates.render("text.html")
 

@@ -11,7 +11,7 @@ from session.samples import busy_sample
 from capexplorer.model.events import Event, Header, LevelClosed, Log, Note, Sample, Target, Verdict
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.readings import NeighboursReading
-from capexplorer.model.verdicts import EndpointDeparture
+from capexplorer.model.verdicts import EndpointDegradation
 from capexplorer.report.formats import FORMATS, to_disk
 from capexplorer.report.redaction import redacted
 
@@ -32,7 +32,7 @@ def rich() -> list[Event]:
     died = Target(t_s=3.0, state="died", reason=TEXT, output=(TEXT,), params={"store": "/srv/data/store.db"})
     header = msgspec.structs.replace(HEADER, label=TEXT, profile={**HEADER.profile, "guards": {"allow_hosts": ["build01"]}})
     endpoint = "http://db7.corp.internal:18080/orders"
-    first = EndpointDeparture(method="GET", name=endpoint, users=20, column="latency", before=1.0, after=9.0)
+    first = EndpointDegradation(method="GET", name=endpoint, users=20, column="latency", before=1.0, after=9.0)
     verdict = Verdict(t_s=3.0, first_endpoint=first)
     return [
         *session(header=header, text=endpoint),
@@ -44,14 +44,14 @@ def rich() -> list[Event]:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_nothing_telling_is_in_any_format(form: str, tmp_path: Path) -> None:
+def test_no_format_contains_identifying_text(form: str, tmp_path: Path) -> None:
     to_disk(form, redacted(rich()), tmp_path / "out", force=False)
     paths = [path for path in tmp_path.rglob("*") if path.is_file()]
     content = "\n".join(f"{path.name}\n{path.read_text()}" for path in paths).lower()
     assert [word for word in TELLING if word.lower() in content.replace("cancel", "")] == []
 
 
-def test_the_report_still_tells_what_it_is_about() -> None:
+def test_the_redacted_report_still_names_its_subject() -> None:
     header = next(iter(redacted(session())))
     assert isinstance(header, Header)
     assert header.target.name == "mixed" and header.target.url == "http://redacted-host:18080"
@@ -72,7 +72,7 @@ def test_the_report_still_tells_what_it_is_about() -> None:
         ("the bench-7 box", "the redacted-host box"),
     ],
 )
-def test_only_what_tells_goes(said: str, shown: str) -> None:
+def test_only_identifying_text_is_removed(said: str, shown: str) -> None:
     *_, note = redacted([HEADER, Note(t_s=1.0, text=said)])
     assert isinstance(note, Note) and note.text == shown
 

@@ -131,7 +131,7 @@ def test_an_empty_session_has_all_its_keys_and_nothing_in_them() -> None:
         "first_endpoint": None,
     }
     assert found["session"]["complete"] is False
-    assert found["verdict"] == "No level settled: nothing can be said about capacity."
+    assert found["verdict"] == "No level settled: the capacity is unknown."
 
 
 def test_a_figure_that_was_not_measured_is_null_and_never_zero() -> None:
@@ -186,7 +186,7 @@ def test_only_current_marks_are_listed_newest_last() -> None:
     assert [(each["id"], each["count"]) for each in found["causes"]] == [("b", None), ("a", 9)]
 
 
-def test_what_a_knee_is_made_of_stands_beside_its_evidence() -> None:
+def test_the_figures_of_a_knee_are_listed_with_its_evidence() -> None:
     (knee,) = summary(*FULL)["knees"]
     assert (knee["kind"], knee["users"], knee["users_low"], knee["users_high"], knee["limit"]) == ("knee", 50, 40, 60, "queueing")
     assert knee["evidence"] == {"soft": False, "provisional": True, "top_slope": 0.9}

@@ -121,7 +121,7 @@ def test_each_step_is_a_level_of_the_autopilots_and_a_command_that_says_why(sear
     steps = [event for event in search.commands() if event.name == "users"]
     assert [(event.args["users"], event.by) for event in steps] == search.levels()
     assert {str(event.args["why"]) for event in steps} >= {"first", "double", "soak", "beyond", "return_to_first"}
-    assert wording.command(steps[1]) == "users → 3, autopilot: goodput at 100% of the low-load line: larger step"
+    assert wording.command(steps[1]) == "users → 3, autopilot: goodput at 100% of linear scaling: larger step"
     assert all(wording.command(event).count("autopilot: ") == 1 for event in steps)
 
 
@@ -143,8 +143,8 @@ def test_the_way_to_a_verified_knee_is_said_step_by_step(search: Search) -> None
     search.go()
     steps = [event for event in search.commands() if event.name == "users"]
     said = [wording.command(event).partition("autopilot: ")[2] for event in steps[-3:]]
-    assert said[0].startswith("knee 50 [") and said[0].endswith(": a soak at 70% of it, to verify it")
-    assert said[1:] == ["20% beyond the knee, to verify it", "back to the first level, to see whether anything has shifted"]
+    assert said[0].startswith("knee 50 [") and said[0].endswith(": soak at 70% of it, to verify it")
+    assert said[1:] == ["20% beyond the knee, to verify it", "back to the first level, to check whether the service has changed"]
     assert wording.verifying(steps[-3].args, 12.0) == "verifying: soak at 35 users, 12 s of 20 s"
     assert wording.verifying(steps[-2].args, 9.0) == "verifying: 60 users, 20% beyond the knee, 9 s, at most 18 s"
     assert wording.verifying(steps[-1].args, 3.0) == "verifying: back at 1 user, 3 s of 6 s"
@@ -213,12 +213,12 @@ def test_a_service_that_became_slower_contradicts_its_knee_and_the_users_go_back
     assert search.load_target.wanted == 10
 
 
-def test_whoever_steps_takes_over_from_a_verification_too(search: Search) -> None:
+def test_a_step_by_hand_ends_a_verification(search: Search) -> None:
     explored_by_hand(search, *BY_HAND)
     verify_alone(search, seconds=5)
     search.load_target.step(20)
     search.driver.taken_over("user")
-    assert wording.command(search.commands()[-1]) == "verification off: ended by a step by hand"
+    assert wording.command(search.commands()[-1]) == "verification off: users were changed by hand"
     assert search.finished == []
 
 
@@ -235,7 +235,7 @@ def test_the_guard_keeps_a_verification_below_the_level_beyond_and_the_end_says_
     )
     verify_alone(search)
     assert max(users for users, by in search.levels() if by == "autopilot") == 35
-    assert search.finished[0].endswith(", not verified: max_users allows no level 20% beyond it")
+    assert search.finished[0].endswith(", not verified: max_users does not allow a level 20% beyond the knee")
     search.run.end()
 
 
@@ -258,7 +258,7 @@ def test_failures_are_backed_off_from_and_the_knee_is_found_all_the_same(tmp_pat
     search.run.end()
 
 
-def test_what_a_session_did_before_is_no_reason_to_give_up(search: Search) -> None:
+def test_what_a_session_did_before_is_not_reason_to_give_up(search: Search) -> None:
     """It once took the age of the session for that of the level, and gave up on whatever had not settled after 90 s."""
     search.run.step(5, "user")
     for _ in range(120):
@@ -268,26 +268,28 @@ def test_what_a_session_did_before_is_no_reason_to_give_up(search: Search) -> No
     assert search.finished and search.finished[0].startswith("autopilot finished: knee 50 [")
 
 
-def test_where_other_processes_hold_the_machine_it_gives_up_says_so_and_has_no_knee(tmp_path: Path) -> None:
+def test_it_ends_without_a_knee_if_other_processes_use_the_machine(tmp_path: Path) -> None:
     search = Search(tmp_path / "held.jsonl", starved, target=STARVED, neighbours=NeighboursReading(cpu_ratio=1.4))
     search.go()
-    assert search.finished == ["autopilot gave up: other processes hold the machine; 3 levels that other processes held left out"]
+    assert search.finished == [
+        "autopilot gave up: other processes use the machine's CPU; 3 levels left out because other processes used the CPU"
+    ]
     knee = search.run.timeline.verdicts[0].capacity.knee
     assert knee is not None and knee.kind == "no_knee"
     assert search.levels()[-1] == (1, "autopilot"), "at rest"
     search.run.end()
 
 
-def test_at_the_guard_it_gives_up_and_rests(tmp_path: Path) -> None:
+def test_at_max_users_it_ends_at_the_lowest_level(tmp_path: Path) -> None:
     search = Search(tmp_path / "guard.jsonl", max_users=20)
     search.go()
     assert max(users for users, _ in search.levels()) == 20
     assert search.levels()[-1] == (1, "autopilot")
-    assert search.finished == ["autopilot gave up: max_users allows no more; no knee up to 20 users"]
+    assert search.finished == ["autopilot gave up: the limit max_users is reached; no knee up to 20 users"]
     search.run.end()
 
 
-def test_whoever_steps_takes_over_at_once(search: Search) -> None:
+def test_a_step_by_hand_ends_the_driver_at_once(search: Search) -> None:
     search.go(seconds=20)
     search.load_target.step(search.load_target.wanted)  # as LoadTarget does, in the thread of whoever steps
     search.second()
@@ -300,12 +302,12 @@ def test_whoever_steps_takes_over_at_once(search: Search) -> None:
     assert (command.name, command.args["on"], wording.command(command)) == (
         "autopilot",
         False,
-        "autopilot off: ended by a step by hand",
+        "autopilot off: users were changed by hand",
     )
     assert search.finished == []
 
 
-def test_a_step_that_was_decided_as_someone_took_over_does_not_happen(search: Search) -> None:
+def test_a_step_decided_before_a_step_by_hand_is_dropped(search: Search) -> None:
     search.begin()
     search.load_target.step(search.load_target.wanted)
     search.driver.ticked(CurrentEpoch(search.run.timeline))
@@ -313,7 +315,7 @@ def test_a_step_that_was_decided_as_someone_took_over_does_not_happen(search: Se
     assert search.commands() == []
 
 
-def test_switched_on_again_it_goes_on_from_what_is_known(search: Search) -> None:
+def test_switched_on_again_it_continues_from_the_measured_levels(search: Search) -> None:
     search.go(seconds=60)
     search.driver.end()
     known = len(search.levels())
@@ -322,7 +324,7 @@ def test_switched_on_again_it_goes_on_from_what_is_known(search: Search) -> None
     assert search.finished
 
 
-def test_nothing_happens_while_there_is_no_service(search: Search) -> None:
+def test_nothing_happens_while_there_is_not_service(search: Search) -> None:
     search.load_target.is_open = False
     search.go(seconds=0)
     assert search.levels() == []
@@ -353,14 +355,14 @@ def test_moves_and_the_end_of_a_former_plan_are_dropped(seen: Played) -> None:
 
 
 def test_autopilot_and_plan_exclude_each_other() -> None:
-    from capexplorer.commands.resolving import Asked, resolve
+    from capexplorer.commands.resolving import RunArguments, resolve
 
-    with pytest.raises(InputError, match="--autopilot: not beside --plan"):
-        resolve(Asked(profile="mixed", autopilot=True, plan="10:5s"))
+    with pytest.raises(InputError, match="--autopilot: cannot be combined with --plan"):
+        resolve(RunArguments(profile="mixed", autopilot=True, plan="10:5s"))
 
 
-def test_the_autopilot_begins_at_one_user_unless_told_otherwise() -> None:
-    from capexplorer.commands.resolving import Asked, resolve
+def test_the_autopilot_begins_at_one_user_by_default() -> None:
+    from capexplorer.commands.resolving import RunArguments, resolve
 
-    assert resolve(Asked(profile="sleepers", autopilot=True)).start_users == 1
-    assert resolve(Asked(profile="sleepers", autopilot=True, users=10)).start_users == 10
+    assert resolve(RunArguments(profile="sleepers", autopilot=True)).start_users == 1
+    assert resolve(RunArguments(profile="sleepers", autopilot=True, users=10)).start_users == 10

@@ -32,7 +32,7 @@ def states(marks: list[Mark], id_: str) -> list[str]:
     return [mark.state for mark in marks if mark.id == id_]
 
 
-def test_a_bottleneck_is_told_where_goodput_stops_and_closed_on_the_way_down(tmp_path: Path) -> None:
+def test_a_bottleneck_is_marked_where_goodput_stops_growing_and_closed_at_fewer_users(tmp_path: Path) -> None:
     run = Driven(tmp_path / "a.jsonl")
     hold(run, 10, 200, 50.0)
     hold(run, 20, 400, 50.0)
@@ -47,7 +47,7 @@ def test_a_bottleneck_is_told_where_goodput_stops_and_closed_on_the_way_down(tmp
     assert reanalyse(Timeline(read(run.path))).changes == ()
 
 
-def test_a_queue_that_grows_is_not_over_because_a_level_has_only_begun(tmp_path: Path) -> None:
+def test_a_growing_queue_does_not_end_because_a_new_level_has_begun(tmp_path: Path) -> None:
     run, queued = Driven(tmp_path / "a.jsonl"), 0
     for users in (120, 140):
         run.step(users)
@@ -62,7 +62,7 @@ def test_a_queue_that_grows_is_not_over_because_a_level_has_only_begun(tmp_path:
     assert reanalyse(Timeline(read(run.path))).changes == ()
 
 
-def test_a_descriptor_leak_of_two_a_second_is_told_within_forty_seconds(tmp_path: Path) -> None:
+def test_a_descriptor_leak_of_two_per_second_is_marked_within_forty_seconds(tmp_path: Path) -> None:
     run = Driven(tmp_path / "a.jsonl")
     run.step(10)
     for second in range(45):
@@ -73,7 +73,7 @@ def test_a_descriptor_leak_of_two_a_second_is_told_within_forty_seconds(tmp_path
     assert reanalyse(Timeline(read(run.path))).changes == ()
 
 
-def test_a_journal_is_not_filled_by_what_goes_on(tmp_path: Path) -> None:
+def test_a_journal_is_not_filled_by_what_continues(tmp_path: Path) -> None:
     run = Driven(tmp_path / "a.jsonl")
     hold(run, 10, 200, 50.0, seconds=200)
     assert [mark.state for mark in run.marked("bottleneck", "leak")] == ["open"]

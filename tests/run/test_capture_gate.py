@@ -58,7 +58,7 @@ def captured() -> tuple[list[list[str]], list[str], str]:
     return json.loads(seen), lines, done.stderr
 
 
-def test_prints_descriptors_c_and_logging_land_and_the_descriptors_come_back() -> None:
+def test_prints_descriptors_c_and_logging_land_and_the_descriptors_return() -> None:
     seen, stdout, stderr = captured()
     stdout_lines = [text for source, _, text in seen if source == "stdout"]
     assert stdout_lines[:4] == ["printed", "without an end... and its end", "by descriptor", "\ufffd\ufffd not text"]
@@ -77,7 +77,7 @@ def test_prints_descriptors_c_and_logging_land_and_the_descriptors_come_back() -
     assert stderr == "after on stderr\n"
 
 
-def test_equal_lines_of_a_tick_are_told_once_with_their_count_in_the_order_first_seen() -> None:
+def test_equal_lines_of_a_tick_are_reported_once_with_their_count_in_the_order_first_seen() -> None:
     gate = LogGate()
     for text in ("a", "b", "a", "a"):
         gate.add("stdout", "info", text)
@@ -102,7 +102,7 @@ def test_a_flood_is_cut_and_says_how_much_was_left_out() -> None:
     assert [log.text for log in gate.drain(2.0)] == ["next second"]
 
 
-def test_a_level_that_logging_made_up_is_told_as_info() -> None:
+def test_an_unknown_log_level_counts_as_info() -> None:
     gate = LogGate()
     gate.add("stderr", "level 35", "odd")
     assert gate.drain(1.0)[0].level == "info"

@@ -42,7 +42,7 @@ def recorded(path: Path) -> list[Event]:
     return shown
 
 
-def test_what_is_found_again_in_the_log_is_what_was_marked(tmp_path: Path) -> None:
+def test_reanalysis_of_the_log_finds_the_recorded_marks(tmp_path: Path) -> None:
     shown = [event for event in recorded(tmp_path / "a.jsonl") if isinstance(event, Mark)]
     again = reanalyse_events(read(tmp_path / "a.jsonl"))
     causes = [mark for mark in again.findings if isinstance(mark, Mark) and mark.kind == "cause"]

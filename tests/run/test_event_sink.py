@@ -54,7 +54,7 @@ def test_what_is_seen_live_is_what_is_read_back(sink: tuple[EventSink, list[LogW
     assert (len(woken), made.take(), failures) == (1, [], [])
 
 
-def test_a_disk_that_fails_is_told_once_and_events_are_still_shown(sink: tuple[EventSink, list[LogWriteError], Path]) -> None:
+def test_a_disk_that_fails_is_reported_once_and_events_are_still_shown(sink: tuple[EventSink, list[LogWriteError], Path]) -> None:
     made, failures, path = sink
     with full_disk(path.stat().st_size):
         for number in range(3):
@@ -65,7 +65,7 @@ def test_a_disk_that_fails_is_told_once_and_events_are_still_shown(sink: tuple[E
     assert [event.text for event in made.take() if isinstance(event, Note)] == ["note 0", "note 1", "note 2"]
 
 
-def test_when_space_comes_back_nothing_was_lost(sink: tuple[EventSink, list[LogWriteError], Path]) -> None:
+def test_when_space_returns_nothing_was_lost(sink: tuple[EventSink, list[LogWriteError], Path]) -> None:
     made, _, path = sink
     with full_disk(path.stat().st_size):
         made.emit(Note(t_s=1.0, text="while full"))

@@ -46,7 +46,7 @@ def waiting() -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def test_a_thread_that_was_stopped_past_its_timeout_goes_on_waiting_with_one() -> None:
+def test_a_thread_that_was_stopped_past_its_timeout_continues_waiting_with_one() -> None:
     """With `SimpleQueue.get(timeout=...)` it never came back: CPython waits without a timeout then."""
     with waiting() as process:
         assert process.stdout is not None
@@ -60,8 +60,8 @@ def test_a_thread_that_was_stopped_past_its_timeout_goes_on_waiting_with_one() -
         while monotonic() < stopped_s + 0.5:  # the timeout of 0.1 s passes while it is stopped
             sleep(0.01)
         os.kill(process.pid, signal.SIGCONT)
-        told = [process.stdout.readline() for _ in range(10)]
-    assert all(told), "ten more waits came to their end"
+        reported = [process.stdout.readline() for _ in range(10)]
+    assert all(reported), "ten more waits came to their end"
 
 
 def test_calls_come_in_the_order_in_which_they_were_put() -> None:

@@ -69,7 +69,7 @@ def test_a_knee_s_mark_carries_what_a_screen_draws(tmp_path: Path) -> None:
     assert verdict.capacity.curve.capacity_rps == knee.finding.figures()["capacity_rps"]
 
 
-def test_what_is_found_again_in_the_log_is_what_was_marked(tmp_path: Path) -> None:
+def test_reanalysis_of_the_log_finds_the_recorded_marks(tmp_path: Path) -> None:
     run = ladder(tmp_path / "a.jsonl", *UP, 10)
     run.end()
     saved = Timeline(read(run.path))
@@ -81,7 +81,7 @@ def test_what_is_found_again_in_the_log_is_what_was_marked(tmp_path: Path) -> No
     assert digest(saved) == digest(run.watched) == digest(run.timeline)
 
 
-def test_a_mark_is_told_again_only_when_it_says_something_else(tmp_path: Path) -> None:
+def test_a_mark_is_published_again_only_when_it_changes(tmp_path: Path) -> None:
     run = ladder(tmp_path / "a.jsonl", *UP)
     before = len(run.marked("knee"))
     for _ in range(200):
@@ -112,7 +112,7 @@ def test_a_line_that_never_bends_has_no_mark_but_says_how_far_it_went(tmp_path: 
     assert document["no_knee_up_to_users"] == 60 and document["verdict"].startswith("No knee up to 60 users")
 
 
-def test_a_session_tells_its_knee_in_one_sentence(tmp_path: Path) -> None:
+def test_the_verdict_of_a_session_is_one_sentence_with_its_knee(tmp_path: Path) -> None:
     run = ladder(tmp_path / "a.jsonl", *UP)
     run.end()
     document = summarise(run.watched)
@@ -124,7 +124,7 @@ def test_a_session_tells_its_knee_in_one_sentence(tmp_path: Path) -> None:
     assert knee["users_low"] < knee["users"] < knee["users_high"] and "soft" in knee["evidence"]
 
 
-def test_objectives_are_told_with_their_load(tmp_path: Path) -> None:
+def test_objectives_are_reported_with_their_load(tmp_path: Path) -> None:
     run = ladder(tmp_path / "a.jsonl", *UP)
     run.end()
     found = {each["name"]: each for each in summarise(run.watched)["slo"]}
@@ -134,7 +134,7 @@ def test_objectives_are_told_with_their_load(tmp_path: Path) -> None:
     assert found["failure_ratio"]["users"] == 60 and found["failure_ratio"]["users_high"] is None
 
 
-def test_recovery_is_told_with_how_long_it_took(tmp_path: Path) -> None:
+def test_recovery_is_reported_with_its_duration(tmp_path: Path) -> None:
     run = ladder(tmp_path / "a.jsonl", *UP, 80)
     run.step(20)
     run.seconds([20] * 6, 900.0)
@@ -147,7 +147,7 @@ def test_recovery_is_told_with_how_long_it_took(tmp_path: Path) -> None:
     assert [each["kind"] for each in summarise(run.watched)["levels"]][-1] == "recovery"
 
 
-def test_a_step_down_from_what_had_recovered_is_no_way_down_from_overload(tmp_path: Path) -> None:
+def test_a_step_down_from_what_had_recovered_is_not_way_down_from_overload(tmp_path: Path) -> None:
     """webdav: recovered at 63 users, and 53 were then "not recovered after stepping down from 63", an error (measured)."""
     run = ladder(tmp_path / "a.jsonl", *UP, 80)
     run.step(20)
@@ -183,7 +183,7 @@ def test_levels_are_judged_as_they_settle_and_at_each_doubling() -> None:
     assert [seconds for seconds in range(1, 1000) if is_due(seconds)] == [*LOOKS_AT, 120, 240, 480, 960]
 
 
-def test_detectors_never_fail_however_odd_the_seconds(tmp_path: Path) -> None:
+def test_detectors_never_fail_whatever_the_seconds(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     for seed in range(30):
         run = Driven(tmp_path / f"{seed}.jsonl", OBJECTIVES)

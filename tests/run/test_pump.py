@@ -134,7 +134,7 @@ def test_an_alarm_runs_beside_the_ticks() -> None:
     assert ran.ticks == []
 
 
-def test_inside_the_thread_one_may_go_on_with_calls_until_something_is_done() -> None:
+def test_inside_the_thread_one_may_continue_with_calls_until_something_is_done() -> None:
     seen: list[str] = []
     answered: SimpleQueue[bool] = SimpleQueue()
     with running() as ran:
@@ -145,7 +145,7 @@ def test_inside_the_thread_one_may_go_on_with_calls_until_something_is_done() ->
         assert answered.get(timeout=PATIENCE_S) is False
 
 
-def test_a_defect_is_told_and_ends_the_thread() -> None:
+def test_a_defect_is_reported_and_ends_the_thread() -> None:
     ran = Ran()
     thread = threading.Thread(target=ran.pump.run)
     thread.start()
@@ -160,7 +160,7 @@ def test_a_defect_is_told_and_ends_the_thread() -> None:
     assert ran.defects[0].rstrip().endswith("ZeroDivisionError: division by zero")
 
 
-def test_a_moment_of_another_thread_is_told_in_seconds_of_the_session() -> None:
+def test_a_moment_of_another_thread_is_reported_in_seconds_of_the_session() -> None:
     pump = Pump(lambda started_s, ended_s: None, lambda text: None)
     before_s, at_s, after_s = pump.now_s(), pump.at_s(time.monotonic()), pump.now_s()
     assert before_s <= at_s <= after_s

@@ -141,7 +141,7 @@ def test_a_ramp_never_settles_and_has_bins() -> None:
     assert sum(each.figures.requests for each in ended.bins) == 80
 
 
-def test_an_epoch_is_told_by_the_levels_that_open_in_it() -> None:
+def test_an_epoch_is_recorded_in_the_levels_that_open_in_it() -> None:
     timeline = Timeline()
     tracker = LevelTracker(timeline)
     epochs = [tracker.open(0.0, 1, 1.0, "user").epoch]

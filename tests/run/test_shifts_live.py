@@ -117,7 +117,7 @@ def test_a_shift_is_marked_with_when_and_how_much(tmp_path: Path) -> None:
     assert 70 <= mark.t_s <= 85  # ten seconds are the least
 
 
-def test_what_is_found_again_in_the_log_is_what_was_marked(tmp_path: Path) -> None:
+def test_reanalysis_of_the_log_finds_the_recorded_marks(tmp_path: Path) -> None:
     run = collapsed(tmp_path / "a.jsonl", COLLAPSES["60, 90, 0, 40"])
     assert reanalyse(Timeline(read(run.path))).changes == ()
 

@@ -52,18 +52,18 @@ def test_a_ramp_with_a_success_is_enough() -> None:
     assert shortfall(timeline(bins=bins), 4, 0, finished=True) is None
 
 
-def test_whoever_asked_for_no_users_has_not_failed() -> None:
+def test_a_run_without_requested_users_has_not_failed() -> None:
     assert shortfall(Timeline([HEADER]), 0, 0, finished=False) is None
     assert shortfall(timeline(users=0, settled=True), 0, 0, finished=False) is None
 
 
-def test_requests_that_all_failed_are_told_with_how() -> None:
+def test_a_run_in_which_all_requests_failed_names_the_failure() -> None:
     for finished in (True, False):
         said = shortfall(timeline(settled=finished, requests=9, failures=9), 9, 9, finished=finished)
         assert said == "no request succeeded: 9 failed, all with ConnectionRefusedError, errno 111: Connection refused"
 
 
-def test_users_that_never_come_to_a_request_are_told_with_their_exception() -> None:
+def test_a_run_without_requests_names_the_users_exception() -> None:
     died = timeline()
     evidence = {"count": 14, "example": "RuntimeError: no seat (users.py:5 in on_start)"}
     died.apply(marked(t_s=2.0, key="cause:user_code_error", state="open", kind="cause", id="user_code_error", evidence=evidence))
@@ -77,7 +77,7 @@ def test_a_plan_whose_levels_are_too_short_to_settle_has_measured_nothing() -> N
     assert shortfall(timeline(), 0, 0, finished=True) == "users made no request that came to an end"
 
 
-def test_whoever_looks_for_a_moment_and_leaves_has_not_failed() -> None:
+def test_a_person_who_quits_at_once_gets_no_error() -> None:
     assert shortfall(timeline(requests=9), 9, 0, finished=False) is None
     assert shortfall(timeline(), 0, 0, finished=False) is None
 

@@ -34,7 +34,7 @@ def watched() -> Watched:
     return Watched()
 
 
-def test_a_process_that_runs_did_not_stand_still(watched: Watched) -> None:
+def test_a_running_process_was_not_suspended(watched: Watched) -> None:
     watched.runs()
     assert watched.standstill.look(SMOOTH) is None
 
@@ -64,11 +64,11 @@ def test_a_machine_that_slept_is_seen_though_no_timer_was_late(watched: Watched)
     [(SMOOTH, 0.0), (HELD_UP, 2.9)],
     ids=["the pump waits for its disk", "something computes"],
 )
-def test_what_holds_up_only_a_part_is_no_stop(watched: Watched, lag: Lag, cpu_s: float) -> None:
+def test_a_delay_of_one_thread_is_not_a_suspension(watched: Watched, lag: Lag, cpu_s: float) -> None:
     watched.passes(3.0, cpu_s=cpu_s)
     assert watched.standstill.look(lag) is None
 
 
-def test_user_code_that_blocks_the_load_thread_is_no_stop(watched: Watched) -> None:
+def test_user_code_that_blocks_the_load_thread_is_not_a_suspension(watched: Watched) -> None:
     watched.runs()
     assert watched.standstill.look(HELD_UP) is None

@@ -41,7 +41,7 @@ def test_a_profile_s_rules_have_names() -> None:
     assert limits_of(StopRules()) == {}
 
 
-def test_a_rule_strikes_once_a_level_and_only_when_it_has_settled(tmp_path: Path) -> None:
+def test_a_rule_is_triggered_once_per_level_and_only_after_it_settled(tmp_path: Path) -> None:
     run = Driven(tmp_path / "a.jsonl", rules=StopRules(p95_ms=100.0))
     run.step(10)
     run.seconds([20] * 4, 500.0)
@@ -62,7 +62,7 @@ def test_a_mark_says_what_was_measured_and_what_it_ended(tmp_path: Path) -> None
     (mark,) = run.marked("stop_rule")
     assert (mark.id, mark.users, mark.finding.figures()["limit"]) == ("failure_ratio", 10, 0.02)
     assert mark.finding.figures()["measured"] == pytest.approx(0.1) and "ended" not in mark.finding.figures()
-    assert wording.mark(mark) == "stop rule: failure ratio 0.1 is over 0.02 at 10 users"
+    assert wording.mark(mark) == "stop rule: failure ratio 0.1 exceeds 0.02 at 10 users"
     (reported,) = summarise(run.watched)["stop_rules"]
     assert (reported["rule"], reported["users"], reported["level"]) == ("failure_ratio", 10, 0)
 

@@ -114,7 +114,7 @@ def test_a_digest_is_kept_until_the_log_changes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [b"", b"{", b"[]", b'{"version":99,"size_bytes":1,"changed_ns":1}', b"\xff"])
-def test_a_digest_that_is_damaged_is_made_anew(kept: bytes, tmp_path: Path) -> None:
+def test_a_digest_that_is_damaged_is_made_again(kept: bytes, tmp_path: Path) -> None:
     path = save(tmp_path, closed(40.0))
     digest.path_of(path).write_bytes(kept)
     assert digest_of(path, judge).best_goodput_rps == 40.0
@@ -126,7 +126,7 @@ def test_a_log_that_grew_while_it_was_judged_is_judged_again(tmp_path: Path) -> 
     def judge_a_log_that_grows(log: Path) -> tuple[str | None, float | None]:
         with log.open("ab") as file:
             file.write(b"\n")
-        return "Not enough levels to tell a knee.", None
+        return "Not enough levels to find a knee.", None
 
     digest_of(path, judge_a_log_that_grows)
     assert digest_of(path, judge).verdict == "Knee of a."
@@ -187,7 +187,7 @@ def test_a_damaged_line_is_counted_and_gives_no_figure(tmp_path: Path) -> None:
     assert (found.best_goodput_rps, found.marks, found.damaged_lines) == (40.0, 2, 1)
 
 
-def test_a_last_line_that_is_cut_off_is_no_damage(tmp_path: Path) -> None:
+def test_a_last_line_that_is_cut_off_is_not_damage(tmp_path: Path) -> None:
     path = save(tmp_path, closed(40.0))
     with path.open("ab") as file:
         file.write(b'{"type":"sample","t_s":9')

@@ -119,9 +119,9 @@ def test_files_that_cannot_be_opened_are_listed_with_their_problem(tmp_path: Pat
 
 def test_a_folder_that_does_not_exist_holds_none(tmp_path: Path) -> None:
     assert list_sessions(tmp_path / "none") == []
-    with pytest.raises(SessionError, match="no session `last`: .*none holds none"):
+    with pytest.raises(SessionError, match="no session `last`: .*none contains no"):
         find("last", tmp_path / "none")
-    with pytest.raises(SessionError, match="no session `x`: .*none holds none"):
+    with pytest.raises(SessionError, match="no session `x`: .*none contains none"):
         find("x", tmp_path / "none")
 
 

@@ -24,14 +24,14 @@ finite = st.floats(0, 1e7, allow_nan=False)
 
 
 @pytest.mark.parametrize("event", ONE_OF_EACH, ids=lambda event: type(event).__name__)
-def test_every_event_comes_back_from_its_line(event: Event) -> None:
+def test_every_event_returns_from_its_line(event: Event) -> None:
     line = encode(event)
     assert decode(line) == event
     assert line.startswith(b'{"type":"' + type(event).__struct_config__.tag.encode())  # type: ignore[union-attr]
     assert b"\n" not in line
 
 
-def test_a_busy_second_comes_back_equal_once_it_is_canonical() -> None:
+def test_a_busy_second_returns_equal_once_it_is_canonical() -> None:
     sample = canonical(busy_sample(86_399.123456))
     assert decode(encode(sample)) == sample
     assert canonical(sample) is sample

@@ -80,7 +80,7 @@ def test_what_types_leave_open_is_checked_as_a_line_is_read(event: Event, said: 
 
 
 @pytest.mark.parametrize("latency", ["x", "HISTFAAAABx4", "é", "A" * 1_000_000, "HISTFAAAADF4nJNpmSzMwMAg"])
-def test_without_a_checksum_a_histogram_that_cannot_be_read_tells_of_damage(latency: str) -> None:
+def test_without_a_checksum_a_histogram_that_cannot_be_read_shows_of_damage(latency: str) -> None:
     sample = busy_sample(1.0)
     damaged = msgspec.structs.replace(sample.endpoints[0], latency=latency)
     check_histograms(sample)

@@ -17,7 +17,9 @@ FAST_FAILURES = str(DATA / "histories" / "fast-failures_stats_history.csv")
 CISCO = str(DATA / "tables" / "cisco.csv")
 
 
-def test_a_session_is_written_where_it_was_asked_for_and_its_path_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_session_is_written_where_it_was_asked_for_and_its_path_reported(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "soy.jsonl"
     assert cli.run(["import", *SOY_A, "-o", str(path), "--label", "ten holds"]) == 0
     assert capfd.readouterr() == (f"{path}\n", "")
@@ -67,7 +69,7 @@ def test_what_is_refused_leaves_nothing_behind(tmp_path: Path, capfd: pytest.Cap
     assert not path.exists()
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_not_there_is_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["import", CISCO, "-o", str(tmp_path / "none" / "s.jsonl")]) == 4
     assert capfd.readouterr().err.count("\n") == 1
 

@@ -163,7 +163,7 @@ def test_a_ladder_in_one_file_is_a_level_a_count(tmp_path: Path) -> None:
 
 
 def test_the_first_quarter_of_a_held_count_is_set_aside_at_most_10_s(tmp_path: Path) -> None:
-    """The beginnings of new users cannot be told from the rest."""
+    """The first requests of new users cannot be separated from the rest."""
     levels = closed(take(history(tmp_path, ladder((10, 21, 2.0), (20, 121, 2.0), (30, 9, 2.0)))))
     assert [(level.settled_s or 0.0) - level.started_s for level in levels] == [1 + 5, 1 + 10, 1 + 2]
 
@@ -185,14 +185,14 @@ def test_what_came_before_the_first_user_is_left_out(tmp_path: Path) -> None:
     assert len(closed(events)) == 1
 
 
-def test_counters_that_begin_again_cost_one_tick_and_are_told(tmp_path: Path) -> None:
+def test_counters_that_begin_again_cost_one_tick_and_are_reported(tmp_path: Path) -> None:
     rows = ladder((10, 60, 2.0))
     reset = [*rows[:30], *((*row[:4], row[4] - 580, *row[5:]) for row in rows[30:])]
     events = take(history(tmp_path, reset))
     [level] = closed(events)
     assert level.figures.throughput_rps == 20.0
     assert [event.text for event in events if isinstance(event, Log) and event.level == "warning"] == [
-        "a_stats_history.csv: line 32: the counters began again: no rate for this moment"
+        "a_stats_history.csv: line 32: the counters were reset: no rate for this second"
     ]
     assert len([event for event in events if isinstance(event, Sample)]) == 59
 
@@ -335,7 +335,7 @@ def test_a_table_is_a_session_with_its_levels_in_order(path: Path) -> None:
     ]
 
 
-def test_a_table_tells_no_times_and_no_counts(tmp_path: Path) -> None:
+def test_a_table_shows_no_times_and_no_counts(tmp_path: Path) -> None:
     document = summarise(Timeline(take(table(tmp_path, "users,throughput_rps\n8,100\n9,110\n"))))
     assert document["session"]["started_at"] is None and document["session"]["duration_s"] is None
     for level in document["levels"]:

@@ -245,7 +245,7 @@ def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(path: Path) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_no_session_is_refused_in_one_line(path: Path, content: bytes, said: str) -> None:
+def test_a_file_that_is_not_a_session_is_refused_in_one_line(path: Path, content: bytes, said: str) -> None:
     path.write_bytes(content)
     with pytest.raises(SessionError, match=said) as refused:
         open_session(path)

@@ -73,10 +73,10 @@ def test_with_it_they_are_those_found_and_the_run_s_own_witness(session: Path, c
     document = json.loads(out)
     assert [each["users"] for each in document["knees"]] == [31.0]
     assert [each["id"] for each in document["causes"]] == ["user_code_error"]
-    told = document["reanalysis"]
-    assert (told["recorded"], told["found"]) == (2, 1)
-    assert [(each["kind"], each["key"]) for each in told["changes"]] == [("changed", "knee:0"), ("gone", "cause:ports")]
-    assert told["changes"][0]["figures"] == [{"name": "users", "recorded": 28.0, "found": 31.0}]
+    reported = document["reanalysis"]
+    assert (reported["recorded"], reported["found"]) == (2, 1)
+    assert [(each["kind"], each["key"]) for each in reported["changes"]] == [("changed", "knee:0"), ("gone", "cause:ports")]
+    assert reported["changes"][0]["figures"] == [{"name": "users", "recorded": 28.0, "found": 31.0}]
     assert "2 recorded, 1 now; 0 new, 1 gone, 1 changed" in err
     assert "changed: knee at 31 users: users 28 → 31" in err and "gone: cause: ports exhausted" in err
     assert session.read_bytes() == before
@@ -84,7 +84,7 @@ def test_with_it_they_are_those_found_and_the_run_s_own_witness(session: Path, c
 
 @pytest.mark.parametrize("form", ["md", "html"])
 def test_a_report_for_people_says_whose_marks_they_are(session: Path, form: str, capfd: pytest.CaptureFixture[str]) -> None:
-    said = "These are not the marks as recorded"
+    said = "The marks are not the recorded ones"
     assert said not in exported(session, form, capfd)[0]
     out = exported(session, form, capfd, "--reanalyse")[0]
     assert said in out and "28 → 31" in out and "gone: cause: ports exhausted" in out

@@ -44,7 +44,7 @@ def test_no_sample_names_a_machine_or_its_folders(path: Path) -> None:
         assert foreign not in content
 
 
-def test_the_first_sample_has_a_note_and_comes_back_to_a_low_level() -> None:
+def test_the_first_sample_has_a_note_and_returns_to_a_low_level() -> None:
     with open_session(SAMPLES["sample"]) as session:
         timeline = Timeline(session)
     assert [level.users for level in timeline.levels] == [5, 10, 20, 40, 60, 100, 20]

@@ -163,7 +163,7 @@ def test_an_existing_file_is_never_written_to(path: Path) -> None:
     assert path.read_text() == "mine"
 
 
-def test_a_full_disk_is_told_once_and_leaves_whole_lines_and_loses_nothing(path: Path) -> None:
+def test_a_full_disk_is_reported_once_and_leaves_whole_lines_and_loses_nothing(path: Path) -> None:
     writer = SessionWriter(path)
     writer.write(HEADER)
     with file_size_limit(path.stat().st_size + 1000):
@@ -176,7 +176,7 @@ def test_a_full_disk_is_told_once_and_leaves_whole_lines_and_loses_nothing(path:
         with open_session(path) as session:
             assert len(list(session)) == len(lines_of(path))
             assert session.notes == []
-        writer.write(MARK)  # told once: neither of these raises again
+        writer.write(MARK)  # reported once: neither of these raises again
         writer.flush()
         assert not writer.retry()
         assert isinstance(writer.failure, LogWriteError)
@@ -187,7 +187,7 @@ def test_a_full_disk_is_told_once_and_leaves_whole_lines_and_loses_nothing(path:
     assert list(read(path)) == [HEADER, *map(note, range(10)), MARK, note(11)]
 
 
-def test_a_second_failure_after_a_recovery_is_told_again(path: Path) -> None:
+def test_a_second_failure_after_a_recovery_is_reported_again(path: Path) -> None:
     writer = SessionWriter(path)
     writer.write(HEADER)
     for round_ in range(2):
@@ -284,8 +284,10 @@ with open_session(folder / "session.jsonl") as session:
 
 def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     """Most of the disk is taken by another file, which then goes away."""
-    told, readable, retried, whole = on_a_disk_of_512_kb(tmp_path, FILL_A_DISK, "head -c 350000 /dev/zero > other")
-    assert told.startswith("1 ") and told.endswith("session.jsonl: the session log cannot be written: No space left on device")
+    reported, readable, retried, whole = on_a_disk_of_512_kb(tmp_path, FILL_A_DISK, "head -c 350000 /dev/zero > other")
+    assert reported.startswith("1 ") and reported.endswith(
+        "session.jsonl: the session log cannot be written: No space left on device"
+    )
     assert readable == "True []"
     assert retried == "True"
     assert whole == "True []"

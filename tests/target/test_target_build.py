@@ -37,13 +37,13 @@ def test_it_has_ended_when_the_target_is_started(rig: Rig, built: Built) -> None
     assert (end.code, end.output) == (0, ("compiled",))
 
 
-def test_one_that_fails_tells_its_last_line(built: Built) -> None:
+def test_one_that_fails_shows_its_last_line(built: Built) -> None:
     with pytest.raises(TargetError, match=r"^small: the build failed \(exit code 3\): undefined: x$") as raised:
         built("import sys; print('undefined: x'); sys.exit(3)")
     assert raised.value.output == ("undefined: x",)
 
 
-def test_one_that_cannot_be_run_tells_why(rig: Rig) -> None:
+def test_one_that_cannot_be_run_shows_why(rig: Rig) -> None:
     spec = msgspec.structs.replace(rig.target(""), build=Build(command=("/nowhere/make",)))
     assert spec.build is not None and spec.build_step is not None
     run = rig.supervisor.start(spec.build_step, {}, free_port())

@@ -24,7 +24,7 @@ if len(sys.argv) > 1:
 """
 
 
-def told(rig: Rig, limits: ProcessLimits) -> list[str]:
+def reported(rig: Rig, limits: ProcessLimits) -> list[str]:
     """What the target and its child tell of themselves."""
     run = rig.supervisor.start(rig.target(TELLS), {}, free_port(), limits, grace_s=0.5)
     rig.started(run)
@@ -36,15 +36,15 @@ def test_open_files_and_cores_hold_for_a_target_and_its_children_through_restart
     last = max(os.sched_getaffinity(0))
     limits = ProcessLimits(open_files=77, cpus=(last,))
     expected = [f"small.py (77, 77) [{last}]"] * 2
-    assert told(rig, limits) == expected
-    assert told(rig, limits) == expected
+    assert reported(rig, limits) == expected
+    assert reported(rig, limits) == expected
 
 
 def test_without_limits_a_target_has_what_the_app_was_started_with(rig: Rig) -> None:
     import resource
 
     own = f"small.py {resource.getrlimit(resource.RLIMIT_NOFILE)} {sorted(os.sched_getaffinity(0))}"
-    assert told(rig, ProcessLimits()) == [own] * 2
+    assert reported(rig, ProcessLimits()) == [own] * 2
 
 
 def test_a_limit_that_the_kernel_refuses_is_why_the_target_did_not_start(rig: Rig) -> None:

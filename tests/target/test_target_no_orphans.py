@@ -52,7 +52,7 @@ def test_what_a_crashed_target_leaves_behind_is_ended(rig: Rig) -> None:
     assert not is_alive(daemon)
 
 
-def test_when_the_supervisor_is_killed_the_target_goes_and_the_app_is_told(rig: Rig) -> None:
+def test_when_the_supervisor_is_killed_the_target_goes_and_the_app_is_reported(rig: Rig) -> None:
     run = rig.run(IGNORES_SIGTERM)
     pid = rig.started(run)
     os.kill(rig.supervisor_pid, signal.SIGKILL)

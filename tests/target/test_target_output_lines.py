@@ -14,7 +14,7 @@ def test_lines_come_whole_however_they_were_read() -> None:
     assert lines.finish() == (["three"], 0)
 
 
-def test_bytes_that_are_no_text_are_replaced() -> None:
+def test_bytes_that_are_not_text_are_replaced() -> None:
     lines = OutputLines()
     lines.feed(b"caf\xc3\xa9 \xff\xfe\n")
     assert lines.take(0.0) == (["café \ufffd\ufffd"], 0)

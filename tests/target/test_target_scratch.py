@@ -54,7 +54,7 @@ def test_what_a_crash_left_is_cleared_and_a_neighbours_is_not(tmp_path: Path) ->
     assert not left.exists() and (neighbours / "file").exists()
 
 
-def test_where_it_cannot_be_made_is_told_in_one_line(tmp_path: Path) -> None:
+def test_where_it_cannot_be_made_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TargetError) as caught:
         scratch.make(scratch.folder_in(tmp_path / "file"))

@@ -150,7 +150,7 @@ BASE = 'title = "x"\ncommand = ["true"]\n'
         (BASE + "[ready]\ntimeout_s = 0\n", "ready.timeout_s: expected more than 0"),
         (BASE + '[metrics]\npath = "m"\n', "metrics.path: expected a path that starts with /, got 'm'"),
         (BASE + '[environment]\nA = "{por}"\n', "environment.A: unknown placeholder `{por}`; did you mean `port`?"),
-        (BASE + "[params.port]\ndefault = 1\n", "params.port: expected another name: `{port}` is always there"),
+        (BASE + "[params.port]\ndefault = 1\n", "params.port: expected another name: `{port}` is reserved"),
         (BASE + '[params."a b"]\ndefault = 1\n', "params.a b: expected a name of letters, digits and underscores"),
         (BASE + '[params.a]\ndoc = "x"\n', "missing required field `default`"),
         (BASE + '[params.a]\ndefault = "x"\nmin = 1\n', "params.a: expected no min and max: its default is not a number"),

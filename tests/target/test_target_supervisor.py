@@ -155,7 +155,7 @@ def test_a_supervisor_that_nobody_listened_to_closes(tmp_path: Path) -> None:
 # ---- targets that fail
 
 
-def test_a_target_that_exits_at_once_tells_its_code_and_last_lines(rig: Rig) -> None:
+def test_a_target_that_exits_at_once_shows_its_code_and_last_lines(rig: Rig) -> None:
     spec, port = rig.target("import sys\nfor n in range(60): print('line', n)\nsys.exit('no license')"), free_port()
     run = rig.supervisor.start(spec, {}, port)
     with pytest.raises(TargetError) as raised:
@@ -165,7 +165,7 @@ def test_a_target_that_exits_at_once_tells_its_code_and_last_lines(rig: Rig) -> 
     assert not rig.exited(run).stopped
 
 
-def test_a_target_that_is_killed_tells_the_signal(rig: Rig) -> None:
+def test_a_target_that_is_killed_shows_the_signal(rig: Rig) -> None:
     run = rig.run(PRINTS_AND_SLEEPS)
     assert rig.printed("up")
     os.kill(rig.started(run), signal.SIGKILL)
@@ -187,7 +187,7 @@ def test_a_command_that_does_not_exist_is_named(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("server", ["waitress", "flask", pytest.param("gunicorn", marks=pytest.mark.slow)])
-def test_a_port_in_use_is_told_as_such(rig: Rig, server: str) -> None:
+def test_a_port_in_use_is_reported_as_such(rig: Rig, server: str) -> None:
     spec = load_spec(MIXED)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -230,7 +230,7 @@ with socket.create_server(('127.0.0.1', int(sys.argv[1]))) as server:
         (b"HTTP/1.1 200", 600, "no answer"),
     ],
 )
-def test_an_answer_that_is_not_ready_is_told(rig: Rig, answer: bytes, wait_s: int, said: str) -> None:
+def test_an_answer_that_is_not_ready_is_reported(rig: Rig, answer: bytes, wait_s: int, said: str) -> None:
     spec, port = rig.target(ANSWERS.format(answer=answer, wait_s=wait_s), timeout_s=1.0), free_port()
     run = rig.supervisor.start(spec, {}, port)
     assert rig.printed("up")

@@ -51,7 +51,7 @@ def test_an_atomic_counter_is_never_accused(tmp_path: Path) -> None:
 
 
 @needs_go
-def test_updates_that_a_plain_counter_loses_are_told(tmp_path: Path) -> None:
+def test_updates_that_a_plain_counter_loses_are_reported(tmp_path: Path) -> None:
     code, said, summary = ran(tmp_path, "kv-go-counter", "--set", "burst=1000000", "--plan", "30:6s")
     assert code == 0, said
     found = failures(summary)

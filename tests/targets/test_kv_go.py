@@ -45,7 +45,7 @@ def test_what_was_posted_is_got(store: httpx.Client) -> None:
 
 @needs_go
 @pytest.mark.parametrize("body", [{"key": "a"}, {"value": "a"}, {"key": 1, "value": "a"}, [], "text"])
-def test_what_is_no_pair_of_texts_is_refused(store: httpx.Client, body: object) -> None:
+def test_what_is_not_pair_of_texts_is_refused(store: httpx.Client, body: object) -> None:
     assert store.post("/post", json=body).status_code == 400
 
 

@@ -69,7 +69,7 @@ def test_http_fetch_fetches_the_page_that_the_service_serves_itself(queue: httpx
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"kind": "other"}', b'{"kind": 7}', b"not json"])
-def test_what_is_no_task_is_refused_with_what_was_expected(queue: httpx.Client, body: bytes) -> None:
+def test_what_is_not_task_is_refused_with_what_was_expected(queue: httpx.Client, body: bytes) -> None:
     answer = queue.post(SUBMISSIONS, content=body, headers={"Content-Type": "application/json"})
     assert (answer.status_code, "factorial, http-fetch" in answer.json()["error"]) == (400, True)
 

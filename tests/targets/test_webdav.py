@@ -46,7 +46,7 @@ def test_a_name_is_taken_once(cloud: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "../etc", "a/b", ".hidden", "x" * 65, "admin"])
-def test_names_that_are_no_file_names_are_refused(cloud: httpx.Client, name: str) -> None:
+def test_names_that_are_not_file_names_are_refused(cloud: httpx.Client, name: str) -> None:
     assert create(cloud, name).status_code == 400
 
 
@@ -76,7 +76,7 @@ def test_nobody_gets_at_anothers_files(cloud: httpx.Client) -> None:
     assert cloud.get("/remote.php/dav/files/emil/../dora/note.txt", auth=("emil", "his")).status_code == 401
 
 
-def test_it_tells_how_many_accounts_there_are(cloud: httpx.Client) -> None:
+def test_it_shows_how_many_accounts_there_are(cloud: httpx.Client) -> None:
     before = cloud.get("/metrics").json()["accounts"]
     create(cloud, "fritz")
     assert cloud.get("/metrics").json()["accounts"] == before + 1

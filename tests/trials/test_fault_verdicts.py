@@ -45,7 +45,7 @@ def test_a_wrong_mark_is_wrong_though_it_was_taken_back() -> None:
 
 
 @pytest.mark.parametrize("severity", ["warning", "info"])
-def test_a_warning_beside_it_is_no_blame(severity: str) -> None:
+def test_a_warning_beside_it_is_not_blame(severity: str) -> None:
     assert judge(ROW, [mark("server_error"), mark("connection_churn", severity)]).right
 
 
@@ -54,7 +54,7 @@ def test_a_bottleneck_or_a_leak_is_one_though_it_is_only_a_warning(kind: str) ->
     assert judge(ROW, [mark("server_error"), mark("gil_bound", "warning", kind=kind)]).wrong == ("gil_bound",)
 
 
-def test_what_harms_nobody_may_be_told_of_any_run() -> None:
+def test_what_harms_nobody_may_be_reported_of_any_run() -> None:
     assert judge(ROW, [mark("server_error"), mark("not_saturated", "info", kind="bottleneck")]).right
 
 
@@ -77,7 +77,7 @@ def test_a_healthy_run_may_not_even_be_warned(severity: str) -> None:
     assert judge(WELL, [mark("connection_churn", severity)]).wrong == ("connection_churn",)
 
 
-def test_a_healthy_run_may_be_told_what_it_is() -> None:
+def test_a_healthy_run_may_be_reported_what_it_is() -> None:
     marks = [mark("not_saturated", "info", kind="bottleneck"), mark("think_time_limited", "info", kind="bottleneck")]
     assert judge(WELL, marks).right
 

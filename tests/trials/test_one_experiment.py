@@ -35,7 +35,7 @@ def test_its_limit_is_queueing(ran: Ran) -> None:
     assert ran.knee["limit"] == "queueing"
 
 
-def test_it_is_marked_while_the_run_goes_on(ran: Ran) -> None:
+def test_it_is_marked_while_the_run_continues(ran: Ran) -> None:
     first = next(mark for mark in ran.marks if mark.kind == "knee")
     assert first.t_s < ran.timeline.levels[-1].opened.t_s
 

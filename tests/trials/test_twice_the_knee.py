@@ -31,7 +31,7 @@ def test_a_share_of_a_knee_that_moved_a_little_is_the_same_level() -> None:
     assert judged(LOW, UP, level(19, 19.0)) == []
 
 
-def test_parts_that_a_shift_made_are_one_level_whose_last_part_tells_how_it_ended() -> None:
+def test_parts_that_a_shift_made_are_one_level_whose_last_part_shows_how_it_ended() -> None:
     _, during, after = around([LOW, level(80, 40.0, 3), level(80, 10.0, 4), level(20, None), level(20, 19.0)])
     assert during is not None and after is not None
     assert (during.failures, during.goodput_rps, after.goodput_rps) == (7, 10.0, 19.0)

@@ -1,4 +1,4 @@
-"""A source and controls at the protocol seams, and a believable session: what a live run would have told."""
+"""A source and controls at the protocol seams, and a believable session: like that of a live run."""
 
 from __future__ import annotations
 

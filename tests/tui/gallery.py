@@ -138,15 +138,15 @@ def explored() -> list[Event]:
 def judged(events: Sequence[Event]) -> list[Event]:
     """The same with verdicts and marks as a run tells them: at each end of a level, and now and then while it is open."""
     timeline, publisher = Timeline(), MarkPublisher()
-    told: list[Event] = []
+    reported: list[Event] = []
     for event in events:
-        told.append(event)
+        reported.append(event)
         timeline.apply(event)
         if isinstance(event, LevelClosed) or (isinstance(event, Sample) and event.settled and event.t_s % 3 == 0):
             for found in _found(timeline, publisher, event.t_s):
-                told.append(found)
+                reported.append(found)
                 timeline.apply(found)
-    return told
+    return reported
 
 
 def _found(timeline: Timeline, publisher: MarkPublisher, t_s: float) -> list[Event]:

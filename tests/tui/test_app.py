@@ -111,7 +111,7 @@ async def test_the_guard_says_so() -> None:
     async with stage.run() as pilot:
         await pilot.press("+")
         assert stage.controls.calls == []
-        assert "guard: at most 10 users" in stage.screen_text()
+        assert "the limit is 10 users" in stage.screen_text()
 
 
 async def test_a_step_over_the_guard_goes_to_it_and_says_so() -> None:
@@ -119,7 +119,7 @@ async def test_a_step_over_the_guard_goes_to_it_and_says_so() -> None:
     async with stage.run() as pilot:
         await pilot.press("]", "+")
         assert stage.controls.wanted == 10
-        assert "guard: at most 10 users" in stage.screen_text()
+        assert "the limit is 10 users" in stage.screen_text()
 
 
 async def test_a_screen_that_only_watches_has_nothing_to_steer() -> None:
@@ -172,7 +172,7 @@ async def test_twice_the_highest_is_not_asked_about() -> None:
         ("g", "2001", "at most 2,000 users"),
         ("r", "-1", "expected users a second"),
         ("r", "nan", "expected users a second"),
-        ("n", "", "nothing written yet"),
+        ("n", "", "the note is empty"),
     ],
 )
 async def test_bad_input_says_what_is_expected_and_stays(key: str, typed: str, expected: str) -> None:
@@ -199,7 +199,7 @@ async def test_a_note_is_kept_as_written() -> None:
         assert stage.controls.calls == [("note", "[bold]x[/] 🎉 \u00e9")]
 
 
-async def test_a_plan_is_started_by_name_or_outright_and_a_wrong_one_is_told() -> None:
+async def test_a_plan_is_started_by_name_or_as_text_and_a_wrong_one_is_reported() -> None:
     stage = Stage()
     async with stage.run() as pilot:
         for typed in ("report", "10:30s, 20:30s", "steep"):
@@ -235,7 +235,7 @@ async def test_a_service_that_is_not_ours_is_not_restarted() -> None:
     async with stage.run() as pilot:
         await pilot.press("t")
         assert not isinstance(stage.app.screen, TargetForm)
-        assert "not started by capexplorer" in stage.screen_text()
+        assert "capexplorer did not start the target" in stage.screen_text()
 
 
 # -- leaving
@@ -296,7 +296,7 @@ async def test_no_box_opens_over_another(first: str) -> None:
             assert len(stage.app.screen_stack) <= 2
 
 
-async def test_a_signal_ends_it_and_is_told() -> None:
+async def test_a_signal_ends_it_and_is_reported() -> None:
     stage = Stage()
     async with stage.run() as pilot:
         stage.app.request_exit("SIGTERM")
@@ -366,7 +366,7 @@ async def test_hold_freezes_the_panes_while_events_still_fold() -> None:
         await pilot.press("5", "space")
         await pilot.pause()
         before = stage.screen_text().splitlines()[3:]
-        assert "HOLD" in stage.screen_text()
+        assert "PAUSED" in stage.screen_text()
         stage.source.send(*(made.tick() for _ in range(5)))
         await pilot.pause()
         assert stage.screen_text().splitlines()[3:] == before
@@ -374,7 +374,7 @@ async def test_hold_freezes_the_panes_while_events_still_fold() -> None:
         await pilot.press("space")
         await pilot.pause()
         assert stage.screen_text().splitlines()[3:] != before
-        assert "HOLD" not in stage.screen_text()
+        assert "PAUSED" not in stage.screen_text()
 
 
 async def test_window_and_log_scale_reach_the_panes() -> None:
@@ -425,17 +425,17 @@ async def test_every_theme_draws() -> None:
 # -- what is wrong is seen
 
 
-async def test_a_dead_target_is_told_with_its_last_words_and_load_can_still_be_stepped() -> None:
+async def test_a_dead_target_is_reported_with_its_last_words_and_load_can_still_be_stepped() -> None:
     stage = Stage([*session(), died(70.0)], wanted=80)
     async with stage.run() as pilot:
         text = stage.screen_text()
-        assert "target died (exit code 3): ended by itself; t restarts it" in text
+        assert "target died (exit code 3): ended by itself; press t to restart it" in text
         assert "MemoryError" in text
         await pilot.press("-")
         assert stage.controls.calls == [("set_users", 79)]
 
 
-async def test_a_log_that_cannot_be_written_is_told() -> None:
+async def test_a_log_that_cannot_be_written_is_reported() -> None:
     stage = Stage(session())
     async with stage.run() as pilot:
         stage.source.send(Log(t_s=62.0, source="capexplorer", level="critical", text="session log: no space left on device"))

@@ -37,13 +37,13 @@ async def test_a_switches_it_on_and_off_and_the_screen_says_so(size: tuple[int, 
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-async def test_its_last_reason_stands_in_the_status(size: tuple[int, int]) -> None:
+async def test_its_last_reason_is_in_the_status(size: tuple[int, int]) -> None:
     stage = Stage(session())
     async with stage.run(size) as pilot:
         await pilot.press("a")
         stage.source.send(stepped())
         await pilot.pause(1.2)
-        assert "users → 94: goodput at 97% of the low-load line: larger step" in stage.screen_text()
+        assert "users → 94: goodput at 97% of linear scaling: larger step" in stage.screen_text()
 
 
 @pytest.mark.parametrize("key", ["+", "-", "m", "x"])
@@ -85,7 +85,7 @@ async def test_v_verifies_the_knee_and_the_status_says_how_far_it_is(size: tuple
 
 @pytest.mark.parametrize(
     ("verdict", "said"),
-    [(None, "no knee to verify yet; a looks for one"), (with_knee(verified=True), "the knee is verified already")],
+    [(None, "no knee to verify yet; press a to search for one"), (with_knee(verified=True), "the knee is already verified")],
 )
 async def test_v_says_where_there_is_nothing_to_verify(verdict: Verdict | None, said: str) -> None:
     stage = Stage([*session(), *([verdict] if verdict is not None else [])])
@@ -95,7 +95,7 @@ async def test_v_says_where_there_is_nothing_to_verify(verdict: Verdict | None, 
         assert said in stage.screen_text()
 
 
-async def test_a_replay_tells_when_it_stepped() -> None:
+async def test_a_replay_shows_when_it_stepped() -> None:
     off = Command(t_s=80.0, name="autopilot", by="autopilot", args={"on": False, "end": "done", "why": "knee"})
     stage = Stage([*session(), stepped()], live=False)
     async with stage.run(WIDE) as pilot:

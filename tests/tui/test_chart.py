@@ -111,7 +111,7 @@ def test_an_error_bar_spans_its_interval_beside_its_shape() -> None:
     assert {y for x, y in lit if x == 9} == {y for x, y in lit if x == 11} == {7, 8, 9}
 
 
-def test_shapes_tell_points_apart_without_colour() -> None:
+def test_shapes_show_points_apart_without_colour() -> None:
     def lit(shape: Shape) -> int:
         return len(dots(plot(Chart(Axis(0, 20), Axis(0, 100), points=(Point(10, 50, shape, RED),)), 11, 4)))
 

@@ -47,13 +47,13 @@ def test_one_second_is_drawn(pane: type[Pane]) -> None:
     assert drawn(pane(), Timeline([*events, sample(1.0, 0, 1, 1, "spawning", 3, 20.0, 0, random.Random(1))]))
 
 
-def test_throughput_tells_the_latest_values_and_the_users() -> None:
+def test_throughput_shows_the_latest_values_and_the_users() -> None:
     shown = text(drawn(ThroughputPane(), Timeline(sessions()["start"])))
     assert "goodput  24.0" in shown and "throughput  24.0" in shown and "users  10" in shown
     assert "fail" not in shown
 
 
-def test_throughput_tells_failures_where_the_page_has_some() -> None:
+def test_throughput_shows_failures_where_the_page_has_some() -> None:
     assert "fail" in text(drawn(ThroughputPane(), Timeline(sessions()["explored"])))
 
 
@@ -65,7 +65,7 @@ def test_finished_work_is_named_so_when_it_is_a_metric_of_the_target() -> None:
     assert "finished" in shown and "goodput" not in shown
 
 
-def test_users_that_are_not_there_yet_are_told() -> None:
+def test_users_that_are_not_there_yet_are_reported() -> None:
     events = [LevelOpened(t_s=0, index=0, users=50, spawn_rate=1, by="user")]
     second = sample(1.0, 0, 12, 50, "spawning", 3, 20.0, 0, random.Random(1))
     assert "users 12/50" in text(drawn(ThroughputPane(), Timeline([*events, second])))
@@ -92,12 +92,12 @@ def test_percentiles_that_rest_on_few_requests_are_grey(requests: int, p95_grey:
     assert (legend_color(strips, values["p99"]) == LOOK.palette.muted) is p99_grey
 
 
-def test_the_generators_own_interference_stands_beside_latency() -> None:
+def test_the_generators_own_interference_is_next_to_latency() -> None:
     shown = text(drawn(LatencyPane(), Timeline(sessions()["explored"]), Size(118, 30)))
-    assert "loop lag p99" in shown and "client floor  0.61" in shown
+    assert "loop lag p99" in shown and "client overhead  0.61" in shown
 
 
-def test_seconds_without_a_success_are_told_as_not_measured() -> None:
+def test_seconds_without_a_success_are_reported_as_not_measured() -> None:
     silent = sample(2.0, 0, 0, 0, "settled", 0, 20.0, 0, random.Random(1))
     assert "p50     –" in text(drawn(LatencyPane(), Timeline([*latency_session_events(), silent])))
 
@@ -122,7 +122,7 @@ def points(*steps: tuple[int, int]) -> list[LevelPoint]:
     return level_points(timeline, timeline.levels, len(timeline) - 1)
 
 
-def test_the_curve_tells_the_current_level_with_its_interval() -> None:
+def test_the_curve_shows_the_current_level_with_its_interval() -> None:
     timeline = Timeline(session([(10, 30), (20, 30), (30, 30)]))
     goodput_rps = timeline.levels[-1].figures.goodput_rps
     shown = text(drawn(CurvePane(), timeline))
@@ -144,14 +144,14 @@ def test_a_level_that_ended_before_it_settled_has_no_point() -> None:
     assert [point.users for point in points((10, 30), (40, 2), (30, 30))] == [10, 30]
 
 
-def test_levels_before_a_restart_are_told_apart() -> None:
+def test_levels_before_a_restart_are_distinguished() -> None:
     assert "+ before restart" in text(drawn(CurvePane(), Timeline(sessions()["restarted"])))
     assert "before restart" not in text(drawn(CurvePane(), Timeline(sessions()["explored"])))
 
 
 def test_the_linear_extrapolation_is_labelled_as_such_and_starts_from_a_level_that_is_known_well() -> None:
     shown = text(drawn(CurvePane(), Timeline(sessions()["explored"]), Size(118, 36)))
-    assert "linear from 10 users, extrapolated" in shown  # and not from the 1 user before it
+    assert "linear scaling from 10 users, extrapolated" in shown  # and not from the 1 user before it
 
 
 def test_an_earlier_cursor_shows_no_later_second() -> None:

@@ -1,4 +1,4 @@
-"""The comparison as a screen: warnings first, curves told apart, figures signed, nothing cut off."""
+"""The comparison as a screen: warnings first, curves distinguished, figures signed, nothing cut off."""
 
 from __future__ import annotations
 

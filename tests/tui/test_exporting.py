@@ -71,7 +71,7 @@ async def test_what_is_there_takes_a_second_enter(folder: Path) -> None:
     assert (folder / f"{ID}.md").read_text().startswith("# Capacity")
 
 
-async def test_what_cannot_be_written_is_told_and_the_form_stays(folder: Path) -> None:
+async def test_what_cannot_be_written_is_reported_and_the_form_stays(folder: Path) -> None:
     stage = live()
     async with stage.run() as pilot:
         await pilot.press("e", "home", *"no/", "enter")
@@ -96,7 +96,7 @@ async def test_the_form_fits(size: tuple[int, int]) -> None:
     async with stage.run(size) as pilot:
         await pilot.press("e")
         text = stage.screen_text()
-        for said in ("▸ md", "hgrm  a folder: a percentile distribution a level", f"{ID}.md", "Enter: write"):
+        for said in ("▸ md", "hgrm  a folder: one percentile distribution per level", f"{ID}.md", "Enter: write"):
             assert said in text
 
 
@@ -105,7 +105,7 @@ async def test_keys_before_the_first_event_are_answered() -> None:
     async with stage.run() as pilot:
         for key in ("e", "y"):
             await pilot.press(key)
-            assert "nothing recorded yet" in stage.screen_text()
+            assert "nothing has been recorded yet" in stage.screen_text()
 
 
 async def test_copying_says_how_much_was_sent() -> None:

@@ -48,8 +48,8 @@ def colors(strip: Strip) -> set[str]:
 # -- by cause
 
 
-def test_causes_stand_under_where_they_lie_the_generator_first_and_what_is_over_last() -> None:
-    places = ("Generator", "Network", "Target", "Checks", "Target, no longer")
+def test_causes_stand_under_where_they_lie_the_generator_first_and_what_has_ended_last() -> None:
+    places = ("Generator", "Network", "Target", "Checks", "Target, ended")
     assert [line.strip() for line in shown(troubled()) if line.strip() in places] == list(places)
 
 
@@ -57,12 +57,12 @@ def test_the_verdict_stands_on_top_where_the_status_lines_have_it_not_or_not_who
     def said(events: list[Event], width: int) -> str:
         return " ".join(line.strip() for line in shown(events, Size(width, 200))[:4])
 
-    assert said(session(), 78).startswith("4 levels settled; the greatest goodput was ")
+    assert said(session(), 78).startswith("4 levels settled; the highest goodput was ")
     assert said(troubled(), 40).startswith("Limited by the generator's ephemeral ports (TIME_WAIT) from 00:50 at 80 users: ")
     assert said(troubled(), 78).startswith("Generator")
 
 
-def test_a_cause_tells_how_often_since_when_where_with_what_and_what_to_do() -> None:
+def test_a_cause_shows_how_often_since_when_where_with_what_and_what_to_do() -> None:
     lines = shown([*session(), ports()], Size(118, 200))
     begin = next(index for index, line in enumerate(lines) if line.strip() == "Generator")
     assert [" ".join(line.split()) for line in lines[begin + 1 :]] == [
@@ -70,33 +70,33 @@ def test_a_cause_tells_how_often_since_when_where_with_what_and_what_to_do() -> 
         "since 00:50 at 80 users, high confidence · GET /health 8,000, GET /io 4,000, GET /cpu 345",
         "e.g. OSError, errno 99: Cannot assign requested address",
         "ports used 1,998, ports capacity 2,000, time wait 1,996, established 2",
-        "→ Keep connections alive (`keep_alive = true`), or use ports again (`sysctl -w net.ipv4.tcp_tw_reuse=1`), or widen",
+        "→ Keep connections alive (`keep_alive = true`), or reuse ports (`sysctl -w net.ipv4.tcp_tw_reuse=1`), or widen",
         'the range: `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`.',
     ]
 
 
-def test_doubts_are_told() -> None:
+def test_doubts_are_reported() -> None:
     text = " ".join(" ".join(shown(troubled())).split())
-    assert "could be as well: connections are reset; could not be read: listen queue" in text
+    assert "alternative cause: connections are reset; could not be read: listen queue" in text
     assert "GET /6 6, GET /5 5, GET /4 4, GET /3 3, 2 more" in text
     assert "failed check: lost_updates" in text
 
 
-def test_what_is_over_is_dimmed_and_says_until_when() -> None:
+def test_what_has_ended_is_dimmed_and_says_until_when() -> None:
     drawn = strips(troubled())
-    begin = next(index for index, strip in enumerate(drawn) if "Target, no longer" in strip.text)
+    begin = next(index for index, strip in enumerate(drawn) if "Target, ended" in strip.text)
     assert "· the target crashed" in drawn[begin + 1].text and "00:20 to 00:22 at 30" in drawn[begin + 2].text
     assert all(colors(strip) <= {Palette().muted} for strip in drawn[begin:])
 
 
-def test_nothing_that_failed_is_said_so_and_that_nothing_is_saturated_is_no_failure() -> None:
+def test_nothing_that_failed_is_said_so_and_that_nothing_is_saturated_is_not_failure() -> None:
     assert "Nothing failed, and no cause was marked." in " ".join(shown([]))
     quiet: list[Event] = [cause("not_saturated", 10.0, 10, kind="bottleneck")]
     assert "Nothing failed" in " ".join(shown(quiet))
 
 
 def test_failures_without_a_cause_point_to_the_raw_errors() -> None:
-    assert "No cause was marked; 1 kind of failures came: d shows them." in " ".join(shown(session()))
+    assert "No cause was marked. There is one kind of failure: press d to show it." in " ".join(shown(session()))
 
 
 # -- raw errors
@@ -106,7 +106,7 @@ def test_raw_errors_are_listed_by_endpoint_with_count_and_when() -> None:
     lines = shown(session([(80, 10)]), raw=True)
     assert lines[0].split()[:2] == ["20", "×"] and "GET /cpu: HTTP 503, HTTPError: ␛[31mred" in lines[0]
     assert lines[-1].strip() == "00:02 to 00:11"
-    assert shown([], raw=True) == ["  nothing failed"]
+    assert shown([], raw=True) == ["  no request failed"]
 
 
 def test_a_raw_error_shows_one_in_full() -> None:
@@ -209,7 +209,7 @@ async def test_the_screen_says_that_there_are_failures_whatever_it_shows(size: t
         said = " ".join(" ".join(lines[2:4]).split())
         assert said.startswith("▸ Limited by the generator's ephemeral ports (TIME_WAIT) from 00:50 at 80 users: ")
         if size == NARROW:
-            assert "nothing is said about the service beyond 50." in said
+            assert "results above 50 users do not describe the service." in said
             assert "7 failures:5" in lines[4] and lines[4].rstrip().endswith("8 log")
 
 
@@ -227,13 +227,13 @@ def test_the_verdict_is_on_the_status_lines_where_a_mark_has_its_part() -> None:
 @pytest.mark.parametrize(
     ("width", "said"),
     [
-        (60, "The service sheds load from 12:03: that is its capacity"),
+        (60, "The service sheds load from 12:03: this is its capacity"),
         (50, "The service sheds load from 12:03 …"),
         (20, "The service s… capacity"[:13] + "…acity"),
     ],
 )
 def test_a_sentence_that_is_too_long_ends_with_a_clause(width: int, said: str) -> None:
-    whole = "The service sheds load from 12:03: that is its capacity"
+    whole = "The service sheds load from 12:03: this is its capacity"
     found = clauses(whole, width)
     assert cell_len(found) <= width
     assert found == said or width == 20

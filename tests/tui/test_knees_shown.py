@@ -17,7 +17,7 @@ from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
 from capexplorer.model.findings import Bend
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Missing, Peak, SloVerdict, UslFit
-from capexplorer.tui.hold import moment
+from capexplorer.tui.frozen_timeline import moment
 from capexplorer.tui.look import Look, Palette
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.curve_points import level_points
@@ -78,7 +78,7 @@ def at(width: int, verdict: KneeVerdict | None, *more: Event, **view: object) ->
 
 
 @pytest.mark.parametrize("size", [SMALL, ALONE, WIDE])
-def test_the_curve_tells_the_knee_with_its_interval_and_capacity(size: Size) -> None:
+def test_the_curve_shows_the_knee_with_its_interval_and_capacity(size: Size) -> None:
     assert "knee 47 [43–52] at 122/s" in curve(CapacityVerdict(knee=KNEE, curve=CURVE), size)
 
 
@@ -91,23 +91,23 @@ def test_the_knee_is_named_where_it_stands_and_its_interval_is_hatched() -> None
     assert braille[0] > braille[1] + 200  # the band, without any colour
 
 
-def test_the_lines_and_the_law_are_told_in_figures() -> None:
-    told = curve(CapacityVerdict(knee=KNEE, curve=CURVE), WIDE)
-    assert "low load 2.60/s a user" in told and "capacity 122.0/s" in told
-    assert "λ 2.7/s  σ 0.031  κ 0.0004  peak 49 users" in told
+def test_the_lines_and_the_law_are_reported_in_figures() -> None:
+    reported = curve(CapacityVerdict(knee=KNEE, curve=CURVE), WIDE)
+    assert "low load 2.60/s per user" in reported and "capacity 122.0/s" in reported
+    assert "λ 2.7/s  σ 0.031  κ 0.0004  peak 49 users" in reported
 
 
 @pytest.mark.parametrize(
-    ("grey", "why"), [("few_levels", "too few levels"), ("no_bend", "nothing bends yet"), ("poor_fit", "fits poorly")]
+    ("grey", "why"), [("few_levels", "too few levels"), ("no_bend", "no saturation yet"), ("poor_fit", "fits poorly")]
 )
 def test_a_law_that_may_not_stand_is_grey_and_says_why(grey: str, why: str) -> None:
-    told = curve(CapacityVerdict(knee=KNEE, curve=replace(CURVE, usl=replace(USL, grey=grey))), WIDE)
-    assert f"(grey: {why})" in told
+    reported = curve(CapacityVerdict(knee=KNEE, curve=replace(CURVE, usl=replace(USL, grey=grey))), WIDE)
+    assert f"(grey: {why})" in reported
 
 
 def test_the_pane_says_what_is_missing_while_data_is_thin() -> None:
     verdict = CapacityVerdict(missing=(Missing(kind="lower_levels", count=2, users_below=20.0),), curve=CURVE)
-    assert "→ 2 more levels under 20 users would give a baseline" in curve(verdict)
+    assert "→ 2 more levels below 20 users would give a baseline" in curve(verdict)
 
 
 def test_advice_that_does_not_fit_loses_its_reasons_first() -> None:
@@ -129,21 +129,23 @@ def test_advice_of_a_log_from_before_is_still_read() -> None:
 
 
 def test_no_knee_is_said_in_words_and_draws_none() -> None:
-    told = curve(CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=60), curve=replace(CURVE, capacity_rps=None, usl=None)))
-    assert "no knee up to 60 users" in told and "┃" not in told
+    reported = curve(
+        CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=60), curve=replace(CURVE, capacity_rps=None, usl=None))
+    )
+    assert "no knee up to 60 users" in reported and "┃" not in reported
 
 
 def test_a_knee_at_or_below_the_lowest_level_draws_no_low_load_line() -> None:
-    told = curve(CapacityVerdict(knee=KneeVerdict(kind="at_or_below", users=5, users_high=6), curve=CURVE), WIDE)
-    assert "knee at or below 5 users" in told and "low load" not in told and "linear" in told
+    reported = curve(CapacityVerdict(knee=KneeVerdict(kind="at_or_below", users=5, users_high=6), curve=CURVE), WIDE)
+    assert "knee at or below 5 users" in reported and "low load" not in reported and "linear" in reported
 
 
 def test_the_latency_knee_and_the_peak_are_marks_of_their_own() -> None:
     peak = Peak(users=55, goodput_rps=125.0, shape="retrograde", fall_ratio=0.2)
     latency = KneeVerdict(kind="latency_knee", users=20, confidence="high")
-    told = curve(CapacityVerdict(knee=replace(KNEE, peak=peak), latency_knee=latency, curve=CURVE), WIDE)
-    assert "◆ latency knee" in told and "▵ peak" in told
-    assert "latency knee 20" in told and "peak 125.0/s at 55, then it falls" in told
+    reported = curve(CapacityVerdict(knee=replace(KNEE, peak=peak), latency_knee=latency, curve=CURVE), WIDE)
+    assert "◆ latency knee" in reported and "▵ peak" in reported
+    assert "latency knee 20" in reported and "peak 125.0/s at 55, then it falls" in reported
 
 
 def test_objectives_stand_under_the_curve() -> None:
@@ -152,8 +154,8 @@ def test_objectives_stand_under_the_curve() -> None:
 
 
 def test_a_log_without_verdicts_is_drawn_as_before() -> None:
-    told = shown(CurvePane(), Timeline(sessions()["explored"]), WIDE)
-    assert "linear from" in told and "low load" not in told
+    reported = shown(CurvePane(), Timeline(sessions()["explored"]), WIDE)
+    assert "linear scaling from" in reported and "low load" not in reported
 
 
 def test_bins_of_a_ramp_are_points_of_their_own() -> None:
@@ -167,8 +169,8 @@ def test_levels_of_a_table_are_measured_points_not_points_so_far() -> None:
     timeline = Timeline(sessions()["table"])
     points = level_points(timeline, timeline.levels, -1)
     assert len(points) == 7 and all(point.certain and not point.current for point in points)
-    told = shown(CurvePane(), timeline)
-    assert "so far" not in told and "knee 31" in told
+    reported = shown(CurvePane(), timeline)
+    assert "so far" not in reported and "knee 31" in reported
 
 
 def test_levels_on_the_way_down_from_overload_have_another_glyph_and_join_no_curve() -> None:
@@ -209,8 +211,8 @@ def test_the_mark_is_there_within_a_level_of_passing_the_knee() -> None:
 
 
 def test_marks_stand_over_time_with_their_words_even_where_it_is_narrow() -> None:
-    told = shown(ThroughputPane(), Timeline(sessions()["knee"]))
-    assert "◆" in told and "knee 68" in told
+    reported = shown(ThroughputPane(), Timeline(sessions()["knee"]))
+    assert "◆" in reported and "knee 68" in reported
 
 
 def test_a_mark_stands_where_it_became_what_it_is() -> None:
@@ -261,7 +263,7 @@ def page_tags(events: list[Event]) -> tuple[Tag, ...]:
 # -- the status line
 
 
-def test_the_status_line_tells_the_knee_its_limit_and_that_it_is_provisional() -> None:
+def test_the_status_line_shows_the_knee_its_limit_and_that_it_is_provisional() -> None:
     assert "knee 47 [43–52] at 122/s, queueing, provisional" in at(118, KNEE)[1]
     assert "provisional" not in at(118, replace(KNEE, provisional=False))[1]
 
@@ -277,12 +279,12 @@ def test_at_80_columns_the_knee_pushes_out_neither_users_nor_level_nor_phase() -
     ("knee", "said"),
     [
         (KneeVerdict(kind="no_knee", users=60), "no knee up to 60 users"),
-        (KneeVerdict(kind="bend", users=80, users_low=60), "bend from 80 users"),
+        (KneeVerdict(kind="bend", users=80, users_low=60), "scaling flattens from 80 users"),
         (KneeVerdict(kind="at_or_below", users=5, users_high=5), "knee at or below 5 users"),
         (replace(KNEE, limit="generator"), "knee 47 [43–52] at 122/s, generator"),
     ],
 )
-def test_the_status_line_tells_what_was_found_instead(knee: KneeVerdict, said: str) -> None:
+def test_the_status_line_shows_what_was_found_instead(knee: KneeVerdict, said: str) -> None:
     assert said in at(118, knee)[1]
 
 
@@ -313,27 +315,27 @@ def journal(*entries: Event) -> str:
     return shown(JournalPane(), Timeline(entries), Size(140, 20))
 
 
-def test_a_knee_that_moves_is_told_once_and_where_it_is_now() -> None:
-    told = journal(*(knee_mark(10.0 * n, n, 46.0 + n) for n in range(1, 9)))
-    assert told.count("knee") == 2
-    assert "knee at 47 users [43–52] and 122/s, limited by queueing" in told
-    assert "01:20 ◆ knee now 54 [50–59] at 122/s, queueing" in told
+def test_a_knee_that_moves_is_reported_once_and_where_it_is_now() -> None:
+    reported = journal(*(knee_mark(10.0 * n, n, 46.0 + n) for n in range(1, 9)))
+    assert reported.count("knee") == 2
+    assert "knee at 47 users [43–52] and 122/s, limited by queueing" in reported
+    assert "01:20 ◆ knee now 54 [50–59] at 122/s, queueing" in reported
 
 
-def test_a_revision_that_says_the_same_is_not_told() -> None:
+def test_a_revision_that_says_the_same_is_not_reported() -> None:
     assert journal(knee_mark(10.0, 1, 47.0), knee_mark(20.0, 2, 47.2, confidence="high")).count("knee") == 1
 
 
-def test_a_bend_that_becomes_a_knee_is_told_as_both() -> None:
+def test_a_bend_that_becomes_a_knee_is_reported_as_both() -> None:
     verdict = KneeVerdict(kind="bend", users=40.0)
     more = (Missing(kind="higher_levels", count=2, users_above=80.0),)
     bend = knee_mark(10.0, 1, 40.0, finding=Bend(verdict=verdict, missing=more))
-    told = journal(bend, knee_mark(20.0, 2, 47.0), knee_mark(30.0, 3, 45.0))
-    assert "bend from 40 users (medium confidence). 2 more levels over 80 users would show the ceiling" in told
-    assert "knee at 47 users" in told and "knee now 45" in told
+    reported = journal(bend, knee_mark(20.0, 2, 47.0), knee_mark(30.0, 3, 45.0))
+    assert "scaling flattens from 40 users (medium confidence). 2 more levels above 80 users would show the maximum" in reported
+    assert "knee at 47 users" in reported and "knee now 45" in reported
 
 
-def test_a_mark_taken_back_is_told_as_retracted() -> None:
+def test_a_mark_taken_back_is_reported_as_retracted() -> None:
     assert "retracted" in journal(knee_mark(10.0, 1, 47.0), knee_mark(20.0, 2, 47.0, state="retracted"))
 
 

@@ -24,8 +24,8 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.readings import NeighboursReading, PortsReading, TargetReading, TargetTcpReading, TcpReading
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import EndpointDeparture
-from capexplorer.tui.hold import moment
+from capexplorer.model.verdicts import EndpointDegradation
+from capexplorer.tui.frozen_timeline import moment
 from capexplorer.tui.look import Look, Palette
 from capexplorer.tui.panes.endpoints import EndpointsPane
 from capexplorer.tui.panes.failures import FailuresPane
@@ -120,7 +120,7 @@ def test_a_settling_level_shows_the_last_second_and_says_so() -> None:
 @pytest.mark.parametrize("size", [LARGE, SMALL], ids=["large", "small"])
 def test_the_endpoint_that_leaves_the_line_first_has_a_mark_and_the_titles_say_what_it_means(size: Size) -> None:
     timeline = Timeline(session([(50, 20)]))
-    first = EndpointDeparture(method="GET", name="/health", users=30, column="latency", before=12, after=480)
+    first = EndpointDegradation(method="GET", name="/health", users=30, column="latency", before=12, after=480)
     timeline.apply(Verdict(t_s=timeline.last_s, first_endpoint=first))
     _, titles, *rows = drawn(EndpointsPane(), timeline, size)
     assert titles.split()[:3] == ["▸", "leaves", "first"]
@@ -245,7 +245,7 @@ def _tcp_rows(timeline: Timeline) -> list[Row]:
 # -- journal and log
 
 
-def test_the_journal_tells_commands_notes_marks_and_the_target() -> None:
+def test_the_journal_shows_commands_notes_marks_and_the_target() -> None:
     timeline = Timeline(
         [
             Target(t_s=0.1, state="starting", params={"threads": 8}),
@@ -315,7 +315,7 @@ def test_the_status_says_what_and_how_far() -> None:
     assert first.split("   ")[0].strip() == "● 00:21"
     for said in ("mixed", "ready", "http://127.0.0.1:18080", "users 50", "of 2,000 allowed", "step 1"):
         assert said in first
-    for said in ("level 0, settled 16 s", "FastHttpUser floor 0.42 ms", "loop lag p99"):
+    for said in ("level 0, settled 16 s", "FastHttpUser overhead 0.42 ms", "loop lag p99"):
         assert said in second
 
 
@@ -324,12 +324,12 @@ def test_the_status_names_every_client_class_in_use() -> None:
     assert timeline.header is not None
     timeline.header = msgspec.structs.replace(timeline.header, clients=("FastHttpUser", "User"))
     second = status_lines(timeline, width=140)[1]
-    assert "FastHttpUser floor 0.42 ms" in second and " User (no floor)" in second
+    assert "FastHttpUser overhead 0.42 ms" in second and " User (overhead unknown)" in second
 
 
 @pytest.mark.parametrize("width", [78, 118, 40])
 def test_status_lines_are_never_cut(width: int) -> None:
-    view = View(wanted=1_900, max_users=2_000, step=500, held=True, spawn_rate=12.5)
+    view = View(wanted=1_900, max_users=2_000, step=500, paused=True, spawn_rate=12.5)
     for line in status_lines(Timeline(session()), view, width):
         assert cell_len(line) == width
     assert "users 80 → 1,900" in status_lines(Timeline(session()), view, width)[0]
@@ -353,7 +353,7 @@ def test_a_service_that_ran_already_is_ready_once_it_was_asked() -> None:
     assert "mixed   shop ready" in status_lines(Timeline([head, Target(t_s=0.1, state="ready")]))[0]
 
 
-def test_a_service_that_cannot_be_reached_is_told_with_why() -> None:
+def test_a_service_that_cannot_be_reached_is_reported_with_why() -> None:
     failed = Target(t_s=0.1, state="failed", reason="cannot reach 127.0.0.1:18080: connection refused")
     lines = status_lines(Timeline([header(), failed]))
     assert "✗ target failed: cannot reach 127.0.0.1:18080: connection refused; retrying" in lines[-1]
@@ -362,10 +362,10 @@ def test_a_service_that_cannot_be_reached_is_told_with_why() -> None:
 PLAN_OVER = Command(t_s=9.0, name="plan", by="plan", args={"on": False, "what": "plan", "why": "finished", "users": 50})
 
 
-def test_a_plans_end_is_told_with_the_keys_that_go_on_until_someone_steps() -> None:
-    told = " PLAN ENDED  50 users stay; + - users, a autopilot, p plan, x to zero"
+def test_a_plans_end_is_reported_with_the_keys_that_continue_until_someone_steps() -> None:
+    reported = " PLAN ENDED  50 users keep running; next: + - users, a autopilot, p plan, x zero"
     ended = [*session([(50, 9)]), PLAN_OVER]
-    assert any(told in line for line in status_lines(Timeline(ended)))
+    assert any(reported in line for line in status_lines(Timeline(ended)))
     for name in ("users", "autopilot", "restart"):
         after = Timeline([*ended, Command(t_s=9.5, name=name, args={})])
         assert not any("PLAN ENDED" in line for line in status_lines(after))

@@ -184,7 +184,7 @@ async def test_deleting_asks_first() -> None:
     app = picker(shelf)
     async with picking(app, *FIRST, "d") as text:
         assert isinstance(app.screen, Confirm)
-        assert "s3" in text and "2.00 KiB are removed for good" in text
+        assert "s3" in text and "2.00 KiB will be deleted permanently" in text
     async with picking(picker(shelf), *FIRST, "d", "n"):
         assert shelf.did == []
     async with picking(picker(shelf), *FIRST, "d", "y") as text:
@@ -200,7 +200,7 @@ async def test_one_that_is_being_recorded_is_not_deleted_and_says_why() -> None:
         assert shelf.did == []
 
 
-async def test_what_is_refused_is_told_and_the_list_stays() -> None:
+async def test_what_is_refused_is_reported_and_the_list_stays() -> None:
     async with picking(picker(FakeShelf(refusal="the disk is full")), *FIRST, "d", "y") as text:
         assert "the disk is full" in "\n".join(text.splitlines()[-4:-1])
         assert "after fix" in text
@@ -229,7 +229,7 @@ async def test_what_cannot_be_compared_says_how_to() -> None:
     async with picking(picker(), "c") as text:
         assert "mark two with space, then c" in text
     async with picking(picker(), *FIRST, "c") as text:
-        assert "mark two or more with space, then c" in text
+        assert "mark two or more with space, then press c" in text
 
 
 async def test_exporting_asks_for_the_format_and_says_where_it_went() -> None:

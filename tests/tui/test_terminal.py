@@ -130,7 +130,7 @@ def test_the_terminal_is_restored(demo: Demo) -> None:
     assert termios.tcgetattr(demo.slave) == demo.before
 
 
-def test_resizing_is_followed_though_descriptor_1_is_no_terminal(demo: Demo) -> None:
+def test_resizing_is_followed_though_descriptor_1_is_not_terminal(demo: Demo) -> None:
     demo.wait_for(b"1 req/s")
     demo.resize(120, 40)
     os.kill(demo.process.pid, signal.SIGWINCH)

@@ -96,7 +96,7 @@ def test_that_reuse_does_not_help_where_ports_are_in_use_is_said() -> None:
     assert "tcp_tw_reuse does not help" in wording.advice_for("ephemeral_port_exhaustion_established", {})
 
 
-def test_an_id_of_a_later_version_is_told_in_its_own_words() -> None:
+def test_an_id_of_a_later_version_is_reported_in_its_own_words() -> None:
     assert (wording.name("quantum_decay"), wording.where("quantum_decay"), wording.advice_for("quantum_decay", {})) == (
         "quantum decay", "target", "",
     )  # fmt: skip
@@ -151,5 +151,5 @@ def test_the_journal_is_short_and_the_mark_whole() -> None:
         evidence={"count": 412, "rate_per_s": 3.1, "resets_sent": 12},
     )  # fmt: skip
     assert wording.journal_mark(event) == "cause: connections are reset at 80 users (high confidence), 412 × at 3.1/s"
-    told = "cause: connections are reset at 80 users (high confidence): 412 × at 3.1/s, resets sent 12"
-    assert wording.mark(event) == f"{told}. {ADVICE['connection_reset']}"
+    reported = "cause: connections are reset at 80 users (high confidence): 412 × at 3.1/s, resets sent 12"
+    assert wording.mark(event) == f"{reported}. {ADVICE['connection_reset']}"

@@ -69,26 +69,26 @@ def verification(*measured: int, soak: Any = None, back: Any = None) -> Verifica
          f"{AT_47} (high confidence); provisional: 57 users, then a return to 1 user would verify it."),
         (knee(verification=verification(33, 57, 1), provisional=False), f"{AT_47} (high confidence); verified."),
         (knee(verification=verification(33, soak="less_goodput"), confidence="low"),
-         f"{AT_47} (low confidence); contradicted: later at 33 users less was finished than before."),
+         f"{AT_47} (low confidence); contradicted: a later level at 33 users had less goodput than before."),
         (knee(verification=verification(33, 57, 1, soak="failures", back="slower"), confidence="low"),
-         f"{AT_47} (low confidence); contradicted: later at 33 users requests failed"
-         " and later at 1 user responses were slower than before."),
+         f"{AT_47} (low confidence); contradicted: requests failed at a later level at 33 users"
+         " and responses of a later level at 1 user were slower than before."),
         (knee(limit="generator", confidence="medium", provisional=False, users=4321.0, capacity_rps=12345.0),
          "Knee at 4,321 users [43–52] and 12,345/s, limited by the generator, not the service"
          " (medium confidence)."),
         (knee(provisional=False, peak=Peak(users=60, goodput_rps=125, shape="collapse", fall_ratio=0.75)),
          f"{AT_47} (high confidence); beyond 60 users goodput collapses by 75%."),
         (knee("no_knee", users=60.0), "No knee up to 60 users (high confidence)."),
-        (knee("at_or_below", users=10.0), "The knee is at or below 10 users, the lowest level: step down to find it."),
-        (knee("at_or_below", users=1.0), "The knee is at or below 1 user, the lowest level: step down to find it."),
+        (knee("at_or_below", users=10.0), "The knee is at or below 10 users, the lowest level: measure fewer users to find it."),
+        (knee("at_or_below", users=1.0), "The knee is at or below 1 user, the lowest level: measure fewer users to find it."),
         (knee("at_or_below", users=1.0, limit="generator"),
-         "Limited by the generator at 1 user, the lowest level: nothing is said about the service."),
+         "Limited by the generator at 1 user, the lowest level: the results do not describe the service."),
         (knee("bend", confidence="low"),
-         "Goodput falls behind from 47 users on (low confidence), but its ceiling was not seen: no knee yet."),
+         "Goodput falls below linear scaling from 47 users on (low confidence), but its maximum was not reached: no knee yet."),
         (CapacityVerdict(curve=knee().curve, missing=(Missing(kind="levels", count=2),)),
-         "Not enough levels to tell a knee: 2 more levels would."),
+         "Not enough levels to find a knee: measure 2 more user counts."),
         (CapacityVerdict(missing=(Missing(kind="levels", count=3),)),
-         "Nothing was finished at any level: no capacity was measured."),
+         "No request completed at any level: no capacity was measured."),
     ],
 )  # fmt: skip
 def test_capacity_is_one_sentence(verdict: CapacityVerdict, said: str) -> None:
@@ -105,13 +105,14 @@ def test_capacity_is_one_sentence(verdict: CapacityVerdict, said: str) -> None:
         (msgspec.structs.replace(KNEE, state="retracted"), "knee at 47 users (high confidence): retracted"),
         (marked(t_s=1.0, key="s", state="open", kind="shift", id="goodput_fell", users=100.0,
               evidence={"at_s": 34.6, "level": 2, "column": "goodput", "before": 170.2, "after": 119.7}),
-         "shift: goodput fell for good from 170 to 120/s at 00:34 and 100 users"),
+         "shift: goodput fell from 170 to 120/s at 00:34 (100 users) and stayed there"),
         (marked(t_s=1.0, key="r", state="open", kind="recovery", id="recovered", users=60.0,
               evidence={"from_users": 200.0, "to_users": 60.0, "recovered": True, "after_s": 12.0}),
-         "recovery: recovered 12 s after stepping down from 200 to 60 users"),
+         "recovery: the service recovered 12 s after stepping down from 200 to 60 users"),
         (marked(t_s=1.0, key="r", state="open", kind="recovery", id="not_recovered", users=60.0,
               evidence={"from_users": 200.0, "to_users": 60.0, "recovered": False, "goodput_ratio": 0.4, "latency_ratio": 3.0}),
-         "recovery: not recovered after stepping down from 200 to 60 users: goodput 40% and latency 300% of what it was"),
+         "recovery: the service did not recover after stepping down from 200 to 60 users: goodput 40% and latency 300% of "
+         "the earlier level"),
     ],
 )  # fmt: skip
 def test_a_mark_is_one_line(mark: Mark, said: str) -> None:
@@ -133,7 +134,7 @@ def test_what_would_sharpen_a_knee_is_a_sentence_of_its_own() -> None:
         (SloVerdict(name="failure_ratio", limit=0.01, state="kept", users=60.0, users_low=50.0, goodput_rps=118.0),
          "failures ≤ 1% up to at least 60 users at 118/s"),
         (SloVerdict(name="p99_ms", limit=300.0, state="broken", users_high=5.0),
-         "p99 ≤ 300 ms is kept at no level, not even at 5 users"),
+         "p99 ≤ 300 ms is not met at any level, not even at 5 users"),
     ],
 )  # fmt: skip
 def test_an_objective_is_one_line(verdict: SloVerdict, said: str) -> None:

@@ -26,7 +26,7 @@ from capexplorer.model.events import (
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import MarkKind
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, CurveFit, EndpointDeparture, KneeKind, KneeVerdict, Limit, Peak
+from capexplorer.model.verdicts import CapacityVerdict, CurveFit, EndpointDegradation, KneeKind, KneeVerdict, Limit, Peak
 from trials.marked import marked
 
 STARTED_AT = "2026-01-01T12:00:00.000+01:00"
@@ -90,7 +90,7 @@ def curve(
     return Verdict(t_s=t_s, capacity=capacity, held_levels=held_levels, left_out_levels=left_out_levels)
 
 
-def told(*events: Event, started_at: str = STARTED_AT) -> str:
+def reported(*events: Event, started_at: str = STARTED_AT) -> str:
     header = Header(
         t_s=0.0,
         schema=1,
@@ -125,44 +125,45 @@ def failing_levels(*pairs: tuple[int, float]) -> list[Event]:
 UP = levels(10, 40, 74, 82)
 """82 users from 03:00 on."""
 
-NOTHING_SAID = "nothing is said about the service"
+INVALID = "the results do not describe the service"
+INVALID_ABOVE = "results above {} users do not describe the service"
 
 CASES: dict[str, tuple[Sequence[Event], str]] = {
-    "nothing settled": ([], "No level settled: nothing can be said about capacity."),
+    "nothing settled": ([], "No level settled: the capacity is unknown."),
     "no detector looked": (
         UP[:4],
-        "2 levels settled; the greatest goodput was 39.84/s at 40 users. No detector has looked for a knee or a bottleneck.",
+        "2 levels settled; the highest goodput was 39.84/s at 40 users. No detector has looked for a knee or a bottleneck.",
     ),
     "the curve alone": ([*UP, curve("no_knee", 82)], "No knee up to 82 users (high confidence)."),
     # the generator first
     "ports": (
         [*UP, mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
-        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {NOTHING_SAID} beyond 74.",
+        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {INVALID_ABOVE.format(74)}.",
     ),
     "ports, although there is a bottleneck": (
         [*UP, mark("ephemeral_port_exhaustion_established", 82, 185.0), mark("target_cpu_saturated")],
-        f"Limited by the generator's ephemeral ports (ESTABLISHED) from 03:05 at 82 users: {NOTHING_SAID} beyond 74.",
+        f"Limited by the generator's ephemeral ports (ESTABLISHED) from 03:05 at 82 users: {INVALID_ABOVE.format(74)}.",
     ),
     "ports, and a knee that lies below": (
         [*UP, curve("knee", 47), mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
-        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {NOTHING_SAID} beyond 74; "
+        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {INVALID_ABOVE.format(74)}; "
         "up to there knee at 47 users [43–52] and 122/s.",
     ),
     "ports, and a knee that they made": (
         [*UP, curve("knee", 78), mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
-        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {NOTHING_SAID} beyond 74.",
+        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {INVALID_ABOVE.format(74)}.",
     ),
     "from the first level on": (
         [*UP, mark("dns_failure", 10, 1.0)],
-        f"Limited by a name that does not resolve from 00:01 at 10 users: {NOTHING_SAID}.",
+        f"Limited by a name that does not resolve from 00:01 at 10 users: {INVALID}.",
     ),
     "still no level": (
         [mark("dns_failure", 1, 1.0)],
-        f"Limited by a name that does not resolve from 00:01 at 1 user: {NOTHING_SAID}.",
+        f"Limited by a name that does not resolve from 00:01 at 1 user: {INVALID}.",
     ),
     "in the seconds that do not count": (
         [*UP, mark("generator_cpu_saturated", 74, 121.0, state="closed", last_s=128.0)],
-        "4 levels settled; the greatest goodput was 81.67/s at 82 users. No detector has looked for a knee or a bottleneck.",
+        "4 levels settled; the highest goodput was 81.67/s at 82 users. No detector has looked for a knee or a bottleneck.",
     ),
     "over, and more users went well afterwards": (
         [*UP, curve("no_knee", 82), mark("dns_failure", 40, 80.0, state="closed", last_s=90.0)],
@@ -170,7 +171,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "over, but no more users went well afterwards": (
         [*levels(10, 82, 40), mark("fd_exhaustion_generator", 82, 75.0, state="closed", last_s=119.0)],
-        f"Limited by the generator's file descriptors from 01:15 at 82 users: {NOTHING_SAID} beyond 40.",
+        f"Limited by the generator's file descriptors from 01:15 at 82 users: {INVALID_ABOVE.format(40)}.",
     ),
     "gone and come again": (
         [
@@ -178,11 +179,11 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
             mark("dns_failure", 40, 75.0, state="closed", last_s=119.0),
             mark("dns_failure", 82, 195.0, revision=3),
         ],
-        f"Limited by a name that does not resolve from 03:15 at 82 users: {NOTHING_SAID} beyond 20.",
+        f"Limited by a name that does not resolve from 03:15 at 82 users: {INVALID_ABOVE.format(20)}.",
     ),
     "two of them: the earlier": (
         [*UP, mark("generator_cpu_saturated", 82, 195.0), mark("fd_exhaustion_system", 74, 130.0)],
-        f"Limited by the system's file descriptors from 02:10 at 74 users: {NOTHING_SAID} beyond 40.",
+        f"Limited by the system's file descriptors from 02:10 at 74 users: {INVALID_ABOVE.format(40)}.",
     ),
     "retracted": (
         [*UP, curve("no_knee", 82), mark("dns_failure"), mark("dns_failure", state="retracted", revision=2)],
@@ -200,7 +201,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "a knee with two": (
         [*UP, curve("knee", 47), mark("cpu_throttled", 74, confidence="low"), mark("target_cpu_saturated", confidence="high")],
-        "Knee at 47 users [43–52] and 122/s: the service's CPU is saturated and the CPU quota holds the service back "
+        "Knee at 47 users [43–52] and 122/s: the service's CPU is saturated and the CPU quota throttles the service "
         "(high confidence).",
     ),
     "a bottleneck over again, after the steps down": (
@@ -231,7 +232,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     "a knee and a leak": (
         [*UP, curve("knee", 47), mark("fd_leak", 40, growth_per_hour=7200.0, limit_in_s=240.0)],
         "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
-        "the target leaks file descriptors: 7,200 an hour, 4 min 0 s to its limit.",
+        "the target leaks file descriptors: 7,200 per hour, 4 min 0 s to its limit.",
     ),
     # what dies, refuses, fails
     "killed": (
@@ -245,11 +246,11 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     "sheds beyond a knee": (
         [*UP, curve("knee", 47), mark("load_shedding")],
         "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
-        "the service sheds load (HTTP 503) from 03:00 at 82 users: that is its capacity.",
+        "the service sheds load (HTTP 503) from 03:00 at 82 users: this is its capacity.",
     ),
     "sheds as much at every load": (
         [*failing_levels((10, 0.017), (20, 0.02)), mark("load_shedding", 10, 3.0), mark("think_time_limited", 20)],
-        "The service sheds load (HTTP 503) at every load; the users' waits limit the throughput up to 20 users.",
+        "The service sheds load (HTTP 503) at every load; the users' think time sets the throughput up to 20 users.",
     ),
     "fails, and sheds": (
         [*UP, mark("load_shedding", 74, 130.0), mark("server_error", 82, 190.0)],
@@ -267,7 +268,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     "as much at every load": (
         [*failing_levels((5, 0.046), (10, 0.051)), mark("client_error", 5, 3.0, count=40, last_s=119.0),
          mark("think_time_limited", 10)],
-        "Client errors (HTTP 4xx) at every load; the users' waits limit the throughput up to 10 users.",
+        "Client errors (HTTP 4xx) at every load; the users' think time sets the throughput up to 10 users.",
     ),
     "more with the load": (
         [*failing_levels((5, 0.01), (10, 0.3)), mark("client_error", 5, 3.0, count=40, last_s=119.0)],
@@ -279,11 +280,11 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "without a cause, and few": (
         [*levels(10)[:1], *seconds(50), mark("unknown", 10, 1.0, count=1, last_s=50.0, symptoms={"read_timeout": 1})],
-        "No level settled: nothing can be said about capacity.",
+        "No level settled: the capacity is unknown.",
     ),
     "a repeated attempt is no failed request": (
         [*levels(10)[:1], *seconds(50), mark("keepalive_race", 10, 1.0, count=90, retried=90, last_s=50.0)],
-        "No level settled: nothing can be said about capacity.",
+        "No level settled: the capacity is unknown.",
     ),
     "a knee, and failures that did not make it": (
         [*UP, curve("knee", 47), mark("failed_check", 10, 70.0, check="lost_updates")],
@@ -297,27 +298,27 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "a bend that the generator's lateness may have made": (
         [*UP, curve("bend", 60, limit="generator")],
-        "Goodput falls behind from 60 users on (high confidence), perhaps for the generator's lateness: nothing is said "
-        "about the service beyond.",
+        "Goodput falls below linear scaling from 60 users on (high confidence), possibly because the generator is "
+        "late: results from there on do not describe the service.",
     ),
     "a knee on a machine that the generator shares": (
         [*UP, curve("knee", 47), mark("generator_shares_host", 82, generator_share_ratio=0.36)],
-        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); from 82 users on the generator had 36% "
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); from 82 users on, the generator used 36% "
         "of the machine's busy CPU.",
     ),
     "other processes held the levels that would show a knee": (
         [*held(20, 1.64, {"cc1plus": 1.2, "chrome": 0.3}), curve("no_knee", 14, held_levels=(0, 2), left_out_levels=(2,))],
-        "1.6 of 2 cores belong to other processes (cc1plus, chrome): nothing is said about the service at 20 users; no knee "
+        "Other processes (cc1plus, chrome) use 1.6 of 2 cores: results at 20 users do not describe the service; no knee "
         "up to 14 users (high confidence).",
     ),
     "other processes held levels on the line": (
         [*held(20, 1.64, {}), curve("no_knee", 20, held_levels=(2,))],
-        "1.6 of 2 cores belong to other processes: no knee up to 20 users (high confidence).",
+        "Other processes use 1.6 of 2 cores: no knee up to 20 users (high confidence).",
     ),
     "a knee that was found without the levels that other processes held": (
         [*held(20, 0.4, {"make": 0.4}), curve("knee", 12, held_levels=(2,), left_out_levels=(2,))],
-        "Knee at 12 users [8–17] and 122/s, limited by queueing (high confidence); 0.4 of 2 cores belong to other processes "
-        "(make): nothing is said about the service at 20 users.",
+        "Knee at 12 users [8–17] and 122/s, limited by queueing (high confidence); other processes (make) use 0.4 of 2 "
+        "cores: results at 20 users do not describe the service.",
     ),
     "stolen time, where requests failed": (
         [*UP, curve("knee", 47, "errors"), mark("cpu_steal", 82), mark("rate_limited", 82, 70.0)],
@@ -325,19 +326,19 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "a bend with its bottleneck": (
         [*UP, curve("bend", 60), mark("disk_saturated", 82, confidence="medium")],
-        "The disk is saturated at 82 users; bend from 60 users.",
+        "The disk is saturated at 82 users; scaling flattens from 60 users.",
     ),
     "waits": (
         [*levels(10, 50), mark("think_time_limited", 50)],
-        "50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service; no knee yet.",
+        "Not saturated at 50 users (49.8/s): the users' think time (1.0 s) sets the throughput; no knee yet.",
     ),
     "waits with evidence of their own": (
         [*levels(10, 50), curve("no_knee", 50), mark("think_time_limited", 50, wait_s=0.5, throughput_rps=97.2)],
-        "50 users that wait 0.50 s make 97.2/s: the users' waits limit the throughput, not the service; no knee up to 50 users.",
+        "Not saturated at 50 users (97.2/s): the users' think time (0.50 s) sets the throughput; no knee up to 50 users.",
     ),
     "steps down take nothing from the waits": (
         [*levels(10, 50, 1), mark("think_time_limited", 50, state="closed")],
-        "50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service; no knee yet.",
+        "Not saturated at 50 users (49.8/s): the users' think time (1.0 s) sets the throughput; no knee yet.",
     ),
     "waits that no longer limit": (
         [*UP, curve("no_knee", 82), mark("think_time_limited", 40, state="closed")],
@@ -345,18 +346,18 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "waits do not hide a leak": (
         [*levels(10, 50), mark("think_time_limited", 50), mark("fd_leak", 50, growth_per_hour=7200.0)],
-        "50 users that wait 1.0 s make 49.8/s: the users' waits limit the throughput, not the service; no knee yet; "
-        "the target leaks file descriptors: 7,200 an hour.",
+        "Not saturated at 50 users (49.8/s): the users' think time (1.0 s) sets the throughput; no knee yet; "
+        "the target leaks file descriptors: 7,200 per hour.",
     ),
     "nor does a bottleneck": (
         [*UP, mark("disk_saturated", 82, confidence="medium"), mark("fd_leak", 50, growth_per_hour=7200.0)],
-        "The disk is saturated at 82 users: no knee yet; the target leaks file descriptors: 7,200 an hour.",
+        "The disk is saturated at 82 users: no knee yet; the target leaks file descriptors: 7,200 per hour.",
     ),
     "a leak alone": (
         [*UP, curve("no_knee", 82), mark("memory_leak", 82, growth_per_hour=float(720 << 20), limit_in_s=2400.0)],
-        "The target's memory leaks: 720 MiB an hour, 40 min to its limit; no knee up to 82 users.",
+        "The target's memory leaks: 720 MiB per hour, 40 min to its limit; no knee up to 82 users.",
     ),
-    "nothing is saturated": ([*UP, curve("no_knee", 82), mark("not_saturated")], "No knee up to 82 users (high confidence)."),
+    "no limit reached": ([*UP, curve("no_knee", 82), mark("not_saturated")], "No knee up to 82 users (high confidence)."),
     # epochs
     "of the latest epoch": (
         [*UP, curve("knee", 47), mark("server_error", 74, epoch=1)],
@@ -368,14 +369,14 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_verdict(name: str) -> None:
     events, expected = CASES[name]
-    assert told(*events) == expected
+    assert reported(*events) == expected
 
 
 @pytest.mark.parametrize("started_at", [STARTED_AT, "2026-01-01T03:59:00.000+00:00", ""])
 def test_moments_are_in_the_sessions_time_whatever_the_wall_clock_said(started_at: str) -> None:
-    said = told(*UP, mark("dns_failure", 82, 185.0), started_at=started_at)
+    said = reported(*UP, mark("dns_failure", 82, 185.0), started_at=started_at)
     assert said.startswith("Limited by a name that does not resolve from 03:05 at 82 users")
-    later = told(*levels(10, since_s=7_200.0), mark("dns_failure", 10, 7_384.9), started_at=started_at)
+    later = reported(*levels(10, since_s=7_200.0), mark("dns_failure", 10, 7_384.9), started_at=started_at)
     assert later.startswith("Limited by a name that does not resolve from 2:03:04 at 10 users")
 
 
@@ -399,12 +400,12 @@ def test_the_weight_goes_with_the_sentence() -> None:
 
 def test_the_endpoint_that_leaves_the_line_first_is_in_the_verdict() -> None:
     knee = curve("knee", 47)
-    slower = EndpointDeparture(method="GET", name="/search", users=60, column="latency", before=12.0, after=480.0)
-    failing = EndpointDeparture(method="POST", name="/pay", users=60, column="failures", before=0.0, after=0.31)
+    slower = EndpointDegradation(method="GET", name="/search", users=60, column="latency", before=12.0, after=480.0)
+    failing = EndpointDegradation(method="POST", name="/pay", users=60, column="failures", before=0.0, after=0.31)
     said = wording.verdict(Timeline([*levels(20, 40, 60, 80), msgspec.structs.replace(knee, first_endpoint=slower)]))
-    assert "; GET /search leaves the line first, from 60 users on: p95 12 → 480 ms, while the others stay" in said
+    assert "; GET /search degrades first, from 60 users on: p95 12 → 480 ms, the other endpoints do not change" in said
     said = wording.verdict(Timeline([*levels(20, 40, 60, 80), msgspec.structs.replace(knee, first_endpoint=failing)]))
-    assert "; POST /pay leaves the line first, from 60 users on: failures 0% → 31%, while the others stay" in said
+    assert "; POST /pay degrades first, from 60 users on: failures 0% → 31%, the other endpoints do not change" in said
 
 
 def test_a_rate_limiter_is_named_by_what_it_does() -> None:

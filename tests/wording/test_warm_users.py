@@ -31,10 +31,10 @@ def test_the_share_of_warm_users_is_said_while_it_is_too_small_to_settle(ratio: 
 
 def test_levels_that_did_not_settle_for_their_users_say_so() -> None:
     assert wording.verdict(unsettled((5, 0.4), (10, 0.0))) == (
-        "Nothing is said about capacity: 2 levels (5 to 10 users) did not settle: 0–40% of the users had lived through a cycle "
-        "of their own; hold levels until users are warm."
+        "The capacity is unknown: 2 levels (5 to 10 users) did not settle: only 0–40% of the users had completed a task cycle; "
+        "hold each level until its users have completed one."
     )
 
 
 def test_levels_that_did_not_settle_for_another_reason_do_not() -> None:
-    assert wording.verdict(unsettled((5, 1.0), (10, None))) == "No level settled: nothing can be said about capacity."
+    assert wording.verdict(unsettled((5, 1.0), (10, None))) == "No level settled: the capacity is unknown."

@@ -110,7 +110,9 @@ SHARED = [
 
 
 @pytest.mark.parametrize(("why", "readings", "share"), SHARED, ids=[each[0] for each in SHARED])
-def test_the_generators_part_of_a_full_machine_is_told(why: str, readings: dict[str, float], share: float | None) -> None:
+def test_the_generators_share_of_a_saturated_machine_is_reported(
+    why: str, readings: dict[str, float], share: float | None
+) -> None:
     marks = found(*overloaded(readings | {"target.run_delay_ratio": 0.01}))
     assert ("generator_shares_host" in marks) == (share is not None)
     if share is not None:
@@ -132,7 +134,7 @@ def test_a_saturated_resource_is_named_where_goodput_stays_flat(
 
 
 @pytest.mark.parametrize(("why", "readings", "program", "host", "expected"), RESOURCES, ids=[each[0] for each in RESOURCES])
-def test_below_the_gate_it_is_no_bottleneck(
+def test_a_busy_resource_below_the_gate_is_not_a_bottleneck(
     why: str, readings: dict[str, float], program: str, host: HostFacts, expected: str
 ) -> None:
     growing = [Load(load.users, 10.0 * load.users, 50, readings=readings) for load in (*LINEAR, *FLAT)]
@@ -168,7 +170,9 @@ NOTHING: list[tuple[str, dict[str, float], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("why", "readings", "more", "program"), NOTHING, ids=[each[0] for each in NOTHING])
-def test_what_does_not_suffice(why: str, readings: dict[str, float], more: dict[str, Any], program: str) -> None:
+def test_evidence_that_does_not_suffice_gives_no_bottleneck(
+    why: str, readings: dict[str, float], more: dict[str, Any], program: str
+) -> None:
     assert ids(found(*overloaded(readings, **more), program=program)) == {}
 
 
@@ -268,7 +272,7 @@ def test_stolen_time_alone_limits_nothing(why: str, changed: dict[str, float]) -
     assert "cpu_steal" not in found(*overloaded(STOLEN | changed, unread=unread))
 
 
-def test_stolen_time_is_no_bottleneck_while_more_users_bring_more() -> None:
+def test_stolen_time_is_not_a_bottleneck_while_more_users_bring_more() -> None:
     assert "cpu_steal" not in found(*LINEAR[:-1], Load(8, 78, 52, readings=STOLEN))
 
 
@@ -277,7 +281,7 @@ HELD = {"host.cpu_ratio": 1.95, "target.cpu_ratio": 0.32, "target.run_delay_rati
 """As it was seen: a Python service whose threads had 0.32 cores of the one that they can use, beside two compilers."""
 
 
-def test_a_level_that_other_processes_hold_blames_them_and_nothing_else() -> None:
+def test_a_level_that_other_processes_disturb_blames_them_and_nothing_else() -> None:
     marks = found(
         *overloaded(HELD, figures={"other_processes": {"cc1plus": 1.31, "chrome": 0.24}}), program="python3", host=TWO_CORES
     )
@@ -293,7 +297,7 @@ def test_other_processes_that_are_gone_at_the_next_level_are_marked_as_ended() -
     assert ids(marks) == {"noisy_neighbours": "closed"}
 
 
-def test_a_level_that_other_processes_hold_ends_no_bottleneck_that_was_found_before() -> None:
+def test_a_level_that_other_processes_disturb_ends_no_bottleneck_that_was_found_before() -> None:
     marks = found(*overloaded({"target.cpu_ratio": 0.02}), Load(48, 60, 700, readings=HELD), program="python3", host=TWO_CORES)
     assert ids(marks) == {"lock_or_pool_limit": "open", "noisy_neighbours": "open"}
 
@@ -310,7 +314,7 @@ STANDING: list[tuple[str, dict[str, float], str]] = [
 
 
 @pytest.mark.parametrize(("why", "readings", "expected"), STANDING, ids=[each[0] for each in STANDING])
-def test_some_stand_by_themselves(why: str, readings: dict[str, float], expected: str) -> None:
+def test_some_bottlenecks_need_no_gate(why: str, readings: dict[str, float], expected: str) -> None:
     assert ids(found(Load(8, 80, 50, readings=readings))) == {expected: "open"}
 
 
@@ -349,7 +353,7 @@ def waiting(users: int, latency_ms: float, wait_s: float, **more: Any) -> Load:
     return Load(users, users / (latency_ms / 1000 + wait_s), latency_ms, wait_s=wait_s, **more)
 
 
-def test_fifty_users_that_wait_are_told_at_the_first_level() -> None:
+def test_fifty_users_that_wait_are_reported_at_the_first_level() -> None:
     """Experiment 3: 50 users that wait 0.5 to 1.5 s on a fast server."""
     marks = found(waiting(50, 3.0, 1.0))
     assert list(marks) == ["think_time_limited"]
@@ -379,7 +383,7 @@ def test_waits_limit_where_they_are_most_of_the_cycle_and_response_is_flat(
     assert ("think_time_limited" in marks and marks["think_time_limited"].users == 50) is limited
 
 
-def test_beyond_the_knee_waits_limit_no_more() -> None:
+def test_think_time_is_not_the_limit_beyond_the_knee() -> None:
     ladder = [waiting(users, 100.0, 1.0) for users in (5, 10, 20, 40)] + [
         Load(80, 40, 900, wait_s=1.0),
         Load(160, 40, 2900, wait_s=1.0),
@@ -389,13 +393,13 @@ def test_beyond_the_knee_waits_limit_no_more() -> None:
     assert marks["lock_or_pool_limit"].state == "open"
 
 
-def test_fewer_users_do_not_end_what_is_told_of_the_most() -> None:
+def test_a_level_with_fewer_users_does_not_close_a_mark_of_the_highest_count() -> None:
     """Up and down: a level of one user has too few requests to be called anything."""
     marks = found(waiting(1, 3.0, 1.0), waiting(50, 3.0, 1.0), waiting(1, 3.0, 1.0))
     assert [(mark.id, mark.users, mark.state) for mark in marks.values()] == [("think_time_limited", 50, "open")]
 
 
-def test_not_saturated_tells_the_busiest_resource() -> None:
+def test_not_saturated_names_the_busiest_resource() -> None:
     marks = found(*LINEAR[:2], Load(8, 78, 52, readings={"host.disk_busy_ratio": 0.71}))
     assert list(marks) == ["not_saturated"] and marks["not_saturated"].confidence == "high"
     assert found(LINEAR[0])["not_saturated"].confidence == "low"
@@ -435,7 +439,7 @@ def test_a_level_that_cannot_be_judged_changes_nothing() -> None:
     assert ids(found(*overloaded(busy), starved)) == {"target_cpu_saturated": "open"}
 
 
-def test_competing_ones_are_all_told_with_less_confidence() -> None:
+def test_competing_ones_are_all_reported_with_less_confidence() -> None:
     alone = found(*overloaded({"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95}))
     both = found(*overloaded({"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95, "host.disk_busy_ratio": 0.97,
                               "host.io_pressure_ratio": 0.5, "target.written_bytes_per_s": 1e7}))  # fmt: skip
@@ -447,7 +451,7 @@ def test_competing_ones_are_all_told_with_less_confidence() -> None:
     assert both["target_cpu_saturated"].finding.figures()["competing"] == ["disk_saturated"]
 
 
-def test_what_could_not_be_read_is_told_and_costs_confidence() -> None:
+def test_what_could_not_be_read_is_reported_and_costs_confidence() -> None:
     marks = found(*overloaded({}, unread=("target.listen_queue",)))
     assert marks["lock_or_pool_limit"].finding.figures()["unavailable"] == ["target.listen_queue"]
     assert marks["lock_or_pool_limit"].confidence == "medium"

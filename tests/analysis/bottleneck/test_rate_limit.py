@@ -1,4 +1,4 @@
-"""A rate limiter is told from a lock or a pool by the output's constancy and by responses at low load; else both are named."""
+"""A rate limiter is distinguished from a lock or a pool by constant output and by responses at low load; else both are named."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_where_workers_of_a_constant_service_time_could_give_it_both_are_named_a
     assert marked["lock_or_pool_limit"].confidence == "medium"
 
 
-def test_an_output_as_uneven_as_arrivals_is_no_rate_limit() -> None:
+def test_an_output_as_uneven_as_arrivals_is_not_rate_limit() -> None:
     marked = limits(explored(100, 5.0, poisson))
     assert list(marked) == ["lock_or_pool_limit"]
     assert finding(marked["lock_or_pool_limit"]).competing == ()
@@ -131,7 +131,7 @@ def test_a_level_that_a_neighbour_disturbed_shows_no_lock_beside_the_limiter() -
     assert list(limits(explored(100, 5.0, disturbed))) == ["rate_limit"]
 
 
-def test_a_rate_that_falls_with_more_users_is_no_rate_limit() -> None:
+def test_a_rate_that_falls_with_more_users_is_not_rate_limit() -> None:
     assert "rate_limit" not in limits(explored(100, 5.0, clocked, slowdown=0.04))
 
 

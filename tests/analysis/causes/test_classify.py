@@ -111,7 +111,7 @@ def test_a_number_means_the_same_wherever_it_is_known(number: int) -> None:
     assert classify(signed("OSError", errno=number), None) in meanings
 
 
-def test_types_tell_where_the_number_is_not_known() -> None:
+def test_exception_types_decide_if_the_errno_is_unknown() -> None:
     assert classify(signed("ConnectionRefusedError", errno=146), "SunOS") == "connection_refused"
     assert classify(signed("OSError", errno=146), "SunOS") == "unknown"
 

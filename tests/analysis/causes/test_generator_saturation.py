@@ -115,7 +115,7 @@ def test_time_that_users_lose_at_low_load_as_well_is_their_own() -> None:
     assert is_saturated(slower, own_time_ms([slower, few])) is True
 
 
-def test_a_busy_level_tells_nothing_of_the_users_own_time() -> None:
+def test_a_busy_level_is_not_used_for_the_users_own_time() -> None:
     busy = LevelFigures(settled=True, generator_cpu_ratio=0.96, users_mean=5.0, throughput_rps=62.0, response_ms=20.0, wait_s=0.0)
     assert own_time_ms([busy]) == own_time_ms([]) == 0.0
 

@@ -36,12 +36,12 @@ def test_lines_that_differ_by_numbers_count_as_one_and_the_most_frequent_is_chos
     )
 
 
-def test_an_error_of_long_before_or_of_the_users_own_code_is_no_evidence() -> None:
+def test_an_error_of_long_before_or_of_the_users_own_code_is_not_evidence() -> None:
     assert said(logged(2.0, "ERROR: cache failed"), second(9, ERROR_500)) == ""
     assert said(logged(8.9, "ERROR: mine", source="stderr"), second(9, ERROR_500)) == ""
 
 
-def test_it_stands_beside_causes_of_the_target_alone() -> None:
+def test_it_is_next_to_causes_of_the_target_alone() -> None:
     marks = standing(watched([logged(2.5, "ERROR: too many clients"), second(3, NO_NAME), second(4, NO_NAME)]))
     assert all(not mark.finding.logged for mark in marks.values() if isinstance(mark.finding, Cause))
 

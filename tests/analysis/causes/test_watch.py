@@ -190,7 +190,9 @@ BLAMED: list[tuple[str, list[Event], dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("why", "events", "expected"), BLAMED, ids=[why for why, _, _ in BLAMED])
-def test_what_is_blamed(why: str, events: list[Event], expected: dict[str, str]) -> None:
+def test_late_timers_or_lost_time_with_a_busy_thread_is_saturation(
+    why: str, events: list[Event], expected: dict[str, str]
+) -> None:
     marks = watched([*events, Ended(t_s=60.0, reason="quit")])
     assert {found: mark.severity for found, mark in standing(marks).items()} == expected
 
@@ -263,7 +265,7 @@ HEALTHY: list[tuple[str, Sequence[Event]]] = [
 
 
 @pytest.mark.parametrize(("why", "events"), HEALTHY, ids=[why for why, _ in HEALTHY])
-def test_what_is_not_blamed(why: str, events: Sequence[Event]) -> None:
+def test_a_generator_that_keeps_up_is_not_saturated(why: str, events: Sequence[Event]) -> None:
     assert watched([*events, Ended(t_s=60.0, reason="quit")]) == []
 
 
@@ -314,7 +316,7 @@ def ends(**how: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("why", "end", "expected", "told"),
+    ("why", "end", "expected", "reported"),
     [
         ("by a signal", ends(SIGSEGV=1), "target_killed_by_signal", {"signal": "SIGSEGV"}),
         ("by SIGKILL", ends(SIGKILL=1), "target_killed_by_signal", {"signal": "SIGKILL"}),
@@ -325,15 +327,15 @@ def ends(**how: int) -> dict[str, Any]:
         ("in a way that nobody tells", ends(), "connection_refused", {"target_alive": False}),
     ],
 )  # fmt: skip
-def test_a_service_that_ran_before_us_ended(why: str, end: dict[str, Any], expected: str, told: dict[str, Any]) -> None:
+def test_a_service_that_ran_before_us_ended(why: str, end: dict[str, Any], expected: str, reported: dict[str, Any]) -> None:
     down = [second(6, failed("ConnectionResetError", errno=104, count=9), **end), *seconds(7, 12, ALL_REFUSED, **GONE)]
     marks = watched([*seconds(2, 5), *down], header=NOT_OURS)
     [mark] = [mark for mark in standing(marks).values() if mark.id != "connection_reset"]
     assert (mark.id, mark.state) == (expected, "updated") or (mark.id, mark.state) == (expected, "open")
-    assert told.items() <= mark.finding.figures().items()
+    assert reported.items() <= mark.finding.figures().items()
 
 
-def test_a_death_of_a_service_that_ran_before_us_is_over_when_requests_succeed_again() -> None:
+def test_a_death_of_a_service_that_ran_before_us_has_ended_when_requests_succeed_again() -> None:
     events = [*seconds(2, 5), second(6, RESET, **ends(SIGKILL=1)), *seconds(7, 12, ALL_REFUSED, **GONE), *seconds(13, 20, **GONE)]
     marks = watched(events, header=NOT_OURS)
     assert [(mark.id, mark.state) for mark in marks][-1] == ("target_killed_by_signal", "closed")
@@ -345,7 +347,7 @@ def test_a_worker_of_a_service_that_ran_before_us_is_not_its_end() -> None:
     assert not {"target_killed_by_signal", "target_crashed"} & set(standing(watched(events, header=NOT_OURS)))
 
 
-# -- how it is told
+# -- how it is reported
 
 
 def test_a_mark_carries_counts_endpoints_an_example_and_readings() -> None:
@@ -377,7 +379,7 @@ def test_an_example_is_one_failure_in_full_also_where_a_later_tick_opens_the_mar
     assert mark.finding.figures()["example"] == "[Errno 104] Connection reset by peer"
 
 
-def test_what_a_session_limited_itself_is_advised_with_its_own_option() -> None:
+def test_advice_on_a_limit_set_by_the_session_names_the_sessions_option() -> None:
     own = Header(
         t_s=0.0, schema=1, id="x", started_at="", target=TargetFacts(name="x", url="http://127.0.0.1:1"),
         host=HostFacts(system="Linux"), profile={"limits": {"network": {"tcp_tw_reuse": 0}}},
@@ -389,12 +391,12 @@ def test_what_a_session_limited_itself_is_advised_with_its_own_option() -> None:
     assert "`--limit network.tcp_tw_reuse=1`" in advice[1] and "sysctl" not in advice[1]
 
 
-def test_churn_that_ends_in_exhausted_ports_is_no_alternative_to_it() -> None:
+def test_churn_that_ends_in_exhausted_ports_is_not_a_alternative_to_it() -> None:
     episodes, seen = Episodes(), Occurrence(t_s=1.0, users=10)
     for id_ in ("connection_churn", "server_error", TW):
         episodes.add(id_, 0, seen)
-    told = {mark.id: mark.finding.figures()["competing"] for mark in episodes.news(1.0, 10)}
-    assert told == {"connection_churn": [], "server_error": [TW], TW: []}
+    reported = {mark.id: mark.finding.figures()["competing"] for mark in episodes.news(1.0, 10)}
+    assert reported == {"connection_churn": [], "server_error": [TW], TW: []}
 
 
 @pytest.mark.parametrize(
@@ -422,7 +424,7 @@ def test_a_journal_stays_readable_and_the_last_count_is_exact() -> None:
     assert marks[-1].finding.figures()["count"] == 3000 and marks[-1].finding.figures()["last_s"] == 601.0
 
 
-def test_a_cause_closes_when_it_is_quiet_and_opens_again_when_it_comes_back() -> None:
+def test_a_cause_closes_when_it_stops_and_reopens_when_it_recurs() -> None:
     marks = watched([*seconds(2, 5, ERROR_500), *seconds(6, 29), *seconds(30, 31, ERROR_500), *seconds(32, 50)])
     assert [(mark.state, mark.t_s) for mark in marks] == [
         ("open", 2.0), ("updated", 12.0), ("closed", 15.0), ("open", 30.0), ("closed", 41.0),
@@ -457,7 +459,7 @@ def test_hidden_failures_count_towards_the_cause() -> None:
     assert mark.finding.figures()["count"] == mark.finding.figures()["retried"] == 5
 
 
-def test_what_could_not_be_read_is_named() -> None:
+def test_readings_that_could_not_be_taken_are_named() -> None:
     marks = watched([*seconds(2, 4, TIMED_OUT, **NOTHING_READ)])
     assert set(marks[-1].finding.figures()["unavailable"]) >= {
         "target_fds",
@@ -468,7 +470,7 @@ def test_what_could_not_be_read_is_named() -> None:
     assert marks[-1].finding.figures()["symptoms"] == {"read_timeout": 5} and marks[-1].confidence == "low"
 
 
-def test_causes_that_stand_together_name_one_another() -> None:
+def test_simultaneous_causes_name_each_other() -> None:
     found = standing(watched(seconds(2, 30, ERROR_500, **STARVED)))
     assert found["server_error"].finding.figures()["competing"] == ["generator_cpu_saturated"]
     assert found["generator_cpu_saturated"].finding.figures()["competing"] == []
@@ -477,7 +479,7 @@ def test_causes_that_stand_together_name_one_another() -> None:
     assert mark.id == "fd_exhaustion_target" and mark.finding.figures()["competing"] == ["listen_backlog_overflow"]
 
 
-def test_checks_are_told_apart_by_name() -> None:
+def test_checks_are_distinguished_by_name() -> None:
     many = [second(float(2 + each), failed("CatchResponseError", text=f"check_{each}")) for each in range(30)]
     keys = {mark.key for mark in watched(many)}
     assert "cause:failed_check:check_3:epoch0" in keys and "cause:failed_check:others:epoch0" in keys and len(keys) == 21

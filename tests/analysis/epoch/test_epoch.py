@@ -36,14 +36,14 @@ def test_its_verdict_is_that_of_its_judgeable_levels() -> None:
     assert epoch.verdict.recovery_levels == (6,)
 
 
-def test_the_first_levels_alone_give_the_verdict_of_then() -> None:
+def test_the_first_levels_give_the_verdict_as_of_that_time() -> None:
     timeline = closed_session(*LADDER)
     then, now = epoch_of(timeline, 0, timeline.levels[:3]).verdict, epoch_of(timeline, 0).verdict
     assert then is not None and then.capacity.knee is not None and then.capacity.knee.kind == "no_knee"
     assert now is not None and now.capacity.knee is not None and now.capacity.knee.kind == "knee"
 
 
-def test_without_a_level_there_is_no_verdict_and_no_mark() -> None:
+def test_without_a_level_there_is_not_verdict_and_no_mark() -> None:
     epoch = epoch_of(Timeline(), 0)
     assert epochs_of(Timeline()) == () and indices(Timeline()) == []
     assert epoch.verdict is None and epoch.ladder == ()

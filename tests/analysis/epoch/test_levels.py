@@ -46,10 +46,10 @@ def test_a_level_spawns_until_all_users_are_there_then_settles_then_counts() -> 
     ]
 
 
-def test_the_moment_told_by_the_load_counts_when_it_is_earlier_than_the_tick() -> None:
+def test_the_moment_reported_by_the_load_counts_when_it_is_earlier_than_the_tick() -> None:
     clock = LevelClock(10)
     clock.spawned(0.4)
-    clock.spawned(9.0)  # told again: the first stays
+    clock.spawned(9.0)  # reported again: the first stays
     assert clock.settles_s == 30.4  # nothing came back yet
     assert clock.tick(0.0, 1.0, 10, did(0.1, 0.3)) == ("settling", False)
     assert clock.settles_s == 2.4
@@ -114,7 +114,7 @@ def test_the_longer_of_waits_and_sleeps_is_the_pause_of_a_cycle() -> None:
     assert clock.settles_s == pytest.approx(6.2)
 
 
-def test_while_nothing_comes_back_settling_goes_on_to_30_s() -> None:
+def test_while_nothing_returns_settling_continues_to_30_s() -> None:
     clock = LevelClock(5)
     clock.spawned(0.0)
     assert clock.tick(28.0, 29.0, 5, NOTHING) == ("settling", False)
@@ -145,7 +145,7 @@ def test_more_than_5_percent_of_its_users_missing_is_not_settled(wanted: int, mi
     assert phase == ("settled" if counts else "settling")
 
 
-def test_users_that_come_back_make_it_settled_again() -> None:
+def test_users_that_return_make_it_settled_again() -> None:
     clock = LevelClock(10)
     clock.spawned(0.0)
     seen = [clock.tick(t, t + 1, users, did(0.1, 0.1))[1] for t, users in ((5, 10), (6, 7), (7, 10))]

@@ -46,7 +46,7 @@ HELD = [
 
 
 @pytest.mark.parametrize(("why", "readings", "program"), HELD, ids=[each[0] for each in HELD])
-def test_a_level_is_held_if_others_keep_a_service_from_the_cpu_that_it_needs(
+def test_a_level_is_disturbed_if_others_use_cpu_that_the_service_needs(
     why: str, readings: dict[str, float], program: str
 ) -> None:
     inside = 0.15 if "low load" in why else 4.2
@@ -68,15 +68,17 @@ FREE = [
 
 
 @pytest.mark.parametrize(("why", "readings", "inside"), FREE, ids=[each[0] for each in FREE])
-def test_others_that_do_a_service_no_harm_hold_nothing(why: str, readings: dict[str, float], inside: float) -> None:
+def test_other_processes_that_do_not_slow_the_service_disturb_no_level(
+    why: str, readings: dict[str, float], inside: float
+) -> None:
     assert not is_held(ONE_THREAD | readings, inside=inside)
 
 
-def test_nothing_is_held_where_it_is_not_known_what_others_use() -> None:
+def test_no_level_is_disturbed_if_the_cpu_of_other_processes_is_unknown() -> None:
     assert not is_held({name: value for name, value in ONE_THREAD.items() if not name.startswith("neighbours.")})
 
 
-def test_without_a_run_delay_a_full_machine_with_much_of_it_others_holds_a_level() -> None:
+def test_without_a_run_delay_a_level_is_disturbed_if_others_use_much_of_a_saturated_machine() -> None:
     unread = {name: value for name, value in ONE_THREAD.items() if name != "target.run_delay_ratio"}
     assert is_held(unread)
     assert not is_held(unread | {"host.cpu_ratio": 1.5})
@@ -89,23 +91,23 @@ def level(users: float, goodput_rps: float, *, held: bool = False) -> LadderLeve
     )
 
 
-def test_a_held_level_on_the_line_shows_that_the_service_keeps_up_and_one_below_it_shows_nothing() -> None:
+def test_a_disturbed_level_counts_only_if_it_lies_on_the_low_load_line() -> None:
     free = [level(2, 20), level(4, 40), level(8, 80)]
     on_line, below = level(12, 119, held=True), level(16, 118, held=True)
     assert usable_levels([*free, on_line, below]) == (*free, on_line)
 
 
-def test_where_all_levels_were_held_their_own_line_is_all_there_is() -> None:
+def test_if_all_levels_are_disturbed_their_own_line_is_used() -> None:
     held = [level(2, 9.1, held=True), level(4, 18.7, held=True), level(9, 40.9, held=True), level(20, 77.7, held=True)]
     assert usable_levels(held) == tuple(held[:3])
 
 
-def test_a_held_level_says_nothing_where_the_same_users_were_measured_without_others() -> None:
+def test_a_disturbed_level_is_ignored_if_the_same_users_were_measured_undisturbed() -> None:
     free = [level(2, 20), level(4, 40), level(8, 80)]
     assert usable_levels([level(8, 79, held=True), *free]) == tuple(free)
 
 
-def test_levels_that_nobody_held_are_all_used() -> None:
+def test_all_undisturbed_levels_are_used() -> None:
     levels = (level(2, 20), level(4, 22))
     assert usable_levels(levels) == levels and usable_levels(()) == ()
 
@@ -115,7 +117,7 @@ STARVED = {**ONE_THREAD, "neighbours.cpu_ratio": 1.3, "target.cpu_ratio": 0.5, "
            "target.busiest_thread_ratio": 0.5}  # fmt: skip
 
 
-def test_a_plateau_that_others_made_is_no_knee_and_no_latency_knee() -> None:
+def test_a_plateau_caused_by_other_processes_gives_no_knee_and_no_latency_knee() -> None:
     loads = [
         *CLIMB,
         Load(16, 118, 120, readings=STARVED),
@@ -132,7 +134,7 @@ def test_a_plateau_that_others_made_is_no_knee_and_no_latency_knee() -> None:
     assert found is not None and found.capacity.knee is not None and found.capacity.knee.kind == "knee", "it is one without them"
 
 
-def test_a_knee_is_still_found_beside_levels_that_others_held() -> None:
+def test_a_knee_is_still_found_next_to_disturbed_levels() -> None:
     plateau = [Load(users, 120, 1000 * users / 120 - 50) for users in (16, 24, 32)]
     loads = [*CLIMB, Load(10, 60, 120, readings=STARVED), *plateau]
     verdict = epoch_of(closed_session(*loads, host=TWO_CORES), 0).verdict
@@ -141,14 +143,14 @@ def test_a_knee_is_still_found_beside_levels_that_others_held() -> None:
     assert verdict.left_out_levels == (4,)
 
 
-def test_a_return_that_others_held_does_not_disagree_and_is_no_failed_recovery() -> None:
+def test_a_disturbed_return_level_neither_contradicts_nor_fails_recovery() -> None:
     loads = [*CLIMB, *(Load(users, 120, 1000 * users / 120 - 50) for users in (16, 24)), Load(2, 19.9, 140, readings=STARVED)]
     epoch = epoch_of(closed_session(*loads, host=TWO_CORES), 0)
     assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
     assert epoch.verdict.capacity.knee.evidence.return_agrees is None
 
 
-def test_the_recording_beside_busy_neighbours_proves_no_knee_and_says_whose_the_cores_were() -> None:
+def test_a_recording_with_busy_neighbours_gives_no_knee_and_names_the_other_processes() -> None:
     with open_session(RECORDED) as reader:
         events = list(reader)
     found = reanalysed(Timeline(events), reanalyse_events(events), "now")
@@ -159,7 +161,7 @@ def test_the_recording_beside_busy_neighbours_proves_no_knee_and_says_whose_the_
     standing = {mark.id: mark.state for mark in found.marks.values()}
     assert standing == {"noisy_neighbours": "open", "think_time_limited": "closed"}
     assert wording.verdict(found) == (
-        "1.1 of 2 cores belong to other processes: nothing is said about the service at 20 users; "
+        "Other processes use 1.1 of 2 cores: results at 20 users do not describe the service; "
         "no knee up to 14 users (high confidence)."
     )
 

@@ -76,7 +76,7 @@ def test_where_all_levels_are_partial_the_verdict_has_no_curve() -> None:
 
 
 def test_a_recording_of_users_in_their_first_task_has_no_knee_and_says_why() -> None:
-    """Recorded as `Knee at 16 [14-18] and 17.8/s: the hypervisor takes the CPU away`; 9 users and 30/s are true."""
+    """Recorded as `Knee at 16 [14-18] and 17.8/s: the hypervisor takes CPU time (steal)`; 9 users and 30/s are true."""
     with open_session(RECORDED) as log:
         events = list(log)
     found = reanalyse_events(events)
@@ -85,6 +85,6 @@ def test_a_recording_of_users_in_their_first_task_has_no_knee_and_says_why() -> 
         "bottleneck:cpu_steal:epoch0", "bottleneck:not_saturated:epoch0", "knee:epoch0", "latency_knee:epoch0",
     ]  # fmt: skip
     assert wording.verdict(reanalysed(Timeline(events), found, "1")) == (
-        "Nothing is said about capacity: the figures of 5 levels (4 to 30 users) count only 0–62% of the requests: the users "
-        "were still in their first task; hold levels until users are warm."
+        "The capacity is unknown: the figures of 5 levels (4 to 30 users) cover only 0–62% of the requests: the users "
+        "were still in their first task; hold each level until its users have completed one."
     )

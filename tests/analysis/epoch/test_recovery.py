@@ -23,11 +23,11 @@ def test_levels_on_the_way_down_from_overload_feed_no_fit() -> None:
     assert users_of(parts.fit) == [10, 20, 40, 60, 100, 40, 120]
 
 
-def test_going_down_without_overload_is_no_recovery() -> None:
+def test_going_down_without_overload_is_not_recovery() -> None:
     assert split(ideal([10, 20, 30, 20, 10])).recovery == ()
 
 
-def test_going_lower_than_ever_still_counts_since_nothing_else_tells_about_that_load() -> None:
+def test_a_level_below_all_earlier_ones_still_counts() -> None:
     assert users_of(split(ideal([60, 80, 100, 40, 20])).fit) == [60, 80, 100, 40, 20]
     assert analyse(ideal([60, 80, 100, 40, 20])).knee is not None
 
@@ -48,7 +48,7 @@ def test_few_requests_a_second_are_averaged_for_longer_before_anything_is_said(s
     assert recovery_of(before, 40, 5.5, finished[:8], [50.0] * 8).recovered is None
 
 
-def test_recovery_takes_until_goodput_and_latency_are_back_for_good() -> None:
+def test_recovery_takes_until_goodput_and_latency_are_back_permanently() -> None:
     before = ideal([10, 20, 30, 40, 60, 80])
     finished = [5.0] * 20 + [40.0] * 20
     latencies = [900.0] * 25 + [50.0] * 15
@@ -76,7 +76,7 @@ def test_latency_within_the_generators_lateness_is_back() -> None:
     assert recovery_of(*after).recovered is False
 
 
-def test_what_does_not_come_back_has_not_recovered() -> None:
+def test_a_service_whose_figures_stay_worse_has_not_recovered() -> None:
     found = recovery_of(ideal([10, 20, 40, 80]), 80, 20, [30.0] * 40, [50.0] * 40)
     assert (found.recovered, found.after_s) == (False, None)
     assert found.goodput_ratio == pytest.approx(0.75)

@@ -78,7 +78,7 @@ def test_an_upstream_that_dies_at_constant_load_is_a_fault_with_its_time_and_no_
     assert failed.began == "failures" and failed.inside and failed.began_s == pytest.approx(35.5, abs=0.1)
     assert failed.after_step_s == pytest.approx(11, abs=0.1)
     said = wording.verdict(timeline)
-    assert said.startswith("Bad gateway (HTTP 502)") and "a fault in time, not a limit of load" in said and "knee" not in said
+    assert said.startswith("Bad gateway (HTTP 502)") and "a fault at that time, not a load limit" in said and "knee" not in said
 
 
 def test_a_capacity_that_doubles_gives_both_truths_and_when_it_changed() -> None:
@@ -88,7 +88,7 @@ def test_a_capacity_that_doubles_gives_both_truths_and_when_it_changed() -> None
     assert knee.users == pytest.approx(24, rel=0.05) and knee.until_s == pytest.approx(61.2, abs=0.1)
     said = wording.verdict(timeline)
     assert said.startswith("Knee at 24 users [21–27] and 95.4/s until 01:01")
-    assert "at 01:01 and 48 users goodput rose from 95.4 to 191/s" in said and "since then 48 users made 191/s" in said
+    assert "at 01:01 and 48 users goodput rose from 95.4 to 191/s" in said and "since then 48 users reached 191/s" in said
 
 
 # -- faults
@@ -101,7 +101,7 @@ def test_failures_that_begin_inside_a_short_level_end_the_regime_there(good: int
     assert epoch.has_fault and epoch.judged is epoch.regimes[0]
 
 
-def test_failures_that_go_on_at_a_load_that_was_clean_are_a_fault_though_they_came_with_a_step() -> None:
+def test_failures_that_continue_at_a_load_that_was_clean_are_a_fault_though_they_came_with_a_step() -> None:
     epoch = epoch_of(session(*CLIMB, (32, failing(160)), (8, failing(40))), 0)
     assert regimes(epoch) == [(None, [8, 16, 24]), ("failures", [32, 8])]
     assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
@@ -137,8 +137,8 @@ def test_a_capacity_that_halves_inside_a_level_makes_no_knee_between_the_truths(
     levels = [*CLIMB, (32, clean(160, good) + clean(80, 9 - good)), (40, clean(80)), (48, clean(80))]
     epoch = epoch_of(session(*levels), 0)
     assert regimes(epoch) == [(None, [8, 16, 24, 32]), ("goodput", [32, 40, 48])]
-    for told in epoch.verdict.regimes if epoch.verdict is not None else ():
-        assert told.knee is None or told.knee.kind != "knee"
+    for reported in epoch.verdict.regimes if epoch.verdict is not None else ():
+        assert reported.knee is None or reported.knee.kind != "knee"
 
 
 def test_a_plateau_that_more_users_leave_on_the_old_line_was_another_service() -> None:
@@ -146,7 +146,7 @@ def test_a_plateau_that_more_users_leave_on_the_old_line_was_another_service() -
     assert regimes(epoch_of(closed_session(*loads), 0)) == [(None, [8, 16, 24, 32]), ("goodput", [40, 48])]
 
 
-def test_a_fall_from_the_line_in_one_step_is_left_open_and_one_that_goes_on_with_load_is_retrograde() -> None:
+def test_a_fall_in_one_step_stays_undecided_and_one_that_continues_with_load_is_retrograde() -> None:
     line = [Load(users, 5.0 * users, 50.0, WAIT_S) for users in (8, 16, 24)]
     one = epoch_of(closed_session(*line, Load(32, 60, 300.0, WAIT_S)), 0)
     two = epoch_of(closed_session(*line, Load(32, 60, 300.0, WAIT_S), Load(40, 35, 900.0, WAIT_S)), 0)
@@ -154,7 +154,7 @@ def test_a_fall_from_the_line_in_one_step_is_left_open_and_one_that_goes_on_with
     assert regimes(two) == [(None, [8, 16, 24, 32, 40])]
 
 
-def test_a_knee_is_not_proven_where_the_first_load_makes_less_when_it_comes_back() -> None:
+def test_a_knee_is_not_proven_where_the_first_load_makes_less_when_it_returns() -> None:
     up = [Load(users, min(5.0 * users, 100.0), 50.0, WAIT_S) for users in (8, 16, 24, 32, 40)]
     for back, kind in ((40.0, "knee"), (25.0, "bend")):
         verdict = epoch_of(closed_session(*up, Load(8, back, 50.0, WAIT_S)), 0).verdict
@@ -162,7 +162,7 @@ def test_a_knee_is_not_proven_where_the_first_load_makes_less_when_it_comes_back
         assert verdict.capacity.knee.kind == kind
 
 
-def test_failures_that_begin_with_a_step_and_go_on_at_a_load_that_was_clean_are_a_fault_in_time() -> None:
+def test_failures_that_begin_with_a_step_and_continue_at_a_load_that_was_clean_are_a_fault_in_time() -> None:
     timeline = session(*CLIMB, (32, failing(160)), (16, failing(80)))
     *_, last = verdict_of(timeline).regimes
     assert last.began == "failures" and last.inside
@@ -177,7 +177,7 @@ def test_failures_that_begin_late_in_a_level_beyond_the_line_may_be_those_of_a_q
     assert last.began == "failures" and last.inside
 
 
-def test_seconds_after_a_step_that_are_worse_than_those_that_follow_are_no_change_of_the_service() -> None:
+def test_seconds_after_a_step_that_are_worse_than_those_that_follow_are_not_change_of_the_service() -> None:
     timeline = session(*CLIMB, (32, [*failing(160, 4), *clean(160, 12)]))
     assert regimes(epoch_of(timeline, 0)) == [(None, [8, 16, 24, 32])]
 

@@ -34,7 +34,7 @@ def counts(parts: list[tuple[float, int]], seed: int = 1, correlation: float = 0
     [
         pytest.param([(170, 60), (45, 30), (120, 90)], id="ports run out: 170, failures, 120"),
         pytest.param([(64, 300), (0.1, 300)], id="the queue stands still: 64, then 0.1"),
-        pytest.param([(64, 20), (0.1, 20)], id="the same, told soon"),
+        pytest.param([(64, 20), (0.1, 20)], id="the same, reported soon"),
         pytest.param([(60, 60), (90, 60), (0.0, 60), (40, 60)], id="60, 90, 0, 40"),
         pytest.param([(60, 600), (90, 600), (0.0, 600), (40, 600)], id="60, 90, 0, 40 in ten minutes each"),
         pytest.param([(170, 40), (120, 40)], id="a third lost"),
@@ -65,7 +65,7 @@ def test_a_stall_of_a_few_seconds_does_not_split() -> None:
     assert shifts(counts([(100, 60), (0, 4), (100, 60)])) == ()
 
 
-def test_latency_alone_splits_where_it_rises_for_good() -> None:
+def test_latency_alone_splits_where_it_rises_permanently() -> None:
     rng = np.random.default_rng(3)
     latency = [20 * factor for factor in wave(rng, 60, 0.3, 0.1)] + [60 * factor for factor in wave(rng, 60, 0.3, 0.1)]
     found = shifts(counts([(50, 120)]), latency)
@@ -73,11 +73,11 @@ def test_latency_alone_splits_where_it_rises_for_good() -> None:
     assert found[0].at == pytest.approx(60, abs=2)
 
 
-def test_a_split_that_both_series_show_is_told_once() -> None:
+def test_a_split_that_both_series_show_is_reported_once() -> None:
     latency = [20.0 + index % 3 for index in range(60)] + [float("nan")] * 60
     found = shifts(counts([(50, 60), (0.0, 60)]), latency)
     assert [shift.column for shift in found] == ["goodput"]
 
 
-def test_short_and_empty_series_are_left_alone() -> None:
+def test_short_and_empty_series_are_left_unchanged() -> None:
     assert shifts([]) == () == shifts([5.0] * 12) == shifts([0.0] * 100, [float("nan")] * 100)

@@ -103,14 +103,14 @@ def test_the_ceiling_of_new_connections_is_ports_over_the_time_that_they_are_hel
     assert check.readings["ceiling_per_s"] == ceiling_per_s
 
 
-def test_limits_of_the_profile_stand_in_place_of_the_hosts() -> None:
+def test_limits_of_the_profile_replace_the_hosts() -> None:
     rows = found({"ports_reserved": 500}, {}, {"limits": FEW_PORTS})
     assert rows["ports"].readings["ports_capacity"] == 2_000
     assert rows["ports"].lift.startswith("--limit network.ip_local_port_range=")
     assert rows["new_connections"].readings["ceiling_per_s"] == 33.3
 
 
-def test_what_was_not_read_is_unavailable_and_null_and_never_zero() -> None:
+def test_a_reading_that_was_not_taken_is_unavailable_and_never_zero() -> None:
     rows = {check.id: check for check in checks(Machine(host=HostFacts()), Asks())}
     unread = {name for name, check in rows.items() if check.state == "unavailable"}
     assert unread == {
@@ -122,9 +122,9 @@ def test_what_was_not_read_is_unavailable_and_null_and_never_zero() -> None:
         assert 0 not in rows[name].readings.values(), rows[name]
 
 
-def test_other_processes_are_told_with_their_share_and_their_names() -> None:
+def test_other_processes_are_reported_with_their_share_and_their_names() -> None:
     others = NeighboursReading(cpu_ratio=1.6, processes={"cc1plus": 1.31, "chrome": 0.24})
-    told = found({}, {"neighbours": others, "cpus_usable": 2}, {})["neighbours"]
-    assert told.here == "1.60 of 2 cores in use now: cc1plus 1.31, chrome 0.24"
-    assert told.bounds_at == "0.4 cores left for generator and target"
-    assert told.readings == {"others_cpu_ratio": 1.6, "others": "cc1plus 1.31, chrome 0.24"}
+    reported = found({}, {"neighbours": others, "cpus_usable": 2}, {})["neighbours"]
+    assert reported.here == "1.60 of 2 cores in use now: cc1plus 1.31, chrome 0.24"
+    assert reported.bounds_at == "0.4 cores left for generator and target"
+    assert reported.readings == {"others_cpu_ratio": 1.6, "others": "cc1plus 1.31, chrome 0.24"}

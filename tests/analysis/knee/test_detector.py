@@ -53,11 +53,11 @@ def test_a_straight_line_has_no_knee_up_to_its_top() -> None:
     assert (knee.kind, knee.users, knee.confidence) == ("no_knee", 40, "high")
 
 
-def test_lines_seen_over_a_narrow_span_are_told_without_confidence() -> None:
+def test_lines_seen_over_a_narrow_span_are_reported_without_confidence() -> None:
     assert knee_of(ideal([30, 31, 32])).confidence == "low"
 
 
-def test_a_curve_that_falls_behind_without_a_ceiling_bends_and_tells_how_low_a_knee_could_be() -> None:
+def test_a_curve_without_a_maximum_flattens_and_gives_a_lower_bound_of_the_knee() -> None:
     knee = knee_of(rates([(10, 20), (20, 40), (30, 60), (40, 74), (50, 86), (60, 98)]))
     assert (knee.kind, knee.users) == ("bend", 40) or (knee.kind, knee.users) == ("bend", 30)
     assert knee.evidence.knee_not_below_users == pytest.approx(49, rel=0.03)
@@ -74,7 +74,7 @@ def test_a_flat_curve_over_a_narrow_span_is_at_or_below_too() -> None:
     assert knee_of(rates([(50, 100), (55, 100), (60, 100)])).kind == "at_or_below"
 
 
-def test_a_fall_after_the_peak_is_told_apart_from_the_knee() -> None:
+def test_a_fall_after_the_peak_is_distinguished_from_the_knee() -> None:
     retrograde = knee_of(rates([(10, 20), (20, 40), (40, 80), (60, 100), (80, 98), (120, 85)]))
     assert retrograde.peak is not None
     assert (retrograde.peak.shape, retrograde.peak.users) == ("retrograde", 60)
@@ -132,7 +132,7 @@ def test_the_usl_fit_finds_its_own_parameters() -> None:
     assert curve.usl.peak_users == pytest.approx((0.97 / 0.0004) ** 0.5)
 
 
-def test_latency_that_rises_for_good_is_a_mark_of_its_own() -> None:
+def test_latency_that_rises_permanently_is_a_mark_of_its_own() -> None:
     levels = [replace(level, latency_ms=50.0 if level.users < 30 else 120.0) for level in ideal([5, 10, 20, 30, 40])]
     verdict = judge(levels)
     assert verdict.knee is not None and verdict.knee.kind == "no_knee"
@@ -186,7 +186,7 @@ def test_advice_says_which_levels_would_help() -> None:
     )
 )
 @settings(max_examples=150, deadline=None)
-def test_no_levels_whatever_are_too_odd_for_a_verdict(rows: list[tuple[float, float, float | None, float]]) -> None:
+def test_any_levels_give_a_verdict_without_an_error(rows: list[tuple[float, float, float | None, float]]) -> None:
     levels = [
         LadderLevel(users=users, goodput_rps=rate * (1 - failed), throughput_rps=rate, latency_ms=latency, failure_ratio=failed)
         for users, rate, latency, failed in rows

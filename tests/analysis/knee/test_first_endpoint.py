@@ -10,7 +10,7 @@ from capexplorer.analysis.knee.first_endpoint import first_endpoint
 from capexplorer.model.events import LevelClosed, LevelOpened
 from capexplorer.model.figures import Latency, LevelEndpoint, LevelFigures
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, CurveFit, EndpointDeparture
+from capexplorer.model.verdicts import CapacityVerdict, CurveFit, EndpointDegradation
 
 REQUESTS = 1_000
 
@@ -20,7 +20,7 @@ At = tuple[float, float]
 
 def departure(
     ladder: Mapping[int, Mapping[str, At]], *, requests: int = REQUESTS, lag_ms: float = 2.0
-) -> EndpointDeparture | None:
+) -> EndpointDegradation | None:
     """`ladder`: users to endpoints. The first two levels are the baseline; p95 is twice the mean."""
     timeline = Timeline([HEADER])
     for index, (users, endpoints) in enumerate(ladder.items()):
@@ -50,7 +50,7 @@ def ladder(**latencies_ms: tuple[float, ...]) -> dict[int, dict[str, At]]:
 
 def test_the_endpoint_that_slows_down_while_the_others_stay_is_named_with_its_p95() -> None:
     found = departure(ladder(search=(6, 6, 60, 240), item=(5, 5, 5.5, 6), home=(2, 2, 2, 2.2)))
-    assert found == EndpointDeparture(method="GET", name="/search", users=20, column="latency", before=12, after=120)
+    assert found == EndpointDegradation(method="GET", name="/search", users=20, column="latency", before=12, after=120)
 
 
 def test_one_queue_for_all_names_none_though_the_quickest_endpoint_grows_by_the_greatest_factor() -> None:
@@ -65,7 +65,7 @@ def test_an_endpoint_that_is_slow_at_one_level_only_has_not_left() -> None:
     assert departure(ladder(search=(6, 6, 60, 6), item=(5, 5, 5, 5))) is None
 
 
-def test_where_another_follows_the_one_that_left_first_is_named() -> None:
+def test_the_first_endpoint_to_degrade_is_named_even_if_another_follows() -> None:
     found = departure(ladder(search=(6, 6, 60, 900), item=(5, 5, 5, 100)))
     assert found is not None and (found.name, found.users) == ("/search", 20)
 
@@ -78,7 +78,7 @@ def test_few_requests_name_none() -> None:
     assert departure(ladder(search=(6, 6, 60, 240), item=(5, 5, 5, 5)), requests=10) is None
 
 
-def test_one_endpoint_alone_has_no_others_to_leave() -> None:
+def test_a_single_endpoint_is_never_named() -> None:
     assert departure(ladder(search=(6, 6, 60, 240))) is None
 
 
@@ -87,10 +87,10 @@ def test_the_endpoint_that_fails_while_the_others_succeed_is_named_with_its_fail
         users: {"/pay": (5.0, failed), "/item": (5.0, 0.0)} for users, failed in ((5, 0.0), (10, 0.0), (20, 0.1), (40, 0.5))
     }
     found = departure(failing)
-    assert found == EndpointDeparture(method="GET", name="/pay", users=20, column="failures", before=0.0, after=0.1)
+    assert found == EndpointDegradation(method="GET", name="/pay", users=20, column="failures", before=0.0, after=0.1)
 
 
-def test_where_all_fail_alike_none_is_named() -> None:
+def test_no_endpoint_is_named_if_all_fail_alike() -> None:
     both = {
         users: {"/pay": (5.0, failed), "/item": (5.0, failed)} for users, failed in ((5, 0.0), (10, 0.0), (20, 0.3), (40, 0.5))
     }

@@ -75,7 +75,7 @@ def test_a_limit_that_refuses_has_no_capacity_that_no_level_has_shown() -> None:
     assert knee is not None and knee.capacity_rps is not None and knee.capacity_rps <= most_rps
 
 
-def test_goodput_that_other_failures_make_uneven_is_no_knee() -> None:
+def test_goodput_that_other_failures_make_uneven_is_not_a_knee() -> None:
     knee = judge(failing(UNEVEN, 0.0)).knee
     assert knee is not None and knee.kind == "bend"
 
@@ -131,8 +131,8 @@ def test_work_that_is_accepted_but_not_finished_is_queue_growth_although_nothing
         for level in ideal(USERS)
     ]
     assert limit_of(tasks) == "queue_growth"
-    told = [replace(level, work_is_metric=True, accepted_rps=2.0 * level.users) for level in ideal(USERS)]
-    assert limit_of(told) == "queue_growth"
+    reported = [replace(level, work_is_metric=True, accepted_rps=2.0 * level.users) for level in ideal(USERS)]
+    assert limit_of(reported) == "queue_growth"
 
 
 def test_without_latency_the_limit_is_unknown() -> None:

@@ -40,7 +40,7 @@ def test_an_objective_that_no_level_keeps_is_broken_from_the_first() -> None:
     assert (found.state, found.users, found.users_high) == ("broken", None, 10)
 
 
-def test_levels_too_near_the_limit_to_tell_widen_the_interval() -> None:
+def test_levels_too_near_the_limit_to_show_widen_the_interval() -> None:
     found = capacity_at(timed([(10, 100), (20, 390), (30, 410), (40, 900)]), "p95_ms", 400)
     assert found is not None
     assert (found.users_low, found.users_high) == (10, 40)
@@ -70,7 +70,7 @@ def test_a_level_without_any_success_keeps_no_latency_objective() -> None:
     assert found is not None and (found.state, found.users_high) == ("crossed", 40)
 
 
-def test_percentiles_on_too_few_values_are_told() -> None:
+def test_percentiles_on_too_few_values_are_reported() -> None:
     levels = [replace(level, p99_ms=10.0, requests=900) for level in ideal([10, 20, 30])]
     found = capacity_at(levels, "p99_ms", 400)
     assert found is not None and found.thin

@@ -89,14 +89,14 @@ def test_specsdm91_is_mildly_retrograde_beyond_72(read: object) -> None:
 
 
 @READERS
-def test_plateaus_are_told_as_such(read: object) -> None:
+def test_plateaus_are_recognised(read: object) -> None:
     assert callable(read)
     for name in ("cisco", "myrocks-read-only", "soy-a"):
         assert knee_of(read(name)).peak is None
 
 
 @READERS
-def test_flask_bends_from_18_and_has_no_knee_by_24_nor_do_its_constant_failures_matter(read: object) -> None:
+def test_flask_flattens_from_18_and_has_no_knee_by_24_despite_constant_failures(read: object) -> None:
     assert callable(read)
     knee = knee_of(read("flask-constant-errors"))
     assert (knee.kind, knee.users, knee.limit) == ("bend", 18, None)

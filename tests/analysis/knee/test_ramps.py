@@ -90,7 +90,7 @@ def test_response_times_say_nothing_without_a_ramp_with_think_time_or_while_requ
     assert [saturated_users(levels) for levels in (held, thinking, failing)] == [None, None, None]
 
 
-def test_a_straight_ramp_without_think_time_is_no_saturation() -> None:
+def test_a_straight_ramp_without_think_time_is_not_saturation() -> None:
     """X R is N at every load of a service that is never waited for."""
     straight = [part(users, users / 2.0, 2.0, response_s=2.0) for users in range(4, 50, 4)]
     assert saturated_users(straight) is None

@@ -89,7 +89,7 @@ def test_a_level_beyond_that_comes_down_from_overload_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("seconds", [12.0, 19.0])
-def test_a_short_level_is_no_soak(seconds: float) -> None:
+def test_a_short_level_is_not_a_soak(seconds: float) -> None:
     assert [name for name, _, _ in lacking(knee_after([SOAK], at0={"seconds": seconds}))][0] == "soak"
 
 
@@ -142,7 +142,7 @@ def test_the_latest_level_decides() -> None:
     assert disagreeing(knee_after([SOAK, BEYOND, BACK, SOAK], at3=slow)) == [("soak", "less_goodput")]
 
 
-def test_a_backlog_that_is_worked_off_contradicts_nothing_and_is_no_soak_either() -> None:
+def test_a_backlog_that_is_worked_off_contradicts_nothing_and_is_not_a_soak_either() -> None:
     """The task queue at 60 users after 231: 18.5 tasks a second finished, 12 accepted."""
     counts = [replace(level, work_is_metric=True, accepted_rps=level.goodput_rps) for level in ideal([*UP, SOAK])]
     counts[-1] = replace(counts[-1], goodput_rps=100.0)

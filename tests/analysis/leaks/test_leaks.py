@@ -36,7 +36,7 @@ def held(count: int, **shapes: Callable[[int], float]) -> dict[str, Mark]:
 
 
 @pytest.mark.parametrize(("per_s", "within_s"), [(2.0, 35), (1.0, 40), (0.5, 60), (5.0, 35)])
-def test_a_descriptor_leak_is_told_before_it_strikes(per_s: float, within_s: int) -> None:
+def test_a_descriptor_leak_is_reported_before_descriptors_run_out(per_s: float, within_s: int) -> None:
     mark = held(within_s, fds=lambda s: 30 + math.floor(per_s * s))["fd_leak"]
     assert (mark.key, mark.kind, mark.state, mark.severity, mark.users) == ("leak:fd_leak:epoch0", "leak", "open", "warning", 8)
     assert mark.finding.figures()["growth_per_hour"] == pytest.approx(3_600 * per_s, rel=0.1)
@@ -55,7 +55,7 @@ def test_a_slow_descriptor_leak_needs_a_longer_look() -> None:
     assert held(120, fds=slow) == {} and "fd_leak" in held(300, fds=slow)
 
 
-def test_a_leak_that_has_reached_its_limit_is_still_told() -> None:
+def test_a_leak_that_has_reached_its_limit_is_still_reported() -> None:
     """From 30 to 100 in 35 s, and there it stays."""
     timeline = held_session((8, seconds(120, fds=lambda s: min(100, 30 + 2 * s))), fds_limit=100)
     assert marks(timeline)["fd_leak"].finding.figures()["limit_in_s"] < 5
@@ -74,11 +74,11 @@ def test_a_leak_that_has_reached_its_limit_is_still_told() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_descriptors_that_come_and_stay_are_no_leak(why: str, fds: Callable[[int], float]) -> None:
+def test_descriptors_that_come_and_stay_are_not_leak(why: str, fds: Callable[[int], float]) -> None:
     assert all(held(count, fds=fds) == {} for count in (20, 30, 45, 60))
 
 
-def test_connections_that_users_open_late_are_no_leak() -> None:
+def test_connections_that_users_open_late_are_not_leak() -> None:
     """100 users, each with a second connection that one task in 40 needs: the generator holds as many descriptors more."""
     late = [Second(fds=130 + extra, generator_fds=150 + extra) for extra in (100 * (1 - math.exp(-s / 100)) for s in range(45))]
     alone = [Second(fds=second.fds, generator_fds=150) for second in late]
@@ -118,21 +118,21 @@ def test_the_slower_memory_grows_the_longer_the_look(per_s: float, within_s: int
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_memory_that_warms_up_or_breathes_is_no_leak(why: str, rss: Callable[[int], float]) -> None:
+def test_memory_that_warms_up_or_oscillates_is_not_a_leak(why: str, rss: Callable[[int], float]) -> None:
     assert all(held(count, rss=rss) == {} for count in (60, 90, 120, 180, 300))
 
 
-def test_growth_with_users_is_no_leak() -> None:
+def test_growth_with_users_is_not_a_leak() -> None:
     levels = [(users, seconds(60, rss=lambda s, users=users: 40e6 + 1e6 * users)) for users in (10, 20, 40, 80)]  # type: ignore[misc]
     assert marks(held_session(*levels)) == {}
 
 
-def test_what_was_not_measured_is_no_growth() -> None:
+def test_what_was_not_measured_is_not_growth() -> None:
     unread = [Second(rss_bytes=None, fds=None, generator_rss_bytes=None) for _ in range(120)]
     assert marks(held_session((8, unread))) == {}
 
 
-def test_a_container_tells_its_own_limit() -> None:
+def test_a_container_shows_its_own_limit() -> None:
     host = HostFacts(system="Linux", cpus=4, memory_bytes=8 << 30)
     timeline = held_session((8, seconds(140, rss=lambda s: 40e6 + 1e6 * s)), host=host, memory_limit_bytes=512 << 20)
     mark = marks(timeline)["memory_leak"]
@@ -143,7 +143,7 @@ def test_a_container_tells_its_own_limit() -> None:
 # -- what explains it, and when it is over
 
 
-def test_growth_by_the_request_is_told_apart_from_growth_by_the_hour() -> None:
+def test_growth_per_request_is_distinguished_from_growth_per_hour() -> None:
     def leaking(per_s: float, start: float) -> list[Second]:
         return seconds(60, fds=lambda s: start + per_s * s)
 
@@ -157,13 +157,13 @@ def test_levels_with_as_many_users_are_one_look() -> None:
     assert "memory_leak" in marks(held_session((8, halves[0]), (8, halves[1])))
 
 
-def test_a_leak_is_over_when_as_long_a_look_shows_none() -> None:
+def test_a_leak_ends_when_an_equally_long_stretch_shows_no_growth() -> None:
     growing, still = seconds(60, fds=lambda s: 30 + 2 * s), seconds(60, fds=lambda s: 150)
     assert marks(held_session((8, growing), (4, still)))["fd_leak"].state == "closed"
     assert marks(held_session((8, growing), (4, still[:30])))["fd_leak"].state == "open"
 
 
-def test_a_leak_is_over_when_the_target_starts_anew() -> None:
+def test_a_leak_ends_when_the_target_restarts() -> None:
     timeline = held_session((8, seconds(60, fds=lambda s: 30 + 2 * s)))
     timeline.apply(Target(t_s=100.0, state="starting"))
     assert marks(timeline)["fd_leak"].state == "closed"
@@ -191,8 +191,8 @@ def first_told(look: Callable[[int], dict[str, Mark]], counts: Iterable[int]) ->
 
 def looks(series: Sequence[float], column: str) -> Callable[[int], dict[str, Mark]]:
     def look(count: int) -> dict[str, Mark]:
-        told = [Second(rss_bytes=value) if column == "rss" else Second(fds=value) for value in series[:count]]
-        return marks(held_session((8, told)))
+        reported = [Second(rss_bytes=value) if column == "rss" else Second(fds=value) for value in series[:count]]
+        return marks(held_session((8, reported)))
 
     return look
 
@@ -219,11 +219,11 @@ def test_healthy_descriptors_are_never_marked_and_leaks_of_two_a_second_within_a
 
 
 @pytest.mark.parametrize("per_s", [0.0, 0.5, -0.5, 100.0])
-def test_a_line_is_told_exactly(per_s: float) -> None:
+def test_the_slope_of_a_line_is_exact(per_s: float) -> None:
     times = np.arange(0.0, 100.0)
-    told = trend(times, 7 + per_s * times)
-    assert told is not None and told.per_s == pytest.approx(per_s) and told.start == pytest.approx(7)
-    assert told.sure is (per_s > 0)
+    reported = trend(times, 7 + per_s * times)
+    assert reported is not None and reported.per_s == pytest.approx(per_s) and reported.start == pytest.approx(7)
+    assert reported.sure is (per_s > 0)
 
 
 def test_spikes_and_gaps_do_not_move_it() -> None:
@@ -231,8 +231,8 @@ def test_spikes_and_gaps_do_not_move_it() -> None:
     values = 50 + 0.5 * times
     values[::17] += 900
     values[60:90] = np.nan
-    told = trend(times, values)
-    assert told is not None and told.per_s == pytest.approx(0.5, rel=0.05)
+    reported = trend(times, values)
+    assert reported is not None and reported.per_s == pytest.approx(0.5, rel=0.05)
 
 
 def test_too_few_seconds_have_no_trend() -> None:
@@ -246,6 +246,6 @@ def test_the_interval_covers_the_slope_of_a_wandering_series() -> None:
         wave = np.zeros(len(times))
         for index, shock in enumerate(rng.standard_normal(len(times))):
             wave[index] = 0.8 * wave[index - 1] + shock
-        told = trend(times, 0.01 * times + wave)
-        covered += told is not None and told.low_per_s <= 0.01 <= told.high_per_s
+        reported = trend(times, 0.01 * times + wave)
+        covered += reported is not None and reported.low_per_s <= 0.01 <= reported.high_per_s
     assert covered >= 0.95 * 300

@@ -25,8 +25,8 @@ from .outcome import error_of
 ELSEWHERE = "192.0.2.1"
 """TEST-NET-1: nobody is there, should the guard fail."""
 
-_told: list[str] = []
-_guard = HostGuard(["Service.Example"], _told.append)
+_shown: list[str] = []
+_guard = HostGuard(["Service.Example"], _shown.append)
 _guard.install()
 proxies.install(_guard.check)
 
@@ -162,4 +162,4 @@ def unix_sockets_are_no_network() -> str:
 
 
 def reported() -> list[str]:
-    return _told
+    return _shown

@@ -9,8 +9,8 @@ from capexplorer.load.guard import HostGuard
 
 from .outcome import error_of
 
-_told: list[str] = []
-_guard = HostGuard(["service.example", "nowhere.invalid"], _told.append)
+_shown: list[str] = []
+_guard = HostGuard(["service.example", "nowhere.invalid"], _shown.append)
 _guard.install()
 
 
@@ -66,4 +66,4 @@ def address_of_no_allowed_name() -> list[str]:
 
 
 def reported() -> list[str]:
-    return _told
+    return _shown

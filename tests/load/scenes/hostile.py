@@ -12,7 +12,7 @@ import gevent
 from locust import User, constant
 from locust.exception import RescheduleTask, StopUser
 
-from capexplorer.load import patience
+from capexplorer.load import bounded_waits
 from capexplorer.load.load_host import RunnerEnded
 
 from .children import started
@@ -141,7 +141,7 @@ def no_tasks() -> list[Any]:
 
 def an_on_stop_that_never_returns() -> list[Any]:
     """The step down goes on without that user, who is woken out of its sleep."""
-    patience.STALLED_S = 2.0
+    bounded_waits.STALLED_S = 2.0
     rig = _Rig(_kind("U", on_stop=lambda self: gevent.sleep(1e6)))
     rig.host.set_users(2, 100.0)
     rig.until(lambda: rig.spawned(2) == 1)
@@ -149,7 +149,7 @@ def an_on_stop_that_never_returns() -> list[Any]:
     found = [rig.until(lambda: rig.spawned(1) == 1), rig.reaches(1)]
     rig.host.set_users(3, 100.0)
     found += [rig.until(lambda: rig.spawned(3) == 1)]
-    patience.LAST_STOPS_S = 1.0
+    bounded_waits.LAST_STOPS_S = 1.0
     return [*found, rig.host.stop(), [each.text for each in rig.host.errors.waiting]]
 
 

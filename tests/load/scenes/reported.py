@@ -40,7 +40,7 @@ def _client(kind: type[locust.User]) -> Client:
 
         def on_request(exception: Any = None, response: Any = None, **_: Any) -> None:
             attempts.of_request(exception, response)
-            seen.append(None if exception is None else _told(exception, response))
+            seen.append(None if exception is None else _described(exception, response))
 
         environment.events.request.add_listener(on_request)  # type: ignore[no-untyped-call]
         limit_s = 0.3 if path == "/hang" or attributes.pop("impatient", False) else 5.0
@@ -59,7 +59,7 @@ def _client(kind: type[locust.User]) -> Client:
     return ask
 
 
-def _told(exception: BaseException, response: Any) -> dict[str, Any]:
+def _described(exception: BaseException, response: Any) -> dict[str, Any]:
     chain = [
         {"type": type(link).__name__, "errno": getattr(link, "errno", None), "status": _status(link), "text": fold(str(link))}
         for link in links(exception, getattr(response, "error", None) if isinstance(exception, CatchResponseError) else None)

@@ -75,7 +75,7 @@ def test_every_chart_draws_its_lines_within_its_frame(browser: Page, tmp_path: P
     assert len(paths) >= 12 and not any("NaN" in path or "undefined" in path for path in paths)
 
 
-def test_a_pointer_is_told_the_figures_of_its_second(browser: Page, tmp_path: Path) -> None:
+def test_a_pointer_shows_the_figures_of_its_second(browser: Page, tmp_path: Path) -> None:
     browser.open(written(tmp_path, session()))
     x, y, width, height = on_first_plot(browser)
     browser.pointer("mouseMoved", x + width * 0.9, y + height / 2)

@@ -63,7 +63,7 @@ class _Host:
         self._thread = thread
         self._followed: deque[int] | None = None
         self._generation = 0
-        self.tell: Callable[[Report], None] = lambda report: None
+        self.on_report: Callable[[Report], None] = lambda report: None
 
     def set_users(self, users: int, spawn_rate: float) -> None:
         def step() -> None:
@@ -92,7 +92,7 @@ class _Host:
         self.users += max(-change, min(change, self._target - self.users))
         if self.users == self._target and not self._there:
             self._there = True
-            self.tell(Spawned(self._target, at_s))
+            self.on_report(Spawned(self._target, at_s))
         for _ in range(min(self.users, 7)):
             self.recorder.on_request("GET", "/a", max(50.0, 50.0 * self.users / 7), 10)
 
@@ -103,10 +103,10 @@ class _Host:
             return
         if not shape:
             self._shape = None
-            self.tell(ShapeEnded(self._generation))
+            self.on_report(ShapeEnded(self._generation))
         elif (users := shape.popleft()) != self._target:
             self._aim(users, 100.0)
-            self.tell(ShapeStep(users, 100.0, self._generation))
+            self.on_report(ShapeStep(users, 100.0, self._generation))
 
 
 class _Service:
@@ -149,7 +149,7 @@ class _Commanded:
         native.start_thread = self.started.append  # type: ignore[assignment]
         self.host = _Host(self.loaded)
         self.live = LiveRun(self._options(seed, path), _Service())  # type: ignore[arg-type]
-        self.host.tell = self.live.on_load_report
+        self.host.on_report = self.live.on_load_report
         shape = object() if seed % 4 == 3 else None
         self.live.drive(self.host, Workload((), shape))  # type: ignore[arg-type]
         session_run = self.live.session_run
@@ -250,7 +250,7 @@ class _Commanded:
         self.live.quit()
         self.settle()
         self.live.session_run.load_control.stop()
-        self.live.session_run.host.recorder.tell_all()
+        self.live.session_run.host.recorder.drain_all_failures()
         self.tick()
         self.live.session_run.load_control.end()
         self.live.session_run.sink.close()

@@ -1,4 +1,4 @@
-"""A service that behaves as it is told: standard library only, so that it starts at once."""
+"""A service whose behaviour is set by its parameters: standard library only, so that it starts at once."""
 
 from __future__ import annotations
 
