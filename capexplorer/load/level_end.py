@@ -27,7 +27,7 @@ PORTS_LEAST_S = 60.0
 """Seconds until all ports are used at the rate of the next level: with fewer there is no step up, with half of it the open
 level is left at once."""
 
-SETTLING_MOST_S = 90.0
+UNSETTLED_MOST_S = 90.0
 """A level without a settled second by then never settles: spawning and settling take 31 s at most, unless users stay in
 `on_start` or keep being replaced.
 """
@@ -38,7 +38,7 @@ def may_end(known: AutopilotInput, stage: Why, top: int) -> bool:
     descending = stage == "retreat"
     figures = known.open.figures
     if not figures.settled:
-        return known.open_s >= SETTLING_MOST_S
+        return known.open_s >= UNSETTLED_MOST_S
     if descending and fails(known):
         return figures.settled_seconds >= MOST_S
     if descending:

@@ -12,7 +12,7 @@ from typing import Literal
 from ..model.verdicts import KneeVerdict, VerificationStep, VerificationStepName
 from .autopilot_decisions import Figures, GoTo, Hold
 from .autopilot_input import AutopilotInput, fails, ports_last_s
-from .level_end import FAILURES_MOST, PORTS_LEAST_S, SETTLING_MOST_S
+from .level_end import FAILURES_MOST, PORTS_LEAST_S, UNSETTLED_MOST_S
 
 VISITS_MOST = 2
 """Maximum number of levels for one step: a level that disagrees is repeated once, since a backlog or a neighbour may be the
@@ -51,7 +51,7 @@ class VerificationPolicy:
                 return VerificationEnd("failures")
         figures = known.open.figures
         if self._step is not None and not figures.settled:
-            return VerificationEnd("not_settling") if known.open_s >= SETTLING_MOST_S else Hold("settling")
+            return VerificationEnd("not_settling") if known.open_s >= UNSETTLED_MOST_S else Hold("settling")
         if self._step is not None and not self._is_over(known, self._step):
             return Hold("measuring")
         knee = known.verdict.knee

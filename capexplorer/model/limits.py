@@ -55,7 +55,7 @@ class NetworkLimits(LimitTable, frozen=True, kw_only=True):
     tcp_tw_reuse: int | None = None
     """0: never, 1: always, 2: on loopback."""
     somaxconn: Annotated[int, Meta(ge=1, le=COUNT_MOST)] | None = None
-    """Upper bound of any listener's accept queue, whatever backlog it asks for."""
+    """Upper bound of every listener's accept queue, whatever backlog the program requests."""
 
 
 class Limits(LimitTable, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Builds kv-go where it has not been built yet, and becomes it: signals, exit code and last output are the binary's.
 
-`start.py -build` builds and no more: target.toml runs that first, with a patience of its own.
+`start.py -build` builds and no more: target.toml runs that first, with its own time limit.
 
 Standard library only. Downloads nothing: the program needs Go and its standard library, and no module.
 """

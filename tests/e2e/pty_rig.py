@@ -14,7 +14,7 @@ from struct import pack
 from time import monotonic, sleep
 from typing import Any
 
-from .rig import HERE, PATIENCE_S, PROGRAM, Marked, Run
+from .rig import HERE, PROGRAM, TIMEOUT_S, Marked, Run
 
 _AS_LEADER = (
     "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
@@ -85,7 +85,7 @@ class OnTerminal(Run):
 
     def wait_for(self, condition: Callable[[], object], what: str) -> None:
         """Until something is so, reading all the while."""
-        deadline_s = monotonic() + PATIENCE_S
+        deadline_s = monotonic() + TIMEOUT_S
         while not condition():
             assert monotonic() < deadline_s, f"not seen: {what}; it wrote {self.written[-2000:]!r}"
             _ = self.written

@@ -26,18 +26,18 @@ HERE = Path(__file__).resolve().parent
 
 ROOT = HERE.parents[1]
 PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 MARK = "CAPEXPLORER_E2E"
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Event)
 
 
-def until(look: Callable[[], T], what: str, patience_s: float = PATIENCE_S) -> T:
+def until(look: Callable[[], T], what: str, wait_most_s: float = TIMEOUT_S) -> T:
     """The first truthy value of `look`."""
-    deadline_s = monotonic() + patience_s
+    deadline_s = monotonic() + wait_most_s
     while not (found := look()):
-        assert monotonic() < deadline_s, f"not seen in {patience_s:g} s: {what}"
+        assert monotonic() < deadline_s, f"not seen in {wait_most_s:g} s: {what}"
         sleep(0.05)
     return found
 
@@ -93,7 +93,7 @@ class Run:
 
     def exit_code(self) -> int:
         """Wait for its end; nothing may be left of it."""
-        code = self.process.wait(PATIENCE_S)
+        code = self.process.wait(TIMEOUT_S)
         self.marked.assert_gone()
         return code
 
@@ -146,7 +146,7 @@ def ended(folder: Path, *args: str, cwd: Path = HERE, before: Sequence[str] = ()
 
 def capexplorer(*args: str, cwd: Path = HERE) -> subprocess.CompletedProcess[str]:
     """Any command that ends by itself soon."""
-    return subprocess.run([PROGRAM, *args], cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL)
+    return subprocess.run([PROGRAM, *args], cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
 
 
 def export(sessions: Path) -> dict[str, Any]:
@@ -198,4 +198,4 @@ def actor_service(port: int) -> Iterator[subprocess.Popen[bytes]]:
         yield process
     finally:
         process.terminate()
-        process.wait(PATIENCE_S)
+        process.wait(TIMEOUT_S)

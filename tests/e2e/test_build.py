@@ -1,4 +1,4 @@
-"""A target that is built before it starts: the build has a patience of its own, is seen, and ends with the app."""
+"""A target that is built before it starts: the build has its own time limit, is seen, and ends with the app."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from .rig import PATIENCE_S, ROOT, export
+from .rig import ROOT, TIMEOUT_S, export
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel and the sdist."""
     folder = tmp_path_factory.mktemp("built")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-t", "sdist", "-d", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=PATIENCE_S)
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=TIMEOUT_S)
     return folder
 
 
@@ -38,7 +38,7 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder / "venv", with_pip=False, symlinks=True)
     python = folder / "venv" / "bin" / "python"
     install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
-    subprocess.run(install, check=True, capture_output=True, timeout=PATIENCE_S)
+    subprocess.run(install, check=True, capture_output=True, timeout=TIMEOUT_S)
     _borrow_dependencies(folder / "venv")
     return folder / "venv" / "bin" / "capexplorer"
 
@@ -77,7 +77,7 @@ def test_the_default_profile_runs_from_an_empty_folder(installed: Path, tmp_path
             env=environment,
             capture_output=True,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
             stdin=subprocess.DEVNULL,
             check=False,
         )

@@ -12,7 +12,7 @@ from programs import needs
 
 from capexplorer.model.events import Event, Sample
 
-from .rig import HERE, PATIENCE_S, PROGRAM, Marked, events_in, of, until
+from .rig import HERE, PROGRAM, TIMEOUT_S, Marked, events_in, of, until
 
 _SAID = "exit code: "
 _KEPT_S = 601
@@ -36,7 +36,7 @@ class Screen:
             capture_output=True,
             text=True,
             env=self.marked.environment,
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
             check=True,
         )
         return done.stdout

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import brotli
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
-SETTLING_MOST_S = 30.0
+TIMEOUT_S = 30.0
 
 _CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 BROKEN_OFF = {
@@ -118,7 +118,7 @@ class Server:
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     return False
             case "/hang":
-                self._ended.wait(SETTLING_MOST_S)
+                self._ended.wait(TIMEOUT_S)
                 return False
             case "/redirect":
                 to = unquote(parse_qs(target.query)["to"][0])

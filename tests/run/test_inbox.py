@@ -14,7 +14,7 @@ from processes import is_stopped
 
 from capexplorer.run.inbox import Inbox
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 WAITING = """
 import signal, sys, threading
@@ -52,7 +52,7 @@ def test_a_thread_that_was_stopped_past_its_timeout_continues_waiting_with_one()
         assert process.stdout is not None
         process.stdout.readline()
         os.kill(process.pid, signal.SIGSTOP)
-        deadline_s = monotonic() + PATIENCE_S
+        deadline_s = monotonic() + TIMEOUT_S
         while not is_stopped(process.pid) and monotonic() < deadline_s:
             sleep(0.01)
         assert is_stopped(process.pid)

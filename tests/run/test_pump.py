@@ -14,7 +14,7 @@ import pytest
 from capexplorer.run import pump as pump_module
 from capexplorer.run.pump import Pump
 
-PATIENCE_S = 20.0
+TIMEOUT_S = 20.0
 
 
 class Ran:
@@ -33,8 +33,8 @@ class Ran:
     def wait(self, done: Callable[[], bool]) -> None:
         """Until the pump's own thread sees it done."""
         answered: SimpleQueue[bool] = SimpleQueue()
-        self.pump.post(lambda: answered.put(self.pump.drain_until(done, PATIENCE_S)))
-        assert answered.get(timeout=PATIENCE_S + 5)
+        self.pump.post(lambda: answered.put(self.pump.drain_until(done, TIMEOUT_S)))
+        assert answered.get(timeout=TIMEOUT_S + 5)
 
 
 @contextmanager
@@ -46,8 +46,8 @@ def running() -> Iterator[Ran]:
         yield ran
     finally:
         ran.pump.end(lambda: None)
-        assert ran.pump.wait_until_left(PATIENCE_S)
-        thread.join(PATIENCE_S)
+        assert ran.pump.wait_until_left(TIMEOUT_S)
+        thread.join(TIMEOUT_S)
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def test_calls_run_in_the_order_in_which_they_were_posted_in_the_pumps_thread() 
         for number in range(500):
             ran.pump.post(partial(note, number))
         ran.pump.end(lambda: seen.append(-1))
-        assert ran.pump.wait_until_left(PATIENCE_S)
+        assert ran.pump.wait_until_left(TIMEOUT_S)
     assert seen == [*range(500), -1]
     assert threads == {ran.pump.thread_id}
 
@@ -78,7 +78,7 @@ def test_nothing_runs_after_the_end() -> None:
     with running() as ran:
         ran.pump.end(lambda: seen.append("last"))
         ran.pump.post(lambda: seen.append("too late"))
-        assert ran.pump.wait_until_left(PATIENCE_S)
+        assert ran.pump.wait_until_left(TIMEOUT_S)
     assert seen == ["last"]
 
 
@@ -88,9 +88,9 @@ def test_it_ticks_only_once_started_and_each_tick_begins_where_the_last_ended() 
         ran.on_tick = lambda: enough.set() if len(ran.ticks) >= 5 else None
         answered: SimpleQueue[int] = SimpleQueue()
         ran.pump.post(lambda: answered.put(len(ran.ticks)))
-        assert answered.get(timeout=PATIENCE_S) == 0
+        assert answered.get(timeout=TIMEOUT_S) == 0
         ran.pump.post(ran.pump.start_ticks)
-        assert enough.wait(PATIENCE_S)
+        assert enough.wait(TIMEOUT_S)
     assert all(before[1] == after[0] for before, after in zip(ran.ticks, ran.ticks[1:], strict=False))
     assert all(ended_s > started_s for started_s, ended_s in ran.ticks)
 
@@ -109,8 +109,8 @@ def test_ticks_stay_on_the_grid_and_missed_ones_are_not_made_up() -> None:
         ran.on_tick = on_tick
         ran.pump.post(ran.pump.start_ticks)
         ran.pump.post(lambda: began.put(ran.pump._ticked_s))
-        assert enough.wait(PATIENCE_S)
-        start_s = began.get(timeout=PATIENCE_S)
+        assert enough.wait(TIMEOUT_S)
+        start_s = began.get(timeout=TIMEOUT_S)
     lengths = [ended_s - started_s for started_s, ended_s in ran.ticks]
     assert lengths[2] >= 0.28  # the missed seconds are in one long tick
     assert all(ended_s >= start_s + 0.05 * (n + 1) for n, (_, ended_s) in enumerate(ran.ticks))
@@ -130,7 +130,7 @@ def test_an_alarm_runs_beside_the_ticks() -> None:
             ran.pump.alarm, ran.pump.on_alarm = lambda: due[0], ring
 
         ran.pump.post(set_alarm)
-        assert rung.wait(PATIENCE_S)
+        assert rung.wait(TIMEOUT_S)
     assert ran.ticks == []
 
 
@@ -138,11 +138,11 @@ def test_inside_the_thread_one_may_continue_with_calls_until_something_is_done()
     seen: list[str] = []
     answered: SimpleQueue[bool] = SimpleQueue()
     with running() as ran:
-        ran.pump.post(lambda: answered.put(ran.pump.drain_until(lambda: "stopped" in seen, PATIENCE_S)))
+        ran.pump.post(lambda: answered.put(ran.pump.drain_until(lambda: "stopped" in seen, TIMEOUT_S)))
         ran.pump.post(lambda: seen.append("stopped"))
-        assert answered.get(timeout=PATIENCE_S) is True
+        assert answered.get(timeout=TIMEOUT_S) is True
         ran.pump.post(lambda: answered.put(ran.pump.drain_until(lambda: False, 0.01)))
-        assert answered.get(timeout=PATIENCE_S) is False
+        assert answered.get(timeout=TIMEOUT_S) is False
 
 
 def test_a_defect_is_reported_and_ends_the_thread() -> None:
@@ -154,8 +154,8 @@ def test_a_defect_is_reported_and_ends_the_thread() -> None:
         raise ZeroDivisionError("division by zero")
 
     ran.pump.post(fail)
-    assert ran.pump.wait_until_left(PATIENCE_S)
-    thread.join(PATIENCE_S)
+    assert ran.pump.wait_until_left(TIMEOUT_S)
+    thread.join(TIMEOUT_S)
     assert len(ran.defects) == 1
     assert ran.defects[0].rstrip().endswith("ZeroDivisionError: division by zero")
 

@@ -16,7 +16,7 @@ from capexplorer.target.supervisor import Supervisor
 
 ROOT = Path(__file__).resolve().parents[2]
 MIXED = ROOT / "targets" / "mixed"
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 def native(module: str, name: str) -> Callable[..., object]:
@@ -44,7 +44,7 @@ def is_alive(pid: int) -> bool:
 
 
 def becomes_true(condition: Callable[[], object]) -> bool:
-    deadline = monotonic() + PATIENCE_S
+    deadline = monotonic() + TIMEOUT_S
     while not condition():
         if monotonic() > deadline:
             return False
@@ -75,7 +75,7 @@ class Rig:
         self.supervisor = Supervisor.launch()
         self.supervisor.listen(start_thread, self.reports.append)
 
-    def target(self, program: str, *, timeout_s: float = PATIENCE_S) -> TargetSpec:
+    def target(self, program: str, *, timeout_s: float = TIMEOUT_S) -> TargetSpec:
         folder = self.folder / "small"
         folder.mkdir(exist_ok=True)
         (folder / "small.py").write_text(program, encoding="utf-8")

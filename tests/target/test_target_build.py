@@ -1,4 +1,4 @@
-"""A build as the app waits for it: until it has ended, or its own patience is over."""
+"""A build as the app waits for it: until it has ended, or its own time limit has passed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from capexplorer.target.build import wait_until_built
 from capexplorer.target.free_port import free_port
 from capexplorer.target.spec import Build
 
-from .target_rig import PATIENCE_S, PRINTS_AND_SLEEPS, Rig, below, pause
+from .target_rig import PRINTS_AND_SLEEPS, TIMEOUT_S, Rig, below, pause
 
 Built = Callable[..., int]
 
@@ -21,7 +21,7 @@ Built = Callable[..., int]
 def built(rig: Rig) -> Built:
     """Runs a program as the build of a target; gives the number of its run."""
 
-    def build(program: str, timeout_s: float = PATIENCE_S) -> int:
+    def build(program: str, timeout_s: float = TIMEOUT_S) -> int:
         build = Build(command=("{python}", "-c", program), timeout_s=timeout_s)
         spec = msgspec.structs.replace(rig.target("never started"), build=build)
         assert spec.build_step is not None

@@ -20,9 +20,9 @@ from .target_rig import (
     LEAVES_A_DAEMON,
     LEAVES_WORKERS_AND_A_DAEMON,
     MIXED,
-    PATIENCE_S,
     PRINTS_AND_SLEEPS,
     ROOT,
+    TIMEOUT_S,
     Rig,
     becomes_true,
     below,
@@ -192,7 +192,7 @@ for report in reports:
 
 def test_all_of_it_works_in_a_process_that_gevent_patched_after_the_launch() -> None:
     command = [sys.executable, "-c", IN_A_PATCHED_PROCESS, str(MIXED)]
-    process = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE_S * 2)
+    process = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=TIMEOUT_S * 2)
     assert process.stderr == ""
     assert process.stdout.splitlines() == ["Started None", "Exited SIGTERM", "Started None", "Exited SIGTERM"]
 

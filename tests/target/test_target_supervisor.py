@@ -23,8 +23,8 @@ from capexplorer.target.supervisor import KEPT_LINES, Supervisor
 from .target_rig import (
     IGNORES_SIGTERM,
     MIXED,
-    PATIENCE_S,
     PRINTS_AND_SLEEPS,
+    TIMEOUT_S,
     Rig,
     becomes_true,
     below,
@@ -65,7 +65,7 @@ def test_waitress_serves_more_connections_than_it_has_threads_and_says_nothing(r
     spec, port = load_spec(MIXED), free_port()
     run = rig.supervisor.start(spec, spec.resolve({"threads": 1, "io_ms": 1}), port)
     rig.wait_until_ready(spec, port, run)
-    connections = [socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) for _ in range(150)]
+    connections = [socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S) for _ in range(150)]
     for each in connections:
         each.sendall(b"GET /io HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert all(each.recv(100).startswith(b"HTTP/1.1 200") for each in connections)
@@ -122,7 +122,7 @@ def test_a_target_may_end_in_order_within_its_grace(rig: Rig) -> None:
         "signal.signal(signal.SIGTERM, end); print('up'); time.sleep(600)"
     )
     assert rig.printed("up")
-    rig.supervisor.stop(grace_s=PATIENCE_S)
+    rig.supervisor.stop(grace_s=TIMEOUT_S)
     assert rig.exited(run) == Exited(run, code=7, stopped=True, output=("up", "saved"))
 
 

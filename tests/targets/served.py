@@ -18,7 +18,7 @@ from capexplorer.target.free_port import free_port
 from capexplorer.target.spec import load_spec
 
 TARGETS = Path(__file__).resolve().parents[2] / "targets"
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def served(name: str, scratch: Path, **params: Param) -> Iterator[httpx.Client]:
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(PATIENCE_S)
+            process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -45,7 +45,7 @@ def served(name: str, scratch: Path, **params: Param) -> Iterator[httpx.Client]:
 
 
 def _wait_until_ready(client: httpx.Client, path: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = monotonic() + PATIENCE_S
+    deadline = monotonic() + TIMEOUT_S
     while monotonic() < deadline:
         assert process.poll() is None, f"ended with {process.returncode} before it was ready"
         try:

@@ -13,7 +13,7 @@ import pytest
 
 from capexplorer.probe.listener import listening_pid
 
-from .served import PATIENCE_S, served
+from .served import TIMEOUT_S, served
 
 SUBMISSIONS = "/tasks/submissions"
 QUICK = {"fetch_ms": 1, "factorial_n": 10}
@@ -38,7 +38,7 @@ def status(queue: httpx.Client, task: str) -> str:
 
 
 def wait_for(queue: httpx.Client, task: str, wanted: str) -> None:
-    deadline = monotonic() + PATIENCE_S
+    deadline = monotonic() + TIMEOUT_S
     while status(queue, task) != wanted:
         assert monotonic() < deadline, f"{task} is {status(queue, task)}, not {wanted}"
         sleep(0.02)

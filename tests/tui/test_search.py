@@ -16,7 +16,7 @@ from capexplorer.tui.picker_app import PickerApp
 
 from .shelf import FakeShelf
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ class JudgingShelf(FakeShelf):
     def search(self, stopped: Callable[[], bool]) -> bool:
         self.stopped = stopped
         self.begun.set()
-        self.judged.wait(PATIENCE_S)
+        self.judged.wait(TIMEOUT_S)
         return True
 
 
@@ -45,7 +45,7 @@ async def test_leaving_the_picker_stops_the_search() -> None:
     app = PickerApp((), judging)
     try:
         async with app.run_test() as pilot:
-            assert await asyncio.to_thread(judging.begun.wait, PATIENCE_S)
+            assert await asyncio.to_thread(judging.begun.wait, TIMEOUT_S)
             assert not judging.stopped()
             await pilot.press("q")
         assert judging.stopped()

@@ -20,7 +20,7 @@ from .. import other_processes
 HERE = Path(__file__).resolve().parent
 SERVE = HERE / "targets" / "faulty" / "serve.py"
 CGROUPS = Path("/sys/fs/cgroup")
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 BUSY_PROCESSES = 4
 """On each core that is kept busy."""
 BUSY_MOST_S = 120.0
@@ -108,7 +108,7 @@ def service(words: Sequence[str], folder: Path, port: int, params: Mapping[str, 
 
 def _await_listener(words: Sequence[str], port: int) -> None:
     connect = f"import socket; socket.create_connection(('127.0.0.1', {port}), 1).close()"
-    deadline_s = time.monotonic() + SETTLING_MOST_S
+    deadline_s = time.monotonic() + TIMEOUT_S
     while subprocess.run([*words, sys.executable, "-c", connect], capture_output=True, check=False).returncode != 0:
         if time.monotonic() > deadline_s:
             raise RuntimeError(f"no service on port {port}")

@@ -36,10 +36,10 @@ from .recent_readings import RecentReadings
 from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, readings_beside, resolve
 from .target_log import TargetLog
 
-PATIENCE_S = 0.9
+READINGS_WAIT_S = 0.9
 """Seconds to wait for the readings of the next tick; marks come within two seconds."""
 
-OPEN_PATIENCE_S = 5.9
+FAILURES_WAIT_S = 5.9
 """(p) Seconds to wait if only more failures can decide: a wrong mark is worse than a late one."""
 
 TIMEOUT_S, TIMEOUT_MOST_S = 10.0, 60.0
@@ -200,8 +200,8 @@ class CauseWatch:
             found = resolved.get(key)
             if found is None:
                 found = resolved[key] = resolve(symptom, self._recent, self._host)
-            patience_s = OPEN_PATIENCE_S if found.open else PATIENCE_S
-            if found.residual and not at_last and now_s - symptom.t_s < patience_s:
+            wait_s = FAILURES_WAIT_S if found.open else READINGS_WAIT_S
+            if found.residual and not at_last and now_s - symptom.t_s < wait_s:
                 self._waiting.append(symptom)
             else:
                 self._add(found.id, _occurrence(symptom, found, self._example(symptom.signature)))

@@ -49,7 +49,7 @@ class MeasuredEpoch:
 
     @cached_property
     def judged(self) -> Regime:
-        """The regime that the verdict is about: the latest from which a knee can be told, else that of the most user counts.
+        """The regime that the verdict is about: the latest one with enough levels for a knee, else the one with most user counts.
         One that began with failures only where there is no other."""
         chosen = Regime()
         for each in self.regimes:

@@ -15,7 +15,7 @@ from .regimes import FAILING, USERS_SAME, Regime
 
 
 def regime_verdicts(epoch: MeasuredEpoch, judged: KneeVerdict | None) -> tuple[RegimeVerdict, ...]:
-    """One for each regime, in the order they began. `judged`: the verdict on the regime that the epoch's is about."""
+    """One for each regime, in the order they began. `judged`: the verdict on the regime that the epoch's verdict describes."""
     return tuple(_verdict(epoch, regime, judged) for regime in epoch.regimes)
 
 
@@ -51,7 +51,7 @@ def _began_s(epoch: MeasuredEpoch, regime: Regime) -> float:
 
 
 def _knee(epoch: MeasuredEpoch, regime: Regime) -> KneeVerdict | None:
-    """Its own knee; None of one that began with failures: what a fault leaves is no capacity."""
+    """The regime's own knee; None if it began with failures: goodput during a fault is not a capacity."""
     levels = () if regime.fails else judgeable_levels(epoch.timeline, regime.steady)
     return analyse(levels, epoch=epoch.index, structural=epoch.structural_error).knee if levels else None
 

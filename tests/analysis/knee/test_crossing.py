@@ -10,7 +10,7 @@ from capexplorer.analysis.knee.crossing import crossing, curve_of, efficiency, i
 from ..ladders import ideal, rates
 
 COUNTS = [5, 10, 20, 30, 40, 60, 80]
-"""Of an ideal service with N* = 50, 2/s a user, 100/s."""
+"""Of an ideal service with N* = 50, 2/s per user, 100/s."""
 
 
 def test_the_lines_of_an_ideal_service_meet_at_its_knee() -> None:

@@ -14,7 +14,7 @@ from ..ladders import rates
 
 
 def ladder(*beyond_rps: float) -> list[LadderLevel]:
-    """2/s a user up to 40 users, then this goodput at 60, 80, ... users, where a tenth of all requests is refused."""
+    """2/s per user up to 40 users, then this goodput at 60, 80, ... users, where a tenth of all requests is refused."""
     on_line = rates([(10, 20), (20, 40), (40, 80)], seconds=60)
     beyond = rates([(60 + 20 * index, rate) for index, rate in enumerate(beyond_rps)], seconds=60)
     return [*on_line, *(replace(level, failure_ratio=0.1) for level in beyond)]

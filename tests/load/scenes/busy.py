@@ -16,7 +16,7 @@ from capexplorer.load.user_activity import ActivitySums
 from capexplorer.load.user_cycle import WARM_LEAST_S
 from capexplorer.load.users import Workload
 
-SETTLING_MOST_S = 60.0
+TIMEOUT_S = 60.0
 PAUSE_S = 0.05
 RESPONSE_S = 0.01
 
@@ -140,7 +140,7 @@ class _Run:
         self.host.set_users(len(kinds), 100.0)
 
     def until(self, done: Any) -> bool:
-        deadline_s = time.monotonic() + SETTLING_MOST_S
+        deadline_s = time.monotonic() + TIMEOUT_S
         while not done(self) and time.monotonic() < deadline_s:
             native.sleep(0.05)
             self._drain()

@@ -16,7 +16,7 @@ from capexplorer.load.load_host import LoadHost, Report, ShapeEnded, ShapeStep, 
 from capexplorer.load.users import Workload
 from capexplorer.run.drivers.load_target import LoadTarget
 
-SETTLING_MOST_S = 60.0
+TIMEOUT_S = 60.0
 
 
 class _Idle(User):
@@ -44,7 +44,7 @@ class _Rig:
         self.host.load(lambda: Workload(classes, shape), None, own_events=own_events)
 
     def until(self, done: Callable[[], bool]) -> bool:
-        deadline_s = time.monotonic() + SETTLING_MOST_S
+        deadline_s = time.monotonic() + TIMEOUT_S
         while not done() and time.monotonic() < deadline_s:
             native.sleep(0.02)
         return done()

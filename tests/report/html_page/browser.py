@@ -20,7 +20,7 @@ from programs import find, needs
 CHROMIUM = find("chromium")
 needs_chromium = needs("chromium")
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 _FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe",
@@ -61,7 +61,7 @@ class Page:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.console, self.requests, self._loaded = [], [], False
         self.ask("Page.navigate", url=path.as_uri())
-        end_s = time.monotonic() + PATIENCE_S
+        end_s = time.monotonic() + TIMEOUT_S
         while not self._loaded:
             self._take(end_s)
         self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -95,7 +95,7 @@ class Page:
         if self._session is not None:
             message["sessionId"] = self._session
         os.write(self._out, json.dumps(message).encode() + b"\0")
-        end_s = time.monotonic() + PATIENCE_S
+        end_s = time.monotonic() + TIMEOUT_S
         while True:
             found = self._take(end_s)
             if found.get("id") == self._number:
