@@ -242,7 +242,7 @@ _NOT_OF_LOCUSTFILES = ("client", "keep_alive", "wait_s", "task")
 def plain(profile: Profile, name: str, locustfile: Path | None = None) -> dict[str, Any]:
     """The profile as plain values, with its name, for the session's header.
 
-    With a locustfile, settings that its users do not follow are left out: a header must not name a client that nobody used.
+    With a locustfile, settings that its users do not follow are left out: a header must not name an unused client.
     """
     found = {"name": name, **msgspec.to_builtins(profile)}
     if locustfile is not None:

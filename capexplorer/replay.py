@@ -1,10 +1,10 @@
 """A saved session at any of its moments: the log's events, indexed while they are read, and a timeline for each requested moment.
 
-A moment is a prefix of the log. What is small (levels, marks, notes, commands) is kept and folded anew by the same
+A moment is a prefix of the log. What is small (levels, marks, notes, commands) is kept and folded again by the same
 `Timeline.apply`; what there is of each second are columns, shared by all moments; a second itself, and a line of output, is read
 again where it stands in the file. So a day needs 40 MB, and a jump back costs what a jump forwards does.
 
-There is no index file: reading and decoding a day's 200 MB takes a second, and goes on while the screen is in use. Must not
+There is no index file: reading and decoding a day's 200 MB takes a second, and continues while the screen is in use. Must not
 know the screen or its pace.
 """
 

@@ -30,7 +30,7 @@ class _Stdout(io.FileIO):
         try:
             return super().write(data)
         except BrokenPipeError:
-            raise ReaderGoneError("stdout: nobody reads it any more") from None
+            raise ReaderGoneError("stdout: the reader has closed it") from None
         except OSError as error:
             raise StdoutError(f"stdout: cannot be written: {error.strerror or error}") from None
 

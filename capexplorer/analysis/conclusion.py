@@ -115,7 +115,7 @@ def _first_endpoint(view: EpochView) -> tuple[EndpointDegrades, ...]:
 
 
 def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
-    """What limits at the knee: at most two bottlenecks; if errors are the limit, the gravest cause."""
+    """What limits at the knee: at most two bottlenecks; if errors are the limit, the most severe cause."""
     if found.limit == "generator":
         return []
     bottlenecks = [mark for mark in view.bottlenecks() if (mark.users or 0) >= (found.users_low or 0)]
@@ -127,7 +127,7 @@ def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
 
 
 def _failing(view: EpochView) -> Iterator[Conclusion]:
-    """The gravest cause of failed requests, then what limits the service, which may be unrelated."""
+    """The most severe cause of failed requests, then what limits the service, which may be unrelated."""
     for failure in failed_requests(view):
         beside = _first_of(_limited(view), _waiting(view), _curve(view))
         yield Conclusion((failure, *beside, *_a_leak(view)), failure.mark.severity, marked=True)

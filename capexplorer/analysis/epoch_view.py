@@ -51,12 +51,12 @@ class EpochView:
         return self.capacity.knee if self.capacity is not None else None
 
     def causes(self, *wheres: str) -> list[Mark]:
-        """Causes in these places, the gravest first: a death before its consequences, then the earliest."""
+        """Causes at these locations, the most severe first: a death before its consequences, then the earliest."""
         found = [mark for mark in self.marks if mark.kind == "cause" and where(mark.id) in wheres]
         return sorted(found, key=lambda mark: (SEVERITIES.index(mark.severity), mark.id not in DEATHS, since_s(mark)))
 
     def bottlenecks(self) -> list[Mark]:
-        """Bottlenecks that limit the service, the surest first."""
+        """Bottlenecks that limit the service, those with the highest confidence first."""
         found = [mark for mark in self.marks if superseding.is_limit(mark)]
         sure = (*CONFIDENCES, None)
         return sorted(found, key=lambda mark: (sure.index(mark.confidence), since_s(mark)))
@@ -90,7 +90,7 @@ class EpochView:
         return [level for level in self.settled() if not any(self._overlaps(level, span) for span in spans)]
 
     def _spans(self, mark: Mark) -> list[tuple[float, float]]:
-        """Every (first, last) occurrence, by all revisions of the mark: a cause may come back."""
+        """Every (first, last) occurrence, by all revisions of the mark: a cause may recur."""
         marks = (each for each in self.timeline.journal if isinstance(each, Mark))
         revisions = [each for each in marks if each.key == mark.key and each.state != "retracted"]
         spans = [(since_s(each), last_s(each)) for each in revisions]

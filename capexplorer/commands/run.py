@@ -58,7 +58,7 @@ from ..commands.resolving import RunArguments, resolve
     is_flag=True,
     help="No screen: needs --plan, --autopilot or a locustfile with a shape; prints the session's path.",
 )
-@click.option("--plan", metavar="PLAN", help='A plan of the profile, or one outright: "10:30s,50:30s,100:30s".')
+@click.option("--plan", metavar="PLAN", help='Name of a plan in the profile, or the text of a plan: "10:30s,50:30s,100:30s".')
 @click.option("--autopilot", is_flag=True, help="Let the autopilot look for the knee, from the start.")
 def command(
     profile: str | None,

@@ -1,7 +1,7 @@
 """The autopilot's decisions: from the levels so far to the next step (docs/knee.md). Pure: no clock, no load.
 
 It climbs by doubling, in smaller steps near the bend; measures one more level on the plateau; verifies the knee
-(`verification_policy`); and rests at the lowest level. It does not bisect: low levels give the low-load line, plateau levels the
+(`verification_policy`); and ends at the lowest level. It does not bisect: low levels give the low-load line, plateau levels the
 capacity. The caller judges the levels and passes the verdict.
 """
 
@@ -209,7 +209,7 @@ class AutopilotPolicy:
         return self._back_off(known, "failures")
 
     def _leave(self, known: AutopilotInput, why: Why) -> Decision:
-        """Leave the open level at once: verify the knee if it is known, else step down and go on in smaller steps."""
+        """Leave the open level at once: verify the knee if it is known, else step down and continue in smaller steps."""
         knee, now = known.verdict.knee, known.open.users
         if self._stage == "retreat":
             return self._give_up(known, why)

@@ -4,7 +4,7 @@ Parts, separated by commas or lines; a duration is a number with ms, s (the defa
 
     50:30s  hold 50 30s      50 users for 30 s, counted from when they are all there, never stretched
     steps 20..120 by 20 10m  20, 40, ... 120 users for 10 minutes each
-    ramp to 200 5m           from as many as there are to 200, evenly, over 5 minutes
+    ramp to 200 5m           evenly from the current number to 200 over 5 minutes
     spike 200 30s            to 200 at once for 30 s, at once back to as many as before, and there as long again
     loop 3 (...)             the parts in brackets, three times
     find knee                the autopilot, until it has the knee and has verified it

@@ -93,7 +93,7 @@ class LoadHub(Hub):  # type: ignore[misc]
         self._errors, self._is_user = errors, is_user
 
     def handle_error(self, context: Any, type: Any, value: Any, tb: Any) -> None:  # noqa: A002 - gevent's signature
-        """gevent calls this for what a greenlet or a callback of the loop raised and nobody caught."""
+        """gevent calls this for what a greenlet or a callback of the loop raised and that was not caught."""
         type, value, tb = self._normalize_exception(type, value, tb)  # noqa: A001
         ends_gevent = issubclass(type, self.SYSTEM_ERROR)
         if context is None or not isinstance(value, BaseException):

@@ -14,7 +14,8 @@ WARM_RESPONSES = 2.0
 """Longest responses of its own that such a user has been in its tasks: as many cycles as a level settles for."""
 
 WARM_MOST_S = 30.0
-"""Seconds in its tasks after which it is warm in any case: a service that stalls must not keep a level unsettled for ever."""
+"""Seconds in its tasks after which it is warm in any case: a service that stalls must not keep a level unsettled without limit.
+"""
 
 
 class UserCycle:

@@ -132,7 +132,7 @@ class NeighboursReading(Reading, frozen=True, kw_only=True):
 
     cpu_ratio: float | None = None
     """Cores that they use: the host's busy cores less those of the target and of this process. None where one of these was not
-    measured, or a service runs here that nobody watches: it may be what uses them."""
+    measured, or an unwatched service runs on this machine, which may itself use the CPU."""
     processes: dict[str, float] = {}
     """The three names that use most (comm, no command line), in cores over the last seconds between two readings, three at least.
     Empty while others use less than 0.2 cores, and where they cannot be seen (another container)."""

@@ -106,7 +106,7 @@ class VerificationStep(Reading, frozen=True, kw_only=True):
 
 
 class Verification(Reading, frozen=True, kw_only=True):
-    """Whether levels that were measured after a knee was found show the same knee, whoever made them.
+    """Whether levels that were measured after a knee was found show the same knee; it does not matter who made them.
 
     `verified`: each step was measured and agrees. `contradicted`: one of them disagrees. `provisional`: anything else.
     """

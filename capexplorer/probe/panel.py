@@ -57,8 +57,8 @@ class Probes:
     ) -> None:
         """From the next tick on the target is `pid` and what descends from it; None: there is no target to watch.
 
-        `port` is where it listens, for its accept queue and the ports held to it. `unseen_here`: a
-        service that nobody watches runs on this machine, so that what others use cannot be known. Files are opened here and now.
+        `port` is where it listens, for its accept queue and the ports held to it. `unseen_here`: an unwatched service runs on
+        this machine, so that the CPU use of other processes is unknown. Files are opened here and now.
         """
         target = TargetProbe(pid, port) if pid is not None else None
         self._asked.append(_Watched(target, _app_probe(metrics_url) if metrics_url else None, port, unseen_here))

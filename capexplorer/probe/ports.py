@@ -2,8 +2,8 @@
 
 A port is held by the end that connected. On loopback the kernel's totals (sockstat) hold both ends, and TIME_WAIT lies at the end
 that closed first, so totals say nothing about ports. Client ends are recognised by their local port: it lies in the ephemeral
-range and nobody listens on it; that filter runs in the kernel. One (source, destination) may hold as many as the range has, so
-`used` is that of the fullest pair, among those to the target's port where that is known.
+range and no process listens on it; that filter runs in the kernel. One (source, destination) may hold as many as the range has,
+so `used` is that of the fullest pair, among those to the target's port where that is known.
 
 Cost: all states but TIME_WAIT are counted at every tick (0.15 ms; 1.5 ms while 25,000 TIME_WAIT lie between). TIME_WAIT rows are
 counted at most `_COUNTED_PER_S`; between two counts they are the kernel's TIME_WAIT total of now times each pair's share of it

@@ -154,7 +154,7 @@ class Tree:
 
 
 class Cpu:
-    """CPU time of a changing set of processes as growth: without jumps, and without losing those that nobody saw.
+    """CPU time of a changing set of processes as growth: without jumps, and including processes that lived between two ticks.
 
     A child that is waited for adds its whole life's CPU time to its parent's `reaped` time. What it had used at the last tick is
     taken off; the rest is what it used since, or in all its life when it came and went between two ticks.

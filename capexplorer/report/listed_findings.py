@@ -38,7 +38,9 @@ class ListedFinding:
 
 
 def findings(timeline: Timeline) -> list[ListedFinding]:
-    """Retracted and superseded marks are in the log only; of one kind the gravest stand first, those in the order found."""
+    """Retracted and superseded marks are in the log only; within a kind the most severe come first, equal ones in the order
+    found.
+    """
     found = sorted(
         wording.standing(timeline).values(), key=lambda mark: (_ORDER.index(mark.kind), SEVERITIES.index(mark.severity))
     )

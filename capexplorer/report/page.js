@@ -27,7 +27,7 @@
     return figure(Number(value.toPrecision(3))) + " " + ["B", "KiB", "MiB", "GiB", "TiB"][unit];
   }
 
-  function told(value, unit) {
+  function formatted(value, unit) {
     if (value === null || value === undefined) return "–";
     return unit === "bytes" ? size(value) : unit === "bytes/s" ? size(value) + "/s" : figure(value);
   }
@@ -245,7 +245,7 @@
       chart.cross.setAttribute("x2", at);
       chart.lines.forEach(line => {
         line.button.setAttribute("aria-pressed", String(line.shown));
-        if (!line.button.disabled) line.value.textContent = index === null || !line.shown ? "" : " " + told(line.values[index], chart.unit);
+        if (!line.button.disabled) line.value.textContent = index === null || !line.shown ? "" : " " + formatted(line.values[index], chart.unit);
       });
     });
     moment.classList.toggle("live", index !== null);

@@ -14,7 +14,7 @@ from .escaping import foreign, html_spans, visible
 
 
 def render(template: str, **values: object) -> bytes:
-    """One page. A value that the template names and nobody gives is an error."""
+    """One page. A missing value that the template names is an error."""
     return _environment().get_template(template).render(values).encode()
 
 

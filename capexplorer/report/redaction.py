@@ -62,7 +62,7 @@ _Each = TypeVar("_Each", EndpointTick, LevelEndpoint)
 _Value = TypeVar("_Value")
 
 _LOCAL = ("localhost",)
-"""These identify nobody and keep the text readable."""
+"""These identify no host and keep the text readable."""
 
 
 def redacted(events: Iterable[Event]) -> Iterator[Event]:

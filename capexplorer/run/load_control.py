@@ -131,9 +131,9 @@ class LoadControl:
             self._advance_plan()
 
     def switch_autopilot(self, generation: int, *, on: bool, only_verifies: bool = False) -> None:
-        """The autopilot drives from what is known now on, in place of the driver before; or nobody does.
+        """Start the autopilot with the levels measured so far, replacing the current driver; or end it.
 
-        `only_verifies`: it verifies the knee that is known now, without a search.
+        `only_verifies`: it verifies the current knee, without a search.
         """
         self._autopilot.end()  # the person's own command says so
         self._end_driver("taken_over", "autopilot" if on else "user")

@@ -145,7 +145,7 @@ class SessionRun:
         self.sink.emit(Note(t_s=self.pump.now_s(), text=text))
 
     def restart(self, params: Mapping[str, Param]) -> None:
-        """Take users to zero and restart the target; the users come back in a new level."""
+        """Take users to zero and restart the target; the users start again in a new level."""
         self.load_control.pause()
         self.target.restart(params)
 

@@ -2,7 +2,7 @@
 
 The users are suspended too, so such seconds do not describe the service. Three signs distinguish this from other delays: the
 pump's beat is late (so it is when the disk holds the pump up), the load thread's timer is late (so it is when user code blocks),
-and the process used no CPU meanwhile (as it does when something computes and lets nobody else run).
+and the process used no CPU meanwhile (as it does when one thread computes and blocks all others).
 """
 
 from __future__ import annotations

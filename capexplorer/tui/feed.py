@@ -34,7 +34,7 @@ class Feed(Protocol):
 
     @property
     def pause_s(self) -> float | None:
-        """The next `take` is due so long after the last one; None: when `wake` is called."""
+        """Seconds from one `take` to the next; None: the next one follows a call of `wake`."""
 
     def start(self, wake: Callable[[], None]) -> None:
         """Begin. `wake` may be called from any thread whenever `take` has something new; it does not block."""

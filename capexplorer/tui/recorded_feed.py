@@ -17,19 +17,19 @@ from .playback import Playback, moment
 from .render.text import span
 
 FRAME_S = 0.2
-"""Between two frames, in which time passes."""
+"""Seconds between two frames."""
 
 READ_S = 0.05
-"""Reading in goes on for so long between keys."""
+"""Seconds of reading between two checks for keys."""
 
 PREPARE_S = 0.01
 """What makes jumps quick is got ready in steps of this: half of the time, for about 2 s after a day was read in."""
 
 LOOK_S = 0.5
-"""Between looks for new lines of a session that is being recorded."""
+"""Seconds between checks for new lines of a session that is being recorded."""
 
 SILENT_S = 5.0
-"""Without a new line for so long, the screen says so."""
+"""Seconds without a new line after which the screen says so."""
 
 
 class RecordedFeed:
@@ -91,7 +91,7 @@ class RecordedFeed:
         silent_s = self._monotonic() - self._grew_at
         if silent_s >= SILENT_S:
             return f"no new events for {span(silent_s)}"
-        return "following" if self.playback.at_end else "recording goes on"
+        return "following" if self.playback.at_end else "recording continues"
 
     # -- reading
 

@@ -35,7 +35,7 @@ class Terminal:
     output_fd: int
     drawn: bool = False
     gone: bool = False
-    """A write or a read failed: nobody is there any more."""
+    """A write or a read failed: the terminal is gone."""
     keeper: Keeper | None = None
     _own_settings: list[Any] | None = None
     """While it is drawn on."""

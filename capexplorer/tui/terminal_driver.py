@@ -79,7 +79,7 @@ def driver_on(terminal: Terminal) -> type[Driver] | None:  # noqa: C901 - counts
             self._come_back()
 
         def _come_back(self) -> None:
-            """From a stop, if that took the screen. A terminal that hangs up sends SIGCONT too; then nobody is there."""
+            """From a stop, if that took the screen. A terminal that hangs up sends SIGCONT too; the terminal is gone then."""
             if terminal.gone:
                 return
             if not self._must_signal_resume and terminal.was_taken():  # by a shell, while SIGSTOP held us
@@ -99,7 +99,7 @@ def driver_on(terminal: Terminal) -> type[Driver] | None:  # noqa: C901 - counts
             terminal.left()
 
         def run_input_thread(self) -> None:
-            """Read keys until the app ends or nobody is there."""
+            """Read keys until the app ends or the terminal is gone."""
             parser, decode = XTermParser(self._debug), getincrementaldecoder("utf-8")("replace").decode
             with selectors.SelectSelector() as selector:
                 selector.register(self.fileno, selectors.EVENT_READ)
@@ -123,7 +123,7 @@ def driver_on(terminal: Terminal) -> type[Driver] | None:  # noqa: C901 - counts
 
 
 def _read(fd: int) -> bytes:
-    """What was typed; empty when nobody is there."""
+    """The typed bytes; empty if the terminal is gone."""
     try:
         return os.read(fd, 4096)
     except BlockingIOError:

@@ -1,6 +1,6 @@
 """The terminal's keeper: a process of its own that gives the terminal back when the app dies without doing so.
 
-SIGKILL, a crash in C, the out-of-memory killer: nobody in the app can act on them, and the shell would be left with a raw
+SIGKILL, a crash in C, the out-of-memory killer: the app cannot handle them, and the shell would be left with a raw
 terminal on the alternate screen. The keeper has descriptors of the terminal and a pipe from the app, and waits for the pipe's
 end. It has a session of its own, so that no signal of the terminal or to the app's group reaches it. The standard library only.
 

@@ -1,8 +1,9 @@
 """Keys typed faster than screens open: `g50` and Enter in one packet over SSH must go to 50 users, not to pane 5.
 
-Textual hands every key to whoever has the focus when it arrives, but acts on it later; a prompt that the first key opens is not
-there yet for the second. Here a key waits until the one before it was acted on, and until a screen that it opened has its focus.
-No time limit decides that a key was acted on: on a busy machine the next key would go to a prompt that is about to close.
+Textual assigns every key to the widget that has the focus when it arrives, but acts on it later; a prompt that the first key
+opens is not there yet for the second. Here a key waits until the one before it was acted on, and until a screen that it opened
+has its focus. No time limit decides that a key was acted on: on a busy machine the next key would go to a prompt that is about
+to close.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class TypeAhead(App[Result]):
             self.call_later(self._acted, key_count)
 
     def _watch(self, key_count: int) -> None:
-        """A key that closes its prompt closes the queues that we wait in: go on behind the screen below the prompt."""
+        """A key that closes its prompt closes the queues that we wait in: continue behind the screen below the prompt."""
         if key_count != self._key_count:
             return
         if self._followed._closing or self._followed._closed:

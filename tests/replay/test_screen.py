@@ -290,7 +290,7 @@ async def test_following_stays_at_the_end_until_a_seek_and_reports_the_sessions_
         await pilot.press("left")
         grow(path, events[12:14])
         await stage.pass_s(pilot, 1.0)
-        assert len(stage.screen.timeline) == 0 and "recording goes on" in stage.bar()
+        assert len(stage.screen.timeline) == 0 and "recording continues" in stage.bar()
         await stage.pass_s(pilot, 6.0)
         assert "no new events for 6 s" in stage.bar()
         await pilot.press("greater_than_sign")

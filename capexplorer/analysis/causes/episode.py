@@ -1,4 +1,4 @@
-"""A cause over an epoch as one mark: opened, updated as it grows, closed when it ended, opened again when it comes back.
+"""A cause over an epoch as one mark: opened, updated as it grows, closed when it ended, reopened when it recurs.
 
 To keep the journal readable and the log small, an update is published at most every ten seconds, and only if the count grew by a
 quarter or a minute has passed. Counts are exact when a mark closes and when the session ends. No clock: the caller passes times.

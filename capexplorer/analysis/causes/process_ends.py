@@ -108,7 +108,7 @@ class TargetDeaths:
         return self._down_since_s is not None and ended_s >= self._down_since_s
 
     def fails_on_request(self, began_s: float, ended_s: float) -> bool:
-        """Whether it is down on request or has just come back: broken connections in that tick are expected."""
+        """Whether it is stopped on request or has just restarted: broken connections in that tick are expected."""
         return self.is_down(ended_s) or began_s < self._up_s + SETTLES_S
 
     def is_dead(self, ended_s: float) -> bool:

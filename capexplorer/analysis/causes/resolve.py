@@ -36,7 +36,7 @@ RACE_WAIT_LEAST_S = 0.1
 """(p) Least mean wait of users for a keep-alive race: only a connection that was idle can be closed by the server's timeout."""
 
 RACE_SHARE_MOST, RACE_WAIT_SURE_S = 0.01, 1.0
-"""(p) Broken connections under this share of requests, after waits of at least so long, are a keep-alive race."""
+"""(p) Broken connections under this share of requests, after waits of at least this many seconds, are a keep-alive race."""
 
 FRESH_EXPECTED = 5.0
 """Expected number of broken new connections if they broke as often as reused ones: that none did has a probability of 0.7%."""

@@ -83,7 +83,7 @@ class MeasuredEpoch:
 
     @cached_property
     def split(self) -> Split:
-        """Judgeable levels that feed the fit, and those on the way down from overload."""
+        """Judgeable levels that the fit uses, and levels of recovery from overload."""
         return split(self.judgeable)
 
     @property

@@ -113,7 +113,7 @@ def recovery_of(
     latency_ms: Sequence[float],
     loop_lag_ms: Sequence[float] = (),
 ) -> Recovery:
-    """Whether a level on the way down came back to what its load gave before.
+    """Whether a level of recovery reached the earlier figures of its load again.
 
     `before`: the levels that feed the fit. `goodput`, `latency_ms`: one value a second since all the users to stop had stopped
     (NaN: no success in that second). `loop_lag_ms`: p99 in those seconds; latency may be higher by its median (a service at 3 ms
@@ -167,7 +167,7 @@ def _back_from(back: NDArray[np.bool_]) -> int | None:
 
 
 def _expected(before: Sequence[LadderLevel], users: float) -> tuple[float, float | None] | None:
-    """(goodput, latency) that this load gave on the way up, interpolated; None outside the measured range."""
+    """(goodput, latency) of this load before the overload, interpolated; None outside the measured range."""
     known = sorted(before, key=lambda level: level.users)
     if not known or users < known[0].users * 0.9 or users > known[-1].users:
         return None

@@ -24,7 +24,8 @@ from ..ladder import LadderLevel, Measured, pooled
 
 FALL = 0.10
 """Share by which goodput of more users surely lies under that of fewer users who were on the low-load line. Retrograde systems
-mostly bend before they fall, and then go on falling."""
+mostly flatten before they fall, and then continue to fall.
+"""
 
 DEEP_FALL = 0.7
 """The same of users who were not: nothing is known of what lies between."""
@@ -84,7 +85,7 @@ class Regime:
         return self.measured[0].rates.started_s
 
     def is_in_time(self, earlier: Sequence[Regime]) -> bool:
-        """Whether time and not load began it: in the middle of a level, or failures that go on with fewer users than at first.
+        """Whether time and not load began it: in the middle of a level, or failures that continue with fewer users than at first.
 
         Failures inside a level that had left the low-load line may be those of a queue that took its time to fill, unless as many
         users ran before without them.
@@ -141,7 +142,7 @@ def _place(found: list[Regime], each: Measured, halves: Halves) -> None:
 
 
 def _falls_on(found: Sequence[Regime], each: Measured) -> bool:
-    """Whether goodput goes on falling with more users since it fell at a step: it depends on load, the service is retrograde."""
+    """Whether goodput continues to fall with more users after it fell at a step: it depends on load, the service is retrograde."""
     current, last, now = found[-1], found[-1].levels[-1], each.rates
     if len(found) < 2 or current.began is None or current.began_inside or now.users <= last.users:
         return False

@@ -41,7 +41,7 @@ def _chi_square_95(freedom: int) -> float:
 def up_to_refusals(ladder: Sequence[LadderLevel], found: Crossing, uneven: float) -> Crossing:
     """The crossing, moved half of the way (in log users) to the first level with refusals if goodput is a lower bound only.
 
-    Not beyond what a level may have let through: nobody has seen more.
+    Not above what a level may have accepted, since no more was measured.
     """
     first = next((level.users for level in ladder if (level.failure_ratio or 0.0) >= FAILURES_MORE), found.users)
     if uneven < UNEVEN_LEAST or first <= found.users:

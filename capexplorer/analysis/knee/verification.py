@@ -76,8 +76,9 @@ class EarlierKnee:
 
 
 def verify(levels: Sequence[LadderLevel], fit: Sequence[LadderLevel], knee_users: float, limit: Limit | None) -> Verification:
-    """What the levels say about a knee at `knee_users`. `levels`: all that can be judged, in the order they ran; `fit`: those of
-    them that are not on the way down from overload."""
+    """What the levels say about a knee at `knee_users`. `levels`: all that can be judged, in the order they ran; `fit`: those
+    of them that are not recovery from overload.
+    """
     steady = [level for level in levels if not level.ramp]
     low = [level for level in steady if level.users <= SOAK_TO * knee_users]
     first_users = max(1, round((low or steady or levels)[0].users))

@@ -65,7 +65,7 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
 
 
 def _points(levels: Sequence[Level], session: Session) -> tuple[CurvePoint, ...]:
-    """Without levels on the way down from overload, held by other processes, or partial: they do not show that load."""
+    """Without levels of recovery from overload, disturbed by other processes, or partial: they do not show that load."""
     found: dict[int, list[dict[str, Estimate]]] = {}
     held = set[int]()
     left_out = level_kinds(session.timeline).keys() | partial_levels(session.timeline)

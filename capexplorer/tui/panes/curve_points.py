@@ -38,7 +38,7 @@ class LevelPoint:
 
     @property
     def fitted(self) -> bool:
-        """Part of the curve: certain, not on the way down from overload, and not held by other processes."""
+        """Part of the curve: certain, not recovery from overload, and not disturbed by other processes."""
         return self.certain and self.kind in ("step", "ramp")
 
     @property

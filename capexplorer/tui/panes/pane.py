@@ -69,7 +69,7 @@ class Pane(Widget, can_focus=True):
             self.refresh(*regions)
 
     def on_resize(self) -> None:
-        """Draw anew for the new size."""
+        """Redraw for the new size."""
         self._strips = self._drawn()
         self.refresh()
 

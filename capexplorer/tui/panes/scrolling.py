@@ -11,10 +11,10 @@ from .pane import Pane
 
 
 class ScrollingPane(Pane):
-    """`offset` counts lines from where the pane rests: its top, or its end where the newest stands last."""
+    """`offset` counts lines from the pane's default position: its top, or its end if the newest line is last."""
 
     AT_END: ClassVar[bool] = False
-    """The newest line stands last, and the pane rests there."""
+    """Whether the newest line is last and the pane shows the end by default."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("pageup", "page(-1)", "Scroll up", show=False),

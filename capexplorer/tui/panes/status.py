@@ -18,7 +18,7 @@ from .status_view import View
 
 
 class StatusArea(Widget):
-    """Two lines, one or two more for the verdict once a mark has its part in it, one while the autopilot steps, and alarms."""
+    """Two lines, one or two more for a verdict that contains a mark, one while the autopilot is on, and alarms."""
 
     DEFAULT_CSS = "StatusArea { height: 2; dock: top; background: $panel; color: $foreground; padding: 0 1; }"
 
@@ -40,7 +40,7 @@ class StatusArea(Widget):
             self.refresh(*regions)
 
     def on_resize(self) -> None:
-        """Draw anew for the new width."""
+        """Redraw for the new width."""
         self._strips = status(self.timeline, self.view, self.palette, self.size.width)
         self.refresh()
 

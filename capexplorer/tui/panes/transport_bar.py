@@ -60,7 +60,7 @@ class TransportBar(Widget):
             self.refresh(Region(span[0], 0, span[1] - span[0], 1))
 
     def on_resize(self) -> None:
-        """Draw anew for the new width."""
+        """Redraw for the new width."""
         self._strip = transport(self.view, self.palette, self.size.width)
         self.refresh()
 
