@@ -159,7 +159,7 @@ def test_no_knee_is_a_line_too() -> None:
 
 def test_rows_of_recovery_are_distinguished_and_the_table_of_levels_keeps_them() -> None:
     text = markdown.render(judged(recovery=(2,))).decode()
-    assert "| ↓ 50 |" in text and "way down from overload" in text
+    assert "| ↓ 50 |" in text and "recovery from overload" in text
     assert "way down" not in markdown.render(judged()).decode()
     assert ">↓50<" in html.render(judged(recovery=(2,))).decode()
     assert len(csv_levels(judged(recovery=(2,))).splitlines()) == 4

@@ -142,7 +142,7 @@ def _place(found: list[Regime], each: Measured, halves: Halves) -> None:
 
 
 def _falls_on(found: Sequence[Regime], each: Measured) -> bool:
-    """Whether goodput continues to fall with more users after it fell at a step: it depends on load, the service is retrograde."""
+    """Whether goodput continues to fall with more users after it fell at a step: then the service is retrograde."""
     current, last, now = found[-1], found[-1].levels[-1], each.rates
     if len(found) < 2 or current.began is None or current.began_inside or now.users <= last.users:
         return False

@@ -1,4 +1,4 @@
-"""Levels on the way down from overload, and what they say."""
+"""Levels of recovery from overload, and the verdict on them."""
 
 from __future__ import annotations
 
