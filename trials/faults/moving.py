@@ -20,7 +20,7 @@ ROWS = (
         neighbours=("cpu", "cpu"),
         neighbours_at=(2, 3),
         plan=_LEVELS,
-        short="4:8s,6:8s,8:8s,4:8s",
+        short="4:6s,6:6s,8:8s",
     ),
     Row(
         name="neighbour-cpu-one-thread",
