@@ -20,6 +20,10 @@ HTTP = ("httpx", "httpcore")
 """0.1 s of a start; what asks a target by HTTP imports them while the target starts."""
 
 
+WEB = ("flask", "jinja2", "werkzeug")
+"""A quarter of what Locust takes to start."""
+
+
 def loaded_after(program: str) -> set[str]:
     """Top-level modules of a fresh process that ran `program`."""
     tell = "import json as _json, sys as _sys; _names = {name.partition('.')[0] for name in _sys.modules}\n"
@@ -49,6 +53,19 @@ def test_an_offline_command_loads_no_generator_and_no_screen(args: list[str], se
     args = [str(sessions) if arg == "HERE" else arg for arg in args]
     loaded = loaded_after(f"from capexplorer import cli; assert cli.run({args!r}) == 0")
     assert loaded.isdisjoint(GENERATOR + SCREEN + HTTP)
+
+
+PATCHED = "from capexplorer.load import native; native.patch()\nimport capexplorer.run.live, locust.env\n"
+
+
+def test_a_run_does_not_load_locusts_web_interface() -> None:
+    assert loaded_after(PATCHED).isdisjoint(WEB)
+
+
+def test_a_locustfile_that_asks_for_locusts_web_interface_gets_it() -> None:
+    opened = "assert type(locust.env.Environment().create_web_ui('127.0.0.1', 0)).__module__ == 'locust.web'"
+    asked = "from locust.web import WebUI, logger\nassert logger.name == 'locust.web'"
+    assert loaded_after(f"{PATCHED}{asked}\n{opened}") >= set(WEB)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,9 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float = MAX_BODY_MB) ->
     """
     if limits.cpus is not None:
         _limit_cpus(limits.cpus)  # before there are threads: they inherit it
+    from . import web_left_out
+
+    web_left_out.leave_out()
     import locust  # noqa: F401
 
     from . import attempts, bodies, connections, truncated

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from ..errors import LogWriteError
-from ..model.events import SCHEMA, Ended, Event, Header, Mark
+from ..model.events import SCHEMA, Ended, Event, Header, Mark, Sample
 from ..model.stream import Clock
 from .canonical import canonical
 from .codec import encode
@@ -25,7 +25,8 @@ _SYNC_AFTER_S = 4.0
 
 
 class SessionWriter:
-    """Events onto a new file. The header is written and synced at once, marks and the end too, all else by `flush`.
+    """Events onto a new file. The header is written and synced at once, marks and the end too. A sample goes to the operating
+    system at once, with what was before it: analysis follows it in its second, and may be killed. All else waits for `flush`.
 
     The file appears under its name with its whole header: a process that is killed earlier leaves no empty log.
 
@@ -62,6 +63,8 @@ class SessionWriter:
         self._kept += sealed(encode(canonical(event)), self._lines) + b"\n"
         if isinstance(event, Header | Mark | Ended):
             self._save(sync=True)
+        elif isinstance(event, Sample):
+            self.flush()
 
     def flush(self) -> None:
         """Pass everything to the operating system; call it every tick. Raises LogWriteError, once, if that fails."""

@@ -23,6 +23,8 @@ HEAD = """
 import os, sys
 from itertools import count
 import gevent
+from gevent.monkey import get_original
+pause_without_gevent = get_original("time", "sleep")
 from locust import HttpUser, User, constant, events, task
 deaths = count()
 class Visitor(HttpUser):
@@ -64,22 +66,22 @@ def examples(run: Run, cause: str) -> set[str]:
 )
 def test_an_exception_that_would_end_a_process_ends_one_user(tmp_path: Path, what: str, reported: str) -> None:
     """The load thread once ended unseen: 0/s without a mark, and a plan that waited for ever."""
-    run, code = run_with(tmp_path, f"if self.visits == 3 and next(deaths) < 2: {what}", "2:7s,3:7s")
+    run, code = run_with(tmp_path, f"if self.visits == 3 and next(deaths) < 2: {what}", "2:4s,3:4s")
     assert code == 0, run.stderr
     assert last(run).reason == "plan finished"
-    assert examples(run, "user_code_error") == {f"{reported} (visits.py:14 in visit)"}
+    assert examples(run, "user_code_error") == {f"{reported} (visits.py:16 in visit)"}
     samples = of(run.events(), Sample)
     assert samples[-1].users == 3
-    assert sum(tick.requests for sample in samples[-2:] for tick in sample.endpoints) > 0
+    assert sum(tick.requests + tick.warmup_requests for sample in samples[-2:] for tick in sample.endpoints) > 0
 
 
 def test_a_task_that_never_yields_ends_the_run_with_its_place(tmp_path: Path) -> None:
     """The plan once never went on, and the process crashed at its end: 139."""
-    run, code = run_with(tmp_path, "while self.visits > 3: pass", "2:4s,4:4s")
+    run, code = run_with(tmp_path, "while self.visits > 3: pause_without_gevent(0.01)", "2:4s,4:4s")
     assert code == 4, run.stderr
-    assert examples(run, "load_thread_blocked") == {"visits.py:14 in visit"}
+    assert examples(run, "load_thread_blocked") == {"visits.py:16 in visit"}
     assert last(run).exit_code == 4
-    said = "the load thread has not run for 15 s: user code computes or blocks without gevent in visits.py:14 in visit"
+    said = "the load thread has not run for 15 s: user code computes or blocks without gevent in visits.py:16 in visit"
     assert last(run).reason == said and f"capexplorer: {said}" in run.stderr
     assert "Limited by user code that blocks the load thread" in run.stderr
 
@@ -154,7 +156,7 @@ CHILDREN = f"""
 
 def test_tasks_may_start_processes(tmp_path: Path) -> None:
     """The children once ran, and whoever waited for them got an error of gevent's."""
-    run, code = run_with(tmp_path, CHILDREN.strip(), "2:8s")
+    run, code = run_with(tmp_path, CHILDREN.strip(), "1:6s")
     assert code == 0, run.stderr
     assert not examples(run, "user_code_error")
     assert {log.text for log in of(run.events(), Log) if log.source == "stdout"} == {"hi ['through', 0] 5 6 3"}

@@ -16,7 +16,7 @@ import pytest
 from programs import require
 
 from capexplorer.errors import LogWriteError
-from capexplorer.model.events import Ended, Mark, Note
+from capexplorer.model.events import Ended, Mark, Note, Sample
 from capexplorer.model.findings import Cause
 from capexplorer.session.canonical import canonical
 from capexplorer.session.codec import decode
@@ -116,6 +116,14 @@ def test_a_file_system_without_nameless_files_serves_too(tmp_path: Path, path: P
     assert list(tmp_path.iterdir()) == [path]
     writer.close()
     assert list(read(path)) == [HEADER]
+
+
+def test_a_sample_is_with_the_operating_system_at_once(path: Path) -> None:
+    """What follows in its tick, the search for knees and causes, once came before, and a kill in it cost one more second."""
+    writer = SessionWriter(path)
+    for event in (HEADER, note(1), Sample(t_s=2.0, duration_s=1.0, level=0, users=1, wanted=1, phase="settled", settled=True)):
+        writer.write(event)
+    assert len(lines_of(path)) == 3
 
 
 def test_events_are_buffered_until_flushed_but_marks_and_the_end_are_not(path: Path) -> None:
