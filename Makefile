@@ -5,8 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# Most tests wait for processes and screens, so twice as many run at once as the smallest machine has cores.
-PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
+# Slow tests mostly wait for processes, so three times as many run at once as the smallest machine has cores. Each worker collects
+# all tests, which costs 4 s of CPU.
+PARALLEL := -n 6 --dist loadfile --no-loadscope-reorder
 
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -16,11 +17,12 @@ unexport PYTHONDONTWRITEBYTECODE
 run: setup
 	$(BIN)/capexplorer run
 
-# First the tests that neighbours do not disturb, then the others, which mostly wait. Both always run, and each tells how long it took.
+# First the tests that neighbours do not disturb, then the others, all in tests/trials, which mostly wait. Both always run, and each
+# tells how long it took.
 test: setup built
 	@failed=0; \
 	$(BIN)/pytest $(PARALLEL) -m "not alone" tests || failed=1; \
-	$(BIN)/pytest -n 2 --dist loadfile -m alone tests || failed=1; \
+	$(BIN)/pytest -n 2 --dist loadfile -m alone tests/trials || failed=1; \
 	exit $$failed
 
 check: lint built

@@ -1,9 +1,10 @@
-"""For all tests: children start with default signals, and Hypothesis sets no deadline."""
+"""For all tests: children start with default signals, Hypothesis sets no deadline, and those that wait for processes come first."""
 
 from __future__ import annotations
 
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 IGNORED_BY_PYTHON = {"SIGPIPE", "SIGXFZ", "SIGXFSZ"}
@@ -25,3 +26,9 @@ replace_ignored_signals()
 # No test asserts wall-clock time, and so Hypothesis must not either: a busy machine is no failure.
 settings.register_profile("any pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any pace")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests first: they mostly wait, and at the end of a run all cores should have work."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import http.client
 from typing import Any
 
+import gevent.pywsgi  # noqa: F401  reads headers of no bytes as it is imported, which the hook below would refuse
+
 
 def install() -> None:
     """Check the reading of headers. Call once, and only in the process that makes load."""
