@@ -1,4 +1,4 @@
-"""For all tests: children start with default signals, Hypothesis sets no deadline, and those that wait for processes come first."""
+"""For all tests: children start with default signals, Hypothesis sets no deadline, and tests that wait come first."""
 
 from __future__ import annotations
 

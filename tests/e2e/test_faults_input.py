@@ -91,17 +91,13 @@ def test_a_wrong_option(tmp_path: Path, args: tuple[str, ...], reported: str) ->
 @pytest.mark.parametrize(
     ("code", "reported"),
     [
-        ("from locust import HttpUser\nclass A(HttpUser)\n    pass\n", ":2: expected ':'"),
-        ("x = 1\n", ": no user classes with a weight above 0"),
-        ("import nothing_of_that_name\n", ":1: ModuleNotFoundError on import: No module named 'nothing_of_that_name'"),
-        ("def f():\n    raise ValueError('first\\nsecond')\nf()\n", ":2: ValueError on import: first"),
         ("import sys\nsys.exit('no')\n", ":2: SystemExit on import: no"),
-        ("from locust import HttpLocust\n", "HttpUser"),
         ("raise ValueError('\\x1b[2J\\x1b[31m[bold]red')\n", "\\x1b[2J\\x1b[31m[bold]red"),
     ],
-    ids=["syntax", "no users", "import", "exception", "exit", "old", "escapes"],
+    ids=["exit", "escapes"],
 )
 def test_a_locustfile_that_cannot_be_loaded(tmp_path: Path, code: str, reported: str) -> None:
+    """More of them: `tests/load/test_users.py`."""
     path = tmp_path / "broken.py"
     path.write_text(code, encoding="utf-8")
     line = refused(tmp_path, "actor", "-f", str(path))

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, needs_tmux]
 
 def test_a_second_q_quits_and_the_shell_shows_verdict_path_and_commands_that_work(tmp_path: Path) -> None:
     with on_screen(tmp_path, "mixed", size=(240, 40), cwd=tmp_path) as screen:
-        screen.shows("level 0, settled")
+        screen.shows(", settled")
         screen.press("+")
         screen.once(lambda _: of(screen.events(), LevelClosed), "a level's end")
         screen.press("q")

@@ -43,8 +43,8 @@ def test_sleeps_inside_a_task_are_its_think_time(levels: list[dict[str, Any]]) -
 
 def test_a_level_too_short_for_its_users_does_not_settle_and_says_which_share_was_warm(tmp_path: Path) -> None:
     run, code = ended(tmp_path, "long-sleeps", "--headless", "--plan", "4:8s")
-    (level,) = of(run.events(), LevelClosed)
-    assert not level.figures.settled and level.figures.warm_ratio == 0.0
+    levels = of(run.events(), LevelClosed)
+    assert not any(level.figures.settled or level.figures.warm_ratio for level in levels)
     assert code == 4
     assert "level     4 users: did not settle, 0% of its users warm, 0 failures" in run.stderr
     assert "The capacity is unknown: 1 level (4 users) did not settle: 0% of the users" in run.stderr

@@ -18,7 +18,7 @@ ENDED = ("PLAN ENDED", "4 users keep running; next: + - users, a autopilot, p pl
 
 
 def begin_plan(screen: Screen, plan: str) -> None:
-    screen.shows("users 2 ", "level 0")
+    screen.shows("users 2 ", "level ")
     screen.press("p")
     screen.shows("Which plan?")
     screen.type(plan)

@@ -28,24 +28,29 @@ def stopped_for(run: Run, seconds: float) -> None:
 
 
 def assert_no_settled_second_has_the_stop(events: list[Event]) -> None:
-    void = [sample for sample in of(events, Sample) if sample.stood_still_s is not None]
-    assert [sample.stood_still_s > 0 for sample in void if sample.stood_still_s is not None] == [True, False]
-    assert not [sample for sample in void if sample.settled]
-    assert max(sample.duration_s for sample in of(events, Sample) if sample.settled) < STOPPED_S
+    samples = of(events, Sample)
+    stood_still_s = [sample.stood_still_s for sample in samples]
+    (stop,) = [place for place, seconds in enumerate(stood_still_s) if (seconds or 0.0) > STOPPED_S / 2]
+    assert stood_still_s[stop + 1] == 0.0, "the second after it is void, too"
+    assert not [sample for sample in samples if sample.stood_still_s is not None and sample.settled]
+    assert max(sample.duration_s for sample in samples if sample.settled) < STOPPED_S
 
 
 def test_a_stop_ends_the_level_and_no_settled_second_has_it(tmp_path: Path) -> None:
     with start(tmp_path, "actor", "--headless", "--plan", "3:25s") as run:
-        run.until(Sample, lambda sample: sample.settled, count=3)
+        seen = run.until(Sample, lambda sample: sample.settled, count=3)
         stopped_for(run, STOPPED_S)
-        run.until(Sample, lambda sample: sample.level == 1 and sample.settled, count=3)
+        run.until(Sample, lambda sample: sample.level > seen[-1].level and sample.settled, count=3)
         os.kill(run.process.pid, signal.SIGTERM)
         assert run.exit_code() == 128 + signal.SIGTERM
     events = run.events()
     assert_no_settled_second_has_the_stop(events)
-    assert [(level.index, level.users, level.by) for level in of(events, LevelOpened)] == [(0, 3, "plan"), (1, 3, "plan")]
-    first, second = of(events, LevelClosed)
-    assert first.figures.throughput_rps == pytest.approx(second.figures.throughput_rps, rel=0.5)
-    assert [log.level for log in of(events, Log) if "was suspended" in log.text] == ["warning"]
+    opened = of(events, LevelOpened)
+    assert {(level.users, level.by) for level in opened} == {(3, "plan")}
+    first, *_, last = [level for level in of(events, LevelClosed) if level.figures.settled]
+    assert first.figures.throughput_rps == pytest.approx(last.figures.throughput_rps, rel=0.5)
+    # A busy machine may suspend the process, too: each suspension ends a level and is logged.
+    assert [log.level for log in of(events, Log) if "was suspended" in log.text] == ["warning"] * (len(opened) - 1)
+    assert len(opened) >= 2
     assert not [mark for mark in of(events, Mark) if mark.kind in ("cause", "shift")]
-    assert len(export(run.sessions)["levels"]) == len(Timeline(events).levels) == 2
+    assert len(export(run.sessions)["levels"]) == len(Timeline(events).levels) == len(opened)

@@ -88,14 +88,11 @@ def test_the_default_profile_runs_from_an_empty_folder(installed: Path, tmp_path
     assert done.returncode == 0, done.stderr
     path = Path(done.stdout.strip())
     assert path.parent == tmp_path / "data" / "capexplorer" / "sessions"
-    [level] = export(path.parent)["levels"]
+    level = export(path.parent)["levels"][-1]
     assert level["users"] == 2 and level["requests"] > 0
     assert str(installed.parents[1]) in run("profiles", "--json").stdout
     assert path.stem in run("sessions").stdout
-    for name in SAMPLES:
-        sample = run("export", name, "--format", "json", "-o", str(tmp_path / f"{name}.json"))
-        assert sample.returncode == 0, f"{name}: {sample.stderr}"
-    for command in (["export", SAMPLES[0]], ["compare", *SAMPLES[:2]]):
+    for command in (["export", SAMPLES[0]], ["compare", *SAMPLES]):
         page = run(*command, "--format", "html")
         assert page.returncode == 0 and page.stdout.startswith("<!doctype html>"), page.stderr
     assert list((tmp_path / "empty").iterdir()) == []

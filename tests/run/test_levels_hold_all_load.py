@@ -10,7 +10,7 @@ from load.patched import Played, play
 from capexplorer.model.events import Command, Event, LevelClosed, LevelOpened, Sample
 from capexplorer.session.reader import read
 
-SESSIONS = 48
+SESSIONS = 24
 
 
 def broken(events: list[Event]) -> list[str]:

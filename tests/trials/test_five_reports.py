@@ -31,7 +31,7 @@ def test_a_queue_that_grows_limits_the_task_queue_while_its_latency_stays_flat(t
     """One worker finishes about 4.5 tasks a second; 80 users hand in 16."""
     ran = run(tmp_path, "taskqueue", "--set", "workers=1", "--plan", "80:13s", timeout_s=TIMEOUT_S)
     assert "queue_growth" in ids(ran), ran.stderr
-    (level,) = ran.summary["levels"]
+    level = ran.summary["levels"][-1]
     assert level["goodput_rps"] < 8 and level["latency_ms"]["p50"] < 50 and level["failures"] == 0
 
 
@@ -43,7 +43,7 @@ def test_users_who_think_are_the_limit_of_the_key_value_store(tmp_path: Path) ->
 
 def test_webdav_accounts_are_made_and_removed_outside_of_the_levels(tmp_path: Path) -> None:
     ran = run(tmp_path, "webdav", "--set", "manual_mb=0.5", "--plan", "5:8s", timeout_s=TIMEOUT_S)
-    (level,) = ran.summary["levels"]
+    level = ran.summary["levels"][-1]  # one, unless the machine let the process stand still
     names = {each["name"]: each for each in level["endpoints"]}
     assert {"/files/{user}/ownCloud Manual.pdf", "/files/{user}/note.txt"} == {
         name for name, each in names.items() if each["requests"]
