@@ -61,7 +61,7 @@ def test_levels_are_those_of_the_plan(exported: dict[str, Any]) -> None:
 def test_holds_are_counted_from_the_end_of_spawning_and_not_stretched(exported: dict[str, Any], events: list[Event]) -> None:
     for level, hold_s in zip(exported["levels"], (5.0, 7.0), strict=True):
         spawn_s = 1.0  # the difference in one second; a busy machine may add some
-        assert hold_s - 0.1 <= level["ended_s"] - level["started_s"] <= hold_s + spawn_s + 2.0
+        assert hold_s - 0.5 <= level["ended_s"] - level["started_s"] <= hold_s + spawn_s + 2.0
     assert [opened.spawn_rate for opened in of(events, LevelOpened)] == [5.0, 5.0]
 
 

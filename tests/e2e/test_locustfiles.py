@@ -97,17 +97,17 @@ def test_a_shape_drives_a_headless_run_and_ends_it(tmp_path: Path) -> None:
     stair = tmp_path / "stair"
     stair.write_text("2")
     with start(tmp_path, "actor", "-f", SHAPED, "--headless", before=("env", f"STAIR={stair}")) as run:
-        run.until(Sample, lambda sample: sample.level == 0 and sample.settled)
+        run.until(Sample, lambda sample: sample.users == 2 and sample.settled)
         replace(stair, "5")
-        run.until(Sample, lambda sample: sample.level == 1 and sample.settled)
+        run.until(Sample, lambda sample: sample.users == 5 and sample.settled)
         replace(stair, "end")
         assert run.exit_code() == 0, run.stderr
-    opened = of(run.events(), LevelOpened)
-    assert [(level.users, level.by) for level in opened] == [(2, "plan"), (5, "plan"), (0, "plan")]
+    opened = [(level.users, level.by) for level in of(run.events(), LevelOpened)]
+    assert list(dict.fromkeys(opened)) == [(2, "plan"), (5, "plan"), (0, "plan")]  # a busy machine may split a level
     assert [event.state for event in of(run.events(), Target)] == ["starting", "ready", "stopping", "stopped"]
-    levels = export(run.sessions)["levels"]
-    assert [level["settled"] for level in levels[:2]] == [True, True]
-    assert levels[1]["throughput_rps"] > levels[0]["throughput_rps"] > 0
+    settled = [level for level in export(run.sessions)["levels"] if level["settled"]]
+    assert {level["users"] for level in settled} == {2, 5}
+    assert settled[-1]["throughput_rps"] > settled[0]["throughput_rps"] > 0
 
 
 def replace(path: Path, text: str) -> None:
