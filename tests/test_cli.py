@@ -46,7 +46,7 @@ REFUSED = {
     "spawn rate that is no number": (["run", "mixed", "--spawn-rate", "nan", *PLAN], "--spawn-rate"),
     "setting without a value": (["run", "mixed", "--set", "threads", *PLAN], "--set: expected KEY=VALUE, got 'threads'"),
     "setting of no parameter": (["run", "mixed", "--set", "thraeds=1", *PLAN], "did you mean `threads`?"),
-    "setting of no target": (["run", "mixed", *URL, "--set", "threads=1", *PLAN], "--set: there is no target"),
+    "setting of no target": (["run", "mixed", *URL, "--set", "threads=1", *PLAN], "--set: needs a target"),
     "host without a scheme": (["run", "mixed", "--host", "localhost:80", *PLAN], "--host: expected http://HOST[:PORT]"),
     "host that is none": (["run", "mixed", "--host", "http://[::1", *PLAN], "--host: expected http://HOST[:PORT]"),
     "host with a port beyond all": (["run", "mixed", "--host", "http://127.0.0.1:99999", *PLAN], "--host: expected http://HOST"),

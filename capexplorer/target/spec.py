@@ -197,7 +197,7 @@ def _unknown_placeholders(file: _File) -> list[tuple[str, str]]:
 def _param_mistakes(name: str, param: ParamSpec) -> list[tuple[str, str]]:
     key = f"params.{name}"
     if name in _OURS:
-        return [(key, f"expected another name: `{{{name}}}` is always there")]
+        return [(key, f"expected another name: `{{{name}}}` is reserved")]
     if not re.fullmatch(r"[A-Za-z]\w*", name):
         return [(key, "expected a name of letters, digits and underscores")]
     is_number = isinstance(param.default, int | float) and not isinstance(param.default, bool)

@@ -60,7 +60,7 @@ def test_a_limit_that_cannot_be_kept_here_is_a_row(tmp_path: Path, capsys: pytes
     path.write_text('target = "mixed"\nlimits.target.cpus = [4095]\n[users]\n[[users.task]]\nname = "/health"\n')
     row = document(capsys, str(path))["checks"][-1]
     assert (row["id"], row["state"]) == ("profile_limits", "missing")
-    assert row["lift"].startswith(f"{path}: limits.target.cpus: no core 4095 here")
+    assert row["lift"].startswith(f"{path}: limits.target.cpus: this machine has no core 4095")
 
 
 @pytest.mark.parametrize(("name", "message"), [("mixd", "did you mean `mixed`?"), ("./gone.toml", "no such profile")])

@@ -119,7 +119,7 @@ def test_warnings_are_reported_on_stderr_too_and_a_torn_log_is_compared_as_far_a
     path.write_bytes(path.read_bytes()[:-40])
     assert run(folder, "old", "torn") == 0
     captured = capsys.readouterr()
-    assert "B was cut short" in captured.err and "cut off" in captured.err
+    assert "B ended early" in captured.err and "cut off" in captured.err
     assert "| 10 | goodput/s | 100.0 | 90.0 |" in captured.out
 
 

@@ -40,7 +40,7 @@ def test_a_condition_is_a_figure_an_operator_and_a_per_cent(text: str, condition
         ("goodput=5%", "expected FIGURE"),
         ("", "expected FIGURE"),
         ("p95@-5>1%", "expected FIGURE"),
-        ("knee@50<-5%", "without @50"),
+        ("knee@50<-5%", "remove @50"),
     ],
 )
 def test_an_invalid_condition_is_refused_with_the_expected_form(text: str, said: str) -> None:

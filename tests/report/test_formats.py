@@ -82,7 +82,9 @@ def test_what_needs_the_log_is_not_written_from_a_screen(tmp_path: Path) -> None
 
 def test_an_unfinished_session_says_so() -> None:
     timeline = Timeline(unfinished())
-    assert b"not ended" in markdown.render(timeline) and b"not ended" in html.render(timeline)
+    assert b"snapshot of a running session" in markdown.render(timeline) and b"snapshot of a running session" in html.render(
+        timeline
+    )
     assert summarise(timeline)["session"]["complete"] is False
 
 
@@ -111,7 +113,7 @@ def test_tables_say_the_epoch_when_there_are_several() -> None:
 
 def test_a_percentile_of_few_values_is_in_parentheses() -> None:
     text = markdown.render(Timeline(session((5,), seconds=6))).decode()
-    assert re.search(r"\| \(\d[\d.]*\) \| \(\d[\d.]*\) \|", text) and "rests on too few values" in text
+    assert re.search(r"\| \(\d[\d.]*\) \| \(\d[\d.]*\) \|", text) and "based on too few values" in text
 
 
 def test_a_level_that_never_settled_has_no_figures() -> None:

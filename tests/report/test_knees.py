@@ -114,7 +114,7 @@ def test_a_log_without_verdicts_has_its_marks_and_the_proportional_line() -> Non
         t_s=30.0, key="knee:0", state="open", kind="knee", id="knee", users=30, evidence={"users_low": 26, "users_high": 35}
     )
     found = drawing(Timeline([*session((5, 20, 50)), mark]))
-    assert ">knee 30<" in found and 'class="band"' in found and "in proportion to the lowest level" in found
+    assert ">knee 30<" in found and 'class="band"' in found and "linear scaling from the lowest level" in found
 
 
 def test_a_ramp_and_its_verdict_are_one_picture() -> None:

@@ -77,7 +77,7 @@ def test_with_it_they_are_those_found_and_the_run_s_own_witness(session: Path, c
     assert (reported["recorded"], reported["found"]) == (2, 1)
     assert [(each["kind"], each["key"]) for each in reported["changes"]] == [("changed", "knee:0"), ("gone", "cause:ports")]
     assert reported["changes"][0]["figures"] == [{"name": "users", "recorded": 28.0, "found": 31.0}]
-    assert "2 recorded, 1 now; 0 new, 1 gone, 1 changed" in err
+    assert "2 marks recorded, 1 now; 0 new, 1 gone, 1 changed" in err
     assert "changed: knee at 31 users: users 28 → 31" in err and "gone: cause: ports exhausted" in err
     assert session.read_bytes() == before
 

@@ -131,7 +131,7 @@ def test_however_the_app_dies_nothing_of_the_target_survives(tmp_path: Path, num
 
 
 @pytest.mark.parametrize("killed", ["app", "supervisor", "watcher", "app supervisor", "app watcher"])
-def test_whoever_is_killed_no_worker_and_no_daemon_of_the_target_survives(tmp_path: Path, killed: str) -> None:
+def test_no_worker_and_no_daemon_of_the_target_survives_any_kill(tmp_path: Path, killed: str) -> None:
     with app(tmp_path, LEAVES_WORKERS_AND_A_DAEMON) as (process, pids):
         family = [pids["watcher"], *below(pids["watcher"])]
         assert len(family) == 2 + 4

@@ -177,7 +177,7 @@ async def test_twice_the_highest_is_not_asked_about() -> None:
 BAD_INPUT = [
     ("g", "abc", "expected a whole number, 0 to 2,000"),
     ("g", "", "expected a whole number, 0 to 2,000"),
-    ("g", "2001", "at most 2,000 users"),
+    ("g", "2001", "the limit is 2,000 users"),
     ("r", "-1", "expected users a second"),
     ("r", "nan", "expected users a second"),
     ("n", "", "the note is empty"),
@@ -245,7 +245,7 @@ async def test_a_service_that_is_not_ours_is_not_restarted() -> None:
     async with stage.run() as pilot:
         await pilot.press("t")
         assert not isinstance(stage.app.screen, TargetForm)
-        assert "capexplorer did not start the target" in stage.screen_text()
+        assert "not started by capexplorer" in stage.screen_text()
 
 
 # -- leaving

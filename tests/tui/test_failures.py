@@ -70,8 +70,8 @@ def test_a_cause_shows_how_often_since_when_where_with_what_and_what_to_do() -> 
         "since 00:50 at 80 users, high confidence · GET /health 8,000, GET /io 4,000, GET /cpu 345",
         "e.g. OSError, errno 99: Cannot assign requested address",
         "ports used 1,998, ports capacity 2,000, time wait 1,996, established 2",
-        "→ Keep connections alive (`keep_alive = true`), or reuse ports (`sysctl -w net.ipv4.tcp_tw_reuse=1`), or widen",
-        'the range: `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`.',
+        "→ Keep connections alive (`keep_alive = true`), or reuse ports (`sysctl -w net.ipv4.tcp_tw_reuse=1`), or widen the",
+        'range: `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`.',
     ]
 
 

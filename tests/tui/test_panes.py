@@ -118,12 +118,12 @@ def test_a_settling_level_shows_the_last_second_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("size", [LARGE, SMALL], ids=["large", "small"])
-def test_the_endpoint_that_leaves_the_line_first_has_a_mark_and_the_titles_say_what_it_means(size: Size) -> None:
+def test_the_endpoint_that_degrades_first_has_a_mark_and_the_titles_explain_it(size: Size) -> None:
     timeline = Timeline(session([(50, 20)]))
     first = EndpointDegradation(method="GET", name="/health", users=30, column="latency", before=12, after=480)
     timeline.apply(Verdict(t_s=timeline.last_s, first_endpoint=first))
     _, titles, *rows = drawn(EndpointsPane(), timeline, size)
-    assert titles.split()[:3] == ["▸", "leaves", "first"]
+    assert titles.split()[:3] == ["▸", "degrades", "first"]
     assert [row.split()[1:3] for row in rows if row.strip().startswith("▸")] == [["GET", "/health"]]
 
 
@@ -363,7 +363,7 @@ PLAN_OVER = Command(t_s=9.0, name="plan", by="plan", args={"on": False, "what": 
 
 
 def test_a_plans_end_is_reported_with_the_keys_that_continue_until_someone_steps() -> None:
-    reported = " PLAN ENDED  50 users keep running; next: + - users, a autopilot, p plan, x zero"
+    reported = " PLAN ENDED  50 users keep running; + - users, a autopilot, p plan, x zero"
     ended = [*session([(50, 9)]), PLAN_OVER]
     assert any(reported in line for line in status_lines(Timeline(ended)))
     for name in ("users", "autopilot", "restart"):

@@ -86,7 +86,7 @@ async def test_a_profile_that_cannot_run_says_why() -> None:
 
 async def test_nothing_to_show_is_said_kindly() -> None:
     async with picking(picker(FakeShelf(()), ())) as text:
-        assert "no profiles here" in text
+        assert "no profiles found" in text
         assert "none yet" in text
 
 
@@ -195,7 +195,7 @@ async def test_deleting_asks_first() -> None:
 async def test_one_that_is_being_recorded_is_not_deleted_and_says_why() -> None:
     shelf = FakeShelf((row("now", complete=False, recording=True),))
     async with picking(picker(shelf), *FIRST, "d") as text:
-        assert "not deleted: it is being recorded" in text
+        assert "not deleted: the session is being recorded" in text
         assert "rec" in text
         assert shelf.did == []
 
@@ -227,7 +227,7 @@ async def test_one_mark_is_compared_with_the_session_here_and_a_second_press_tak
 
 async def test_what_cannot_be_compared_says_how_to() -> None:
     async with picking(picker(), "c") as text:
-        assert "mark two with space, then c" in text
+        assert "mark two with space, then press c" in text
     async with picking(picker(), *FIRST, "c") as text:
         assert "mark two or more with space, then press c" in text
 

@@ -174,7 +174,7 @@ class Steer:
         if not self._may_steer():
             return
         if not self.controls.can_restart:
-            return self._screen.say("cannot be restarted: capexplorer did not start the target", alarm=True)
+            return self._screen.say("not started by capexplorer: cannot be restarted", alarm=True)
         header = self._screen.timeline.header
         name = header.target.name if header else "the target"
         form = TargetForm(name, self.controls.target_params, self.controls.restart_target)

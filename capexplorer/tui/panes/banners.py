@@ -57,7 +57,7 @@ def plan_ended(timeline: Timeline, view: View, palette: Palette, width: int) -> 
         return []
     badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
     what, _, said = wording.plan(last.args).partition(": ")
-    shown = text.shorten(f"{said}; next: + - users, a autopilot, p plan, x zero", width - len(what) - 4)
+    shown = text.shorten(f"{said}; + - users, a autopilot, p plan, x zero", width - len(what) - 4)
     return [text.line([(f" {what.upper()} ", badge), (f" {shown}", Style(color=palette.text))], width)]
 
 

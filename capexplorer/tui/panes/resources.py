@@ -159,7 +159,7 @@ def neighbour_rows(sample: Sample, facts: HostFacts, history: _History, palette:
     own = sample.generator.run_delay_ratio if sample.generator is not None else None
     memory = sample.host.memory_pressure_ratio if sample.host is not None else None
     details = [f"{text.safe(name)} {text.three_digits(ratio)}" for name, ratio in others.processes.items()]
-    details.append(f"waiting: target {text.three_digits(delay)}, generator {text.three_digits(own)}")
+    details.append(f"waits: target {text.three_digits(delay)}, generator {text.three_digits(own)}")
     if memory:
         details.append(f"memory pressure {text.percent(memory)}")
     held = delay is not None and cpu is not None and min(others.cpu_ratio, delay) >= max(WAITS_RATIO * cpu, OTHERS_RATIO / 2)

@@ -70,7 +70,7 @@ def test_a_script_that_slipped_through_would_not_run(browser: Page, tmp_path: Pa
 def test_every_chart_draws_its_lines_within_its_frame(browser: Page, tmp_path: Path) -> None:
     browser.open(written(tmp_path, session()))
     titles = browser.value("[...document.querySelectorAll('.chart h3')].map(each => each.textContent)")
-    assert len(titles) == 6 and titles[0].startswith("Requests a second")
+    assert len(titles) == 6 and titles[0].startswith("Requests per second")
     paths = browser.value("[...document.querySelectorAll('.plot path')].map(each => each.getAttribute('d'))")
     assert len(paths) >= 12 and not any("NaN" in path or "undefined" in path for path in paths)
 
