@@ -14,12 +14,10 @@ from collections.abc import Iterable, Sequence
 from .. import wording
 from ..model.columns import COLUMNS
 from ..model.events import Header, Mark
-from ..model.figures import LevelEndpoint
 from ..model.timeline import Timeline
-from ..model.verdicts import EndpointDegradation
+from .endpoint_levels import EndpointAtLevel, endpoint_levels
 from .escaping import cell
 from .listed_findings import findings
-from .rows import ReportedLevel, level_rows
 from .summary import summarise
 
 _WHOLE = ("level", "users", "wanted", "settled")
@@ -69,20 +67,14 @@ ENDPOINT_COLUMNS = (
 
 def endpoints(timeline: Timeline) -> bytes:
     """Each endpoint over the settled seconds of each level."""
-    verdicts = wording.reported(timeline)
-    first = {epoch: verdict.first_endpoint for epoch, verdict in verdicts.items()}
-    rows = [(row, each) for row in level_rows(timeline) if row.figures.settled for each in row.endpoints]
-    return table(ENDPOINT_COLUMNS, (_endpoint(row, each, first.get(row.opened.epoch)) for row, each in rows))
+    return table(ENDPOINT_COLUMNS, map(_endpoint, endpoint_levels(timeline)))
 
 
-def _endpoint(row: ReportedLevel, each: LevelEndpoint, first: EndpointDegradation | None) -> list[object]:
-    successes, seconds = each.requests - each.failures, row.figures.settled_seconds
-    latency = each.latency_ms
-    leaves = first is not None and (first.method, first.name) == (each.method, each.name) and row.users >= first.users
-    figures = [each.failures / each.requests if each.requests else None, successes / seconds if seconds else None]
-    figures += [latency.mean, latency.p50, latency.p95, latency.p99]
-    return [row.opened.index, row.opened.epoch, row.users, each.method, each.name, each.requests, each.failures,
-            *(None if value is None else round(value, 6) for value in figures), leaves]  # fmt: skip
+def _endpoint(row: EndpointAtLevel) -> list[object]:
+    level, each, latency = row.level, row.endpoint, row.endpoint.latency_ms
+    figures = [row.failure_ratio, row.goodput_rps, latency.mean, latency.p50, latency.p95, latency.p99]
+    return [level.opened.index, level.opened.epoch, level.users, each.method, each.name, each.requests, each.failures,
+            *(None if value is None else round(value, 6) for value in figures), row.leaves_first]  # fmt: skip
 
 
 def seconds(timeline: Timeline) -> bytes:

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from .. import wording
 from ..model.timeline import FailureCount, Timeline
 from . import capacity, charts, figures, knees, page_templates
+from .endpoint_levels import EndpointAtLevel, by_endpoint, endpoint_levels
 from .environment import environment
 from .listed_findings import ListedFinding, changes, findings, notes
 from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, level_rows
@@ -32,6 +33,11 @@ _LEVEL_TITLES = (
     ("host CPU", "cores"), ("generator CPU", "cores"), ("generator lag p99", "ms"), ("ports used", ""),
 )  # fmt: skip
 _ENDPOINT_TITLES = (("endpoint", ""), ("requests", ""), ("failed", ""), ("failed", "%"))
+_ENDPOINT_LEVEL_TITLES = (
+    ("endpoint", ""), ("epoch", ""), ("users", ""), ("requests", ""), ("goodput", "/s"), ("mean", "ms"), ("p50", "ms"),
+    ("p95", "ms"), ("p99", "ms"), ("failed", "%"),
+)  # fmt: skip
+_LEAVES_TITLE = ("degrades first", "")
 _FAILURE_TITLES = (("failure", ""), ("endpoint", ""), ("count", ""), ("first", ""), ("last", ""))
 
 
@@ -51,6 +57,7 @@ def render(timeline: Timeline) -> bytes:
         charts=len(timeline) > 0,
         endpoints=[_endpoint(each) for each in summarise(timeline)["endpoints"]],
         endpoint_titles=_ENDPOINT_TITLES,
+        endpoint_levels=_endpoint_levels(timeline),
         failures=_failures(timeline),
         failure_titles=_FAILURE_TITLES,
         notes=[(wording.session_time(note.t_s), note.text) for note in notes(timeline)],
@@ -192,6 +199,48 @@ def _endpoint(each: dict[str, object]) -> tuple[str, list[_Cell]]:
     requests, failures = int(str(each["requests"])), int(str(each["failures"]))
     ratio = 100 * failures / requests if requests else None
     return f"{each['method']} {each['name']}", [_cell(requests), _cell(failures), _cell(ratio)]
+
+
+@dataclass(frozen=True, slots=True)
+class _EndpointLevels:
+    titles: tuple[tuple[str, str], ...]
+    rows: list[_EndpointLevelRow]
+    leaves: bool
+    """Whether one of the endpoints degrades first; then the last column says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class _EndpointLevelRow:
+    name: str
+    cells: list[_Cell]
+    kinds: str
+    """For the style: `begins` is the first row of its endpoint, `leaves` one that has degraded first."""
+
+
+def _endpoint_levels(timeline: Timeline) -> _EndpointLevels | None:
+    """None with one endpoint alone: the table of levels has its figures."""
+    rows = endpoint_levels(timeline)
+    endpoints = by_endpoint(rows)
+    if len(endpoints) < 2:
+        return None
+    leaves = any(row.leaves_first for row in rows)
+    titles = (*_ENDPOINT_LEVEL_TITLES, *[_LEAVES_TITLE] * leaves)
+    shown = [_endpoint_level(row, leaves, begins=index == 0) for own in endpoints for index, row in enumerate(own)]
+    return _EndpointLevels(titles, shown, leaves)
+
+
+def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, begins: bool) -> _EndpointLevelRow:
+    level, latency = row.level, row.endpoint.latency_ms
+    percent = None if row.failure_ratio is None else 100 * row.failure_ratio
+    cells = [
+        _cell(level.opened.epoch), _cell(level.users, f"{_SIGNS[level.kind]}{figures.users(level.users)}"),
+        _cell(row.endpoint.requests), _cell(row.goodput_rps), _cell(latency.mean), _cell(latency.p50),
+        _cell(latency.p95, few=row.few_for_p95), _cell(latency.p99, few=row.few_for_p99), _cell(percent),
+        *[_cell(None, "yes" if row.leaves_first else "")] * leaves,
+    ]  # fmt: skip
+    return _EndpointLevelRow(
+        f"{row.endpoint.method} {row.endpoint.name}".strip(), cells, " ".join(["begins"] * begins + ["leaves"] * row.leaves_first)
+    )
 
 
 def _failures(timeline: Timeline) -> list[tuple[tuple[str, str], list[_Cell]]]:

@@ -13,6 +13,7 @@ from .. import wording
 from ..model.timeline import Timeline
 from . import figures, knees
 from .capacity import picture
+from .endpoint_levels import EndpointAtLevel, by_endpoint, endpoint_levels
 from .environment import environment
 from .escaping import code, markdown, markdown_spans
 from .listed_findings import changes, findings, notes
@@ -24,6 +25,11 @@ _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 u
 _SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ ", "held": "× "}
 _HELD = "Rows with ×: other processes used the CPU; these rows do not describe the service."
 _RECOVERY = "Rows with an arrow: recovery from overload; these rows are not part of the curve."
+_ENDPOINTS_MOST = 8
+"""Endpoints in the table of endpoints by level: a ticket has no room for forty."""
+
+_DEGRADES = "In bold: the endpoint whose own latency or failures degrade first, from that level on."
+_NONE_DEGRADES = "No endpoint was found to degrade before the others."
 
 
 def beside(timeline: Timeline, name: str) -> dict[str, bytes]:
@@ -42,6 +48,7 @@ def render(timeline: Timeline, picture_name: str | None = None) -> bytes:
     if picture_name is not None:
         blocks.append(f"![Goodput and latency against users]({quote(picture_name)})")
     blocks += _levels(level_rows(timeline))
+    blocks += _endpoint_levels(timeline)
     blocks += _marks(timeline)
     blocks += _notes(timeline)
     blocks.append(markdown(wording.CONVENTIONS))
@@ -101,6 +108,40 @@ def _failures(row: ReportedLevel) -> str:
         unsettled = row.figures.failures_while_unsettled
         return f"{unsettled:,} unsettled" if unsettled else figures.MISSING
     return figures.percent(row.figures.failure_ratio)
+
+
+def _endpoint_levels(timeline: Timeline) -> list[str]:
+    """None with one endpoint alone: the table of levels has its figures."""
+    rows = endpoint_levels(timeline)
+    endpoints = by_endpoint(rows)
+    if len(endpoints) < 2:
+        return []
+    several = len({row.level.opened.epoch for row in rows}) > 1
+    titles = ["users", "requests", "goodput /s", "mean ms", "p50 ms", "p95 ms", "p99 ms", "failures"]
+    lines = [_line(["endpoint", *["epoch"] * several, *titles]), _line([":--", *["--:"] * (len(titles) + several)])]
+    for own in endpoints[:_ENDPOINTS_MOST]:
+        lines += [_line(_endpoint_cells(row, several)) for row in own]
+    said = [_DEGRADES] if any(row.leaves_first for row in rows) else [_NONE_DEGRADES]
+    if len(endpoints) > _ENDPOINTS_MOST:
+        said.append(f"The {_ENDPOINTS_MOST} busiest of {len(endpoints)} endpoints; `endpoints.csv` has all.")
+    return ["## Endpoints by level", "\n".join(lines), " ".join(said)]
+
+
+def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
+    level, latency = row.level, row.endpoint.latency_ms
+    name = code(f"{row.endpoint.method} {row.endpoint.name}".strip())
+    return [
+        f"**{name}**" if row.leaves_first else name,
+        *[str(level.opened.epoch)] * epoch,
+        _SIGNS[level.kind] + figures.users(level.users),
+        figures.number(row.endpoint.requests),
+        figures.number(row.goodput_rps),
+        figures.number(latency.mean),
+        figures.number(latency.p50),
+        _uncertain(latency.p95, row.few_for_p95),
+        _uncertain(latency.p99, row.few_for_p99),
+        figures.percent(row.failure_ratio),
+    ]
 
 
 def _marks(timeline: Timeline) -> list[str]:

@@ -15,7 +15,8 @@ from ..model.events import Header, Mark, Note, Reanalysed, Verdict
 from ..model.figures import Latency, LevelEndpoint, LevelFigures
 from ..model.level import Level
 from ..model.timeline import Timeline
-from ..model.verdicts import RegimeVerdict
+from ..model.verdicts import EndpointDegradation, RegimeVerdict
+from .endpoint_levels import first_to_degrade, goodput_rps, leaves_first
 from .rows import held_levels, recovery_levels
 
 SCHEMA = "capexplorer.summary/1"
@@ -48,7 +49,8 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
     marks = sorted(wording.standing(timeline).values(), key=lambda mark: mark.t_s)
     recovery, verdicts = recovery_levels(timeline), wording.reported(timeline)
     latest = verdicts[max(verdicts)] if verdicts else None
-    levels = [entry for level in timeline.levels for entry in _levels(level, timeline, recovery)]
+    first = first_to_degrade(timeline)
+    levels = [entry for level in timeline.levels for entry in _levels(level, timeline, recovery, first.get(level.opened.epoch))]
     return {
         "schema": SCHEMA,
         "conventions": _CONVENTIONS,
@@ -132,12 +134,14 @@ def _session(timeline: Timeline) -> dict[str, Any]:
     }
 
 
-def _levels(level: Level, timeline: Timeline, recovery: frozenset[int]) -> list[dict[str, Any]]:
+def _levels(
+    level: Level, timeline: Timeline, recovery: frozenset[int], first: EndpointDegradation | None
+) -> list[dict[str, Any]]:
     """One entry a level; a ramp has one a bin."""
     if not level.opened.ramp:
         kind = "recovery" if level.opened.index in recovery else "step"
-        return [_level(level, timeline, level.users, level.figures, level.endpoints, kind)]
-    return [_level(level, timeline, each.users, each.figures, each.endpoints, "ramp") for each in level.bins]
+        return [_level(level, timeline, level.users, level.figures, level.endpoints, kind, first)]
+    return [_level(level, timeline, each.users, each.figures, each.endpoints, "ramp", first) for each in level.bins]
 
 
 def _level(
@@ -147,6 +151,7 @@ def _level(
     figures: LevelFigures,
     endpoints: tuple[LevelEndpoint, ...],
     kind: str,
+    first: EndpointDegradation | None,
 ) -> dict[str, Any]:
     opened, counted = level.opened, figures.counted  # a table of levels holds neither times nor counts
     return {
@@ -171,7 +176,7 @@ def _level(
         "requests_per_task": _rounded(figures.requests_per_task),
         "task_s": _rounded(figures.task_s),
         "latency_ms": _latency(figures.latency_ms),
-        "endpoints": [_endpoint(each) for each in endpoints],
+        "endpoints": [_endpoint(each, users, figures.settled_seconds, first) for each in endpoints],
         **{name: _figure(name, getattr(figures, name)) for name in _FIGURES},
         "others_cpu_ratio": _rounded(others_cpu(figures)),
         "other_processes": {name: _rounded(ratio) for name, ratio in figures.other_processes.items()} or None,
@@ -180,12 +185,14 @@ def _level(
     }
 
 
-def _endpoint(endpoint: LevelEndpoint) -> dict[str, Any]:
+def _endpoint(endpoint: LevelEndpoint, users: float, settled_s: float, first: EndpointDegradation | None) -> dict[str, Any]:
     return {
         "name": endpoint.name,
         "method": endpoint.method,
         "requests": endpoint.requests,
         "failures": endpoint.failures,
+        "goodput_rps": _rounded(goodput_rps(endpoint, settled_s)),
+        "leaves_first": leaves_first(endpoint, users, first),
         "mean_bytes": _rounded(endpoint.mean_bytes),
         "latency_ms": _latency(endpoint.latency_ms),
     }

@@ -96,7 +96,7 @@ def test_markdown_has_verdict_picture_levels_marks_notes_environment(tmp_path: P
     text = files["out.md"].decode()
     assert list(files) == ["out-capacity.svg", "out.md"] and "(out-capacity.svg)" in text
     assert [line for line in text.splitlines() if line.startswith("#")] == [
-        "# Capacity of `mixed`", "## Levels", "## Marks", "## Notes", "## Environment",
+        "# Capacity of `mixed`", "## Levels", "## Endpoints by level", "## Marks", "## Notes", "## Environment",
     ]  # fmt: skip
     assert "| users | settled s |" in text and "epoch" not in text
 
@@ -253,6 +253,27 @@ def test_endpoints_csv_has_each_endpoint_at_each_level_and_says_which_leaves_the
     assert int(one["requests"]) - int(one["failures"]) == round(
         float(one["goodput_rps"]) * timeline.levels[0].figures.settled_seconds
     )
+
+
+def test_pages_and_markdown_have_each_endpoint_at_each_level_and_the_one_that_degrades_first() -> None:
+    timeline = Timeline(session())
+    name, most = timeline.levels[0].endpoints[0].name, float(max(level.users for level in timeline.levels))
+    first = EndpointDegradation(method="GET", name=name, users=most, column="latency", before=1.0, after=9.0)
+    timeline.apply(Verdict(t_s=timeline.last_s, first_endpoint=first))
+    levels = [level for level in summarise(timeline)["levels"] if level["settled"]]
+    lines = sum(len(level["endpoints"]) for level in levels)
+    marked = sum(each["leaves_first"] for level in levels for each in level["endpoints"])
+    assert marked and lines > marked
+    page = html.render(timeline).decode().split('id="endpoint-levels"')[1].split("</table>")[0]
+    assert (page.count("<bdi>GET "), page.count('leaves"'), page.count(">yes<")) == (lines, marked, marked)
+    table = markdown.render(timeline).decode().split("## Endpoints by level")[1].split("\n\n")[1]
+    assert (table.count("`GET "), table.count("**`GET ")) == (lines, marked)
+
+
+def test_an_endpoint_that_degrades_with_the_others_is_not_marked() -> None:
+    timeline = Timeline(session())
+    assert "degrades first" not in html.render(timeline).decode()
+    assert "No endpoint was found to degrade" in markdown.render(timeline).decode()
 
 
 def test_a_ramp_has_a_line_a_bin() -> None:

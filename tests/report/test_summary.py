@@ -34,7 +34,7 @@ LEVEL = {
     "warm_ratio", "think_s", "requests_per_task", "task_s",
 }  # fmt: skip
 LATENCY = {"min", "mean", "p50", "p90", "p95", "p99", "p999", "max"}
-LEVEL_ENDPOINT = {"name", "method", "requests", "failures", "mean_bytes", "latency_ms"}
+LEVEL_ENDPOINT = {"name", "method", "requests", "failures", "goodput_rps", "leaves_first", "mean_bytes", "latency_ms"}
 ENDPOINT = {"name", "method", "requests", "failures"}
 KNEE = {"kind", "epoch", "users", "users_low", "users_high", "capacity_rps", "limit", "confidence", "evidence"}
 CAUSE = {"epoch", "id", "severity", "count", "first_s", "last_s", "users", "evidence", "advice"}

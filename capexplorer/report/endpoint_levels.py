@@ -1,0 +1,84 @@
+"""Each endpoint at each level and bin of a ramp: the lines of every table of endpoints by level. Must not format figures.
+
+Where a session has one endpoint alone its levels say the same, and pages and Markdown leave the table out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .. import wording
+from ..model.figures import LevelEndpoint
+from ..model.timeline import Timeline
+from ..model.verdicts import EndpointDegradation
+from .rows import P95_LEAST, P99_LEAST, ReportedLevel, level_rows
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointAtLevel:
+    """One endpoint over the settled seconds of one level."""
+
+    level: ReportedLevel
+    endpoint: LevelEndpoint
+    leaves_first: bool
+    """It has degraded by this level, as the first endpoint of its epoch."""
+
+    @property
+    def successes(self) -> int:
+        """Values that its percentiles rest on."""
+        return self.endpoint.requests - self.endpoint.failures
+
+    @property
+    def goodput_rps(self) -> float | None:
+        """Its successes a second."""
+        return goodput_rps(self.endpoint, self.level.figures.settled_seconds)
+
+    @property
+    def failure_ratio(self) -> float | None:
+        """0 to 1; None without a request."""
+        return self.endpoint.failures / self.endpoint.requests if self.endpoint.requests else None
+
+    @property
+    def few_for_p95(self) -> bool:
+        """Its p95 rests on too few values."""
+        return self.successes < P95_LEAST
+
+    @property
+    def few_for_p99(self) -> bool:
+        """The same of its p99."""
+        return self.successes < P99_LEAST
+
+
+def endpoint_levels(timeline: Timeline) -> list[EndpointAtLevel]:
+    """In the order of the session; levels that never settled have none."""
+    first = first_to_degrade(timeline)
+    return [
+        EndpointAtLevel(row, each, leaves_first(each, row.users, first.get(row.opened.epoch)))
+        for row in level_rows(timeline)
+        if row.figures.settled
+        for each in row.endpoints
+    ]
+
+
+def by_endpoint(rows: Sequence[EndpointAtLevel]) -> list[list[EndpointAtLevel]]:
+    """The same rows, one list an endpoint, the busiest endpoint first."""
+    found: dict[tuple[str, str], list[EndpointAtLevel]] = {}
+    for row in rows:
+        found.setdefault((row.endpoint.method, row.endpoint.name), []).append(row)
+    return sorted(found.values(), key=lambda own: -sum(row.endpoint.requests for row in own))
+
+
+def first_to_degrade(timeline: Timeline) -> Mapping[int, EndpointDegradation | None]:
+    """By epoch."""
+    return {epoch: verdict.first_endpoint for epoch, verdict in wording.reported(timeline).items()}
+
+
+def leaves_first(endpoint: LevelEndpoint, users: float, first: EndpointDegradation | None) -> bool:
+    """Whether this endpoint has degraded at so many users, as the first one."""
+    return first is not None and (first.method, first.name) == (endpoint.method, endpoint.name) and users >= first.users
+
+
+def goodput_rps(endpoint: LevelEndpoint, settled_seconds: float) -> float | None:
+    """Its successes a second; None without settled seconds."""
+    return (endpoint.requests - endpoint.failures) / settled_seconds if settled_seconds else None
