@@ -63,7 +63,7 @@ def test_json_names_its_schema_and_distinguishes_null_from_zero() -> None:
     assert second["users"] == 50
     goodput = {"before": {"value": 90.0, "se": 1.0}, "after": {"value": 120.0, "se": 1.0}}
     assert second["goodput"] == goodput | {
-        "change": 30.0, "ratio": 0.333333, "noise": 4.151829, "judgement": "beyond", "sure": True,
+        "change": 30.0, "ratio": 0.333333, "noise": 4.151829, "judgement": "beyond", "sure": True, "alone": False,
         "better": True, "floor_change_ms": None,
     }  # fmt: skip
     assert first["target_cpu"]["before"] == {"value": None, "se": None}

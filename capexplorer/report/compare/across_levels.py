@@ -19,6 +19,9 @@ from .significance import DEGREES_MOST, FALSE_MOST, probability, threshold, welc
 LEVELS_LEAST = 3
 """Fewest common user counts from which scatter is computed."""
 
+MISSED_MOST = 0.1
+"""Share of true changes of the detectable size that may be missed."""
+
 WHOLE_RUN_SHARE = 0.5
 """Of what equal runs differ by (RUN_TO_RUN): the part that is common to all levels of a run. The rest is slow noise of single
 levels, which the scatter from level to level holds already."""
@@ -33,8 +36,12 @@ class OverallChange:
     log_ratio: float
     se: float
     degrees: float
+    beyond_knee: bool = False
+    """Of user counts at or beyond the greatest knee alone."""
     sure: bool = False
-    """Whether it is significant among all the figures that a verdict considers."""
+    """The verdict may claim it (`claims`)."""
+    detectable: float | None = None
+    """The smallest relative change that this comparison finds in nine of ten cases; None: not asked."""
 
     @property
     def ratio(self) -> float:
@@ -51,6 +58,11 @@ class OverallChange:
         """Probability of a change at least as large where nothing differs."""
         return probability(self.log_ratio, self.se, self.degrees)
 
+    def found_from(self, false_most: float) -> float:
+        """Relative change that has a probability under `false_most` in nine of ten cases (Bloom, Evaluation Review 19, 1995)."""
+        errors = threshold(self.degrees, false_most) + threshold(self.degrees, 2 * MISSED_MOST)
+        return max(math.expm1(min(self.se * errors, 50.0)), LEAST_RATIO)
+
     @property
     def counts(self) -> bool:
         """Beyond noise, and more than LEAST_RATIO."""
@@ -65,7 +77,8 @@ def overall_change(figure: str, pairs: Pairs) -> OverallChange | None:
     """None where fewer than LEVELS_LEAST levels have the figure with an error on both sides.
 
     Levels are weighted by how well they are known, but none by more than twice the median level's weight: errors of single levels
-    are rough. The error holds for any weights (the sandwich estimator: squared weights times squared residuals).
+    are rough. The error is the scatter of the levels around their mean, for any weights (the sandwich estimator: squared weights
+    times squared residuals), so errors within levels that are too small do no harm.
     """
     measured = [(before, after) for before, after in pairs if _is_known(before) and _is_known(after)]
     if len(measured) < LEVELS_LEAST:
@@ -78,9 +91,8 @@ def overall_change(figure: str, pairs: Pairs) -> OverallChange | None:
     mean = math.fsum(w * log for w, log in zip(weights, logs, strict=True)) / total
     squares = math.fsum((w * (log - mean)) ** 2 for w, log in zip(weights, logs, strict=True))
     scatter = math.sqrt(squares * len(logs) / (len(logs) - 1)) / total
-    within = math.sqrt(math.fsum(w**2 * variance for w, variance in zip(weights, variances, strict=True))) / total
     run = math.sqrt(2) * WHOLE_RUN_SHARE * RUN_TO_RUN[figure]
-    se, degrees = welch((max(scatter, within), len(logs) - 1), (run, DEGREES_MOST))
+    se, degrees = welch((scatter, len(logs) - 1), (run, DEGREES_MOST))
     return OverallChange(figure, len(logs), mean, se, degrees)
 
 

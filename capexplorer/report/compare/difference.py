@@ -47,7 +47,9 @@ class Difference:
     floor_change_ms: float | None = None
     """Difference of the client overheads; only if client classes differ."""
     sure: bool = False
-    """Whether it is significant among all the figures that a verdict considers (`significance.sure`)."""
+    """The verdict may claim it (`claims`)."""
+    alone: bool = False
+    """It would be sure among all single user counts, but the counts beyond it do not show it: a repetition would tell."""
 
     @property
     def change(self) -> float | None:

@@ -43,5 +43,5 @@ LATENCIES = ("mean", "p50", "p95", "p99")
 HEADLINE_LATENCIES = ("p95", "mean", "p50")
 """In the order in which a verdict names the first one that differs."""
 
-HEADLINE_FIGURES = ("goodput", *HEADLINE_LATENCIES)
-"""The figures of a level that the verdict of a comparison considers."""
+CLAIMED_FIGURES = ("goodput", "mean", "p95")
+"""What the verdict may claim of the whole curve and of a level. p50 moves with the mean: it is shown, and not asked."""

@@ -99,7 +99,14 @@ def _level(level: MatchedLevel) -> dict[str, Any]:
 
 
 def _overall(one: OverallChange) -> dict[str, Any]:
-    return {"levels": one.levels, "ratio": _rounded(one.ratio), "noise": _rounded(one.noise), "sure": one.sure}
+    return {
+        "levels": one.levels,
+        "beyond_knee": one.beyond_knee,
+        "ratio": _rounded(one.ratio),
+        "noise": _rounded(one.noise),
+        "detectable": _rounded(one.detectable),
+        "sure": one.sure,
+    }
 
 
 def _difference(one: Difference) -> dict[str, Any]:
@@ -111,6 +118,7 @@ def _difference(one: Difference) -> dict[str, Any]:
         "noise": _rounded(one.noise),
         "judgement": one.judgement,
         "sure": one.sure,
+        "alone": one.alone,
         "better": one.better,
         "floor_change_ms": _rounded(one.floor_change_ms),
     }

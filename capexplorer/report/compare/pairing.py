@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...model.clients import clients_of
-from .across_levels import OverallChange, Pairs, overall_change, with_scatter
+from .across_levels import LEVELS_LEAST, OverallChange, Pairs, overall_change, with_scatter
+from .claims import with_claims
 from .comparison import Curve, MatchedLevel, Pair
 from .difference import Difference, difference, floor_difference
 from .estimates import Estimate
-from .figures import HEADLINE_FIGURES, HEADLINE_LATENCIES, LATENCIES, LEVEL_FIGURES
-from .significance import FALSE_MOST, sure
+from .figures import HEADLINE_LATENCIES, LATENCIES, LEVEL_FIGURES
+from .level_noise import widened
 
 
 def pair_of(before: Curve, after: Curve) -> Pair:
@@ -24,7 +25,9 @@ def pair_of(before: Curve, after: Curve) -> Pair:
     ours, theirs = ({point.users: point for point in curve.points} for curve in (before, after))
     common = sorted(ours.keys() & theirs)
     figures = {
-        figure.name: [(ours[users].figures[figure.name], theirs[users].figures[figure.name]) for users in common]
+        figure.name: widened(
+            figure.name, [(ours[users].figures[figure.name], theirs[users].figures[figure.name]) for users in common]
+        )
         for figure in LEVEL_FIGURES
     }
     held = [ours[users].held_by_others or theirs[users].held_by_others for users in common]
@@ -46,10 +49,10 @@ def pair_of(before: Curve, after: Curve) -> Pair:
         knee=tuple(map(_neighbours, knee))
         if any(is_held and is_beyond for is_held, is_beyond in zip(held, beyond, strict=True))
         else knee,
-        overall=_overall(figures, held, [users >= _greater_knee(before, after) for users in common], clients is not None),
+        overall=_overall(figures, held, [users >= _greatest_knee(before, after) for users in common], clients is not None),
         clients=clients,
     )
-    return _with_sure(found)
+    return with_claims(found)
 
 
 def _neighbours(one: Difference) -> Difference:
@@ -59,10 +62,17 @@ def _neighbours(one: Difference) -> Difference:
 def _overall(
     figures: Mapping[str, Pairs], held: Sequence[bool], beyond: Sequence[bool], other_clients: bool
 ) -> tuple[OverallChange, ...]:
-    """Latencies over all user counts in common, goodput over those that saturate both, without those that others held."""
-    found = [overall_change("goodput", _chosen(figures["goodput"], held, beyond))]
+    """Latencies over all user counts in common, goodput over those beyond the knee (over all, where these are too few).
+
+    Levels that others held are left out. Below the knee goodput is the users' and hardly the service's.
+    """
+    everywhere = [True] * len(held)
+    saturated = _chosen(figures["goodput"], held, beyond)
+    enough = len(saturated) >= LEVELS_LEAST
+    goodput = overall_change("goodput", saturated if enough else _chosen(figures["goodput"], held, everywhere))
+    found = [None if goodput is None else replace(goodput, beyond_knee=enough)]
     if not other_clients:
-        found += [overall_change(name, _chosen(figures[name], held, [True] * len(held))) for name in HEADLINE_LATENCIES]
+        found += [overall_change(name, _chosen(figures[name], held, everywhere)) for name in HEADLINE_LATENCIES]
     return tuple(each for each in found if each is not None)
 
 
@@ -72,35 +82,18 @@ def _chosen(pairs: Pairs, held: Sequence[bool], wanted: Sequence[bool]) -> Pairs
 
 def _lesser_knee(before: Curve, after: Curve) -> float:
     """The lower of both knees, in users; infinite unless both have one."""
-    return min(_knee_counts(before, after), default=math.inf)
+    found = _knee_counts(before, after)
+    return min(found) if len(found) == 2 else math.inf
 
 
-def _greater_knee(before: Curve, after: Curve) -> float:
+def _greatest_knee(before: Curve, after: Curve) -> float:
+    """In users; infinite where neither has one."""
     return max(_knee_counts(before, after), default=math.inf)
 
 
 def _knee_counts(before: Curve, after: Curve) -> list[float]:
     found = [curve.knee["knee"].value for curve in (before, after) if curve.knee]
-    known = [users for users in found if users is not None]
-    return known if len(known) == 2 else []
-
-
-def _with_sure(pair: Pair) -> Pair:
-    """What a headline may claim: half of its chance of an error is for figures over many levels, half for single ones."""
-    overall = sure({one.figure: one.p for one in pair.overall}, FALSE_MOST / 2)
-    family: dict[tuple[int, str], Difference] = {(0, one.figure): one for one in pair.knee}
-    family |= {(level.users, name): level[name] for level in pair.levels if not level.held_by_others for name in HEADLINE_FIGURES}
-    single = sure({key: one.p for key, one in family.items() if one.p is not None}, FALSE_MOST / 2)
-
-    def seen(users: int, one: Difference) -> Difference:
-        return replace(one, sure=one.counts and (users, one.figure) in single)
-
-    return replace(
-        pair,
-        levels=tuple(replace(each, differences=tuple(seen(each.users, one) for one in each.differences)) for each in pair.levels),
-        knee=tuple(seen(0, one) for one in pair.knee),
-        overall=tuple(replace(one, sure=one.counts and one.figure in overall) for one in pair.overall),
-    )
+    return [users for users in found if users is not None]
 
 
 def _clients(before: Curve, after: Curve) -> tuple[str, str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .... import wording
+from ..across_levels import OverallChange
 from ..comparison import Pair
 from ..difference import Difference
 from ..figures import FIGURES
@@ -13,11 +14,11 @@ MISSING = "–"
 
 NOISE = (
     "A difference is significant if it exceeds its noise and 2%. Noise is computed for each row separately: if nothing differs, "
-    "about 1 row in 20 is significant. It is the variation within both sessions (overlapping batches of seconds; target CPU: the "
-    "scatter between levels) and an allowance for the variation between equal runs. The verdict considers all figures together "
-    "and claims only what is significant among all of them (docs/compare.md has its error rate). Where other processes used a "
-    "saturated machine, no difference is claimed. "
-    f"Repeat important measurements. {wording.INTERVALS}"
+    "about 1 row in 20 is significant. It is the variation within both sessions (overlapping batches of seconds) and between "
+    "levels, and an allowance for the variation between equal runs. The verdict tests goodput, mean latency and p95 over all user "
+    "counts together, and claims a difference at single ones only if their neighbours show it too; what 'would be found' is the "
+    "smallest change that it finds in nine of ten comparisons (docs/compare.md has its error rate). Where other processes used "
+    f"a saturated machine, no difference is claimed. Repeat important measurements. {wording.INTERVALS}"
 )
 
 BEYOND = {True: "better, beyond noise", False: "worse, beyond noise", None: "differs beyond noise"}
@@ -73,13 +74,31 @@ def percent(share: float) -> str:
 
 
 def overall(pair: Pair) -> str:
-    """`Over the user counts in common: p95 +9.8% (noise 4.1%).`; empty where there are too few."""
-    said = [
-        f"{FIGURES[one.figure].title} {percent(one.ratio)} over {one.levels} (noise {percent(one.noise).lstrip('+')})"
-        + (", beyond noise" if one.sure else "")
-        for one in pair.overall
-    ]
+    """`Mean change over user counts in common: p95 +9.8% over 12 (noise 4.1%, found from 6.2% on).`; empty where too few."""
+    said = [f"{FIGURES[one.figure].title} {percent(one.ratio)} over {one.levels}{_how_sure(one)}" for one in pair.overall]
     return f"Mean change over user counts in common: {'; '.join(said)}." if said else ""
+
+
+def _how_sure(one: OverallChange) -> str:
+    where = " beyond the knee" if one.beyond_knee else ""
+    noise = f"noise {percent(one.noise).lstrip('+')}"
+    smallest = "" if one.detectable is None else f", found from {percent(one.detectable).lstrip('+')} on"
+    return f"{where} ({noise}{smallest}){', beyond noise' if one.sure else ''}"
+
+
+def detectable(pair: Pair, figure: str) -> str:
+    """` (a change of 6.2% would be found)`; empty where nothing was asked of the whole curve."""
+    asked = next((one.detectable for one in pair.overall if one.figure == figure), None)
+    return "" if asked is None else f" (a change of {percent(asked).lstrip('+')} would be found)"
+
+
+def alone(pair: Pair, figures: Sequence[str]) -> str:
+    """`, though p95 alone differs at 60 users (+300%): repeat it`; empty where no user count stands out by itself."""
+    found = [(level.users, one) for level in pair.levels for one in level.differences if one.alone and one.figure in figures]
+    if not found:
+        return ""
+    users, one = max(found, key=lambda each: abs(each[1].ratio or 0.0))
+    return f", but {FIGURES[one.figure].title} stands out at {users} users alone ({ratio(one)}): repeat that level"
 
 
 def strongest(differences: Sequence[tuple[int, Difference]]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..comparison import Pair
 from ..difference import Difference
-from .cells import percent, strongest
+from .cells import alone, detectable, percent, strongest
 
 
 def goodput(pair: Pair) -> str:
@@ -25,7 +25,7 @@ def goodput(pair: Pair) -> str:
     if more or less:
         which = f"{after} finishes {'more' if more else 'less'} than {before} beyond noise"
         return f"{which}{_counted(more or less, len(compared))}"
-    return _over_all(pair) or _no_difference(f"{after} and {before}", compared)
+    return _over_all(pair) or _no_difference(pair, compared)
 
 
 def _counted(sure: Sequence[tuple[int, Difference]], compared: int) -> str:
@@ -35,19 +35,22 @@ def _counted(sure: Sequence[tuple[int, Difference]], compared: int) -> str:
 
 
 def _over_all(pair: Pair) -> str:
-    """Where no single count shows a difference, but all saturated ones together do; empty where they do not."""
+    """Where no single count shows a difference, but all together do; empty where they do not."""
     together = next((one for one in pair.overall if one.sure and one.figure == "goodput"), None)
     if together is None:
         return ""
     which = f"{pair.after.letter} finishes {'more' if together.log_ratio > 0 else 'less'} than {pair.before.letter} beyond noise"
-    return f"{which} ({percent(together.ratio)} over {together.levels} user counts that saturate both)"
+    where = " at or beyond the knee" if together.beyond_knee else ""
+    return f"{which} ({percent(together.ratio)} over {together.levels} user counts{where})"
 
 
-def _no_difference(letters: str, compared: Sequence[tuple[int, Difference]]) -> str:
+def _no_difference(pair: Pair, compared: Sequence[tuple[int, Difference]]) -> str:
+    letters = f"{pair.after.letter} and {pair.before.letter}"
     known = sum(one.p is not None for _, one in compared)
     where = f"{len(compared)} user counts in common" if len(compared) > 1 else f"{compared[0][0]} users"
+    beside = detectable(pair, "goodput") + alone(pair, ("goodput",))
     if known == len(compared):
-        return f"goodput of {letters} does not differ beyond noise at {where}"
+        return f"goodput of {letters} does not differ beyond noise at {where}{beside}"
     if known:
-        return f"goodput of {letters} does not differ beyond noise at {known} of {where}, and the rest is unknown"
+        return f"goodput of {letters} does not differ beyond noise at {known} of {where}, and the rest is unknown{beside}"
     return f"whether goodput of {letters} differs is unknown at {where}: standard errors are missing"

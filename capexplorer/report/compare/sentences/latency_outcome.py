@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..comparison import MatchedLevel, Pair
 from ..difference import Difference
 from ..figures import HEADLINE_LATENCIES
-from .cells import percent, strongest
+from .cells import alone, detectable, percent, strongest
 
 _CLIENTS = ("client", "partly_client")
 _Differences = Sequence[tuple[int, Difference]]
@@ -20,7 +20,7 @@ def latency(pair: Pair) -> str:
         return ""
     judged = [(level.users, one) for level in undisturbed if (one := _judged_latency(level)) is not None]
     sure = [(users, one) for users, one in judged if one.sure]
-    return _of_clients(pair, judged, sure) or _over_all(pair, sure) or _at_single_counts(judged, sure)
+    return _of_clients(pair, judged, sure) or _over_all(pair, sure) or _at_single_counts(pair, judged, sure)
 
 
 def _of_clients(pair: Pair, judged: _Differences, sure: _Differences) -> str:
@@ -43,9 +43,10 @@ def _over_all(pair: Pair, sure: _Differences) -> str:
     return f"and {_moved(overall.figure, overall.log_ratio)} ({percent(overall.ratio)} over {overall.levels} user counts{most})"
 
 
-def _at_single_counts(judged: _Differences, sure: _Differences) -> str:
+def _at_single_counts(pair: Pair, judged: _Differences, sure: _Differences) -> str:
     if not sure:
-        return "and latency does not differ beyond noise" if judged else "and the noise of latency is unknown"
+        beside = detectable(pair, "mean") + alone(pair, HEADLINE_LATENCIES)
+        return f"and latency does not differ beyond noise{beside}" if judged else "and the noise of latency is unknown"
     _, one = max(sure, key=lambda each: abs(each[1].ratio or 0.0))
     also = " and at some counts the opposite" if len({(each.change or 0) > 0 for _, each in sure}) > 1 else ""
     return f"and {_moved(one.figure, one.change or 0.0)} ({strongest(sure)}){also}"
