@@ -34,6 +34,7 @@ ALL = {
     "client_hook_cost": "what our hooks in the HTTP clients cost a request",
     "autopilot": "(autopilot) the autopilot against plain policies on simulated systems",
     "knees": "(knees) detector against kneed and a broken stick on simulated ladders",
+    "ramps": "(ramps) knees of imported ramps of simulated services",
     "moving": "(moving) false knees on simulated services that change while they are climbed",
     "neighbours": "(neighbours) knees beside other processes that come and go, on simulated services",
     "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are reported",

@@ -76,6 +76,14 @@ def test_rates_are_differences_of_counts_over_differences_of_time(tmp_path: Path
     assert rate(take(saved(tmp_path, held()))) == 30.0
 
 
+def test_a_rate_belongs_to_the_users_between_two_rows_not_to_those_of_the_later_one(tmp_path: Path) -> None:
+    """Four new users a second that make a request a second each: 4 t at the row of second t, 4 t - 2 in the second before it."""
+    rows = [f"{1_700_000_000 + t},{4 * t},,Aggregated,,,,{2 * t * t},0,20.5" for t in range(41)]
+    [level] = closed(take(saved(tmp_path, "\n".join([TODAY, *rows, ""]))))
+    rates = [(part.figures.throughput_rps or 0.0) / part.users for part in level.bins]
+    assert rates == pytest.approx([1.0] * len(rates))
+
+
 def test_a_moment_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     twice = "".join(f"{line}\n" * (2 if line[:1] == "1" else 1) for line in held().splitlines())
     assert rate(take(saved(tmp_path, twice))) == 30.0

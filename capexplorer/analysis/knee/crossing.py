@@ -67,6 +67,9 @@ BOOTSTRAPS = 300
 INTERVAL = (5.0, 95.0)
 """Percentiles of a 90% interval."""
 
+RAMP_ERROR = 0.12
+"""Structural error of N* on a ramp with short bins, beside that of its queue: users of a ramp are never in their steady state."""
+
 ROUGHNESS_LEAST_LEVELS = 5
 """Levels up to the peak from which the noise of a table without errors is estimated from its own roughness."""
 
@@ -206,13 +209,21 @@ def efficiency(curve: CapacityCurve, found: Crossing) -> tuple[Floats, Floats]:
 
 
 def interval(curve: CapacityCurve, found: Crossing, structural: float) -> tuple[float, float]:
-    """90% interval of N*: bootstraps of goodput times a lognormal structural error. Deterministic: seeded by the data."""
+    """90% interval of N*: bootstraps of goodput times a lognormal structural error. Deterministic: seeded by the data.
+
+    On a curve with short bins of a ramp the plateau is chosen by luck, and resamples are luckier still. There the resamples are
+    reflected at the estimate, which takes their bias off (basic bootstrap; Davison & Hinkley 1997, section 5.2.1).
+    """
     rng = np.random.default_rng(zlib.crc32(np.concatenate([curve.users, curve.goodput, curve.error]).tobytes()))
     goodput = np.maximum(curve.goodput + curve.error * rng.standard_normal((BOOTSTRAPS, len(curve.users))), 0.0)
     weight = np.where(found.baseline, curve.users / curve.error**2, 0.0)
     rates = np.maximum((goodput - curve.goodput + curve.steady) @ weight / (curve.users @ weight), 1e-12)
-    low, high = np.percentile(_capacities(curve, found, goodput) / rates * rng.lognormal(0.0, structural, BOOTSTRAPS), INTERVAL)
-    return float(low), float(high)
+    resampled = _capacities(curve, found, goodput) / rates
+    if curve.luck.any():
+        resampled = found.users**2 / np.maximum(resampled, 1e-12)
+        structural = math.hypot(structural, RAMP_ERROR)
+    low, high = np.percentile(resampled * rng.lognormal(0.0, structural, BOOTSTRAPS), INTERVAL)
+    return float(min(low, found.users)), float(max(high, found.users))
 
 
 def scatter(curve: CapacityCurve, found: Crossing) -> float:

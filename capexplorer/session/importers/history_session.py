@@ -131,7 +131,7 @@ class LevelWriter:
             t_s=ended_s,
             duration_s=ended_s - started_s,
             level=self.index,
-            users=after.users,
+            users=round((before.users + after.users) / 2),  # rows have the count of their moment, rates are of the time between
             wanted=stretch.users,
             phase="spawning" if tick < stretch.first or stretch.kind != "hold" else phase,
             settled=settled,

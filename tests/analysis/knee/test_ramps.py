@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from capexplorer.analysis.knee.detector import judge
@@ -110,6 +111,20 @@ def test_many_bins_that_agree_are_not_outweighed_by_a_hold_after_the_collapse() 
     collapsed = [part(users, 35.0, 1.0) for users in range(300, 500, 20)]
     found = knee_of([*line, *collapsed, hold(500, 40.0, 56.0, se=2.0)])
     assert found.capacity_rps is not None and found.capacity_rps > 80
+
+
+def test_the_interval_of_a_ramp_is_not_moved_by_bins_that_are_high_by_luck() -> None:
+    """A line to 100 users and 100/s, then 40 bins that scatter around 100/s as counts of one second do."""
+    random = np.random.default_rng(1)
+    holds = []
+    for _ in range(20):
+        rates = [min(users, 100.0) for users in range(5, 305, 5)]
+        bins = [part(5.0 * (index + 1), float(random.poisson(rate)), 1.0) for index, rate in enumerate(rates)]
+        found = knee_of(bins)
+        assert found.users is not None and found.users_low is not None and found.users_high is not None
+        assert found.users_low <= found.users <= found.users_high
+        holds.append(found.users_low <= 100 <= found.users_high)
+    assert sum(holds) >= 17
 
 
 def test_users_who_wait_for_a_response_add_no_first_request_to_the_rate() -> None:

@@ -1,0 +1,104 @@
+"""Knees of imported ramps: whether the 90% intervals hold N*, and what is said where a ramp cannot tell it.
+
+    python -m benchmarks ramps        or: python benchmarks/ramps.py [--ramps 400] [--first-seed 910000]
+
+An "at or below" is false if N* lies above its users (and 15% more). Thresholds were tuned on seeds 0-599.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from multiprocessing import Pool
+
+import numpy as np
+
+from benchmarks.moving import knee_marks
+from capexplorer.model.findings import Knee
+from trials.simulation.ladders import Kind
+from trials.simulation.ramps import ramp_history
+
+FIRST_SEED = 910_000
+KINDS: tuple[Kind, ...] = ("queue", "usl", "shedding", "timeouts")
+NEAR, AT_OR_BELOW = 0.25, 1.15
+COLUMNS = ("ramps", "knees", "hold N*", "within 25%", "width, median", "at or below", "of these false", "bends", "nothing")
+
+
+class Outcome:
+    """What was said of one ramp."""
+
+    def __init__(self, chosen: tuple[Kind, int]) -> None:
+        kind, seed = chosen
+        ramp = ramp_history(kind, seed)
+        self.kind, self.seed, self.ramp_s, self.hold_s = kind, seed, ramp.ramp_s, ramp.hold_s
+        truth = ramp.truth.knee_users
+        assert truth is not None
+        self.truth = truth
+        self.users = self.low = self.high = None
+        self.said, self.confidence = "nothing", ""
+        for mark in knee_marks(ramp.timeline):
+            if mark.kind in ("knee", "at_or_below") and isinstance(mark.finding, Knee):
+                verdict = mark.finding.verdict
+                self.said, self.users, self.low, self.high = mark.kind, mark.users, verdict.users_low, verdict.users_high
+                self.confidence = verdict.confidence
+        if self.said == "nothing" and any(mark.kind == "bend" for mark in knee_marks(ramp.timeline)):
+            self.said = "bend"
+
+    @property
+    def holds(self) -> bool:
+        """Of a knee: its interval holds N*."""
+        return (self.low or 0.0) <= self.truth <= (self.high or np.inf)
+
+    @property
+    def is_false(self) -> bool:
+        """Of an "at or below": N* is above it."""
+        return self.truth > AT_OR_BELOW * (self.users or 0.0)
+
+
+def row(name: str, outcomes: Sequence[Outcome]) -> None:
+    knees = [each for each in outcomes if each.said == "knee"]
+    below = [each for each in outcomes if each.said == "at_or_below"]
+    widths = [((each.high or np.nan) - (each.low or np.nan)) / (each.users or np.nan) for each in knees]
+    cells = (
+        str(len(outcomes)),
+        share(each.said == "knee" for each in outcomes),
+        share(each.holds for each in knees),
+        share(abs((each.users or 0.0) / each.truth - 1) <= NEAR for each in knees),
+        f"{np.median(widths):.0%}" if widths else "-",
+        share(each.said == "at_or_below" for each in outcomes),
+        share(each.is_false for each in below),
+        share(each.said == "bend" for each in outcomes),
+        share(each.said == "nothing" for each in outcomes),
+    )
+    print(f"  {name:18}" + "".join(f"{cell:>15}" for cell in cells))
+
+
+def share(hits: Iterable[bool]) -> str:
+    known = list(hits)
+    return f"{sum(known) / len(known):.1%}" if known else "-"
+
+
+def main(argv: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ramps", type=int, default=400, help="over all kinds")
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
+    asked = parser.parse_args(list(argv))
+    count = asked.ramps // len(KINDS)
+    chosen = [(kind, asked.first_seed + index) for index in range(count) for kind in KINDS]
+    began = time.perf_counter()
+    with Pool(2) as pool:
+        outcomes = pool.map(Outcome, chosen, chunksize=5)
+    print(f"  seeds {asked.first_seed}-{asked.first_seed + count - 1}; {time.perf_counter() - began:.0f} s\n")
+    print(f"  {'':18}" + "".join(f"{name:>15}" for name in COLUMNS))
+    row("all", outcomes)
+    for kind in KINDS:
+        row(kind, [each for each in outcomes if each.kind == kind])
+    row("ramps under 60 s", [each for each in outcomes if each.ramp_s < 60])
+    row("60 s and more", [each for each in outcomes if each.ramp_s >= 60])
+    row("followed by a hold", [each for each in outcomes if each.hold_s])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
