@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from capexplorer.model.figures import LevelFigures
 from capexplorer.report.compare import compare, sentences
 from capexplorer.report.compare.across_levels import overall_change, with_scatter
+from capexplorer.report.compare.comparison import Pair
 from capexplorer.report.compare.estimates import Estimate
 from capexplorer.report.compare.fail_if import judge, parse
+from capexplorer.report.compare.level_noise import widened
 from capexplorer.report.compare.moving_blocks import moving_block_error, parts
+from capexplorer.report.compare.sentences.latency_outcome import latency
 from capexplorer.report.compare.shared_machine import is_held_by_others
 from capexplorer.report.compare.significance import probability, sure, threshold, welch
 
@@ -136,6 +139,62 @@ def test_a_row_that_counts_by_itself_is_not_a_headline_among_many() -> None:
     assert "latency does not differ beyond noise" in sentences.verdict(comparison)
     assert judge(parse("p50@36>5%"), comparison).failed
     assert "but not among 7 user counts" in judge(parse("p50>5%"), comparison).excused[0]
+
+
+COUNTS = range(10, 90, 10)
+WANDERING = (0.9, 1.1, 0.95, 1.05, 1.0, 0.92, 1.08, 1.0)
+
+
+def slower_at(*slow: int) -> Pair:
+    """Eight user counts of wandering latency; at these of the second session it is four times as long."""
+    before = session([Seen(n, p50_ms=10.0 + n % 3, shares=WANDERING) for n in COUNTS])
+    after = session([Seen(n, p50_ms=40.0 if n in slow else 10.0 + n % 3, shares=WANDERING) for n in COUNTS])
+    (pair,) = compare([before, after]).pairs
+    return pair
+
+
+def test_a_jump_at_one_of_many_user_counts_stands_out_and_is_not_claimed() -> None:
+    pair = slower_at(40)
+    level = next(level for level in pair.levels if level.users == 40)
+    assert level["p95"].counts and level["p95"].alone and not level["p95"].sure
+    assert "latency does not differ beyond noise" in latency(pair) and "stands out at 40 users alone" in latency(pair)
+
+
+def test_a_jump_at_all_user_counts_from_one_up_is_claimed_there() -> None:
+    pair = slower_at(60, 70, 80)
+    assert [level.users for level in pair.levels if level["p95"].sure] == [60, 70, 80]
+    assert "its p95 is higher" in latency(pair)
+
+
+def test_a_verdict_that_claims_nothing_says_which_change_it_would_have_found() -> None:
+    pair = slower_at()
+    asked = {one.figure: one.detectable for one in pair.overall}
+    assert all(size is not None and 0.02 <= size < 0.5 for size in asked.values())
+    assert "a change of" in latency(pair) and "would be found" in latency(pair)
+
+
+def test_a_smaller_error_or_a_larger_share_of_mistakes_finds_smaller_changes() -> None:
+    steady, uneven = (overall_change("mean", [(Estimate(100.0, 1.0), Estimate(100.0 + each, 1.0)) for each in wander])
+                      for wander in ((1, -1, 1, -1), (9, -9, 9, -9)))  # fmt: skip
+    assert steady is not None and uneven is not None
+    assert steady.found_from(0.05) < steady.found_from(0.01) < uneven.found_from(0.01)
+
+
+def widening(*afters: float) -> float:
+    """How much wider the errors of 1% become, where the second session has these values instead of 100."""
+    pairs = widened("mean", [(Estimate(100.0, 1.0), Estimate(after, 1.0)) for after in afters])
+    return pairs[0][0].se or 0.0
+
+
+def test_errors_are_widened_by_what_neighbouring_levels_differ_by_and_never_narrowed() -> None:
+    assert widening(100, 100, 100, 100, 100) == 1.0
+    assert widening(100, 120, 100, 120, 100) > 3
+
+
+def test_a_change_that_grows_with_users_or_jumps_once_is_no_noise() -> None:
+    assert widening(100, 101, 102, 103, 104, 105) == 1.0
+    assert widening(100, 100, 100, 400, 400, 400) == 1.0
+    assert widening(100, 150, 100) == 1.0
 
 
 # -- neighbours

@@ -11,6 +11,7 @@ import itertools
 import os
 import tempfile
 from collections.abc import Iterable, Sequence
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ FIRST_SEED = 880_000
 
 SERVICE_LIMITED: tuple[Kind, ...] = ("queue", "usl")
 """Kinds whose capacity is that of the service: there longer service times are a true change of capacity and of latency."""
+
+
+TRUE_CHANGE = 0.1
+"""By how much longer service times of the second of a pair are."""
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -50,25 +55,35 @@ def found(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "less_capacity": _share(one.goodput_or_capacity < 0 or one.knee < 0 for one in outcomes),
         "more_latency": _share(one.latency > 0 for one in outcomes),
         "either": _share(one.goodput_or_capacity < 0 or one.knee < 0 or one.latency > 0 for one in outcomes),
+        "either_where_10_per_cent_would_be_found": _share(
+            one.goodput_or_capacity < 0 or one.knee < 0 or one.latency > 0
+            for one in outcomes
+            if one.detectable is not None and one.detectable <= TRUE_CHANGE
+        ),
         "wrong_direction": _share(one.goodput_or_capacity > 0 or one.knee > 0 or one.latency < 0 for one in outcomes),
     }
 
 
-def simulated(pairs: int) -> dict[str, Any]:
+def simulated(pairs: int, processes: int) -> dict[str, Any]:
     """Equal pairs over all kinds, and pairs with 10% longer service times where the service is the limit."""
-    return {"first_seed": FIRST_SEED} | {f"levels_of_{level_s}_s": _at(level_s, pairs) for level_s in (20, 10)}
+    return {"first_seed": FIRST_SEED} | {f"levels_of_{level_s}_s": _at(level_s, pairs, processes) for level_s in (20, 10)}
 
 
-def _at(level_s: int, pairs: int) -> dict[str, Any]:
-    equal = _pairs(KINDS, pairs, FIRST_SEED, level_s, 0.0)
-    slower = _pairs(SERVICE_LIMITED, pairs, FIRST_SEED + 10_000, level_s, 0.1)
+def _at(level_s: int, pairs: int, processes: int) -> dict[str, Any]:
+    equal = _pairs(KINDS, pairs, FIRST_SEED, level_s, 0.0, processes)
+    slower = _pairs(SERVICE_LIMITED, pairs, FIRST_SEED + 10_000, level_s, TRUE_CHANGE, processes)
     return {"equal": summary(equal), "slower_by_10_per_cent": {"pairs": len(slower)} | found(slower)}
 
 
-def _pairs(kinds: Sequence[Kind], count: int, first_seed: int, level_s: int, slower: float) -> list[Outcome]:
+def _pairs(kinds: Sequence[Kind], count: int, first_seed: int, level_s: int, slower: float, processes: int) -> list[Outcome]:
     seeds = range(first_seed, first_seed - (-count // len(kinds)))
-    chosen = [(kind, seed) for seed in seeds for kind in kinds]
-    return [outcome(f"{kind}-{seed}", *pair(kind, seed, level_s=level_s, slower=slower)) for kind, seed in chosen]
+    chosen = [(kind, seed, level_s, slower) for seed in seeds for kind in kinds]
+    with Pool(processes) as pool:
+        return pool.starmap(_compared, chosen, chunksize=2)
+
+
+def _compared(kind: Kind, seed: int, level_s: int, slower: float) -> Outcome:
+    return outcome(f"{kind}-{seed}", *pair(kind, seed, level_s=level_s, slower=slower))
 
 
 def real(folder: Path, repeats: int) -> dict[str, Any]:
@@ -93,13 +108,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m trials.aa", description=__doc__)
     parser.add_argument("what", choices=("simulated", "real"))
     parser.add_argument("--pairs", type=int, default=120, help="simulated pairs of each sort")
+    parser.add_argument("--processes", type=int, default=2, help="that simulate side by side")
     parser.add_argument("--repeats", type=int, default=5, help="real runs of each service")
     parser.add_argument("--folder", type=Path, help="where real sessions are kept; runs that are there are not repeated")
     parser.add_argument("--save", action="store_true", help="write trials/results/aa-WHAT.json")
     chosen = parser.parse_args()
     began = Conditions.now()
     if chosen.what == "simulated":
-        result = simulated(chosen.pairs)
+        result = simulated(chosen.pairs, chosen.processes)
     else:
         with tempfile.TemporaryDirectory(prefix="aa-") as scratch:
             result = real(chosen.folder or Path(scratch), chosen.repeats)

@@ -42,6 +42,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     held: tuple[bool, ...]
     """Of each user count in common: other processes held the machine."""
     said: str
+    detectable: float | None
+    """Smallest change of mean latency that the comparison says it would find."""
 
     @property
     def headline(self) -> bool:
@@ -69,6 +71,7 @@ def outcome(name: str, before: Session, after: Session) -> Outcome:
         failed=failed,
         held=tuple(level.held_by_others for level in pair.levels),
         said=sentences.verdict(comparison),
+        detectable=next((one.detectable for one in pair.overall if one.figure == "mean"), None),
     )
 
 
