@@ -15,9 +15,9 @@ from multiprocessing import Pool
 
 import numpy as np
 
-from benchmarks.moving import knee_marks
 from capexplorer.model.findings import Knee
 from trials.simulation.ladders import Kind
+from trials.simulation.moving import knee_marks
 from trials.simulation.ramps import ramp_history
 
 FIRST_SEED = 910_000
@@ -37,12 +37,11 @@ class Outcome:
         assert truth is not None
         self.truth = truth
         self.users = self.low = self.high = None
-        self.said, self.confidence = "nothing", ""
+        self.said = "nothing"
         for mark in knee_marks(ramp.timeline):
             if mark.kind in ("knee", "at_or_below") and isinstance(mark.finding, Knee):
                 verdict = mark.finding.verdict
                 self.said, self.users, self.low, self.high = mark.kind, mark.users, verdict.users_low, verdict.users_high
-                self.confidence = verdict.confidence
         if self.said == "nothing" and any(mark.kind == "bend" for mark in knee_marks(ramp.timeline)):
             self.said = "bend"
 
