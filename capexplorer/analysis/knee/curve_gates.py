@@ -87,12 +87,12 @@ def is_consistent(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Cr
     """Whether all levels fit the two lines. Where they do not, the service was not the same at all of them: nothing is a knee.
 
     A level well beyond N* is off the low-load line, and between N* and the plateau no level is far below the capacity. A short
-    bin of a ramp may be on the line by luck, and what a limiter lets through is uneven.
+    bin of a ramp may be on the line or on the plateau by luck, and what a limiter lets through is uneven.
     """
     shares = efficiency(curve, found)[0] - curve.luck / (curve.users * found.rate)
     beyond = curve.users >= BEYOND_KNEE * found.users
     on_line = beyond & (shares >= LINEAR_LIKELY)
-    gaps = beyond & (curve.users < curve.users[found.plateau].max())
+    gaps = beyond & (curve.users < curve.users[found.plateau & (curve.luck == 0)].max(initial=0.0))
     gaps &= curve.goodput + ONE_SIDED_95 * curve.error < GAP_MOST * found.capacity
     gaps &= [(level.refused_ratio or 0.0) < REPLIED_LEAST for level in ladder]
     return not on_line.any() and not gaps.any()

@@ -33,7 +33,8 @@ def peak_of(curve: CapacityCurve, found: Crossing) -> Peak | None:
     falls = found.capacity - curve.goodput[best + 1 :]
     errors = np.hypot(found.capacity_error, curve.error[best + 1 :]) * scatter(curve, found)
     alone = falls[-1] > PEAK_ERRORS_ALONE * errors[-1]
-    trend = falls[-1] > PEAK_ERRORS * errors[-1] and (best == last - 1 or falls[-2] > PEAK_ERRORS_BEFORE * errors[-2])
+    before = best == last - 1 or falls[-2] + curve.luck[-2] > PEAK_ERRORS_BEFORE * errors[-2]  # a short bin is high by luck
+    trend = falls[-1] > PEAK_ERRORS * errors[-1] and before
     if not (alone or trend) or falls[-1] < PEAK_FALL * found.capacity:
         return None
     share = 1 - float(curve.goodput[best + 1 :].min() / curve.goodput[best])
