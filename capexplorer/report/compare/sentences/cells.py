@@ -16,9 +16,9 @@ NOISE = (
     "A difference is significant if it exceeds its noise and 2%. Noise is computed for each row separately: if nothing differs, "
     "about 1 row in 20 is significant. It is the variation within both sessions (overlapping batches of seconds) and between "
     "levels, and an allowance for the variation between equal runs. The verdict tests goodput, mean latency and p95 over all "
-    "user counts together, and claims a difference at single ones only if their neighbours show it too; what 'would be found' is the "
-    "smallest change that it finds in nine of ten comparisons (docs/compare.md has its error rate). Where other processes used "
-    f"a saturated machine, no difference is claimed. Repeat important measurements. {wording.INTERVALS}"
+    "user counts together, and claims a difference at single ones only if their neighbours show it too; what 'would be found' "
+    "is the smallest change that it finds in nine of ten comparisons (docs/compare.md has its error rate). Where other processes "
+    f"used a saturated machine, no difference is claimed. Repeat important measurements. {wording.INTERVALS}"
 )
 
 BEYOND = {True: "better, beyond noise", False: "worse, beyond noise", None: "differs beyond noise"}
