@@ -208,7 +208,7 @@ def test_no_difference_is_claimed_if_others_use_a_saturated_machine() -> None:
     assert {one.judgement for one in pair.levels[0].differences} <= {"neighbours", "within", "unknown"}
     assert pair.levels[0]["p95"].judgement == "neighbours"
     assert "other processes used the machine's cpu at every common user count" in sentences.verdict(comparison).lower()
-    assert any("Other processes held the machine at 10 users" in warning for warning in sentences.warnings(comparison))
+    assert any("Other processes used the machine's CPU at 10 users" in warning for warning in sentences.warnings(comparison))
     assert "others' CPU" in judge(parse("p95>5%"), comparison).unjudged[0]
 
 

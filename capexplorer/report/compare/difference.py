@@ -49,7 +49,7 @@ class Difference:
     sure: bool = False
     """The verdict may claim it (`claims`)."""
     alone: bool = False
-    """It would be sure among all single user counts, but the counts beyond it do not show it: a repetition would tell."""
+    """It would be sure among all single user counts, but the counts beyond it do not show it: a repetition would show which."""
 
     @property
     def change(self) -> float | None:
