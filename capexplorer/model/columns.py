@@ -27,7 +27,7 @@ FOLD_COLUMNS = (
     "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s",
     "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
     "generator_run_delay_ratio", "open_sockets", "disk_busy_ratio", "unsettled_failures",
-    "app_backlog", "warm_users",
+    "app_backlog", "warm_users", "target_run_delay_ratio",
 )  # fmt: skip
 """Further columns: counts and sums of settled requests, for a level's figures (SECOND_COLUMNS), and columns that only detectors
 use.
@@ -84,6 +84,7 @@ def row(sample: Sample) -> dict[str, float | None]:
         "unsettled_failures": warmup_failures if sample.settled else warmup_failures + failures,
         "app_backlog": _backlog(sample.app),
         "warm_users": sample.warm_users,
+        "target_run_delay_ratio": total([target.run_delay_ratio for target in targets]),
     }
 
 

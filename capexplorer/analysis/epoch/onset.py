@@ -55,6 +55,14 @@ show how correlated they are."""
 TRANSIENT_S = 10.0
 """Seconds after a step within which a service that gets better has only settled: users who came at once all time out at first."""
 
+OF_NEIGHBOURS = {
+    "neighbours.cpu_ratio": "others_cpu_ratio",
+    "host.cpu_ratio": "host_cpu_ratio",
+    "target.cpu_ratio": "target_cpu_ratio",
+    "target.run_delay_ratio": "target_run_delay_ratio",
+}
+"""Readings by which a part of a level is told to be held by other processes (`neighbours`), and their columns."""
+
 DOUBTFUL_JUMP = 0.15
 DOUBTFUL_STRENGTH = 2.5
 """The same where the levels beside it show the change as well (`regimes`)."""
@@ -83,7 +91,9 @@ def cut(timeline: Timeline, level: Level, at: Sequence[int]) -> list[Part]:
     ends: list[float | None] = [*times[1:], level.ended_s]
     found = []
     for (first, last), began_s, ended_s in zip(pairwise(edges), times, ends, strict=True):
-        figures = figures_of(timeline, ticks[first:last])
+        figures = msgspec.structs.replace(
+            figures_of(timeline, ticks[first:last]), readings=_readings(timeline, level, ticks[first:last])
+        )
         users = figures.users_mean or float(level.users)
         found.append(Part(users, figures, began_s, ended_s, began_inside=first > 0))
     return found
@@ -191,8 +201,15 @@ def _holds(requests: Series, failures: Series, at: Sequence[int]) -> bool:
     return all(min(before, after) <= CLEAN_MOST and abs(after - before) >= FAILING_MORE for before, after in pairwise(ratios))
 
 
+def _readings(timeline: Timeline, level: Level, ticks: Sequence[int]) -> dict[str, float]:
+    """Those of the whole level; those that show neighbours, who come and go inside levels, of these seconds alone."""
+    known = {key: [timeline.columns[name][tick] for tick in ticks] for key, name in OF_NEIGHBOURS.items()}
+    means = {key: math.fsum(values) / len(values) for key, values in known.items() if values}
+    return {**level.figures.readings, **{key: mean for key, mean in means.items() if not math.isnan(mean)}}
+
+
 def figures_of(timeline: Timeline, ticks: Sequence[int]) -> LevelFigures:
-    """Figures of some settled seconds of a level, from columns: without percentiles and without readings of the machine."""
+    """Figures of some settled seconds of a level, from columns: without percentiles and most readings of the machine."""
     fold, columns = LevelFold(), timeline.columns
     fold.columns = {name: array("d", [columns[name][tick] for tick in ticks]) for name in SECOND_COLUMNS}
     figures = fold.figures()
