@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
+from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.analysis.reanalysis import reanalyse
-from trials.simulation.moving import World, knee_marks, moving_ladder
+from trials.simulation.moving import World, explored, knee_marks, moving_ladder
+from trials.simulation.queues import System, Trouble
 
 FIRST_SEED = 250_000
 
@@ -21,4 +26,14 @@ def test_hardly_any_knee_is_far_from_every_truth(world: World) -> None:
 
 def test_live_detectors_and_reanalysis_agree() -> None:
     for world in ("errors", "capacity_down"):
-        assert reanalyse(moving_ladder(world, FIRST_SEED).timeline).changes == ()
+        changes = reanalyse(moving_ladder(world, FIRST_SEED).timeline).changes
+        assert [each.key for each in changes if not each.key.startswith("cause:")] == []  # causes are found from events
+
+
+def test_a_neighbour_who_comes_inside_a_level_holds_the_part_in_which_it_is_there() -> None:
+    busy = Trouble(46.0, math.inf, speed=0.3, by_neighbour=True)
+    service = System(service_s=0.02, think_s=0.5, service_spread="constant", think_spread="constant", trouble=busy)
+    timeline = explored(service, [5, 10, 20, 24], 18, np.random.default_rng(FIRST_SEED))
+    third = [level for level in epoch_of(timeline, 0).ladder if round(level.users) == 20]
+    assert [level.goodput_held for level in third] == [False, True]
+    assert knee_marks(timeline) == []

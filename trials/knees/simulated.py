@@ -113,7 +113,7 @@ def _service(kind: Kind | Literal["linear"], seed: int, change: Change) -> Servi
     at_s, away_s = rng.uniform(*CHANGE_S), rng.uniform(*AWAY_S)
     until_s = math.inf if change in FOR_GOOD else at_s + away_s
     if change != "none":
-        system = replace(system, trouble=Trouble(at_s, until_s, **EFFECTS[change]))
+        system = replace(system, trouble=Trouble(at_s, until_s, by_neighbour=change == "neighbour", **EFFECTS[change]))
     name = kind if change == "none" else f"{kind}, {change}"
     return Service(name, seed, system, truth, change)
 

@@ -35,6 +35,8 @@ class Trouble:
     """Share of requests that fail at once."""
     stalled_s: float = 0.0
     """No request is answered, and clients give up after so long; 0: requests are answered."""
+    by_neighbour: bool = False
+    """Other processes take the CPU that the speed lacks, as readings of the machine show (`machine`)."""
 
     def now(self, at_s: float) -> bool:
         """Whether it lasts at this moment."""

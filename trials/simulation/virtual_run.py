@@ -5,7 +5,8 @@ Samples, levels, splits at shifts, causes, marks and the autopilot are the live 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -30,7 +31,6 @@ from capexplorer.model.events import (
     TargetFacts,
 )
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.readings import GeneratorReading, HostReading
 from capexplorer.model.stream import Param
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilot import AutopilotDriver
@@ -39,17 +39,16 @@ from capexplorer.run.drivers.load_target import LoadTarget
 from capexplorer.run.event_sink import EventSink
 from capexplorer.run.level_events import LevelEvents
 
-from .queues import Run
-
-CPUS = 2
-IDLE_CPU = 0.1
-"""Cores that generator and host use beside what the simulated service costs."""
+from .machine import cores_of, machine
+from .queues import Request, Run, System
 
 REFUSED = FailureSignature(types=("HTTPError",), status=503)
+FAULTY = FailureSignature(types=("HTTPError",), status=502)
+TIMED_OUT = FailureSignature(types=("ReadTimeout",))
 
 
 class VirtualRun:
-    """`step` by hand, or let the autopilot `explore`; each `second` is one of virtual time."""
+    """`step` by hand, `climb` as a plan does, or let the autopilot `explore`; each `second` is one of virtual time."""
 
     def __init__(self, running: Run, *, max_users: int = 2_000) -> None:
         self.running = running
@@ -66,7 +65,8 @@ class VirtualRun:
         self._autopilot = AutopilotDriver(
             self.timeline, self._load_target, max_users=max_users, emit=self._command, open_level=self._open, finish=self._finish
         )
-        self.sink.emit(_header())
+        self._machine_rng = np.random.default_rng(0)
+        self.sink.emit(_header(running.system))
         self.sink.emit(Target(t_s=0.0, state="ready"))
 
     @property
@@ -77,6 +77,13 @@ class VirtualRun:
     def step(self, users: int, by: By = "user") -> None:
         """That many users from now on, in a level of their own."""
         self._open(users, self._load_target.step(users, by), by)
+
+    def climb(self, users: Sequence[int], level_s: int, by: By = "plan") -> None:
+        """Levels of so many users, each for `level_s` seconds."""
+        for count in users:
+            self.step(count, by)
+            for _ in range(level_s):
+                self.second()
 
     def explore(self, limit_s: float, each_second: Callable[[], None] = lambda: None) -> None:
         """Let the autopilot search to its end, for `limit_s` at most."""
@@ -122,10 +129,10 @@ class VirtualRun:
             latency_sum_ms=float(good_us.sum()) / 1000,
             failure_latency_sum_ms=float(bad_us.sum()) / 1000,
         )
-        refused = FailureTick(name="/work", method="GET", signature=REFUSED, count=len(bad_us))
+        counts = Counter(_signature(self.running.system, each) for each in ended if not each.ok)
         return Tick(
             endpoints=(endpoint,) if len(took_us) else (),
-            failures=(refused,) if len(bad_us) else (),
+            failures=tuple(FailureTick(name="/work", method="GET", signature=each, count=n) for each, n in counts.items()),
             activity=ActivitySums(waits=len(took_us), wait_sum_s=len(took_us) * self.running.system.think_s),
             latency=latency,
             all_requests=len(took_us),
@@ -134,7 +141,9 @@ class VirtualRun:
         )
 
     def _sample(self, tick: Tick, level: int, users: int, phase: Phase, settled: bool) -> Sample:
-        asked_cpu = tick.all_requests * self.running.system.generator_s
+        system = self.running.system
+        served = tick.all_requests if system.timeout_s is not None else tick.finished  # it works on for users who gave up
+        read = machine(system, self.now_s - 1.0, served, tick.all_requests, self._machine_rng)
         p95_ms, p99_ms = tick.latency.percentiles_ms((0.95, 0.99))
         return Sample(
             t_s=self.now_s,
@@ -151,8 +160,10 @@ class VirtualRun:
             wait_sum_s=tick.activity.wait_sum_s,
             p95_ms=p95_ms,
             p99_ms=p99_ms,
-            generator=GeneratorReading(cpu_ratio=IDLE_CPU + asked_cpu, run_delay_ratio=0.0, loop_lag_p99_ms=1.0),
-            host=HostReading(cpu_ratio=(IDLE_CPU + asked_cpu) / CPUS, load_average_1m=0.5),
+            generator=read.generator,
+            host=read.host,
+            targets=(read.target,),
+            neighbours=read.neighbours,
         )
 
     def _open(self, users: int, spawn_rate: float, by: By = "autopilot") -> None:
@@ -168,14 +179,22 @@ class VirtualRun:
         self.ending = why
 
 
-def _header() -> Header:
+def _signature(system: System, failed: Request) -> FailureSignature:
+    """How a request failed: by the fault that lasted when it was sent, else as this system fails under load."""
+    trouble = system.trouble
+    if trouble.now(failed.ended_s - failed.response_s) and (trouble.stalled_s or trouble.failing):
+        return TIMED_OUT if trouble.stalled_s else FAULTY
+    return TIMED_OUT if system.timeout_s is not None else REFUSED
+
+
+def _header(system: System) -> Header:
     return Header(
         t_s=0.0,
         schema=SCHEMA,
         id="simulated",
         started_at="",
         target=TargetFacts(name="simulated", url="http://127.0.0.1:1"),
-        host=HostFacts(cpus=CPUS),
+        host=HostFacts(cpus=cores_of(system)),
     )
 
 

@@ -1,0 +1,73 @@
+"""What probes would read of the machine on which a simulated service runs.
+
+Simulated work is CPU: the service has a core for each of its servers, the generator one of its own. A neighbour is as many busy
+processes on every core as give the service its share, which is what slows it: the cores are full, and for each second of CPU
+that the service (or the load thread) gets it waits 1/speed - 1 seconds for a core. Real ones made it wait longer: 0.8 to 4 s for
+0.15 to 0.3 s of CPU, others at 1.7 to 1.9 of two cores (docs/faults.md, rows neighbour-*).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, TargetReading
+
+from .queues import System
+
+IDLE_CPU = 0.1
+"""Cores that the generator uses beside what its requests cost."""
+
+QUIET_CPU = 0.03
+"""Cores that others use on a quiet machine."""
+
+QUIET_DELAY = 0.02
+"""Seconds of waiting for a core for each second of CPU, on a quiet machine."""
+
+DELAY_SPREAD = 0.3
+"""Of a second's run delay, lognormal: what others do in a second is uneven."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """All readings of one second."""
+
+    generator: GeneratorReading
+    host: HostReading
+    target: TargetReading
+    neighbours: NeighboursReading
+
+
+def cores_of(system: System) -> int:
+    """Of the machine."""
+    return system.servers + 1
+
+
+def machine(system: System, at_s: float, served: int, sent: int, rng: np.random.Generator) -> Machine:
+    """The second that begins at `at_s`, in which the service finished `served` requests of `sent`."""
+    crowded = system.trouble.by_neighbour and system.trouble.now(at_s)
+    cores, speed = cores_of(system), system.trouble.speed if crowded else 1.0
+    target_cpu = min(served * system.service_s, system.servers * speed)
+    generator_cpu = IDLE_CPU + sent * system.generator_s
+    others_cpu = max(QUIET_CPU, cores - target_cpu - generator_cpu) if crowded else QUIET_CPU
+    delay = (1 / speed - 1 + QUIET_DELAY) * float(rng.lognormal(0.0, DELAY_SPREAD))
+    return Machine(
+        generator=GeneratorReading(
+            cpu_ratio=generator_cpu,
+            process_cpu_ratio=generator_cpu,
+            run_delay_ratio=min(generator_cpu * delay, max(0.0, 1 - generator_cpu)),
+            loop_lag_p99_ms=5.0 if crowded else 1.0,
+        ),
+        host=HostReading(cpu_ratio=min(float(cores), target_cpu + generator_cpu + others_cpu), load_average_1m=0.5),
+        target=TargetReading(
+            pid=1,
+            processes=1,
+            threads=system.servers,
+            cpu_ratio=target_cpu,
+            cpus_allowed=system.servers,
+            busiest_thread_ratio=target_cpu / system.servers,
+            run_delay_ratio=target_cpu * delay,
+        ),
+        neighbours=NeighboursReading(cpu_ratio=others_cpu, processes={"busy": others_cpu} if crowded else {}),
+    )
