@@ -147,8 +147,12 @@ def crossing(curve: CapacityCurve) -> Crossing:
     plateau = plateau_levels(curve, curve.goodput)
     first = _fit(curve, baseline, linear, plateau)
     clear = _clear(curve, baseline, first.users)
+    whole = _fit(curve, clear, linear, plateau)
     beyond = plateau & (curve.users >= PLATEAU_SHARE * first.users)
-    return _fit(curve, clear, linear, beyond if beyond.any() else plateau)
+    if not beyond.any():
+        return whole
+    further = _fit(curve, clear, linear, beyond)
+    return further if further.capacity >= whole.capacity else whole  # else goodput falls there
 
 
 def _clear(curve: CapacityCurve, baseline: Mask, knee_users: float) -> Mask:

@@ -37,6 +37,17 @@ def test_the_same_levels_give_the_same_verdict_in_any_order() -> None:
     assert judge(levels) == judge(levels[::-1]) == judge(levels)
 
 
+def test_the_capacity_is_not_that_of_a_level_beyond_at_which_goodput_falls() -> None:
+    falling = rates([(6, 6), (12, 13), (24, 25.3), (27, 27), (34, 24), (40, 5)])
+    falling = [replace(level, goodput_se_rps=0.07 * level.goodput_rps) for level in falling]
+    knee = knee_of(falling)
+    assert knee.kind == "knee" and knee.capacity_rps is not None and knee.capacity_rps > 24.5
+
+
+def test_a_level_at_the_crossing_that_is_far_below_the_capacity_contradicts_it() -> None:
+    assert knee_of(rates([(2, 20.1), (6, 37.4), (8, 47.2), (10, 57.2), (12, 59.0), (14, 58.9)])).kind == "bend"
+
+
 def test_two_levels_declare_nothing_and_say_what_is_missing() -> None:
     verdict = judge(ideal([10, 100]))
     assert verdict.knee is None
