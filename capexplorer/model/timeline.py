@@ -57,6 +57,9 @@ class Timeline:
         self.columns: dict[str, array[float]] = {name: array("d") for name in (*COLUMNS, *FOLD_COLUMNS)}
         """Columns by name, `ticks` long. In a replay they are shared with later times and longer: read only up to the cursor."""
         self.levels: list[Level] = []
+        self._seconds: dict[tuple[int, bool], list[int]] = {}
+        """Column indices of the ticks of closed levels, by level index and whether only settled ones: each look asks for them
+        several times."""
         self.marks: dict[str, Mark] = {}
         """The latest revision of each mark by key, including retracted marks."""
         self.verdicts: dict[int, Verdict] = {}
@@ -167,6 +170,7 @@ class Timeline:
         return next((level for level in reversed(self.levels) if level.opened.index == index), None)
 
     def _open(self, opened: LevelOpened) -> None:
+        self._seconds.clear()
         if opened.since_s is None:
             self._tail.clear()
             self.levels.append(Level(opened, len(self)))
@@ -181,13 +185,18 @@ class Timeline:
         return [sample for sample in self._tail if sample.t_s > t_s]
 
     def seconds_of(self, level: Level, *, settled: bool = True) -> list[int]:
-        """Column indices of a level's ticks: only settled ones, or all."""
+        """Column indices of a level's ticks: only settled ones, or all. Read only: the list is cached."""
         index, named, counts = level.opened.index, self.columns["level"], self.columns["settled"]
+        ticks: list[int] | None = self._seconds.get((index, settled))
+        if ticks is not None:
+            return ticks
         ticks = []
         for tick in range(level.first_index, self._end_of(level)):
             own = tick < level.opened_index or named[tick] == index
             if own and (counts[tick] or not settled):
                 ticks.append(tick)
+        if level.closed is not None and level is not self.levels[-1]:
+            self._seconds[index, settled] = ticks
         return ticks
 
     def _end_of(self, level: Level) -> int:

@@ -102,13 +102,13 @@ def first_endpoint(levels: Sequence[Level], capacity: CapacityVerdict) -> Endpoi
     steps = [level for level in levels if not level.opened.ramp and level.figures.settled]
     quiet = _served(each for level in steps if level.users in baseline for each in level.endpoints)
     counts = sorted({level.users for level in steps if level.users > max(baseline, default=0)})
-    led = {users: _leader(_changes(quiet, steps, users), _lag_ms(steps, users)) for users in counts}
-    for users in counts:
-        found = led[users]
-        stays_gone = (other for count, other in led.items() if count >= users)
-        if found is not None and all(other is not None and other[0].key == found[0].key for other in stays_gone):
-            return _departure(users, *found)
-    return None
+    first: tuple[int, EndpointChange, bool] | None = None
+    for users in reversed(counts):  # the same one must lead at all higher loads, so where none leads at the top none does
+        led = _leader(_changes(quiet, steps, users), _lag_ms(steps, users))
+        if led is None or (first is not None and led[0].key != first[1].key):
+            break
+        first = (users, *led)
+    return _departure(*first) if first is not None else None
 
 
 def _served(endpoints: Iterable[LevelEndpoint]) -> dict[Key, Served]:
