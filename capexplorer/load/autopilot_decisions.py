@@ -13,6 +13,7 @@ Why = Literal[
     "lower",
     "careful",
     "between",
+    "again",
     "retreat",
     "soak",
     "beyond",

@@ -57,6 +57,8 @@ class AutopilotInput:
     exhausted_in_s: float | None = None
     """Seconds until all ports are used at the present rate."""
     generator_saturated: bool = False
+    undecided: bool = False
+    """Goodput fell, or failures began, with the step to the open level: load or a change in time, a return would tell."""
     fault: bool = False
     """Failures of the open level began within it or in an earlier level: a fault of the service, not caused by this load."""
 

@@ -12,7 +12,7 @@ import math
 from ..model.verdicts import KneeVerdict
 from .autopilot_decisions import Decision, Done, Figures, GiveUp, GoTo, Hold, Why
 from .autopilot_input import AutopilotInput, baseline_requests, collapsed_above, fails, line, line_error, ports_last_s, strain
-from .level_end import PORTS_LEAST_S, STRAIGHT, may_end, trouble
+from .level_end import LEAST_S, PORTS_LEAST_S, STRAIGHT, may_end, trouble
 from .verification_policy import Outcome, VerificationEnd, VerificationPolicy, knee_figures
 
 GROWTH = 2.0
@@ -115,9 +115,11 @@ class AutopilotPolicy:
             return self._widen(known, knee)
         if strained is not None and not self._careful:
             return self._back_off(known, strained)
-        is_straight = knee is None or knee.kind == "no_knee"
-        if is_straight and self._careful and self._stage != "retreat" and fails(known, RETURN_FAILURES):
-            return self._return(known)
+        is_straight, is_failing = knee is None or knee.kind == "no_knee", fails(known, RETURN_FAILURES)
+        if self._stage != "retreat" and (known.undecided or (is_straight and self._careful and is_failing)):
+            return self._return(known, "failures" if is_failing else "collapse")
+        if known.open.users == self._ceiling and self._stage == "again":
+            self._ceiling = None  # what failed there came and went by itself
         if knee is None and known.lowest > LOW_USERS or knee is not None and knee.kind == "at_or_below":
             return self._lower(known)
         return self._higher(known)
@@ -147,13 +149,21 @@ class AutopilotPolicy:
         if self._ceiling is not None:
             users, why = round(math.sqrt(top * self._ceiling)), "between"
             if self._ceiling < ROOM * top or users <= top:
-                return self._give_up(known, self._ceiling_why)
+                if self._stage == "retreat" and known.open.figures.settled_seconds < LEAST_S:
+                    return Hold("measuring")  # the verdict does not know this return yet
+                if self._ceiling_why != "failures" or self._is_measured(known, self._ceiling):
+                    return self._give_up(known, self._ceiling_why)
+                users, why = self._ceiling, "again"
         if ports_last_s(known) * now / users < PORTS_LEAST_S:
             return self._give_up(known, "ports")
         users = min(users, known.max_users)
         if users <= top:
             return self._give_up(known, "max_users")
         return self._step(users, why, figures)
+
+    def _is_measured(self, known: AutopilotInput, users: int) -> bool:
+        """Whether a level of so many users was long enough for figures: one that was left at once shows no collapse."""
+        return any(level.users == users and level.figures.settled_seconds >= LEAST_S for level in known.levels)
 
     def _widen(self, known: AutopilotInput, knee: KneeVerdict) -> Decision:
         """The knee is known: measure another level on its plateau if needed and possible, else verify it."""
@@ -200,13 +210,13 @@ class AutopilotPolicy:
 
     # -- stepping down
 
-    def _return(self, known: AutopilotInput) -> Decision:
-        """The level fails and no knee is known: return to fewer users, to distinguish load from a fault of the service."""
+    def _return(self, known: AutopilotInput, why: Why) -> Decision:
+        """The level fails or goodput fell, and no knee is known: return to fewer users, to distinguish load from a fault."""
         self._returns += 1
         if self._returns > RETURNS_MOST:
-            return self._give_up(known, "failures")
-        self._ceiling, self._ceiling_why = min(known.open.users, self._ceiling or known.open.users), "failures"
-        return self._back_off(known, "failures")
+            return self._give_up(known, why)
+        self._ceiling, self._ceiling_why = min(known.open.users, self._ceiling or known.open.users), why
+        return self._back_off(known, why)
 
     def _leave(self, known: AutopilotInput, why: Why) -> Decision:
         """Leave the open level at once: verify the knee if it is known, else step down and continue in smaller steps."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..model.figures import LevelFigures
 from .autopilot_decisions import Why
 from .autopilot_input import AutopilotInput, fails, line, ports_last_s, precise, strain
 
@@ -22,6 +23,9 @@ STRAIGHT = 0.93
 FAILURES_MOST = 0.9
 """Failure ratio of the latest seconds above that of the lowest level at which a level is left at once. With 0.5 the knee
 came out within 15% on 86.3% of 600 tuning systems, with 0.9 on 87.8%: a level left at once is no evidence of a collapse."""
+
+UNSTEADY = 0.2
+"""Relative standard error of goodput from which a level that fails is not yet what it will be."""
 
 PORTS_LEAST_S = 60.0
 """Seconds until all ports are used at the rate of the next level: with fewer there is no step up, with half of it the open
@@ -47,7 +51,12 @@ def may_end(known: AutopilotInput, stage: Why, top: int) -> bool:
         return False
     if figures.settled_seconds >= MOST_S or precise(figures):
         return True
-    return strain(known) is not None or _lies_on_line(known, top)
+    return (strain(known) is not None and _is_steady(figures)) or _lies_on_line(known, top)
+
+
+def _is_steady(figures: LevelFigures) -> bool:
+    """Whether its seconds are alike: a queue that fills up first does well and then fails."""
+    return (figures.goodput_se_rps or 0.0) <= UNSTEADY * (figures.goodput_rps or 0.0)
 
 
 def _lies_on_line(known: AutopilotInput, top: int) -> bool:

@@ -200,7 +200,15 @@ class EndpointDegradation(Reading, frozen=True, kw_only=True):
 
 
 MissingKind = Literal[
-    "levels", "lower_levels", "higher_levels", "between_levels", "longer_levels", "soak", "beyond", "return_to_first"
+    "levels",
+    "lower_levels",
+    "higher_levels",
+    "between_levels",
+    "longer_levels",
+    "soak",
+    "beyond",
+    "return_to_first",
+    "return_to_clean",
 ]
 
 
@@ -247,6 +255,9 @@ class RegimeVerdict(Reading, frozen=True, kw_only=True):
     most_users: float
     """The highest user count without failures, and its goodput; if all levels fail, the highest user count."""
     most_rps: float
+    return_users: float | None = None
+    """It began with a step up: a return to so many users, who were served well before, tells load from a change in time. None:
+    that is known, or not to be known so."""
     knee: KneeVerdict | None = None
     judged: bool = False
     """Whether the epoch's verdict on capacity is about this regime."""

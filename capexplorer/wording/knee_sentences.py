@@ -191,7 +191,9 @@ def missing(wanted: Missing) -> str:
         case "beyond":
             return f"{_place(wanted)} would confirm the maximum"
         case "return_to_first":
-            return f"a return to {numbers.counted(wanted.users_below)} would show whether the service drifts"
+            return f"a return to {numbers.counted(wanted.users_below)} would show drift"
+        case "return_to_clean":
+            return f"a return to {numbers.counted(wanted.users_below)} would tell load from a change in time"
 
 
 def short_missing(wanted: Missing) -> str:
@@ -203,6 +205,8 @@ def short_missing(wanted: Missing) -> str:
             return f"then {_place(wanted)}"
         case "return_to_first":
             return f"then return to {numbers.counted(wanted.users_below)}"
+        case "return_to_clean":
+            return f"return to {numbers.counted(wanted.users_below)}"
         case "longer_levels":
             return "longer levels"
         case _:

@@ -87,11 +87,12 @@ def known(
     ports: tuple[float, float | None] = (0.0, None),
     generator: bool = False,
     fault: bool = False,
+    undecided: bool = False,
 ) -> AutopilotInput:
     return AutopilotInput(
         levels=levels, open_s=open_s, verdict=says or verdict(), max_users=max_users, latest_requests=latest[0],
         latest_failures=latest[1], ports_used_ratio=ports[0], exhausted_in_s=ports[1], generator_saturated=generator,
-        fault=fault,
+        fault=fault, undecided=undecided,
     )  # fmt: skip
 
 
@@ -287,6 +288,50 @@ def test_a_level_that_all_but_fails_is_left_at_once_before_it_settles() -> None:
     assert step(pilot.due(known(*LOW, level(24, seconds=0.0), latest=(100, 95)))) == (7, "retreat")
     users, why = step(pilot.due(known(*LOW, level(24, seconds=0.0), level(7, seconds=4.0))))
     assert (why, 12 < users < 24) == ("between", True)
+
+
+def test_a_fall_with_a_step_up_is_left_for_fewer_users_and_a_smaller_step_up_follows() -> None:
+    pilot, levels = AutopilotPolicy(), [*LOW, level(24), level(48), level(96, goodput=30.0)]
+    assert step(pilot.due(known(*levels, undecided=True))) == (29, "retreat")
+    assert step(pilot.due(known(*levels, level(29)))) == (68, "between")
+
+
+def test_returns_have_an_end() -> None:
+    pilot, levels = AutopilotPolicy(), [*LOW, level(24), level(48)]
+    for _ in range(20):
+        decision = pilot.due(known(*levels, undecided=levels[-1].users > 48))
+        if isinstance(decision, GiveUp):
+            break
+        assert isinstance(decision, GoTo)
+        levels.append(level(decision.users, goodput=30.0 if decision.users > 48 else None))
+    assert isinstance(decision, GiveUp) and decision.why == "collapse"
+
+
+def test_a_level_that_was_left_before_it_settled_is_measured_where_no_smaller_step_is_left() -> None:
+    pilot, levels = AutopilotPolicy(), [*LOW, level(24), level(28)]
+    left = [*levels, level(32, seconds=0.0)]
+    assert step(pilot.due(known(*left, latest=(100, 95)))) == (17, "retreat")
+    assert pilot.due(known(*left, level(17, seconds=4.0))) == Hold("measuring")
+    back = [*left, level(17)]
+    assert step(pilot.due(known(*back))) == (32, "again")
+    failing = level(32, goodput=0.0, failures=500)
+    assert step(pilot.due(known(*back, failing, latest=(100, 95), undecided=True))) == (17, "retreat")
+    found = verdict("knee", 28.0)
+    assert step(pilot.due(known(*back, failing, level(17), says=found)))[1] == "soak"
+
+
+def test_a_level_that_failed_once_and_is_clean_when_it_is_measured_again_is_no_ceiling() -> None:
+    pilot, left = AutopilotPolicy(), [*LOW, level(24), level(28), level(32, seconds=0.0)]
+    pilot.due(known(*left, latest=(100, 95)))
+    pilot.due(known(*left, level(17)))
+    users, _ = step(pilot.due(known(*left, level(17), level(32))))
+    assert users > 32
+
+
+def test_a_level_that_fails_more_and_more_is_measured_until_it_is_steady() -> None:
+    pilot = AutopilotPolicy()
+    assert pilot.due(known(*LOW, level(24, seconds=6.0, error=0.3, failures=20, goodput=30.0))) == Hold("measuring")
+    assert step(pilot.due(known(*LOW, level(24, seconds=18.0, error=0.3, failures=20, goodput=30.0)))) == (7, "retreat")
 
 
 def test_a_fault_that_began_in_the_middle_of_a_level_makes_its_users_no_ceiling() -> None:

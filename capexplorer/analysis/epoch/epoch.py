@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ...model.events import Verdict
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ...model.verdicts import CapacityVerdict, SloVerdict
+from ...model.verdicts import CapacityVerdict, Missing, SloVerdict
 from ..causes.generator_saturation import is_saturated, own_time_ms
 from ..knee.first_endpoint import first_endpoint
 from ..knee.objectives import Name, capacity_at
@@ -52,6 +52,9 @@ class Epoch(MeasuredEpoch):
         found = regime_verdicts(self, capacity.knee) if len(self.regimes) > 1 else ()
         if capacity.knee is not None and found:
             capacity = replace(capacity, knee=next(each.knee for each in found if each.judged))
+        undecided = next((each.return_users for each in reversed(found) if each.return_users is not None), None)
+        if undecided is not None:
+            capacity = replace(capacity, missing=(Missing(kind="return_to_clean", users_below=undecided), *capacity.missing))
         fit = {level.started_s for level in self.split.fit}
         return Verdict(
             **self._partially(),

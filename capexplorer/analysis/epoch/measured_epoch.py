@@ -13,7 +13,7 @@ from ..ladder import LadderLevel, Measured, pooled
 from .judgeable import judgeable_levels
 from .neighbours import usable_levels
 from .recovery import Split, split
-from .regimes import Halves, Regime, regimes_of
+from .regimes import Halves, Regime, regimes_of, return_users
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,32 @@ class MeasuredEpoch:
     @cached_property
     def judged(self) -> Regime:
         """The regime that the verdict is about: the latest one with enough levels for a knee, else the one with most user counts.
-        One that began with failures only where there is no other."""
+        One that began with failures, or with a fall that load may have caused, only where there is no other."""
         chosen = Regime()
         for each in self.regimes:
             counts, best = (min(len(pooled(regime.levels)), LEVELS_LEAST) for regime in (each, chosen))
             is_better = counts > best or counts == best == LEVELS_LEAST
-            if (is_better and not each.fails) or not chosen.measured:
+            if not chosen.measured or (is_better and not each.fails and self._return_users(each) is None):
                 chosen = each
         return chosen
+
+    def _return_users(self, regime: Regime) -> float | None:
+        return return_users(regime, [each for each in self.regimes if each is not regime])
+
+    @property
+    def _latest(self) -> Regime | None:
+        """The regime of the latest level."""
+        return max(self.regimes, key=lambda regime: regime.measured[-1].rates.started_s, default=None)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether goodput fell, or failures began, with a step up of users, and no return has told whether load did it."""
+        return self._latest is not None and self._return_users(self._latest) is not None
 
     @property
     def has_fault(self) -> bool:
         """Whether the latest level fails, and that began in the middle of a level."""
-        latest = max(self.regimes, key=lambda regime: regime.measured[-1].rates.started_s, default=None)
+        latest = self._latest
         return latest is not None and latest.fails and latest.is_in_time([each for each in self.regimes if each is not latest])
 
     @property

@@ -11,7 +11,7 @@ from ...model.verdicts import KneeVerdict, RegimeVerdict
 from .judgeable import judgeable_levels
 from .measured_epoch import MeasuredEpoch
 from .recovery import analyse
-from .regimes import FAILING, USERS_SAME, Regime
+from .regimes import FAILING, USERS_SAME, Regime, return_users
 
 
 def regime_verdicts(epoch: MeasuredEpoch, judged: KneeVerdict | None) -> tuple[RegimeVerdict, ...]:
@@ -26,10 +26,11 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, judged: KneeVerdict | None) -
     most = max(held or [each.rates for each in regime.measured], key=lambda level: level.users)
     began_s = _began_s(epoch, regime)
     is_first = regime.began is None
+    others = [each for each in epoch.regimes if each is not regime]
     return RegimeVerdict(
         began_s=began_s,
         began=regime.began,
-        inside=regime.is_in_time([each for each in epoch.regimes if each is not regime]),
+        inside=regime.is_in_time(others),
         after_step_s=None if is_first else began_s - _stepped_s(epoch.levels, began_s),
         users=float(first.level.users),
         before_rps=None if is_first else _before(epoch, regime),
@@ -37,6 +38,7 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, judged: KneeVerdict | None) -
         failure_ratio=first.rates.failure_ratio,
         most_users=most.users,
         most_rps=most.goodput_rps,
+        return_users=return_users(regime, others),
         knee=None if knee is None else replace(knee, since_s=None if is_first else began_s, until_s=_until_s(epoch, regime)),
         judged=is_judged,
     )

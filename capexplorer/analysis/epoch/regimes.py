@@ -45,6 +45,12 @@ USERS_SAME = 0.1
 PART_LEAST_S = 5.5
 """Settled seconds of a part of a level from which it is judged, as of an open level."""
 
+RESUMES_MOST = 2.0
+"""Times the most users of an earlier regime, up to which a level may continue it: far beyond them any goodput would."""
+
+RETURN_LEAST = 0.6
+"""Of the most users that were served well before goodput fell at a step: from there on a clean return shows that load did it."""
+
 UNSTEADY, UNSTEADY_COUNTS = 0.2, 1.5
 """Standard error of a level's goodput, as a share of it and over that of random counts, from which the level is not judged."""
 
@@ -71,8 +77,23 @@ class Regime:
 
     @property
     def steady(self) -> tuple[LadderLevel, ...]:
-        """Levels that can be judged: long enough for a standard error if they are parts, and steady."""
-        return tuple(each.rates for each in self.measured if not (_is_scrap(each) or _is_unsteady(each.rates)))
+        """Levels that can be judged: long enough for a standard error if they are parts, and steady, or unsteady by overload."""
+        return tuple(
+            each.rates
+            for each in self.measured
+            if not _is_scrap(each) and (not _is_unsteady(each.rates) or self._is_overload(each))
+        )
+
+    def _is_overload(self, each: Measured) -> bool:
+        """Whether it failed with more users than before, and fewer did not fail afterwards: a queue filled up in it, no fault."""
+        at_s, users = each.rates.started_s, each.rates.users
+        under = [one.rates for one in self.measured if one.rates.users < users]
+        before = [level.users for level in under if level.started_s < at_s]
+        if not before:
+            return False
+        least = math.floor(RETURN_LEAST * max(before))
+        after = [level for level in under if level.started_s > at_s and level.users >= least]
+        return any(_failing(each.rates) - _failing(level) >= FAILING for level in after)
 
     @property
     def fails(self) -> bool:
@@ -92,12 +113,20 @@ class Regime:
         """
         if self.fails and any(level.users < (1 - USERS_SAME) * self.levels[0].users for level in self.levels):
             return True
+        if self.fails and any(_outdoes(each, self.measured[0]) for regime in earlier for each in regime.measured):
+            return True
         if not (self.began_inside and self.fails):
             return self.began_inside
         first, before = self.measured[0], [each for regime in earlier for each in regime.measured if each is not self.measured[0]]
         before = [each for each in before if each.rates.started_s < first.rates.started_s]
         seen = any(each.level is not first.level and each.rates.users >= first.rates.users for each in before)
         return seen or not before or _is_on_line([each.rates for each in before])
+
+
+def _outdoes(each: Measured, failing: Measured) -> bool:
+    """Whether as many users or more, in another level, ran without what made this one fail."""
+    enough = each.rates.users >= (1 - USERS_SAME) * failing.rates.users and each.level is not failing.level
+    return enough and _failing(failing.rates) - _failing(each.rates) >= FAILING
 
 
 def _is_scrap(each: Measured) -> bool:
@@ -139,15 +168,48 @@ def _place(found: list[Regime], each: Measured, halves: Halves) -> None:
         found[-1].measured.append(each)
     else:
         _begin(found, each, began)
+    _take_out_faults(found, each)
+    if _went_with_load(found, each):
+        fell, now = found.pop(-2), found[-1]
+        now.measured = sorted([*now.measured, *fell.measured], key=lambda one: one.rates.started_s)
+
+
+def _take_out_faults(found: list[Regime], each: Measured) -> None:
+    """Failing levels that were taken for load's doing are a fault after all if this level, with as many users, is clean."""
+    current = found[-1]
+    faults = [one for one in current.measured if _outdoes(each, one)]
+    if not faults or len(faults) == len(current.measured):
+        return
+    current.measured = [one for one in current.measured if one not in faults]
+    found.insert(-1, Regime(faults, "failures"))
 
 
 def _falls_on(found: Sequence[Regime], each: Measured) -> bool:
     """Whether goodput continues to fall with more users after it fell at a step: then the service is retrograde."""
-    current, last, now = found[-1], found[-1].levels[-1], each.rates
+    current, now = found[-1], each.rates
+    first, last = current.levels[0], current.levels[-1]
     if len(found) < 2 or current.began is None or current.began_inside or now.users <= last.users:
         return False
-    fell = max(found[-2].levels, key=lambda level: level.users).goodput_rps > last.goodput_rps
-    return fell and last.goodput_rps - now.goodput_rps - ONE_SIDED_95 * _error(last, now) > FALL * last.goodput_rps
+    fell = max(found[-2].levels, key=lambda level: level.users).goodput_rps > last.goodput_rps > now.goodput_rps
+    return fell and first.goodput_rps - now.goodput_rps - ONE_SIDED_95 * _error(first, now) > FALL * first.goodput_rps
+
+
+def _went_with_load(found: Sequence[Regime], each: Measured) -> bool:
+    """Whether the regime before the latest fell with a step up, and this level shows that it went when load did.
+
+    Then load did it. A return far below would be clean at half of the capacity, too, so it shows nothing.
+    """
+    if len(found) < 2 or _inside(each):
+        return False
+    now, fell = found[-1], found[-2]
+    before = [one.rates for one in now.measured if one.rates.started_s < fell.started_s]
+    first = fell.levels[0]
+    if not before or before[-1].users >= first.users or not _is_under(each, fell):
+        return False
+    if fell.began is None or fell.is_in_time([regime for regime in found if regime is not fell]):
+        return False
+    well = [level.users for level in before if level.users < first.users and _failing(level) < FAILING]
+    return bool(well) and each.rates.users >= math.floor(RETURN_LEAST * max(well))
 
 
 def _changed_before(found: Sequence[Regime], parts: Sequence[Measured], each: Measured) -> bool:
@@ -159,17 +221,13 @@ def _changed_before(found: Sequence[Regime], parts: Sequence[Measured], each: Me
 
 
 def _begin(found: list[Regime], each: Measured, began: Began) -> None:
-    current, inside = found[-1], _inside(each)
     for earlier in reversed(found[:-1]):
         if not earlier.fails and _continues(earlier.levels, each.rates):
             found.remove(earlier)
-            if current.fails and not current.is_in_time(found[:-1]) and not inside and _is_under(each, current):
-                earlier.measured += current.measured
-                found.remove(current)
             earlier.measured.append(each)
             found.append(earlier)
             return
-    found.append(Regime([each], began, inside))
+    found.append(Regime([each], began, _inside(each)))
 
 
 def _is_on_line(levels: Sequence[LadderLevel]) -> bool:
@@ -184,6 +242,19 @@ def _is_under(each: Measured, current: Regime) -> bool:
 
 def _inside(each: Measured) -> bool:
     return each.part.began_inside or each.level.opened.since_s is not None
+
+
+def return_users(regime: Regime, others: Sequence[Regime]) -> float | None:
+    """Users of a return that would tell whether load began this regime: the most that were served well before goodput fell, or
+    failures began, with a step up. None: it began otherwise, or that is known."""
+    first = regime.levels[0]
+    before = [level for each in others for level in each.levels if level.started_s < first.started_s]
+    if regime.began is None or regime.is_in_time(others) or not before:
+        return None
+    stepped_up = max(before, key=lambda level: level.started_s).users < first.users
+    fell = regime.fails or first.goodput_rps < max(level.goodput_rps for level in before)
+    well = [level.users for level in before if level.users < first.users and _failing(level) < FAILING]
+    return max(well) if stepped_up and fell and well else None
 
 
 def _change(found: Sequence[Regime], each: Measured) -> Began | None:
@@ -209,6 +280,8 @@ def _change(found: Sequence[Regime], each: Measured) -> Began | None:
 
 def _falls(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
     """Whether more users get less goodput than fewer users did on the line."""
+    if now.goodput_rps >= max(level.goodput_rps for level in levels):
+        return False
     under = [level for level in pooled(levels) if level.users < now.users]
     if not under:
         return False
@@ -222,8 +295,13 @@ def _falls(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
 def _rises(last: LadderLevel, now: LadderLevel) -> bool:
     """Whether more users get more goodput a user."""
     own, before = now.goodput_rps / now.users, last.goodput_rps / last.users
-    error = math.hypot(now.goodput_error_rps / now.users, last.goodput_error_rps / last.users)
+    error = math.hypot(_counted_error(now) / now.users, _counted_error(last) / last.users)
     return own - before - ONE_SIDED_95 * error > RISE * before
+
+
+def _counted_error(level: LadderLevel) -> float:
+    """Error of goodput, at least that of a random count: at low load a dozen requests in six seconds are equal by luck."""
+    return max(level.goodput_error_rps, math.sqrt(level.goodput_rps / level.seconds) if level.seconds else 0.0)
 
 
 def _at_step_down(found: Sequence[Regime], levels: tuple[LadderLevel, ...], now: LadderLevel) -> Began | None:
@@ -233,13 +311,14 @@ def _at_step_down(found: Sequence[Regime], levels: tuple[LadderLevel, ...], now:
         return None
     rate_rps, error = expected
     differs = _differs(now.goodput_rps, rate_rps, math.hypot(error, now.goodput_error_rps))
+    fails = _failing(now) - min(map(_failing, levels)) >= FAILING
+    if not (differs or fails):
+        return None
     bound = overloaded_from(levels)
     if bound is not None and levels[-1].users > bound:
         resumes = any(not earlier.fails and _continues(earlier.levels, now) for earlier in found[:-1])
         return "goodput" if differs and resumes else None
-    if _failing(now) - min(map(_failing, levels)) >= FAILING:
-        return "failures"
-    return "goodput" if differs else None
+    return "failures" if fails else "goodput"
 
 
 def _continues(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
@@ -251,6 +330,8 @@ def _continues(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
         return _agrees(now, *expected)
     curve = pooled(levels)
     best, top = max(curve, key=lambda level: level.goodput_rps), curve[-1]
+    if now.users > RESUMES_MOST * top.users:
+        return False
     is_straight = _efficiency(curve, top) >= LINEAR_LIKELY
     most_rps = max(best.goodput_rps, top.goodput_rps * now.users / top.users) if is_straight else best.goodput_rps
     nearest_rps = min(max(now.goodput_rps, best.goodput_rps), most_rps)

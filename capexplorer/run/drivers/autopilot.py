@@ -151,6 +151,7 @@ class AutopilotDriver:
             latest_failures=failures,
             ports_used_ratio=(ports.used or 0) / ports.capacity if ports is not None and ports.capacity else 0.0,
             exhausted_in_s=ports.exhausted_in_s if ports is not None else None,
+            undecided=measured and epoch.is_undecided,
             fault=epoch.has_fault,
             generator_saturated=measured and level is not None and bool(is_saturated(level.figures, epoch.own_ms)),
         )

@@ -108,9 +108,56 @@ def test_failures_that_continue_at_a_load_that_was_clean_are_a_fault_though_they
     assert epoch.verdict.capacity.knee.kind == "no_knee"
 
 
-def test_failures_that_come_with_a_step_and_go_with_load_are_loads_doing() -> None:
-    epoch = epoch_of(session(*CLIMB, (32, failing(160)), (8, clean(40))), 0)
-    assert regimes(epoch) == [(None, [8, 16, 24, 32, 8])]
+FALLEN: dict[str, Seconds] = {"failing": failing(160), "slow": clean(60)}
+
+
+@pytest.mark.parametrize("fallen", FALLEN)
+def test_what_comes_with_a_step_and_goes_with_load_is_loads_doing(fallen: str) -> None:
+    epoch = epoch_of(session(*CLIMB, (32, FALLEN[fallen]), (16, clean(80))), 0)
+    assert regimes(epoch) == [(None, [8, 16, 24, 32, 16])]
+    assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
+    assert epoch.verdict.capacity.knee.kind == "knee" and epoch.verdict.capacity.knee.users == pytest.approx(24, rel=0.02)
+
+
+@pytest.mark.parametrize("fallen", FALLEN)
+def test_a_return_to_a_third_of_the_users_does_not_tell_load_from_time(fallen: str) -> None:
+    epoch = epoch_of(session(*CLIMB, (32, FALLEN[fallen]), (8, clean(40))), 0)
+    assert [levels for _, levels in regimes(epoch)] == [[8, 16, 24, 8], [32]]
+    assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
+    assert epoch.verdict.capacity.knee.kind == "no_knee"
+
+
+def test_failures_that_a_later_level_with_as_many_users_is_without_are_a_fault_in_time() -> None:
+    epoch = epoch_of(session(*CLIMB, (32, failing(160)), (16, clean(80)), (32, clean(160))), 0)
+    assert regimes(epoch) == [(None, [8, 16, 24, 16, 32]), ("failures", [32])]
+    assert epoch.regimes[1].is_in_time(epoch.regimes[:1])
+
+
+@pytest.mark.parametrize("fallen", FALLEN)
+def test_the_next_step_after_a_fall_is_a_return_to_the_most_users_that_were_served_well(fallen: str) -> None:
+    timeline = session(*CLIMB, (32, FALLEN[fallen]))
+    verdict = epoch_of(timeline, 0).verdict
+    assert verdict is not None and verdict.capacity.knee is not None and verdict.capacity.knee.kind == "no_knee"
+    wanted = verdict.capacity.missing[0]
+    assert wording.missing(wanted) == "a return to 24 users would tell load from a change in time"
+    timeline.apply(verdict)
+    assert "load or a change in time, a return to 24 users would tell" in wording.verdict(timeline)
+
+
+def test_a_fall_that_is_open_does_not_take_the_verdict_from_the_levels_before_it() -> None:
+    epoch = epoch_of(session(*CLIMB, (32, clean(60)), (40, clean(62)), (48, clean(61))), 0)
+    assert [levels for _, levels in regimes(epoch)] == [[8, 16, 24], [32, 40, 48]]
+    assert epoch.is_undecided and epoch.judged is epoch.regimes[0]
+
+
+def test_noise_between_levels_after_a_fall_does_not_make_the_service_retrograde() -> None:
+    epoch = epoch_of(session((20, clean(100)), (40, clean(200)), (60, clean(140)), (80, clean(152)), (100, clean(130))), 0)
+    assert [levels for _, levels in regimes(epoch)] == [[20, 40], [60, 80, 100]]
+
+
+def test_a_level_far_beyond_an_earlier_regime_does_not_continue_it() -> None:
+    epoch = epoch_of(session((2, clean(10)), (4, clean(20)), (8, clean(80)), (16, clean(160)), (48, clean(90))), 0)
+    assert [levels for _, levels in regimes(epoch)] == [[2, 4], [8, 16], [48]]
 
 
 def test_after_a_fault_that_passes_the_service_is_in_its_old_regime() -> None:
