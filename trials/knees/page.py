@@ -41,8 +41,9 @@ SIMULATED = """\
 Still ones: queues of 1 to 8 servers; services that slow down under load, shed it, time out, run out of ports, or whose generator
 is full; services without a limit. Moving ones: capacity halves or doubles, a neighbour takes 60% of the speed for 20 to 60 s,
 every reply fails for 20 to 60 s; the change comes 20 to 120 s after the start. The autopilot runs with all of the product
-beneath it (`trials/simulation/virtual_run.py`); only load and readings are simulated. The simulated neighbour leaves no reading:
-neither policy sees the CPU of other processes, by which the product detects real neighbours ([faults.md](faults.md)).
+beneath it (`trials/simulation/virtual_run.py`); only load and readings are simulated. A neighbour leaves the readings of a busy
+machine (`trials/simulation/machine.py`), by which the product tells real ones ([faults.md](faults.md)); in results of commit
+51ad85e and before it left none, and a collapse in one step got no knee ([measurements.md](measurements.md) has figures of both since).
 """
 
 MOVING = """\
