@@ -332,10 +332,9 @@ def _continues(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
     best, top = max(curve, key=lambda level: level.goodput_rps), curve[-1]
     if now.users > RESUMES_MOST * top.users:
         return False
-    is_straight = _efficiency(curve, top) >= LINEAR_LIKELY
-    most_rps = max(best.goodput_rps, top.goodput_rps * now.users / top.users) if is_straight else best.goodput_rps
-    nearest_rps = min(max(now.goodput_rps, best.goodput_rps), most_rps)
-    return _agrees(now, nearest_rps, best.goodput_error_rps)
+    if _efficiency(curve, top) >= LINEAR_LIKELY:  # a plateau there would be this level's alone: it may still recover
+        return _agrees(now, top.goodput_rps * now.users / top.users, top.goodput_error_rps * now.users / top.users)
+    return _agrees(now, best.goodput_rps, best.goodput_error_rps)
 
 
 def _agrees(now: LadderLevel, rate_rps: float, error: float) -> bool:

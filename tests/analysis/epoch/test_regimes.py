@@ -150,6 +150,14 @@ def test_a_fall_that_is_open_does_not_take_the_verdict_from_the_levels_before_it
     assert epoch.is_undecided and epoch.judged is epoch.regimes[0]
 
 
+def test_a_level_that_still_recovers_beyond_the_line_is_no_plateau_of_the_levels_before_a_fault() -> None:
+    stalled: Seconds = [(0, 0)] * 9
+    epoch = epoch_of(session(*CLIMB, (32, stalled), (40, clean(110))), 0)
+    assert [levels for _, levels in regimes(epoch)][0] == [8, 16, 24]
+    assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
+    assert epoch.verdict.capacity.knee.kind == "no_knee"
+
+
 def test_noise_between_levels_after_a_fall_does_not_make_the_service_retrograde() -> None:
     epoch = epoch_of(session((20, clean(100)), (40, clean(200)), (60, clean(140)), (80, clean(152)), (100, clean(130))), 0)
     assert [levels for _, levels in regimes(epoch)] == [[20, 40], [60, 80, 100]]
