@@ -43,7 +43,7 @@ is full; services without a limit. Moving ones: capacity halves or doubles, a ne
 every reply fails for 20 to 60 s; the change comes 20 to 120 s after the start. The autopilot runs with all of the product
 beneath it (`trials/simulation/virtual_run.py`); only load and readings are simulated. A neighbour leaves the readings of a busy
 machine (`trials/simulation/machine.py`), by which the product tells real ones ([faults.md](faults.md)); in results of commit
-51ad85e and before it left none, and a collapse in one step got no knee ([measurements.md](measurements.md) has figures of both since).
+51ad85e and before it left none, and a collapse in one step got no knee ([measurements.md](measurements.md) has figures since).
 """
 
 MOVING = """\
