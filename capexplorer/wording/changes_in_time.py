@@ -9,10 +9,10 @@ from . import numbers
 from .knee_sentences import knee_alone
 from .times import session_time
 
-A_FAULT = "a fault in time, not a limit of load"
-ANOTHER_SERVICE = "the service changed in time, not with load"
-UNDECIDED = "load or a change in time"
-"""What a change means: by whether it began in the middle of a level."""
+A_FAULT = "a fault at that time, not a load limit"
+ANOTHER_SERVICE = "the service changed at that time, independently of load"
+UNDECIDED = "caused by load or by a change of the service"
+"""The interpretation of a change that began within a level (the first two) or with a step of users (the last)."""
 
 
 def changes(regimes: Sequence[RegimeVerdict]) -> str:
@@ -29,10 +29,10 @@ def _changed(found: RegimeVerdict) -> str:
     after_s = found.after_step_s or 0.0
     late = f", {numbers.span(after_s)} after the last step" if found.inside and after_s >= 1.0 else ""
     if found.began == "failures":
-        what = f"{at} {numbers.percent(found.failure_ratio or 1.0)} of requests began to fail{late}"
+        what = f"{at} {numbers.percent(found.failure_ratio or 1.0)} of requests started to fail{late}"
         return f"{what}: {A_FAULT if found.inside else _undecided(found)}"
     if found.before_rps is None:
-        what = f"{at} goodput was {numbers.number(found.after_rps)}/s, which the levels before do not explain"
+        what = f"{at} goodput was {numbers.number(found.after_rps)}/s, which the earlier levels do not explain"
         return f"{what}: {_undecided(found)}"
     verb = "rose" if found.after_rps > found.before_rps else "fell"
     rates = f"from {numbers.number(found.before_rps)} to {numbers.number(found.after_rps)}/s"
@@ -40,7 +40,7 @@ def _changed(found: RegimeVerdict) -> str:
 
 
 def _undecided(found: RegimeVerdict) -> str:
-    return UNDECIDED + (f", a return to {numbers.counted(found.return_users)} would tell" if found.return_users else "")
+    return UNDECIDED + (f"; a return to {numbers.counted(found.return_users)} would show which" if found.return_users else "")
 
 
 def _around(regimes: Sequence[RegimeVerdict], found: RegimeVerdict) -> str:

@@ -191,9 +191,9 @@ def missing(wanted: Missing) -> str:
         case "beyond":
             return f"{_place(wanted)} would confirm the maximum"
         case "return_to_first":
-            return f"a return to {numbers.counted(wanted.users_below)} would show drift"
+            return f"a return to {numbers.counted(wanted.users_below)} would show whether the service drifts"
         case "return_to_clean":
-            return f"a return to {numbers.counted(wanted.users_below)} would tell load from a change in time"
+            return f"a return to {numbers.counted(wanted.users_below)} would show whether load or a change of the service caused the fall"
 
 
 def short_missing(wanted: Missing) -> str:

@@ -102,7 +102,7 @@ class MeasuredLevel:
 
     @property
     def generator_saturated(self) -> bool:
-        """If so, the level says nothing about the target."""
+        """Whether the generator was saturated, so that the level does not describe the target."""
         if self.figures is self.level.figures:
             return self.rates.generator_saturated is True  # judged already
         return is_saturated(self.figures, self.own_ms) is True

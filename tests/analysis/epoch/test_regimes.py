@@ -139,9 +139,9 @@ def test_the_next_step_after_a_fall_is_a_return_to_the_most_users_that_were_serv
     verdict = epoch_of(timeline, 0).verdict
     assert verdict is not None and verdict.capacity.knee is not None and verdict.capacity.knee.kind == "no_knee"
     wanted = verdict.capacity.missing[0]
-    assert wording.missing(wanted) == "a return to 24 users would tell load from a change in time"
+    assert wording.missing(wanted) == "a return to 24 users would show whether load or a change of the service caused the fall"
     timeline.apply(verdict)
-    assert "load or a change in time, a return to 24 users would tell" in wording.verdict(timeline)
+    assert "caused by load or by a change of the service; a return to 24 users would show which" in wording.verdict(timeline)
 
 
 def test_a_fall_that_is_open_does_not_take_the_verdict_from_the_levels_before_it() -> None:
