@@ -58,7 +58,7 @@ class AutopilotInput:
     """Seconds until all ports are used at the present rate."""
     generator_saturated: bool = False
     undecided: bool = False
-    """Goodput fell, or failures began, with the step to the open level: load or a change in time, a return would tell."""
+    """Goodput fell, or failures began, with the step to the open level: load or a change in time, a return would show which."""
     fault: bool = False
     """Failures of the open level began within it or in an earlier level: a fault of the service, not caused by this load."""
 

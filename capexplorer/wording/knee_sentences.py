@@ -193,7 +193,7 @@ def missing(wanted: Missing) -> str:
         case "return_to_first":
             return f"a return to {numbers.counted(wanted.users_below)} would show whether the service drifts"
         case "return_to_clean":
-            return f"a return to {numbers.counted(wanted.users_below)} would show whether load or a change of the service caused the fall"
+            return f"a return to {numbers.counted(wanted.users_below)} would show whether load caused the fall"
 
 
 def short_missing(wanted: Missing) -> str:

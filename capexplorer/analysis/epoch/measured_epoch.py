@@ -69,7 +69,7 @@ class MeasuredEpoch:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether goodput fell, or failures began, with a step up of users, and no return has told whether load did it."""
+        """Whether goodput fell, or failures began, with a step up of users, and no return has shown whether load caused it."""
         return self._latest is not None and self._return_users(self._latest) is not None
 
     @property

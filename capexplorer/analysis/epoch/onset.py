@@ -61,7 +61,7 @@ OF_NEIGHBOURS = {
     "target.cpu_ratio": "target_cpu_ratio",
     "target.run_delay_ratio": "target_run_delay_ratio",
 }
-"""Readings by which a part of a level is told to be held by other processes (`neighbours`), and their columns."""
+"""Readings that show whether other processes use the CPU that a part of a level needs (`neighbours`), and their columns."""
 
 DOUBTFUL_JUMP = 0.15
 DOUBTFUL_STRENGTH = 2.5

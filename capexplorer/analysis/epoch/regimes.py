@@ -45,6 +45,9 @@ USERS_SAME = 0.1
 PART_LEAST_S = 5.5
 """Settled seconds of a part of a level from which it is judged, as of an open level."""
 
+RECOVERING = 0.05
+"""Points of failures above the clean levels of a regime, from which a level beyond them may still recover from a fault."""
+
 RESUMES_MOST = 2.0
 """Times the most users of an earlier regime, up to which a level may continue it: far beyond them any goodput would."""
 
@@ -245,7 +248,7 @@ def _inside(each: Measured) -> bool:
 
 
 def return_users(regime: Regime, others: Sequence[Regime]) -> float | None:
-    """Users of a return that would tell whether load began this regime: the most that were served well before goodput fell, or
+    """Users of a return that would show whether load began this regime: the most that were served well before goodput fell, or
     failures began, with a step up. None: it began otherwise, or that is known."""
     first = regime.levels[0]
     before = [level for each in others for level in each.levels if level.started_s < first.started_s]
@@ -332,9 +335,12 @@ def _continues(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
     best, top = max(curve, key=lambda level: level.goodput_rps), curve[-1]
     if now.users > RESUMES_MOST * top.users:
         return False
-    if _efficiency(curve, top) >= LINEAR_LIKELY:  # a plateau there would be this level's alone: it may still recover
-        return _agrees(now, top.goodput_rps * now.users / top.users, top.goodput_error_rps * now.users / top.users)
-    return _agrees(now, best.goodput_rps, best.goodput_error_rps)
+    is_straight = _efficiency(curve, top) >= LINEAR_LIKELY
+    most_rps = max(best.goodput_rps, top.goodput_rps * now.users / top.users) if is_straight else best.goodput_rps
+    if is_straight and _failing(now) - min(map(_failing, levels)) >= RECOVERING:
+        return _agrees(now, most_rps, best.goodput_error_rps)  # its plateau may be that of a service that recovers
+    nearest_rps = min(max(now.goodput_rps, best.goodput_rps), most_rps)
+    return _agrees(now, nearest_rps, best.goodput_error_rps)
 
 
 def _agrees(now: LadderLevel, rate_rps: float, error: float) -> bool:
