@@ -92,7 +92,7 @@ def is_consistent(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Cr
     shares = efficiency(curve, found)[0] - curve.luck / (curve.users * found.rate)
     beyond = curve.users >= BEYOND_KNEE * found.users
     on_line = beyond & (shares >= LINEAR_LIKELY)
-    gaps = beyond & (curve.users < curve.users[found.plateau & (curve.luck == 0)].max(initial=0.0))
+    gaps = (curve.users >= found.users) & (curve.users < curve.users[found.plateau & (curve.luck == 0)].max(initial=0.0))
     gaps &= curve.goodput + ONE_SIDED_95 * curve.error < GAP_MOST * found.capacity
     gaps &= [(level.refused_ratio or 0.0) < REPLIED_LEAST for level in ladder]
     return not on_line.any() and not gaps.any()
