@@ -73,4 +73,4 @@ def test_a_plan_verifies_a_knee_that_is_known_and_ends_where_none_is() -> None:
     assert held(plan, 0.0, 0) == FindKnee(only_verifies=True)
     plan.found(60.0)
     assert held(plan, 60.0, 3) == SetUsers(5)
-    assert held(planned("verify"), 0.0, 0) == CannotGoOn("the plan asks to verify the knee, and no knee has been found")
+    assert held(planned("verify"), 0.0, 0) == CannotGoOn("the plan asks to verify the knee, but no knee has been found")
