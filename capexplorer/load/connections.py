@@ -1,4 +1,4 @@
-"""Facts of a connection that the two clients do not report: whether it had carried a request, and whether it was ever
+"""Facts of a connection that FastHttpUser and HttpUser do not report: whether it had carried a request, and whether it was ever
 established.
 
 Observed inside the clients at little cost for successful requests; their behaviour does not change, except for the name of one
@@ -15,7 +15,8 @@ import urllib3.connection
 import urllib3.connectionpool
 from geventhttpclient.client import HTTPClient
 from geventhttpclient.connectionpool import ConnectionPool
-from geventhttpclient.response import HTTPConnectionClosed
+
+from .keep_alive import CLOSED
 
 _FAST_CODE: CodeType = HTTPClient.request.__code__
 _GET_SOCKET_CODE: CodeType = ConnectionPool.get_socket.__code__
@@ -25,10 +26,6 @@ _REQUESTS_CODE: CodeType = urllib3.connectionpool.HTTPConnectionPool._make_reque
 _fresh: set[int] = set()
 """`id` of FastHttpUser's sockets that no reply came over yet (sockets take no attributes). A socket that is closed leaves its id,
 which the next one there takes over."""
-
-
-CLOSED = (ConnectionResetError, BrokenPipeError, ConnectionAbortedError, HTTPConnectionClosed)
-"""RemoteDisconnected is a ConnectionResetError. Other failures do not depend on what the connection did before."""
 
 
 class ConnectTimedOut(TimeoutError):
@@ -87,6 +84,9 @@ def reused(chain: Iterable[BaseException]) -> bool | None:
     for link in chain:
         if not isinstance(link, CLOSED):
             continue
+        noted: bool | None = getattr(link, "reused", None)  # by the lean client
+        if noted is not None:
+            return noted
         traceback = link.__traceback__
         while traceback is not None:
             found = _reused(traceback)

@@ -30,9 +30,9 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float = MAX_BODY_MB) ->
     web_left_out.leave_out()
     import locust  # noqa: F401
 
-    from . import attempts, bodies, connections, truncated
+    from . import attempts, bodies, connections, keep_alive, truncated
 
-    for hooks in (connections, attempts, truncated):
+    for hooks in (connections, keep_alive, attempts, truncated):
         hooks.install()
     bodies.install(int(max_body_mb * 1e6))
     sys.setswitchinterval(1e-4)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ..model.events import EndpointTick, FailureSignature, FailureTick
@@ -16,6 +16,7 @@ from ..model.histogram import LatencyHistogram
 from . import attempts
 from .endpoints import EndpointNames
 from .failures import FailureStream
+from .keep_alive import Closes, closes
 from .signature import example, reduce
 from .user_activity import ActivitySums, UserActivity
 from .user_code import Complaint
@@ -34,6 +35,9 @@ class Tick:
     retried: tuple[FailureTick, ...] = ()
     """Attempts that a client retried by itself."""
     connects: int = 0
+    closed_by_service: int = 0
+    closed_by_users: int = 0
+    """Connections that ended (`keep_alive`)."""
     activity: ActivitySums = field(default_factory=ActivitySums)
     warm_users: int | None = None
     """Of the users that run at its end; None: not known."""
@@ -91,6 +95,7 @@ class Recorder:
         self.on_invalid_event: Callable[[InvalidRequestEvent], None] = lambda error: None
         """Called in the load thread."""
         self._connects = 0
+        self._closes = replace(closes)
         self._exemplified: set[FailureSignature] = set()
 
     def on_request(
@@ -150,6 +155,10 @@ class Recorder:
         before, self._connects = self._connects, self.connects_so_far()
         return self._connects - before
 
+    def _new_closes(self) -> Closes:
+        before, self._closes = self._closes, replace(closes)
+        return Closes(self._closes.by_service - before.by_service, self._closes.by_users - before.by_users)
+
     def _count_failures(self, key: tuple[str, str], request: _Request) -> None:
         method, name = key
         if request.signature is not None:
@@ -160,6 +169,7 @@ class Recorder:
     def _tick(self, endpoints: dict[tuple[str, str], _Endpoint]) -> Tick:
         everything, ticks = LatencyHistogram(), []
         failures, retried = self.failures.drain()
+        closed = self._new_closes()
         finished = finished_warmup = 0
         for (method, name), endpoint in sorted(endpoints.items()):
             ticks.append(_endpoint_tick(name, method, endpoint, everything))
@@ -171,6 +181,8 @@ class Recorder:
             failures=failures,
             retried=retried,
             connects=self._new_connects(),
+            closed_by_service=closed.by_service,
+            closed_by_users=closed.by_users,
             activity=self.activity.drain(),
             warm_users=self.activity.warm_users(),
             latency=everything,

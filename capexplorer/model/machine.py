@@ -14,6 +14,8 @@ class Machine(Reading, frozen=True, kw_only=True):
     """All other processes over about a second: nothing is under load yet."""
     fds_hard_limit: int | None = None
     """Hard RLIMIT_NOFILE of this process, to which the app raises its own soft one."""
+    has_poll: bool | None = None
+    """Whether poll() is there: without it clients keep no connection whose descriptor is above 1,023."""
     fds_of_system: int | None = None
     """Open files of all processes now."""
     cpus_usable: int | None = None

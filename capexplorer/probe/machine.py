@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import sys
 import time
@@ -30,6 +31,7 @@ def machine(wait: Callable[[float], None], programs: Iterable[str] = (), namespa
         host=host_facts(),
         neighbours=_neighbours(wait),
         fds_hard_limit=_hard_limit(),
+        has_poll=hasattr(select, "poll"),
         fds_of_system=(parse.file_nr(read_once("/proc/sys/fs/file-nr")) or (None,))[0],
         cpus_usable=len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
         tcp_tw_reuse_delay_ms=next(iter(numbers("/proc/sys/net/ipv4/tcp_tw_reuse_delay")), None),

@@ -60,6 +60,8 @@ def build(
         failures=tick.failures,
         retried=tick.retried,
         connects=tick.connects,
+        closed_by_service=tick.closed_by_service,
+        closed_by_users=tick.closed_by_users,
         work=work[0],
         warmup_work=work[1],
         waits=tick.activity.waits,

@@ -38,7 +38,7 @@ ADVICE = {
     "tls_handshake_failure": "Check the port, and whether the URL should be http or https: `openssl s_client -connect "
     "HOST:PORT`.",
     "tcp_memory_pressure": "Use fewer connections, or raise what `sysctl net.ipv4.tcp_mem` shows (pages: low, pressure, high).",
-    "generator_cpu_saturated": 'Use the leaner client (`client = "fast"`), fewer requests per second from this process, '
+    "generator_cpu_saturated": 'Use the lean client (`client = "lean"`), fewer requests per second from this process, '
     "or another machine. The figures of these levels do not describe the service.",
     "generator_retry_amplification": "Use fewer users at once: FastHttpUser retries a request up to 12 times when its "
     "connection is closed, and the retries are additional load.",
@@ -49,8 +49,8 @@ ADVICE = {
     "load_thread_ended": "Start the run again; user code must not end gevent's hub, because all users end with it.",
     "failed_check": "The service answered, but the check found the answer wrong: read the example.",
     "log_write_failed": "Free space where sessions are saved (`df -h`): the users were stopped; nothing recorded is lost.",
-    "connection_churn": "Keep connections alive (`keep_alive = true` in the profile), and check whether the service closes them: "
-    "`curl -sv URL` shows `Connection: close`.",
+    "connection_churn": "Keep connections alive: `keep_alive = true` in the profile; in a locustfile, one client for each user, "
+    "and no `Connection: close`.",
     "target_crashed": "Read its last output lines (key o, or the session log) for the reason. Key t starts it again.",
     "target_killed_by_signal": "Find the sender of the signal: `dmesg | tail`, a supervisor, a time limit.",
     "target_oom_killed": "Raise its memory limit, or find what grows: reports show memory for each level, `dmesg` names the "
@@ -61,6 +61,8 @@ ADVICE = {
     "connection_reset": "Read the target's log, and the log of any proxy in front of it: one of them closes connections that "
     "are in use.",
     "keepalive_race": "Set the server's keep-alive timeout longer than the users' think time (gunicorn: `--keep-alive 75`).",
+    "service_closes_connections": "Turn on keep-alive in the service (`curl -sv URL` shows `Connection: close` or HTTP/1.0), "
+    "unless a connection for each request is what you explore.",
     "incomplete_response": "Read the target's log: replies end early (a crash, a worker's time limit, a wrong Content-Length).",
     "malformed_response": "Check the port and the scheme: the server does not speak HTTP there, or a proxy damages the reply.",
     "body_too_large": "Request less, or raise `max_body_mb` in the profile's [users]; with `stream=True` user code can read "

@@ -43,6 +43,7 @@ NAMES = {
     "syn_queue_overflow": "the SYN queue overflows",
     "connection_reset": "connections are reset",
     "keepalive_race": "idle connections are closed as a request is sent",
+    "service_closes_connections": "the service closes the connection after most requests",
     "incomplete_response": "replies are incomplete",
     "malformed_response": "replies are not HTTP",
     "body_too_large": "replies are larger than the limit",
@@ -104,7 +105,7 @@ LIMITERS = {
 }
 """After "limited by": causes that make a run say nothing about the service."""
 
-CLIENTS = {"FastHttpUser": "fast (FastHttpUser)", "HttpUser": "requests (HttpUser)"}
+CLIENTS = {"FastHttpUser": "fast (FastHttpUser)", "HttpUser": "requests (HttpUser)", "LeanHttpUser": "lean (LeanHttpUser)"}
 """Locust's client classes -> the value of `client` in a profile."""
 
 

@@ -78,6 +78,13 @@ ROWS = (
         act="silence",
     ),
     Row(
+        name="service-closes",
+        family="http",
+        fault="the service answers well, and closes the connection after each reply",
+        expected=("service_closes_connections",),
+        act="close",
+    ),
+    Row(
         name="failed-task",
         family="http",
         fault="a failure reported inside a 200, one time in five",

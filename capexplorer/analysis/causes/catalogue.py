@@ -59,6 +59,7 @@ _CAUSES = (
     Entry("syn_queue_overflow", "target", "warning"),
     Entry("connection_reset", "target", "error"),
     Entry("keepalive_race", "target", "warning"),
+    Entry("service_closes_connections", "target", "warning"),
     Entry("incomplete_response", "target", "error"),
     Entry("malformed_response", "target", "error"),
     Entry("body_too_large", "target", "error"),

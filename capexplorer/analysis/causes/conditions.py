@@ -12,7 +12,7 @@ from ...model.events import HostFacts, Sample
 from ...model.findings import Readings
 from . import confirmation
 from .confirmation import Proof
-from .recent_readings import RecentReadings, connects, failures, growth, most, requests, retried
+from .recent_readings import RecentReadings, closed_by_service, connects, failures, growth, most, requests, retried
 from .saturation_over_seconds import grounds_over
 
 SATURATED_OVER = 10
@@ -25,6 +25,9 @@ CHURN_LEAST = 0.5
 
 CHURN_LEAST_PER_S = 10.0
 """Connections a second under which ports never run out: Linux frees 470 a second."""
+
+CLOSED_BY_SERVICE_LEAST = 0.5
+"""(p) Connections that the service ended, for each that was opened: from here on the connects are its doing."""
 
 AMPLIFIED_OVER = 5
 AMPLIFIED_LEAST = 1.0
@@ -141,7 +144,10 @@ def _time_wait_buckets(recent: RecentReadings, host: HostFacts) -> Proof | None:
 
 
 def _churn(recent: RecentReadings, host: HostFacts) -> Proof | None:
-    """Users open about as many connections as they send requests, and most succeed: a failure needs a new connection."""
+    """Users open about as many connections as they send requests, and most succeed: a failure needs a new connection.
+
+    Who closes them decides whose it is.
+    """
     ticks = _settled(recent, CHURN_OVER)
     opens, done = connects(ticks), requests(ticks)
     if len(ticks) < CHURN_OVER or not done or failures(ticks) > done / 2:
@@ -149,7 +155,11 @@ def _churn(recent: RecentReadings, host: HostFacts) -> Proof | None:
     if opens < CHURN_LEAST_PER_S * sum(tick.duration_s for tick in ticks) or retried(ticks) > AMPLIFIED_LEAST / 2 * done:
         return None
     readings: Readings = {"connects": opens, "requests": done, "connects_per_request": round(opens / done, 3)}
-    return Proof("connection_churn", opens >= CHURN_LEAST * done, readings)
+    closed = closed_by_service(ticks)
+    if ticks[-1].closed_by_service is not None:
+        readings["closed_by_service"] = closed
+    by_service = closed >= CLOSED_BY_SERVICE_LEAST * opens
+    return Proof("service_closes_connections" if by_service else "connection_churn", opens >= CHURN_LEAST * done, readings)
 
 
 def _amplification(recent: RecentReadings, host: HostFacts) -> Proof | None:

@@ -78,6 +78,11 @@ def connects(ticks: Ticks) -> int:
     return sum(tick.connects for tick in ticks)
 
 
+def closed_by_service(ticks: Ticks) -> int:
+    """Connections that the service ended; 0 in older logs, which do not say."""
+    return sum(tick.closed_by_service or 0 for tick in ticks)
+
+
 def broken(ticks: Ticks, reused: Iterable[bool | None] = (True, False, None)) -> int:
     """Failures by a broken connection, repeated attempts included. `reused`: only connections that had (not) been used before."""
     failed = [each for tick in ticks for each in (*tick.failures, *tick.retried)]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from ...model.machine import Machine
 from .check import Asks, Check, State
 from .hardware import cgroup_cpus, cores, memory, neighbours
-from .open_files import fds_of_generator, fds_of_system, fds_of_target
+from .open_files import fds_of_generator, fds_of_system, fds_of_target, kept_connections
 from .rights import namespaces, other_users, pressure, programs
 from .sockets import accept_queue, conntrack, new_connections, ports, syn_backlog
 
 __all__ = ["Asks", "Check", "State", "checks"]
 
 _ALL = (
-    fds_of_generator, fds_of_target, fds_of_system, ports, new_connections, accept_queue, syn_backlog, conntrack, cores,
-    cgroup_cpus, neighbours, memory, pressure, other_users, namespaces, programs,
+    fds_of_generator, fds_of_target, fds_of_system, kept_connections, ports, new_connections, accept_queue, syn_backlog,
+    conntrack, cores, cgroup_cpus, neighbours, memory, pressure, other_users, namespaces, programs,
 )  # fmt: skip
 
 

@@ -17,6 +17,26 @@ _TARGETS_OWN = 20
 _ENOUGH = 65_536
 
 
+_SELECTABLE = 1_024
+"""FD_SETSIZE: select() takes descriptors below this."""
+
+
+def kept_connections(machine: Machine, asks: Asks) -> Check:
+    """Whether the generator can tell an idle connection from a closed one at any number of users."""
+    if machine.has_poll is None:
+        return unavailable("kept_connections", "kept connections, generator", {"has_poll": None})
+    most = _SELECTABLE - _OWN
+    return Check(
+        id="kept_connections",
+        title="kept connections, generator",
+        state="ok" if machine.has_poll or not asks.keep_alive or asks.users <= most else "bounds",
+        readings={"has_poll": machine.has_poll},
+        here="any number (poll)" if machine.has_poll else f"descriptors below {_SELECTABLE:,} (select)",
+        bounds_at="" if machine.has_poll else f"{most:,} users: further ones connect for each request",
+        lift="" if machine.has_poll else "fewer users",
+    )
+
+
 def fds_of_generator(machine: Machine, asks: Asks) -> Check:
     """The app raises its soft limit to the hard one, unless the profile limits it."""
     limited = asks.limits.generator.open_files

@@ -94,6 +94,10 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     """Finished work of warm-up requests: shown in the time chart, but in no level's figures."""
     connects: int = 0
     """Connections that users tried to open. Also 0 in older logs, which did not count them."""
+    closed_by_service: int | None = None
+    closed_by_users: int | None = None
+    """Connections that ended, by who ended them: the service (it closed or reset them, or a reply said that it would), or the
+    users (no keep-alive, a timeout, user code). Those opened beyond both are first connections of a client. None: older logs."""
     waits: int = 0
     wait_sum_s: float = 0.0
     """Waits between tasks that users chose in this tick: how many, and their sum."""

@@ -17,7 +17,7 @@ HOST: dict[str, Any] = {
     "ports_reserved": 0, "ports_capacity": 28_232, "tcp_tw_reuse": 2, "somaxconn": 4096, "tcp_max_syn_backlog": 2048,
 }  # fmt: skip
 MACHINE: dict[str, Any] = {
-    "fds_hard_limit": 20_000, "fds_of_system": 2_000, "cpus_usable": 8, "tcp_tw_reuse_delay_ms": 1000,
+    "fds_hard_limit": 20_000, "has_poll": True, "fds_of_system": 2_000, "cpus_usable": 8, "tcp_tw_reuse_delay_ms": 1000,
     "pressure_readable": True, "reads_other_users": True, "neighbours": NeighboursReading(cpu_ratio=0.05),
 }  # fmt: skip
 FEW_PORTS = Limits(network=NetworkLimits(ip_local_port_range=(32_768, 34_767), tcp_tw_reuse=0))
@@ -48,6 +48,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str,
         {}, {"reads_other_users": False}, {"starts_target": False}, {"fds_target": "unavailable", "other_users": "missing"},
     ),
     "rights that a target of ours does not need": ({}, {"reads_other_users": False}, {}, {}),
+    "no poll and many users": ({}, {"has_poll": False}, {}, {"kept_connections": "bounds"}),
+    "no poll and few users": ({}, {"has_poll": False}, {"users": 900}, {}),
     "a full system": ({}, {"fds_of_system": 999_000}, {}, {"fds_system": "bounds"}),
     "more users than ports": ({"ports_capacity": 1_000}, {}, {}, {"ports": "bounds"}),
     "no keep-alive, reuse: 28,232/s": ({}, {}, {"keep_alive": False, "wait_s": 1.0}, {}),
@@ -115,7 +117,7 @@ def test_a_reading_that_was_not_taken_is_unavailable_and_never_zero() -> None:
     unread = {name for name, check in rows.items() if check.state == "unavailable"}
     assert unread == {
         "fds_generator", "fds_target", "fds_system", "ports", "new_connections", "accept_queue", "syn_backlog", "cores", "memory",
-        "pressure", "other_users", "neighbours",
+        "pressure", "other_users", "neighbours", "kept_connections",
     }  # fmt: skip
     for name in unread:
         assert rows[name].here == "unavailable"

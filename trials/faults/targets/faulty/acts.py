@@ -43,6 +43,12 @@ def sticky(request: Request) -> bool:
     return reply(request._replace(last=False))
 
 
+def close(request: Request) -> bool:
+    """A whole reply, with `Connection: close`."""
+    time.sleep(WORK_S)
+    return reply(request, close=True)
+
+
 def reset(request: Request) -> bool:
     """RST in place of a reply."""
     request.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -244,6 +250,7 @@ def named(act: str, after: int, amount: int) -> Answer:
         "ok": ok,
         "slow": partial(slow, sleep_ms=amount),
         "sticky": sticky,
+        "close": close,
         "reset": reset,
         "reset_some": partial(reset_some, every=after),
         "silence": silence,
