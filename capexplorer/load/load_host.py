@@ -17,7 +17,7 @@ import locust
 from gevent.lock import BoundedSemaphore
 from locust.argument_parser import get_parser
 from locust.env import Environment
-from locust.event import Events
+from locust.event import EventHook, Events
 from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED, LocalRunner
 
 from . import bounded_waits, task_hooks
@@ -156,10 +156,12 @@ class LoadHost:
             events=Events() if own_events else locust.events,  # type: ignore[no-untyped-call]
         )
         self._shape = workload.shape
-        environment.events.request.add_listener(self.recorder.on_request)  # type: ignore[no-untyped-call]
         environment.events.user_error.add_listener(self.errors.on_user_error)  # type: ignore[no-untyped-call]
         environment.events.spawning_complete.add_listener(self._on_spawned)  # type: ignore[no-untyped-call]
         self._runner = environment.create_local_runner()
+        if own_events:  # nobody reads Locust's own statistics; listeners of a locustfile may, as `environment.stats`
+            environment.events.request = EventHook()  # type: ignore[no-untyped-call]
+        environment.events.request.add_listener(self.recorder.on_request)  # type: ignore[no-untyped-call]
         self._replacement = Replacement(self._runner, self.errors)
         self._bounded_waits = bounded_waits.BoundedWaits(self._runner, self.errors)
         self._note_ending("stop")
