@@ -83,8 +83,8 @@ class Users(Table, frozen=True, kw_only=True):
     """Number of users when the live screen opens."""
     spawn_rate: Annotated[float, Meta(ge=SPAWN_RATE_LEAST, le=SPAWN_RATE_MOST)] | None = None
     """Users started per second; None: a step takes one second, at most 100 users per second."""
-    client: Literal["fast", "requests"] = "fast"
-    """FastHttpUser or HttpUser."""
+    client: Literal["fast", "requests", "lean"] = "fast"
+    """FastHttpUser, HttpUser, or LeanHttpUser: least CPU per request, without redirects and cookies."""
     keep_alive: bool = True
     """False: a connection for each request, which the client closes as soon as it has the response (so that TIME_WAIT, and the
     port, are the client's). A task whose headers hold `Connection = "close"` asks the server to close first instead."""

@@ -33,7 +33,9 @@ POOL = "geventhttpclient.connectionpool:ConnectionPool"
 URLLIB3_POOL = "urllib3.connectionpool:HTTPConnectionPool"
 DRIVER = "textual.drivers.linux_driver:LinuxDriver"
 COMPAT = "geventhttpclient.useragent:CompatResponse"
+REPLY = "geventhttpclient.response:HTTPSocketPoolResponse"
 CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/bodies.py",), ("tui/terminal_driver.py",)
+KEEP_ALIVE, LEAN = ("load/keep_alive.py",), ("load/lean/reply.py", "load/lean/session.py")
 QUEUES = ("commands/headless.py", "load/hub_thread.py", "run/inbox.py", "run/drivers/driver.py")
 EMPTY = ("commands/headless.py", "run/inbox.py")
 NATIVE = "is never patched by gevent: native threads wait on it without a hub"
@@ -51,6 +53,13 @@ RELIED_ON = (
     Private("geventhttpclient.useragent:UserAgent", "_handle_error", ("load/attempts.py",), "is wrapped: it allows a retry"),
     Private(POOL, "_create_socket", CONNECTIONS, "is wrapped: marks fresh sockets"),
     Private(POOL, "_connect_socket", CONNECTIONS, "is wrapped: names connect timeouts"),
+    Private(POOL, "_is_socket_alive", KEEP_ALIVE, "is replaced: select() refuses descriptors above 1,023"),
+    Private(POOL, "_socket_queue", KEEP_ALIVE, "has the idle sockets that a closed pool closes"),
+    Private(REPLY, "_sock", KEEP_ALIVE, "is the socket of a stream that user code did not read to its end"),
+    Private(REPLY, "_pool", KEEP_ALIVE, "is where it came from"),
+    Private("geventhttpclient", "_parser", LEAN, "is llhttp's parser"),
+    Private("gevent.socket:socket", "_sock", ("load/lean/connection.py",), "is the socket whose calls do not wait"),
+    Private("ssl", "_create_unverified_context", ("load/lean/session.py",), "takes any certificate, as FastHttpUser does"),
     Private("geventhttpclient.client:HTTPClient.request", "sock", CONNECTIONS, "is the socket of a failed request"),
     Private("urllib3.connection:HTTPConnection", "_new_conn", CONNECTIONS, "is wrapped: marks fresh connections"),
     Private(URLLIB3_POOL, "_make_request", CONNECTIONS, "is the frame that has the connection"),

@@ -8,6 +8,7 @@ exception keeps the variables of its frames until the collector finds it, which 
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 from typing import Any
 
 import brotli
@@ -16,7 +17,19 @@ import geventhttpclient.useragent
 import requests.models
 from requests.exceptions import RequestException
 
+from ..profile import MAX_BODY_MB
+
 CHUNK_BYTES = 65_536
+
+
+@dataclass(slots=True)
+class Kept:
+    """What a client keeps of one reply, for the life of the process."""
+
+    most_bytes: int = int(MAX_BODY_MB * 1e6)
+
+
+kept = Kept()
 
 
 class BodyTooLarge(RequestException):
@@ -27,7 +40,8 @@ class BodyTooLarge(RequestException):
 
 
 def install(most_bytes: int) -> None:
-    """Limit the size of a reply in both clients. Call once per process."""
+    """Limit the size of a reply in all clients. Call once per process."""
+    kept.most_bytes = most_bytes  # for the lean client
     _bound_requests(most_bytes)
     _bound_buffer(most_bytes)
     _bound_unzipped(most_bytes)
@@ -77,15 +91,7 @@ def _bound_unzipped(most_bytes: int) -> None:
     kind: Any = geventhttpclient.useragent.CompatResponse
 
     def unzipped(response: Any, gzip: bool = True, br: bool = False) -> bytes:
-        body = response._response.read()
-        if gzip:
-            return _inflated(body, 16 + zlib.MAX_WBITS, most_bytes)
-        if br:
-            return _unbrotlied(body, most_bytes)
-        try:  # what servers call deflate may have a header or none
-            return _inflated(body, -zlib.MAX_WBITS, most_bytes)
-        except zlib.error:
-            return _inflated(body, zlib.MAX_WBITS, most_bytes)
+        return unpacked(response._response.read(), "gzip" if gzip else "br" if br else "deflate", most_bytes)
 
     content = kind._content
 
@@ -97,6 +103,21 @@ def _bound_unzipped(most_bytes: int) -> None:
             raise
 
     kind.unzipped, kind._content = unzipped, emptied
+
+
+def unpacked(body: bytes, encoding: str, most_bytes: int) -> bytes:
+    """A whole body without its content encoding; an unknown encoding stays. Raises BodyTooLarge, zlib.error, brotli.error."""
+    match encoding:
+        case "gzip" | "x-gzip":
+            return _inflated(body, 16 + zlib.MAX_WBITS, most_bytes)
+        case "br":
+            return _unbrotlied(body, most_bytes)
+        case "deflate":
+            try:  # what servers call deflate may have a header or none
+                return _inflated(body, -zlib.MAX_WBITS, most_bytes)
+            except zlib.error:
+                return _inflated(body, zlib.MAX_WBITS, most_bytes)
+    return body
 
 
 def _inflated(body: bytes, bits: int, most_bytes: int) -> bytes:

@@ -17,6 +17,8 @@ from locust.util.load_locustfile import load_locustfile
 from ..addresses import is_http_url
 from ..errors import InputError
 from ..profile import Task, Users, Wait
+from .lean.prepared import prepare
+from .lean.user import LeanHttpUser
 from .user_code import Complaint
 
 _RENAMED = re.compile(r"The (?P<old>\w+) class has been renamed to (?P<new>\w+)")
@@ -31,57 +33,55 @@ class Workload:
 
     @property
     def clients(self) -> tuple[str, ...]:
-        """Names of the client classes in use, sorted: of each user class the nearest base that Locust ships."""
+        """Names of the client classes in use, sorted: of each user class the nearest base that Locust or this product ships."""
         return tuple(sorted({_shipped_base(kind) for kind in self.classes}))
 
     @property
     def http_clients(self) -> dict[str, type[locust.User]]:
         """The HTTP client classes by name, whose overhead can be measured."""
-        known: dict[str, Any] = {"FastHttpUser": locust.FastHttpUser, "HttpUser": locust.HttpUser}
+        known = {kind.__name__: kind for kind in HTTP_USERS}
         return {name: kind for name, kind in known.items() if any(issubclass(cls, kind) for cls in self.classes)}
 
 
+HTTP_USERS: tuple[type[locust.User], ...] = (locust.FastHttpUser, locust.HttpUser, LeanHttpUser)
+
+
 def _shipped_base(kind: type[locust.User]) -> str:
-    return next(base.__name__ for base in kind.__mro__ if base.__module__.split(".")[0] == "locust")
+    return next(base.__name__ for base in kind.__mro__ if base is LeanHttpUser or base.__module__.split(".")[0] == "locust")
 
 
 def from_profile(users: Users, url: str) -> Workload:
     """One user class that picks among the profile's tasks by weight."""
-    base = locust.FastHttpUser if users.client == "fast" else locust.HttpUser
+    base = {"fast": locust.FastHttpUser, "requests": locust.HttpUser, "lean": LeanHttpUser}[users.client]
     attributes: dict[str, Any] = {
         "host": url,
-        "tasks": _weighted(users),
+        "tasks": _weighted(users, url),
         "wait_time": wait_time(users.wait_s),
         "abstract": False,
         "__module__": __name__,  # else Locust's metaclass makes it one of Locust's own classes
     }
-    if users.client == "fast":
+    if users.client != "requests":
         attributes |= {"network_timeout": users.timeout_s, "connection_timeout": users.timeout_s, "insecure": True}
     return Workload((type("ProfileUser", (base,), attributes),))
 
 
-def _weighted(users: Users) -> list[Callable[[Any], None]]:
+def _weighted(users: Users, url: str) -> list[Callable[[Any], None]]:
     """Each task as often as its weight says: Locust picks uniformly from a list."""
     divisor = math.gcd(*(task.weight for task in users.task))
-    return [made for task in users.task for made in [_task(task, users)] * (task.weight // divisor)]
+    return [made for task in users.task for made in [_task(task, users, url)] * (task.weight // divisor)]
 
 
-def _task(task: Task, users: Users) -> Callable[[Any], None]:
-    path = task.name if task.path is None else task.path
-    headers = dict(task.headers)
-    options: dict[str, Any] = {"name": task.name, "headers": headers, "data": task.body, "json": task.json}
-    if users.client == "requests":
-        options["timeout"] = users.timeout_s
-    method = task.method.upper()
+def _task(task: Task, users: Users, url: str) -> Callable[[Any], None]:
+    send = _prepared(task, url) if users.client == "lean" else _described(task, users)
     expected = (task.expect_status,) if isinstance(task.expect_status, int) else task.expect_status
 
     def request(user: Any) -> None:
-        user.client.request(method, path, **options)
+        send(user.client, False)
         if not users.keep_alive:
             _disconnect(user)
 
     def checked_request(user: Any) -> None:
-        with user.client.request(method, path, catch_response=True, **options) as response:
+        with send(user.client, True) as response:
             if response.status_code in (expected or ()):
                 response.success()
             elif response.status_code:
@@ -90,6 +90,35 @@ def _task(task: Task, users: Users) -> Callable[[Any], None]:
             _disconnect(user)
 
     return request if expected is None else checked_request
+
+
+Send = Callable[[Any, bool], Any]
+"""Makes the task's request with a user's client; the flag is Locust's `catch_response`."""
+
+
+def _described(task: Task, users: Users) -> Send:
+    method, path = task.method.upper(), task.name if task.path is None else task.path
+    options: dict[str, Any] = {"name": task.name, "headers": dict(task.headers), "data": task.body, "json": task.json}
+    if users.client == "requests":
+        options["timeout"] = users.timeout_s
+
+    def send(client: Any, catch_response: bool) -> Any:
+        return client.request(method, path, catch_response=catch_response, **options)
+
+    return send
+
+
+def _prepared(task: Task, url: str) -> Send:
+    """The bytes of a request that is always the same are made once."""
+    path = task.name if task.path is None else task.path
+    whole = path if is_http_url(path) else url + path
+    request = prepare(task.method.upper(), whole, headers=task.headers, data=task.body, json=task.json)
+    name = task.name
+
+    def send(client: Any, catch_response: bool) -> Any:
+        return client.send(request, name, catch_response)
+
+    return send
 
 
 def _disconnect(user: Any) -> None:
@@ -138,7 +167,7 @@ def from_locustfile(path: Path, url: str | None) -> Workload:
     if not kinds:
         raise InputError(f"{path}: no user classes with a weight above 0 (expected a subclass of HttpUser, FastHttpUser or User)")
     for kind in kinds:
-        speaks_http = issubclass(kind, (locust.HttpUser, locust.FastHttpUser))
+        speaks_http = issubclass(kind, HTTP_USERS)
         if url is not None:
             if speaks_http and not is_http_url(url):
                 raise InputError(f"--host: {kind.__name__} of {path} speaks HTTP: expected http://{url}, got {url}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .events import Header
 
-_BY_SETTING = {"fast": "FastHttpUser", "requests": "HttpUser"}
+_BY_SETTING = {"fast": "FastHttpUser", "requests": "HttpUser", "lean": "LeanHttpUser"}
 """A profile's `users.client`."""
 
 

@@ -106,7 +106,7 @@ LIMITERS = {
 """After "limited by": causes that make a run say nothing about the service."""
 
 CLIENTS = {"FastHttpUser": "fast (FastHttpUser)", "HttpUser": "requests (HttpUser)", "LeanHttpUser": "lean (LeanHttpUser)"}
-"""Locust's client classes -> the value of `client` in a profile."""
+"""Client classes -> the value of `client` in a profile."""
 
 
 def clients(names: Collection[str]) -> str:

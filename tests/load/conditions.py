@@ -1,4 +1,4 @@
-"""Conditions that requests meet, played for real with both clients,
+"""Conditions that requests meet, played for real with all clients,
 and the id that each points at: data for tests and a recording."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 from .patched import Played, play
 from .servers import closed_port, full_backlog, self_signed, server
 
-CLIENTS = ("http_user", "fast_http_user")
+CLIENTS = ("http_user", "fast_http_user", "lean_http_user")
 
 IDS: dict[str, str | None] = {
     "half": "incomplete_response",

@@ -141,6 +141,9 @@ class Server:
                 )
                 connection.sendall(head_lines.encode())
                 return False
+            case "/closed-later":
+                connection.sendall(OK)
+                return False
             case "/sticky":
                 connection.sendall(OK)  # whatever was asked about the connection
                 return True

@@ -22,13 +22,13 @@ def seen() -> Played:
 
 
 @pytest.mark.parametrize("path", [*PATHS, *(f"{path} checked" for path in PATHS)])
-@pytest.mark.parametrize("client", ["http_user", "fast_http_user"])
+@pytest.mark.parametrize("client", ["http_user", "fast_http_user", "lean_http_user"])
 def test_a_body_over_the_bound_is_a_failure_of_its_own(seen: Played, client: str, path: str) -> None:
     assert seen[client][path] == [["BodyTooLarge"], "body larger than # MB"]
     assert classify(FailureSignature(types=("BodyTooLarge",)), "Linux") == "body_too_large"
 
 
-@pytest.mark.parametrize("client", ["http_user", "fast_http_user"])
+@pytest.mark.parametrize("client", ["http_user", "fast_http_user", "lean_http_user"])
 def test_the_client_continues_after_it(seen: Played, client: str) -> None:
     assert seen[client]["/ok"] == 2
 

@@ -103,7 +103,7 @@ def test_tasks_are_picked_by_weight(seen: Played) -> None:
 
 
 def test_the_clients_in_use_are_known_by_name(seen: Played) -> None:
-    assert seen["both_clients"] == ["FastHttpUser", "HttpUser"]
+    assert seen["all_clients"] == ["FastHttpUser", "HttpUser", "LeanHttpUser"]
 
 
 def test_method_path_and_name_are_as_declared(seen: Played, served: Server) -> None:
@@ -113,7 +113,7 @@ def test_method_path_and_name_are_as_declared(seen: Played, served: Server) -> N
 
 def test_expected_statuses_decide_what_is_a_failure(seen: Played) -> None:
     found = seen["expected_statuses"]
-    for client in ("fast", "requests"):
+    for client in ("fast", "requests", "lean"):
         assert found[f"{client} right"] == []
         assert found[f"{client} one of"] == []
         assert found[f"{client} wrong"] == ["unexpected_status 200"]
@@ -122,7 +122,7 @@ def test_expected_statuses_decide_what_is_a_failure(seen: Played) -> None:
         assert found[f"{client} gone"] and "unexpected_status" not in found[f"{client} gone"][0]
 
 
-@pytest.mark.parametrize("client", ["fast", "requests"])
+@pytest.mark.parametrize("client", ["fast", "requests", "lean"])
 @pytest.mark.parametrize("path", ["ok", "sticky"])
 def test_kept_connections_are_one_a_user_and_closed_ones_one_a_request(seen: Played, client: str, path: str) -> None:
     requests, connections, failures = seen["connections"][f"{client}-kept-{path}"]
@@ -132,6 +132,6 @@ def test_kept_connections_are_one_a_user_and_closed_ones_one_a_request(seen: Pla
     assert connections >= requests  # a request in flight at the end opened one too
 
 
-@pytest.mark.parametrize(("client", "kind"), [("fast", "RetriesExceeded"), ("requests", "ReadTimeout")])
+@pytest.mark.parametrize(("client", "kind"), [("fast", "RetriesExceeded"), ("requests", "ReadTimeout"), ("lean", "TimeoutError")])
 def test_the_timeout_of_the_profile_holds(seen: Played, client: str, kind: str) -> None:
     assert kind in seen["timeouts"][client]

@@ -16,7 +16,7 @@ from . import page, records
 from .carrying import Ran, carry_out, why_not
 from .evidence import in_words
 from .judge import latest, relevant, reported
-from .row import BOTH, FAMILIES, Client, Row
+from .row import CLIENTS, FAMILIES, Client, Row
 from .rows import ALL
 
 ATTEMPTS = 2
@@ -29,7 +29,7 @@ def main() -> int:
     rows = [ALL[name] for name in options.names] or list(ALL.values())
     rows = [row for row in rows if not options.family or row.family in options.family]
     keep = options.keep or Path(tempfile.mkdtemp(prefix="faults-"))
-    asked = [(row, client) for row in rows for client in row.clients if client in (options.client or BOTH)]
+    asked = [(row, client) for row in rows for client in row.clients if client in (options.client or CLIENTS)]
     results = [_settled(row, client, keep, save=not options.unsaved) for row, client in asked]
     wrong = [result for result in results if not result.right and not result.skipped]
     skipped = sum(result.skipped for result in results)
@@ -93,7 +93,7 @@ def _record(row: Row, client: Client, ran: Ran | None, verdict: str, seconds: fl
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m trials.faults", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="ROW", help=f"of {', '.join(ALL)}")
-    parser.add_argument("--client", action="append", choices=BOTH)
+    parser.add_argument("--client", action="append", choices=CLIENTS)
     parser.add_argument("--family", action="append", choices=FAMILIES)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions of wrong rows are kept")
     parser.add_argument("--unsaved", action="store_true", help="leave the results and the page as they are")

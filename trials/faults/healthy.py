@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from .row import BOTH, Client, Row
+from .row import CLIENTS, Client, Row
 
 
 def _well(
-    profile: str, half: int, wait_s: str = "", clients: tuple[Client, ...] = BOTH, settings: tuple[str, ...] = (), wants: str = ""
+    profile: str,
+    half: int,
+    wait_s: str = "",
+    clients: tuple[Client, ...] = CLIENTS,
+    settings: tuple[str, ...] = (),
+    wants: str = "",
 ) -> Row:
     """`half`: users that ask for half of what the service can give. A locustfile has its own clients."""
     light = max(1, half // 5)

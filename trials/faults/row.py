@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Client = Literal["fast", "requests"]
-BOTH: tuple[Client, ...] = ("fast", "requests")
+Client = Literal["fast", "requests", "lean"]
+CLIENTS: tuple[Client, ...] = ("fast", "requests", "lean")
 
 Family = Literal["generator", "host", "network", "target", "http", "bottleneck", "limits", "moving", "healthy"]
 FAMILIES: tuple[Family, ...] = ("generator", "host", "network", "target", "http", "bottleneck", "limits", "moving", "healthy")
@@ -29,7 +29,7 @@ class Row:
     """At least one of these must be marked, too."""
     true_too: Mapping[str, str] = field(default_factory=dict)
     """Other ids that are true of this fault, with the reason; beside them none of severity error or above may be marked."""
-    clients: tuple[Client, ...] = BOTH
+    clients: tuple[Client, ...] = CLIENTS
     plan: str = "8:9s"
     short: str = ""
     """A shorter plan that shows it as well, for `make test`; empty: not run there."""

@@ -78,8 +78,8 @@ def weights(url: str) -> dict[str, Any]:
     return {"tasks": len(made), "seen": seen}
 
 
-def both_clients(url: str) -> list[str]:
-    workloads = [users.from_profile(_profile(client=client), url) for client in ("fast", "requests")]
+def all_clients(url: str) -> list[str]:
+    workloads = [users.from_profile(_profile(client=client), url) for client in ("fast", "requests", "lean")]
     return [name for workload in workloads for name in workload.clients]
 
 
@@ -101,7 +101,7 @@ def expected_statuses(url: str) -> dict[str, Any]:
         {"name": "gone", "path": "/reset", "expect_status": 200},
     ]
     found: dict[str, Any] = {}
-    for client in ("fast", "requests"):
+    for client in ("fast", "requests", "lean"):
         for task in tasks:
             ticks = _run(_profile(task=[task], client=client, wait_s=0.05), url, _requests(3), count=1)
             reported = [each.signature for tick in ticks for each in tick.failures]
@@ -113,7 +113,7 @@ def expected_statuses(url: str) -> dict[str, Any]:
 def connections(url: str) -> dict[str, Any]:
     """How many requests were made with each setting; the server knows over how many connections."""
     made = {}
-    for client in ("fast", "requests"):
+    for client in ("fast", "requests", "lean"):
         for keep_alive in (True, False):
             for path in ("/ok", "/sticky"):
                 name = f"{client}-{'kept' if keep_alive else 'closed'}-{path[1:]}"
@@ -134,7 +134,7 @@ def _connections(url: str) -> int:
 
 def timeouts(url: str) -> dict[str, list[str]]:
     found = {}
-    for client in ("fast", "requests"):
+    for client in ("fast", "requests", "lean"):
         task = [{"name": "slow", "path": "/hang"}]
         ticks = _run(_profile(task=task, client=client, timeout_s=0.2), url, _requests(2), count=1)
         found[client] = sorted({kind for tick in ticks for each in tick.failures for kind in each.signature.types})

@@ -1,4 +1,4 @@
-"""Replies without measure, to both clients, and what they cost in memory. The bound is that of `native.patch`: 64 MB."""
+"""Replies without measure, to all clients, and what they cost in memory. The bound is that of `native.patch`: 64 MB."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import locust
 from locust.env import Environment
 
+from capexplorer.load.lean.user import LeanHttpUser
 from capexplorer.load.signature import reduce
 
 PATHS = ("/bomb", "/bomb?deflate", "/bomb?br", "/endless")
@@ -38,6 +39,10 @@ def http_user(url: str) -> dict[str, Any]:
 
 def fast_http_user(url: str) -> dict[str, Any]:
     return _requested(locust.FastHttpUser, url)
+
+
+def lean_http_user(url: str) -> dict[str, Any]:
+    return _requested(LeanHttpUser, url)
 
 
 def peak_mb() -> float:

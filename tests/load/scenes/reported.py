@@ -1,4 +1,4 @@
-"""What the two clients raise against servers that misbehave, reduced to signatures: by client class and condition."""
+"""What the clients raise against servers that misbehave, reduced to signatures: by client class and condition."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from locust.env import Environment
 from locust.exception import CatchResponseError
 
 from capexplorer.load import attempts
+from capexplorer.load.lean.user import LeanHttpUser
 from capexplorer.load.signature import _status, fold, links, reduce
 
 Client = Callable[..., Any]
@@ -44,7 +45,7 @@ def _client(kind: type[locust.User]) -> Client:
 
         environment.events.request.add_listener(on_request)  # type: ignore[no-untyped-call]
         limit_s = 0.3 if path == "/hang" or attributes.pop("impatient", False) else 5.0
-        attributes |= {"network_timeout": limit_s, "connection_timeout": limit_s} if kind is locust.FastHttpUser else {}
+        attributes |= {"network_timeout": limit_s, "connection_timeout": limit_s} if kind is not locust.HttpUser else {}
         user = type("Client", (kind,), {"host": url, "abstract": False, **attributes})(environment)
         options: dict[str, Any] = {"timeout": limit_s} if kind is locust.HttpUser else {}
         if first is not None:
@@ -95,6 +96,10 @@ def http_user(url: str, refused: str, full: str, tls: str) -> dict[str, Any]:
 
 def fast_http_user(url: str, refused: str, full: str, tls: str) -> dict[str, Any]:
     return _reported(_client(locust.FastHttpUser), url, refused, full, tls)
+
+
+def lean_http_user(url: str, refused: str, full: str, tls: str) -> dict[str, Any]:
+    return _reported(_client(LeanHttpUser), url, refused, full, tls)
 
 
 def checks() -> list[str]:

@@ -1,4 +1,4 @@
-"""What the two clients raise where the machine has nothing left. In a network namespace, made by whoever plays this."""
+"""What the clients raise where the machine has nothing left. In a network namespace, made by whoever plays this."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import locust
+
+from capexplorer.load.lean.user import LeanHttpUser
 
 from ..servers import server
 from .reported import Client, _client
@@ -58,3 +60,7 @@ def http_user() -> dict[str, Any]:
 
 def fast_http_user() -> dict[str, Any]:
     return _reported(_client(locust.FastHttpUser))
+
+
+def lean_http_user() -> dict[str, Any]:
+    return _reported(_client(LeanHttpUser))

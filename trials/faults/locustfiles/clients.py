@@ -1,4 +1,4 @@
-"""The class that a row asks for, and nothing more: a locustfile is the same for both."""
+"""The class that a row asks for, and nothing more: a locustfile is the same for all."""
 
 # mypy: ignore-errors
 
@@ -6,4 +6,6 @@ import os
 
 from locust import FastHttpUser, HttpUser
 
-Base = {"fast": FastHttpUser, "requests": HttpUser}[os.environ["FAULT_CLIENT"]]
+from capexplorer.users import LeanHttpUser
+
+Base = {"fast": FastHttpUser, "requests": HttpUser, "lean": LeanHttpUser}[os.environ["FAULT_CLIENT"]]

@@ -1,4 +1,4 @@
-"""Checks certificates, with FastHttpUser too, whose default is to accept any."""
+"""Checks certificates, also with FastHttpUser and LeanHttpUser, which accept any by default."""
 
 # mypy: ignore-errors
 

@@ -1,0 +1,45 @@
+"""Cookies of one user, by the standard library's rules; only for users that ask for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from email.message import Message
+from http.cookiejar import CookieJar
+from urllib.request import Request
+
+from .prepared import Prepared
+from .reply import Reply
+
+
+class Cookies:
+    """A jar; what is put in by hand is sent, too."""
+
+    def __init__(self) -> None:
+        self.jar = CookieJar()
+
+    def added(self, prepared: Prepared) -> Prepared:
+        """The request with the cookies that belong to it."""
+        request = Request(prepared.url)
+        self.jar.add_cookie_header(request)
+        found = request.get_header("Cookie")
+        if found is None:
+            return prepared
+        first, _, rest = prepared.data.partition(b"\r\n")
+        return replace(prepared, data=b"%b\r\nCookie: %b\r\n%b" % (first, found.encode("latin-1"), rest))
+
+    def keep(self, prepared: Prepared, reply: Reply) -> None:
+        """Those that a reply sets."""
+        self.jar.extract_cookies(_Told(reply), Request(prepared.url))  # type: ignore[arg-type]
+
+
+class _Told:
+    """A reply as http.cookiejar reads it."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._message = Message()
+        for name, value in reply.headers().items():
+            if name.lower() in ("set-cookie", "set-cookie2"):
+                self._message[name] = value
+
+    def info(self) -> Message:
+        return self._message

@@ -1,0 +1,112 @@
+"""One reply, framed by llhttp from bytes that arrive in any cut. Bounded: in its head, and in its body.
+
+Every callback that the parser makes in Python costs, and the headers of a reply alone would be a dozen. So they are not called
+back for; the head is kept as it came, and parsed if someone asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+
+from geventhttpclient._parser import HTTPParseError, HTTPResponseParser
+from geventhttpclient.header import Headers
+from geventhttpclient.response import HTTPConnectionClosed
+
+from ..bodies import BodyTooLarge, unpacked
+
+HEAD_MOST_BYTES = 65_536
+"""Of a head with all interim replies before it; http.client takes no longer line."""
+
+_SWITCHING_PROTOCOLS = 101
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_INTERIM = re.compile(rb"HTTP/\d\.\d 1(?!01)\d\d")
+
+_ignore = deque[str](maxlen=0).append
+"""The cheapest callable that takes a text and forgets it."""
+
+
+class Reply(HTTPResponseParser):
+    """Fed until `is_complete`."""
+
+    _on_status = _on_header_field = _on_header_value = staticmethod(_ignore)
+
+    def __init__(self, *, is_head: bool, most_bytes: int) -> None:
+        """`is_head`: the reply to HEAD has no body, whatever it announces. `most_bytes`: of the body, unzipped."""
+        self.is_complete = False
+        self.status = 0
+        """0 until the final head is complete."""
+        self.body = bytearray()
+        self._on_body = self.body.extend
+        self.has_ended = False
+        """The service closed the connection."""
+        self._is_head, self._most_bytes = is_head, most_bytes
+        self._head = b""
+        """As received: interim heads before it, and the beginning of the body behind."""
+        self._has_interim = False
+
+    def take(self, data: bytes) -> None:
+        """More bytes; none: the stream has ended. Raises HTTPParseError, BodyTooLarge."""
+        if not self.status:
+            self._head += data
+        self.has_ended = not data
+        if not data and not self._head:
+            raise HTTPConnectionClosed("connection closed.")
+        try:
+            self.feed(data)
+        except HTTPParseError:
+            if not self.is_complete:  # else bytes behind the reply are no HTTP: it stands, and its connection is not used again
+                raise
+        if not self.status and len(self._head) > HEAD_MOST_BYTES:
+            raise HTTPParseError(f"head larger than {HEAD_MOST_BYTES} bytes")
+        if len(self.body) > self._most_bytes:
+            self.body.clear()
+            raise BodyTooLarge(self._most_bytes)
+
+    def content(self) -> bytes:
+        """The body without its content encoding. Raises BodyTooLarge, zlib.error, brotli.error."""
+        body = bytes(self.body)
+        if not body or not self._may_be_encoded():
+            return body
+        encoding = self.headers().get("content-encoding")
+        return unpacked(body, encoding.strip().lower(), self._most_bytes) if isinstance(encoding, str) else body
+
+    def _may_be_encoded(self) -> bool:
+        """False is certain; True asks for the headers."""
+        return self._has_interim or b"ontent-encoding:" in self._head[: self._head.find(b"\r\n\r\n")].lower()
+
+    def headers(self) -> Headers:
+        """Parsed anew."""
+        lines = self._final_head().decode("latin-1").splitlines()
+        found = Headers()
+        name = ""
+        for line in lines[1:]:
+            if line[:1] in (" ", "\t") and name:
+                continue  # the folded rest of an obsolete header
+            name, _, value = line.partition(":")
+            found.add(name.strip(), value.strip())
+        return found
+
+    def _final_head(self) -> bytes:
+        rest = self._head
+        while (end := _HEAD_END.search(rest)) is not None:
+            if not _INTERIM.match(rest):
+                return rest[: end.start()]
+            rest = rest[end.end() :]
+        return rest
+
+    # -- callbacks of the parser; True is an error, but for the head: it ends the message there
+
+    def _on_message_begin(self) -> bool:
+        return self.is_complete  # more than one reply to one request
+
+    def _on_headers_complete(self) -> bool:
+        code = self.get_code()
+        if code < 200 and code != _SWITCHING_PROTOCOLS:
+            self._has_interim = True
+            return False
+        self.status = code
+        return self._is_head
+
+    def _on_message_complete(self) -> None:
+        self.is_complete = self.status != 0

@@ -1,0 +1,115 @@
+"""What a request brought, with the names that users of FastHttpUser and HttpUser know."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from types import TracebackType
+from typing import Any
+
+from charset_normalizer import detect
+from geventhttpclient.header import Headers
+from locust.contrib.fasthttp import LocustBadStatusCode
+from locust.exception import CatchResponseError, LocustError, ResponseError
+from requests.utils import get_encoding_from_headers
+
+from .prepared import Prepared
+from .reply import Reply
+
+
+class LeanResponse:
+    """A reply, or the error in place of one: then `status_code` is 0, and `content`, `text` and `headers` are None."""
+
+    def __init__(self, request: Prepared, reply: Reply | None, content: bytes | None, error: Exception | None) -> None:
+        """`reply` and `content` are None with an error."""
+        self.request = request
+        self.content = self._cached_content = content
+        self.error = error
+        self.encoding: str | None = None
+        """Set it to read `text` in another than the reply's own."""
+        self.status_code: int = reply.status if reply is not None else 0
+        self._reply = reply
+
+    @property
+    def url(self) -> str:
+        """The one that was asked last: after redirects, where they led."""
+        return self.request.url
+
+    @property
+    def ok(self) -> bool:
+        """Whether the status is below 400."""
+        return self.status_code < 400
+
+    @cached_property
+    def headers(self) -> Headers | None:
+        """By name in any case."""
+        return None if self._reply is None else self._reply.headers()
+
+    @property
+    def text(self) -> str | None:
+        """The content, decoded as the reply says, or as it looks."""
+        if self.content is None:
+            return None
+        if self.encoding is None:
+            headers: Any = self.headers or {}
+            named = get_encoding_from_headers(headers)
+            self.encoding = named or str(detect(self.content)["encoding"] or "utf-8")
+        return self.content.decode(self.encoding, errors="replace")
+
+    def json(self, **options: Any) -> Any:
+        """The content, parsed. Raises json.JSONDecodeError."""
+        return json.loads(self.text or "", **options)
+
+    def raise_for_status(self) -> None:
+        """Raises the request's error: what failed, or LocustBadStatusCode from 400 up."""
+        if self.error is not None:
+            raise self.error
+
+    def success(self) -> None:
+        """Only within a with-block and with `catch_response=True`."""
+        raise LocustError("pass catch_response=True to decide whether a request succeeded")
+
+    def failure(self, reason: object) -> None:
+        """Only within a with-block and with `catch_response=True`."""
+        self.success()
+
+
+class CaughtResponse(LeanResponse):
+    """Of `catch_response=True`: reported when its with-block ends, as user code has decided, or as the reply says."""
+
+    _report: Any
+    _manual_result: bool | Exception | None = None
+    """Locust's name, which `self.rest` of its users reads."""
+
+    def __enter__(self) -> CaughtResponse:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None) -> bool:
+        """An exception of user code is reported as no request, unless it is a ResponseError or the block had decided before."""
+        if self._manual_result is not None:
+            self._report(self._manual_result if isinstance(self._manual_result, Exception) else None)
+            return kind is None
+        if value is not None and not isinstance(value, ResponseError):
+            return False
+        self._report(value if value is not None else self.error)
+        return True
+
+    def raise_for_status(self) -> None:
+        """As above, but what user code decided holds."""
+        if isinstance(self._manual_result, Exception):
+            raise self._manual_result
+        if self._manual_result is None:
+            super().raise_for_status()
+
+    def success(self) -> None:
+        """The request counts as one that succeeded."""
+        self._manual_result = True
+
+    def failure(self, reason: object) -> None:
+        """The request counts as failed. `reason`: an exception, or a text."""
+        self._manual_result = reason if isinstance(reason, Exception) else CatchResponseError(reason)
+
+
+def status_error(request: Prepared, reply: Reply) -> Exception | None:
+    """Of a status from 400 up, as FastHttpUser raises it."""
+    return LocustBadStatusCode(request.url, code=reply.status) if reply.status >= 400 else None

@@ -1,0 +1,91 @@
+"""Connections of one user of each client: how many are opened, and who closed those that ended."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+from typing import Any
+
+import gevent
+import locust
+from locust.env import Environment
+
+from capexplorer.load import users
+from capexplorer.load.guard import HostGuard
+from capexplorer.load.recorder import Recorder
+
+REQUESTS = 5
+FIRST_DESCRIPTOR = 1_100
+"""Beyond what select() takes, as with more than a thousand users."""
+
+_guard = HostGuard()
+_guard.install()
+
+
+def _high_descriptors() -> list[int]:
+    """Duplicates of one descriptor, until new ones have numbers above FIRST_DESCRIPTOR."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    held = [os.dup(1)]
+    while held[-1] < FIRST_DESCRIPTOR:
+        held.append(os.dup(1))
+    return held
+
+
+def _user(kind: type[locust.User], url: str) -> Any:
+    return type("Client", (kind,), {"host": url, "abstract": False})(Environment(user_classes=[]))
+
+
+def _counted(ask: Any) -> list[int]:
+    """[connects, closed by the service, closed by users] while `ask` ran."""
+    gc.collect()  # urllib3 closes connections of a session that nobody has any more
+    recorder = Recorder()
+    recorder.connects_so_far = lambda: _guard.connects
+    recorder.drain()
+    ask()
+    tick = recorder.drain()
+    return [tick.connects, tick.closed_by_service, tick.closed_by_users]
+
+
+def _requests(user: Any, path: str) -> None:
+    for _ in range(REQUESTS):
+        user.client.get(path)
+
+
+def _closed(user: Any, path: str) -> None:
+    for _ in range(REQUESTS):
+        user.client.get(path)
+        users._disconnect(user)
+
+
+def kept(url: str) -> dict[str, dict[str, list[int]]]:
+    """By client and what happens to its connections. `/closed-later` closes after its reply, without having said so."""
+    held, found = _high_descriptors(), {}
+    for kind in users.HTTP_USERS:
+        found[kind.__name__] = {
+            "kept": _counted(lambda kind=kind: _requests(_user(kind, url), "/ok")),
+            "told to close": _counted(lambda kind=kind: _requests(_user(kind, url), "/connections")),
+            "closed while idle": _counted(lambda kind=kind: _with_pauses(_user(kind, url), "/closed-later")),
+            "closed by the user": _counted(lambda kind=kind: _closed(_user(kind, url), "/ok")),
+            "timed out": _counted(lambda kind=kind: _user_of(kind, url).client.get("/hang", **_limits(kind))),
+            "never used again": _counted(lambda kind=kind: [_user(kind, url).client.get("/ok") for _ in range(REQUESTS)]),
+        }
+    for descriptor in held:
+        os.close(descriptor)
+    return found
+
+
+def _user_of(kind: type[locust.User], url: str) -> Any:
+    return _user(type("Impatient", (kind,), {"abstract": True, "network_timeout": 0.1}), url)
+
+
+def _limits(kind: type[locust.User]) -> dict[str, float]:
+    return {"timeout": 0.1} if kind is locust.HttpUser else {}
+
+
+def _with_pauses(user: Any, path: str) -> None:
+    """Long enough for the end of the stream to arrive: the server closes at once."""
+    for _ in range(REQUESTS):
+        user.client.get(path)
+        gevent.sleep(0.05)
