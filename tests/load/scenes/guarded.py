@@ -19,6 +19,7 @@ from locust.env import Environment
 from capexplorer.load import proxies
 from capexplorer.load.guard import HostGuard
 from capexplorer.load.signature import reduce
+from capexplorer.load.users import HTTP_USERS
 
 from .outcome import error_of
 
@@ -38,7 +39,7 @@ def _exception(kind: type[locust.User], url: str, path: str) -> BaseException | 
         environment
     )
     with gevent.Timeout(20):
-        user.client.get(path)
+        user.client.get(path, allow_redirects=True)
     found: BaseException | None = seen[0]
     return found
 
@@ -49,7 +50,7 @@ def _refused(kind: type[locust.User], url: str, path: str) -> bool:
 
 
 def threads_for_addresses(url: str) -> int:
-    for kind in (locust.HttpUser, locust.FastHttpUser):
+    for kind in HTTP_USERS:
         assert _exception(kind, url, "/ok") is None
     size: int = gevent.get_hub().threadpool.size
     return size
@@ -58,25 +59,25 @@ def threads_for_addresses(url: str) -> int:
 def loopback(url: str) -> list[bool]:
     port = url.rpartition(":")[2]
     urls = [url, f"http://localhost:{port}"]
-    return [_exception(kind, each, "/ok") is None for kind in (locust.HttpUser, locust.FastHttpUser) for each in urls]
+    return [_exception(kind, each, "/ok") is None for kind in HTTP_USERS for each in urls]
 
 
 def absolute_urls(url: str) -> list[bool]:
-    return [_refused(kind, url, f"http://{ELSEWHERE}/") for kind in (locust.HttpUser, locust.FastHttpUser)]
+    return [_refused(kind, url, f"http://{ELSEWHERE}/") for kind in HTTP_USERS]
 
 
 def names(url: str) -> list[bool]:
-    return [_refused(kind, url, "http://elsewhere.invalid/") for kind in (locust.HttpUser, locust.FastHttpUser)]
+    return [_refused(kind, url, "http://elsewhere.invalid/") for kind in HTTP_USERS]
 
 
 def redirects(url: str) -> list[bool]:
     path = f"/redirect?to={quote(f'http://{ELSEWHERE}/x')}"
-    return [_refused(kind, url, path) for kind in (locust.HttpUser, locust.FastHttpUser)]
+    return [_refused(kind, url, path) for kind in HTTP_USERS]
 
 
 def redirects_to_loopback(url: str) -> list[bool]:
     path = f"/redirect?to={quote(url + '/ok')}"
-    return [_exception(kind, url, path) is None for kind in (locust.HttpUser, locust.FastHttpUser)]
+    return [_exception(kind, url, path) is None for kind in HTTP_USERS]
 
 
 def raw_sockets() -> list[str]:

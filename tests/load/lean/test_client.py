@@ -1,0 +1,90 @@
+"""The lean client as user code sees it: the interface of Locust's other clients, without what costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from programs import require
+
+from ..patched import Played, play
+from ..servers import self_signed, server
+from .echo import echo
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    require("openssl")
+    folder: Path = tmp_path_factory.mktemp("tls")
+    with server() as running, server(self_signed(folder)) as with_tls, echo() as echo_url:
+        return play("load.scenes.lean_client", url=running.url, tls=with_tls.url, echo=echo_url)
+
+
+def test_a_request_reaches_the_service_as_it_was_written(seen: Played) -> None:
+    sent = seen["what_is_sent"]
+    assert sent["get"]["path"] == "/a%20b?q=%C3%A4"
+    assert sent["get"]["headers"]["accept-encoding"] == "gzip, deflate, br"
+    assert sent["get"]["headers"]["authorization"] == "Basic YW5uOnMgdA=="
+    assert "content-length" not in sent["get"]["headers"]
+    assert sent["head"] == 200
+    assert (sent["form"]["body"], sent["form"]["headers"]["content-type"]) == ("a=1+2", "application/x-www-form-urlencoded")
+    assert (sent["json"]["body"], sent["json"]["headers"]["content-type"]) == ('{"a": [1]}', "application/json")
+    assert (sent["text"]["method"], sent["text"]["bytes"]) == ("PUT", 5)
+    assert sent["empty"]["headers"]["content-length"] == "0"
+    assert sent["params"]["path"] == "/p?a=1&b=2"
+    assert (sent["own headers"]["headers"]["user-agent"], sent["own headers"]["headers"]["host"]) == ("me", "other")
+    assert sent["auth"]["headers"]["authorization"] == "Basic Ym9iOnB3"
+
+
+def test_what_would_be_another_request_is_refused(seen: Played) -> None:
+    assert seen["requests_that_cannot_be_sent"] == ["refused"] * 4
+
+
+def test_a_body_of_any_size_is_sent_and_a_reply_before_its_end_is_read(seen: Played) -> None:
+    assert seen["a_large_body"] == [8_000_000, 413]
+
+
+def test_a_response_has_the_names_that_users_know(seen: Played) -> None:
+    found = seen["responses"]
+    assert found["names"] == ["named", "renamed"]
+    assert found["cookies"] == ["seat=7; Path=/", "row=b; Path=/"]
+    assert found["context"] == {"k": 1}
+    assert all(found[name] for name in ("ok", "url", "header", "length", "time"))
+    assert found["fields"] == ["context", "exception", "name", "request_type", "response", "response_length", "response_time",
+                               "start_time", "url"]  # fmt: skip
+
+
+def test_user_code_decides_whether_a_request_succeeded(seen: Played) -> None:
+    assert seen["caught"] == ["lost_updates", "wrong", None, None, "Connection refused", "raised, 5 events", "refused"]
+
+
+def test_locusts_rest_works(seen: Played) -> None:
+    assert seen["rest"] == ["/x", [True, False]]
+
+
+def test_cookies_are_kept_only_when_asked(seen: Played) -> None:
+    assert seen["cookies"] == [None, "seat=7; row=b"]
+
+
+def test_redirects_are_followed_only_when_asked(seen: Played) -> None:
+    assert seen["redirects"] == [302, True, "GET", 0, True, "TooManyRedirects", ["/moved", "/moved", "/round"]]
+
+
+def test_the_timeout_is_of_the_whole_request(seen: Played) -> None:
+    assert seen["a_reply_that_trickles"] == ["TimeoutError"]
+
+
+def test_a_user_that_is_killed_in_a_request_leaves_nothing_behind(seen: Played) -> None:
+    assert seen["killed_in_a_request"] == [0, 200]
+
+
+def test_requests_at_the_same_time_have_connections_of_their_own(seen: Played) -> None:
+    assert seen["at_the_same_time"] == [200] * 5
+
+
+def test_tls_with_and_without_a_look_at_the_certificate(seen: Played) -> None:
+    assert seen["over_tls"] == [["ok"] * 3, True]
+
+
+def test_a_body_in_tiny_chunks_is_bounded(seen: Played) -> None:
+    assert seen["many_small_chunks"] == "refused with 0 bytes"

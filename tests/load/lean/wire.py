@@ -1,0 +1,81 @@
+"""A server of raw sockets that sends what it is asked to: `/CASE/CUT`, the bytes of a case in pieces."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from .cases import CASES
+
+PAUSE_S = 0.002
+"""Between pieces: long enough that they arrive one by one, most of the time."""
+
+
+class Wire:
+    """Until closed; a thread a connection."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._numbers = itertools.count(1)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection, next(self._numbers)), daemon=True).start()
+
+    def _serve(self, connection: socket.socket, number: int) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with connection, contextlib.suppress(OSError):
+            while (head := connection.recv(65_536)) and _answer(connection, head.split(b" ", 2)[1].decode(), number):
+                pass
+
+
+def _answer(connection: socket.socket, path: str, number: int) -> bool:
+    """Whether the connection stays open."""
+    if path == "/number":  # of this connection
+        body = str(number).encode()
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+        return True
+    _, name, cut = unquote(path).split("/")
+    case = CASES[name]
+    for piece in pieces(case.sent, cut):
+        connection.sendall(piece)
+        if cut != "whole":
+            time.sleep(PAUSE_S)
+    return not case.closes
+
+
+def pieces(sent: bytes, cut: str) -> Iterator[bytes]:
+    """`whole`, `bytes` one by one, or the position of one cut."""
+    if cut == "bytes":
+        return (sent[at : at + 1] for at in range(len(sent)))
+    at = len(sent) if cut == "whole" else int(cut)
+    return iter([piece for piece in (sent[:at], sent[at:]) if piece])
+
+
+@contextlib.contextmanager
+def wire() -> Iterator[Wire]:
+    """A server for a while."""
+    running = Wire()
+    try:
+        yield running
+    finally:
+        running.close()

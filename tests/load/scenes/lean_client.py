@@ -1,0 +1,186 @@
+"""The lean client as user code sees it: requests that reach the service as written, and responses with the usual names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gevent
+from locust.env import Environment
+from locust.exception import LocustError, ResponseError
+
+from capexplorer.load import bodies
+from capexplorer.load.lean.reply import Reply
+from capexplorer.load.signature import reduce
+from capexplorer.users import LeanHttpUser
+
+
+class _Reported:
+    """A user, and the request events that it fired."""
+
+    def __init__(self, url: str, **attributes: Any) -> None:
+        environment = Environment(user_classes=[])
+        self.events: list[dict[str, Any]] = []
+        environment.events.request.add_listener(lambda **told: self.events.append(told))  # type: ignore[no-untyped-call]
+        self.user: Any = type("Client", (LeanHttpUser,), {"host": url, "abstract": False, **attributes})(environment)
+        self.client = self.user.client
+
+    def outcomes(self) -> list[str | None]:
+        return [None if told["exception"] is None else reduce(told["exception"], told["response"]).text for told in self.events]
+
+
+def what_is_sent(echo: str) -> dict[str, Any]:
+    client = _Reported(echo.replace("http://", "http://ann:s%20t@")).client
+    found = {
+        "get": client.get("/a b?q=ä").json(),
+        "head": client.head("/x").status_code,
+        "form": client.post("/form", {"a": "1 2"}).json(),
+        "json": client.post("/json", json={"a": [1]}).json(),
+        "text": client.put("/text", "käse").json(),
+        "empty": client.post("/empty").json(),
+        "params": client.get("/p?a=1", params={"b": 2}).json(),
+        "own headers": client.get("/h", headers={"user-agent": "me", "Host": "other"}).json(),
+        "auth": client.get("/auth", auth=("bob", "pw")).json(),
+    }
+    return found
+
+
+def requests_that_cannot_be_sent(echo: str) -> list[str]:
+    client, found = _Reported(echo).client, []
+    tries: list[Any] = [
+        lambda: client.get("/", headers={"X": "a\r\nY: b"}),
+        lambda: client.get("/", headers={"X y": "a"}),
+        lambda: client.request("GET / HTTP/1.1\r\nX:", "/"),
+        lambda: client.get("http://"),
+    ]
+    for attempt in tries:
+        try:
+            attempt()
+            found.append("sent")
+        except ValueError:
+            found.append("refused")
+    return found
+
+
+def a_large_body(echo: str) -> list[Any]:
+    """Larger than all buffers, and one that is refused before it was read."""
+    seen = _Reported(echo)
+    whole = seen.client.post("/large", b"x" * 8_000_000).json()["bytes"]
+    refused = seen.client.post("/refuse-early", b"x" * 8_000_000)
+    return [whole, refused.status_code]
+
+
+def responses(echo: str) -> dict[str, Any]:
+    seen = _Reported(echo)
+    response = seen.client.get("/set-cookie", name="named", context={"k": 1})
+    told = seen.events[0]
+    with seen.client.rename_request("renamed"):
+        seen.client.get("/x")
+    return {
+        "names": [each["name"] for each in seen.events],
+        "ok": response.ok,
+        "url": response.url == f"{echo}/set-cookie",
+        "header": response.headers["content-LENGTH"] == str(len(response.content)),
+        "cookies": response.headers.getlist("set-cookie"),
+        "context": told["context"],
+        "length": told["response_length"] == len(response.content),
+        "time": 0 < told["response_time"] < 60_000,
+        "fields": sorted(told),
+    }
+
+
+def caught(echo: str) -> list[str | None]:
+    seen = _Reported(echo)
+    with seen.client.get("/x", catch_response=True) as response:
+        response.failure("lost_updates: saw 3")
+    with seen.client.get("/x", catch_response=True) as response:
+        raise ResponseError("wrong")
+    with seen.client.get("/x", catch_response=True):
+        pass
+    with seen.client.get("http://127.0.0.1:9/", catch_response=True) as response:
+        response.success()
+    with seen.client.get("http://127.0.0.1:9/", catch_response=True):
+        pass
+    outcomes = seen.outcomes()
+    try:
+        with seen.client.get("/x", catch_response=True):
+            raise KeyError("a mistake of user code")
+    except KeyError:
+        outcomes.append(f"raised, {len(seen.events)} events")
+    try:
+        seen.client.get("/x").failure("no with-block")
+    except LocustError:
+        outcomes.append("refused")
+    return outcomes
+
+
+def rest(echo: str) -> list[Any]:
+    seen = _Reported(echo)
+    with seen.user.rest("GET", "/x") as response:
+        found = [response.js["path"]]
+    with seen.user.rest("GET", "http://127.0.0.1:9/"):
+        pass
+    return [*found, [each is None for each in seen.outcomes()]]
+
+
+def cookies(echo: str) -> list[Any]:
+    """Only for users that want them."""
+    found = []
+    for keeps in (False, True):
+        client = _Reported(echo, keeps_cookies=keeps).client
+        client.get("/set-cookie")
+        found.append(client.get("/x").json()["headers"].get("cookie"))
+    return found
+
+
+def redirects(echo: str) -> list[Any]:
+    """Only when asked."""
+    seen = _Reported(echo.replace("http://", "http://ann:pw@"))
+    plain = seen.client.get("/moved").status_code
+    followed = seen.client.post("/moved", "body", allow_redirects=True)
+    elsewhere = seen.client.get("/round", allow_redirects=True)
+    landed = followed.json()
+    told = [each["name"] for each in seen.events]
+    return [plain, followed.url == f"{echo}/landed", landed["method"], landed["bytes"], "authorization" in landed["headers"],
+            type(elsewhere.error).__name__, told]  # fmt: skip
+
+
+def a_reply_that_trickles(echo: str) -> list[str]:
+    """The bound is of the whole request, not of each piece."""
+    seen = _Reported(echo, network_timeout=0.5)
+    seen.client.get("/trickle")
+    return [type(seen.events[0]["exception"]).__name__]
+
+
+def killed_in_a_request(url: str) -> list[Any]:
+    """A user that ends while it waits: its connection is closed, and the next one works."""
+    seen = _Reported(url)
+    waiting = gevent.spawn(seen.client.get, "/hang")
+    gevent.sleep(0.1)
+    waiting.kill()
+    return [len(seen.events), seen.client.get("/ok").status_code]
+
+
+def at_the_same_time(url: str) -> list[int]:
+    """Greenlets of one user take a connection each."""
+    client = _Reported(url).client
+    return [job.get().status_code for job in [gevent.spawn(client.get, "/ok") for _ in range(5)]]
+
+
+def over_tls(tls: str) -> list[Any]:
+    seen = _Reported(tls)
+    found = [seen.client.get("/ok").text for _ in range(3)]
+    strict = _Reported(tls, insecure=False)
+    strict.client.get("/ok")
+    return [found, "SSLCertVerificationError" in reduce(strict.events[0]["exception"]).types]
+
+
+def many_small_chunks() -> str:
+    """A body over the bound in chunks of one byte: they are not kept as pieces."""
+    reply = Reply(is_head=False, most_bytes=50_000)
+    try:
+        reply.take(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in range(100):
+            reply.take(b"1\r\nx\r\n" * 1_000)
+    except bodies.BodyTooLarge:
+        return f"refused with {len(reply.body)} bytes"
+    return "taken"
