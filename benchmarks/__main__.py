@@ -31,6 +31,8 @@ ALL = {
     "day": "a day's session: disk, opening, seeking, memory",
     "views": "(g) latency as reported by the app, by the target itself and by wrk",
     "look": "what a look at 24 levels costs beside the load",
+    "clients": "load generators side by side: requests a second of CPU, latency at an equal rate",
+    "keep_alive": "connects at 1,500 and 4,000 users who keep their connections, by client",
     "client_hook_cost": "what our hooks in the HTTP clients cost a request",
     "autopilot": "(autopilot) the autopilot against plain policies on simulated systems",
     "knees": "(knees) detector against kneed and a broken stick on simulated ladders",

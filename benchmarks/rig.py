@@ -213,9 +213,10 @@ def fast_server() -> Iterator[tuple[str, str]]:
             config = Path(folder) / "nginx.conf"
             config.write_text(
                 f"daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;\n"
-                f"events {{ worker_connections 1024; }}\n"
-                f"http {{ access_log off; server {{ listen 127.0.0.1:{port} backlog=1024;"
-                f" location / {{ return 200 'ok'; }} location /fails {{ return 503 'no'; }} }} keepalive_requests 1000000; }}\n"
+                f"worker_rlimit_nofile 20000; events {{ worker_connections 8192; }}\n"
+                f"http {{ access_log off; server {{ listen 127.0.0.1:{port} backlog=4096;"
+                f" location / {{ return 200 'ok'; }} location /status {{ stub_status; }}"
+                f" location /fails {{ return 503 'no'; }} }} keepalive_requests 100000000; }}\n"
             )
             argv = [nginx, "-p", folder, "-c", str(config), "-e", f"{folder}/error.log"]
         else:

@@ -23,7 +23,8 @@ TIMEOUT_S = 3.0
 def _seen(kind: type[locust.User], url: str, cut: str) -> dict[str, Any]:
     found = {}
     for name, case in CASES.items():
-        environment, told = Environment(user_classes=[]), []
+        environment = Environment(user_classes=[])
+        told: list[Any] = []
 
         def on_request(response: Any, exception: Any = None, told: list[Any] = told, **_: Any) -> None:
             told.append([response.status_code, response.text or ""] if exception is None else reduce(exception, response))

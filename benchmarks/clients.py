@@ -1,0 +1,130 @@
+"""Load generators side by side against one nginx: requests a second of CPU, and p50 and p99 at an equal rate.
+
+In turn, ROUNDS times; figures are medians. CPU is that of the generator's whole process tree, and requests are counted by nginx,
+over the same seconds in the middle of each run: so neither start-up nor what a tool says of itself counts, and what else the
+machine does hardly matters. The results and docs/bench.md are kept with `--save`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from trials.experiments.knees import commit
+
+from . import clients_page, rig
+from .tools import RATE, TOOLS, USERS, Tool
+
+ROUNDS = 5
+SETTLE_S = 3.0
+"""From the first requests to the window: users are there, caches and connections too."""
+WINDOW_S = 5.0
+AROUND_S = 3.0
+"""What a run lasts beyond both."""
+
+
+def main() -> None:
+    save = "--save" in sys.argv
+    rows = []
+    with rig.fast_server() as (name, url):
+        if name != "nginx":
+            print("needs nginx, which counts requests: the Debian package nginx-light")
+            return
+        for tool in TOOLS:
+            if tool.path is None:
+                print(f"{tool.name} is not installed: {tool.install}")
+        tools = [tool for tool in TOOLS if tool.path is not None]
+        for round_ in range(1, ROUNDS + 1):
+            for tool in tools:
+                for at_rate in (False, True):
+                    row = {"tool": tool.name, "round": round_, "at_rate": at_rate, **_run(tool, url, at_rate)}
+                    rows.append(row)
+                    print(clients_page.line(row), flush=True)
+    found = {"at": datetime.now().astimezone().isoformat(timespec="seconds"), "commit": commit(), "users": USERS, "rate": RATE,
+             "versions": {tool.name: _version(tool) for tool in tools}, "cpus": psutil.cpu_count(), "rows": rows}  # fmt: skip
+    print(clients_page.table(found))
+    if save:
+        clients_page.DATA.parent.mkdir(exist_ok=True)
+        clients_page.DATA.write_text(json.dumps(found, indent=1) + "\n")
+        clients_page.write()
+
+
+def _run(tool: Tool, url: str, at_rate: bool) -> dict[str, Any]:
+    """One run: requests and CPU seconds of a window, p50 and p99 in ms, and the cores that others kept busy meanwhile."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        command = [str(tool.path), *tool.command(folder, url, SETTLE_S + WINDOW_S + AROUND_S, at_rate)]
+        before = _served(url)
+        with (folder / "stdout").open("w+") as output:
+            process = psutil.Popen(command, cwd=folder, stdout=output, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+            _wait_for_requests(url, before)
+            time.sleep(SETTLE_S)
+            first = _reading(process, url)
+            time.sleep(WINDOW_S)
+            last = _reading(process, url)
+            process.wait(60)
+            output.seek(0)
+            p50_ms, p99_ms = tool.latency(folder, output.read())
+    seconds, requests, cpu_s, busy_s, server_s = (end - begin for begin, end in zip(first, last, strict=True))
+    return {
+        "requests": round(requests),
+        "seconds": round(seconds, 3),
+        "cpu_s": round(cpu_s, 3),
+        "p50_ms": round(p50_ms, 3),
+        "p99_ms": round(p99_ms, 3),
+        "others_cores": round(max(0.0, busy_s - cpu_s - server_s) / seconds, 2),
+    }
+
+
+def _wait_for_requests(url: str, before: float) -> None:
+    deadline_s = time.monotonic() + 30
+    while _served(url) - before < 100:
+        if time.monotonic() > deadline_s:
+            raise TimeoutError("no requests came")
+        time.sleep(0.1)
+
+
+def _reading(process: psutil.Process, url: str) -> tuple[float, float, float, float, float]:
+    """(now, requests served, CPU seconds of the generator, of the machine, of nginx)."""
+    times = psutil.cpu_times()
+    busy_s = sum(times) - times.idle - times.iowait - times.guest - times.guest_nice
+    nginx = sum(_cpu_s(each) for each in psutil.process_iter() if each.name() == "nginx")
+    return time.monotonic(), _served(url), _tree_cpu_s(process), busy_s, nginx
+
+
+def _tree_cpu_s(process: psutil.Process) -> float:
+    return sum(_cpu_s(each) for each in (process, *process.children(recursive=True)))
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    return float(times.user + times.system)
+
+
+def _served(url: str) -> float:
+    """Requests that nginx has served: the third number of its status."""
+    with urllib.request.urlopen(f"{url}/status", timeout=30) as reply:
+        return float(reply.read().split(b"\n")[2].split()[2])
+
+
+def _version(tool: Tool) -> str:
+    told = subprocess.run(
+        [str(tool.path), "-v" if tool.name == "wrk" else "--version"], capture_output=True, text=True, check=False
+    )
+    return next(iter((told.stdout or told.stderr).splitlines()), "").split(" from ")[0].split(" Copyright")[0]
+
+
+if __name__ == "__main__":
+    main()

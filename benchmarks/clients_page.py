@@ -1,0 +1,113 @@
+"""Makes docs/bench.md from the data of the last run of `clients` that was kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT / "benchmarks/results/clients.json"
+PAGE = ROOT / "docs/bench.md"
+
+Row = Mapping[str, Any]
+
+GOALS = (("lean", "fast", 3.0), ("lean", "k6", 1.5))
+"""(generator, another, least ratio of their requests a second of CPU)."""
+P50_GOAL_MS = 0.2
+"""Most that the lean client's p50 may be over wrk's at the equal rate."""
+
+HEAD = """\
+# Load generators, side by side
+
+Made by `python -m benchmarks clients --save` from [its data](../benchmarks/results/clients.json). Each generator in turn, in
+{rounds} rounds, against one nginx on the same machine, {users} users or connections: first as fast as they can, then at an equal
+rate of {rate} requests a second (users who wait 0.1 s between requests; wrk with a delay; oha with `-q`). Figures are medians of the
+rounds, with the least and the greatest.
+
+Requests are counted by nginx, and CPU is that of the generator's whole process tree, over the same {seconds:.0f} seconds in the
+middle of each run. `lean`, `fast` and `requests` are the clients of `capexplorer run --headless`, everything that it records
+included; Locust is plain `locust --headless`. Latency is what each tool tells.
+
+Requests a second of CPU is what one core gives if the generator has it for itself. Measured on {cpus} cores at commit {commit},
+{at}; other programs kept {others:.1f} cores busy (median), so latency is that of a full machine: compare within this table only.
+
+"""
+
+
+def line(row: Row) -> str:
+    """One run."""
+    how = "at the equal rate" if row["at_rate"] else "as fast as it can"
+    per_cpu = row["requests"] / max(row["cpu_s"], 0.01)
+    return (
+        f"{row['round']} {row['tool']:22} {how:18} {row['requests'] / row['seconds']:8.0f}/s {per_cpu:8.0f} a CPU second, "
+        f"p50 {row['p50_ms']:7.3f} p99 {row['p99_ms']:8.3f} ms, others {row['others_cores']:.1f} cores"
+    )
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """The table in Markdown, and the goals below it."""
+    lines = [
+        "| generator | requests a CPU second | requests/s, as fast as it can | p50 ms at the equal rate | p99 ms | version |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for tool in found["versions"]:
+        fast, even = _rows(found, tool, False), _rows(found, tool, True)
+        cells = [
+            _spread([each["requests"] / each["cpu_s"] for each in fast], ",.0f"),
+            f"{median(each['requests'] / each['seconds'] for each in fast):,.0f}",
+            _spread([each["p50_ms"] for each in even], ".2f"),
+            _spread([each["p99_ms"] for each in even], ".1f"),
+            found["versions"][tool],
+        ]
+        lines.append(f"| {tool} | {' | '.join(cells)} |")
+    return "\n".join((*lines, "", *_goals(found)))
+
+
+def _goals(found: Mapping[str, Any]) -> list[str]:
+    lines = ["| what | goal | found |", "| --- | --- | --- |"]
+    for tool, other, least in GOALS:
+        if other in found["versions"]:
+            ratios = [mine / theirs for mine, theirs in zip(_per_cpu(found, tool), _per_cpu(found, other), strict=True)]
+            what = f"{tool} over {other}, requests a CPU second, ratio in each round"
+            lines.append(f"| {what} | at least {least:g} | {_spread(ratios, '.2f')} |")
+    if "wrk" in found["versions"]:
+        pairs = zip(_rows(found, "lean", True), _rows(found, "wrk", True), strict=True)
+        differences = [mine["p50_ms"] - theirs["p50_ms"] for mine, theirs in pairs]
+        lines.append(f"| lean's p50 less wrk's, ms | at most {P50_GOAL_MS} | {_spread(differences, '.2f')} |")
+    return lines
+
+
+def _rows(found: Mapping[str, Any], tool: str, at_rate: bool) -> list[Row]:
+    return [row for row in found["rows"] if row["tool"] == tool and row["at_rate"] == at_rate]
+
+
+def _per_cpu(found: Mapping[str, Any], tool: str) -> list[float]:
+    return [row["requests"] / row["cpu_s"] for row in _rows(found, tool, False)]
+
+
+def _spread(values: Sequence[float], form: str) -> str:
+    return f"**{median(values):{form}}** ({min(values):{form}}–{max(values):{form}})"
+
+
+def page(found: Mapping[str, Any]) -> str:
+    """The whole page."""
+    rows = found["rows"]
+    head = HEAD.format(
+        rounds=max(row["round"] for row in rows),
+        seconds=median(row["seconds"] for row in rows),
+        others=median(row["others_cores"] for row in rows),
+        **{name: found[name] for name in ("users", "rate", "cpus", "commit", "at")},
+    )
+    return head + table(found) + "\n"
+
+
+def write() -> None:
+    """From the data."""
+    PAGE.write_text(page(json.loads(DATA.read_text())), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()
