@@ -24,8 +24,8 @@ HEAD = """\
 
 Made by `python -m benchmarks clients --save` from [its data](../benchmarks/results/clients.json). Each generator in turn, in
 {rounds} rounds, against one nginx on the same machine, {users} users or connections: first as fast as they can, then at an equal
-rate of {rate} requests a second (users who wait 0.1 s between requests; wrk with a delay; oha with `-q`). Figures are medians of the
-rounds, with the least and the greatest.
+rate of {rate} requests a second (users who wait 0.1 s between requests; wrk with a delay; oha with `-q`). Figures are medians of
+the rounds, with the least and the greatest.
 
 Requests are counted by nginx, and CPU is that of the generator's whole process tree, over the same {seconds:.0f} seconds in the
 middle of each run. `lean`, `fast` and `requests` are the clients of `capexplorer run --headless`, everything that it records

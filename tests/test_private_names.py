@@ -55,6 +55,8 @@ RELIED_ON = (
     Private(POOL, "_connect_socket", CONNECTIONS, "is wrapped: names connect timeouts"),
     Private(POOL, "_is_socket_alive", KEEP_ALIVE, "is replaced: select() refuses descriptors above 1,023"),
     Private(POOL, "_socket_queue", KEEP_ALIVE, "has the idle sockets that a closed pool closes"),
+    Private("geventhttpclient.client:HTTPClient", "_build_request", KEEP_ALIVE, "is wrapped: a request may ask to close"),
+    Private("geventhttpclient.client:HTTPClient", "_connection_pool", KEEP_ALIVE, "is where such a request is noted"),
     Private(REPLY, "_sock", KEEP_ALIVE, "is the socket of a stream that user code did not read to its end"),
     Private(REPLY, "_pool", KEEP_ALIVE, "is where it came from"),
     Private("geventhttpclient", "_parser", LEAN, "is llhttp's parser"),

@@ -10,6 +10,7 @@ and is in neither count are first connections: of new users, or of a client that
 
 from __future__ import annotations
 
+import re
 import select
 import sys
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import Any
 import urllib3.connection
 import urllib3.poolmanager
 from gevent.monkey import get_original
+from geventhttpclient.client import HTTPClient
 from geventhttpclient.connectionpool import ConnectionPool
 from geventhttpclient.response import HTTPConnectionClosed, HTTPSocketPoolResponse
 
@@ -32,7 +34,7 @@ class Closes:
     by_service: int = 0
     """It closed or reset them, or said in a reply that it would."""
     by_users: int = 0
-    """A profile without keep-alive, a timeout, or user code that closed its client."""
+    """A profile without keep-alive, a timeout, a request with `Connection: close`, or user code that closed its client."""
 
     def add(self, *, by_service: bool) -> None:
         """Count one."""
@@ -41,6 +43,8 @@ class Closes:
         else:
             self.by_users += 1
 
+
+_ASKS_TO_CLOSE = re.compile(r"\r\nconnection:[^\r]*\bclose\b", re.IGNORECASE)
 
 closes = Closes()
 """Written in the load thread."""
@@ -63,6 +67,8 @@ def _watch_pool() -> None:
     """FastHttpUser: its pool hands out idle sockets, and releases those that are not to be used again."""
     pool: Any = ConnectionPool
     release, close = pool.release_socket, pool.close
+    client: Any = HTTPClient
+    build = client._build_request
 
     def is_alive(_: Any, sock: Any) -> bool:
         if sock is None or sock.fileno() < 0:
@@ -73,8 +79,13 @@ def _watch_pool() -> None:
 
     def counting_release(self: Any, sock: Any) -> None:
         error = sys.exc_info()[1]  # None: the reply is whole, and said that the connection ends with it
-        closes.add(by_service=error is None or isinstance(error, CLOSED))
+        closes.add(by_service=not self.asks_to_close if error is None else isinstance(error, CLOSED))
         release(self, sock)
+
+    def noting_build(self: Any, *args: Any, **kwargs: Any) -> str:
+        request: str = build(self, *args, **kwargs)
+        self._connection_pool.asks_to_close = "lose" in request and _ASKS_TO_CLOSE.search(request) is not None
+        return request
 
     def counting_close(self: Any) -> None:
         closes.by_users += self._socket_queue.qsize()
@@ -89,6 +100,7 @@ def _watch_pool() -> None:
     if hasattr(select, "poll"):  # not on Windows, whose select() counts sockets and no numbers
         pool._is_socket_alive = is_alive
     pool.release_socket, pool.close = counting_release, counting_close
+    client._build_request = noting_build
     kind: Any = HTTPSocketPoolResponse
     kind.__del__ = abandon
 
@@ -96,13 +108,17 @@ def _watch_pool() -> None:
 def _watch_urllib3() -> None:
     """HttpUser: a connection is closed by its own `close`, whoever ended it."""
     kind: Any = urllib3.connection.HTTPConnection
-    close, respond = kind.close, kind.getresponse
+    close, request, respond = kind.close, kind.request, kind.getresponse
     clear = urllib3.poolmanager.PoolManager.clear
 
     def counting_close(connection: Any) -> None:
         if connection.sock is not None:
             closes.add(by_service=_was_closed(connection))
         close(connection)
+
+    def noting_request(connection: Any, method: str, url: str, body: Any = None, headers: Any = None, **options: Any) -> None:
+        connection.asks_to_close = "close" in str((headers or {}).get("Connection", "")).lower()
+        request(connection, method, url, body, headers, **options)
 
     def noting_respond(connection: Any) -> Any:
         connection.is_answered = True  # closed in here, its reply said so
@@ -117,7 +133,7 @@ def _watch_urllib3() -> None:
             manager.pools[key].close()
         clear(manager)
 
-    kind.close, kind.getresponse = counting_close, noting_respond
+    kind.close, kind.request, kind.getresponse = counting_close, noting_request, noting_respond
     urllib3.poolmanager.PoolManager.clear = closing_clear  # type: ignore[method-assign,assignment]
 
 
@@ -125,6 +141,6 @@ def _was_closed(connection: Any) -> bool:
     error = sys.exc_info()[1]
     if error is not None:
         return isinstance(error, CLOSED)
-    return (
-        bool(getattr(connection, "is_answered", False)) or connection.sock.fileno() < 0 or not is_quiet(connection.sock.fileno())
-    )
+    if getattr(connection, "is_answered", False):
+        return not connection.asks_to_close
+    return connection.sock.fileno() < 0 or not is_quiet(connection.sock.fileno())

@@ -15,6 +15,7 @@ COUNTS = {
     "told to close": (REQUESTS, REQUESTS, 0),
     "closed while idle": (REQUESTS, REQUESTS - 1, 0),  # nobody has looked at the last one
     "closed by the user": (REQUESTS, 0, REQUESTS),
+    "closed as the user asked": (REQUESTS, 0, REQUESTS),
     "timed out": (1, 0, 1),
     "never used again": (REQUESTS, 0, 0),
 }

@@ -48,9 +48,9 @@ def _counted(ask: Any) -> list[int]:
     return [tick.connects, tick.closed_by_service, tick.closed_by_users]
 
 
-def _requests(user: Any, path: str) -> None:
+def _requests(user: Any, path: str, headers: dict[str, str] | None = None) -> None:
     for _ in range(REQUESTS):
-        user.client.get(path)
+        user.client.get(path, headers=headers)
 
 
 def _closed(user: Any, path: str) -> None:
@@ -68,6 +68,7 @@ def kept(url: str) -> dict[str, dict[str, list[int]]]:
             "told to close": _counted(lambda kind=kind: _requests(_user(kind, url), "/connections")),
             "closed while idle": _counted(lambda kind=kind: _with_pauses(_user(kind, url), "/closed-later")),
             "closed by the user": _counted(lambda kind=kind: _closed(_user(kind, url), "/ok")),
+            "closed as the user asked": _counted(lambda kind=kind: _requests(_user(kind, url), "/ok", {"connection": "Close"})),
             "timed out": _counted(lambda kind=kind: _user_of(kind, url).client.get("/hang", **_limits(kind))),
             "never used again": _counted(lambda kind=kind: [_user(kind, url).client.get("/ok") for _ in range(REQUESTS)]),
         }
