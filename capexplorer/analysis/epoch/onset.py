@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 import numpy as np
+import numpy.ma  # np.percentile imports it at its first call, when a generator may be out of descriptors
 from numpy.typing import NDArray
 
 from ...model.columns import SECOND_COLUMNS

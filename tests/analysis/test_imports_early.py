@@ -1,0 +1,14 @@
+"""What analysis needs later is imported with it: a generator that is out of descriptors cannot open a file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def test_a_percentile_imports_nothing() -> None:
+    look = (
+        "import sys, numpy as np, capexplorer.analysis.epoch.onset; before = set(sys.modules); "
+        "np.percentile(np.arange(9.0), 50); print(sorted(set(sys.modules) - before))"
+    )
+    assert subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout == "[]\n"
