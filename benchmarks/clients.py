@@ -2,17 +2,18 @@
 
 In turn, ROUNDS times; figures are medians. CPU is that of the generator's whole process tree, and requests are counted by nginx,
 over the same seconds in the middle of each run: so neither start-up nor what a tool says of itself counts, and what else the
-machine does hardly matters. The results and docs/bench.md are kept with `--save`.
+machine does hardly matters. `python -m benchmarks clients --page` keeps the results and makes docs/bench.md of them.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,10 @@ AROUND_S = 3.0
 """What a run lasts beyond both."""
 
 
-def main() -> None:
-    save = "--save" in sys.argv
+def main(options: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks clients")
+    parser.add_argument("--page", action="store_true", help="keep the results, and make docs/bench.md of them")
+    keeps = parser.parse_args(options).page
     rows = []
     with rig.fast_server() as (name, url):
         if name != "nginx":
@@ -52,7 +55,7 @@ def main() -> None:
     found = {"at": datetime.now().astimezone().isoformat(timespec="seconds"), "commit": commit(), "users": USERS, "rate": RATE,
              "versions": {tool.name: _version(tool) for tool in tools}, "cpus": psutil.cpu_count(), "rows": rows}  # fmt: skip
     print(clients_page.table(found))
-    if save:
+    if keeps:
         clients_page.DATA.parent.mkdir(exist_ok=True)
         clients_page.DATA.write_text(json.dumps(found, indent=1) + "\n")
         clients_page.write()
@@ -73,7 +76,7 @@ def _run(tool: Tool, url: str, at_rate: bool) -> dict[str, Any]:
             last = _reading(process, url)
             process.wait(60)
             output.seek(0)
-            p50_ms, p99_ms = tool.latency(folder, output.read())
+            p50_ms, p99_ms = tool.latency(folder, output.read()) if at_rate else (0.0, 0.0)
     seconds, requests, cpu_s, busy_s, server_s = (end - begin for begin, end in zip(first, last, strict=True))
     return {
         "requests": round(requests),
@@ -124,7 +127,3 @@ def _version(tool: Tool) -> str:
         [str(tool.path), "-v" if tool.name == "wrk" else "--version"], capture_output=True, text=True, check=False
     )
     return next(iter((told.stdout or told.stderr).splitlines()), "").split(" from ")[0].split(" Copyright")[0]
-
-
-if __name__ == "__main__":
-    main()

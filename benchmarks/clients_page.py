@@ -22,7 +22,7 @@ P50_GOAL_MS = 0.2
 HEAD = """\
 # Load generators, side by side
 
-Made by `python -m benchmarks clients --save` from [its data](../benchmarks/results/clients.json). Each generator in turn, in
+Made by `python -m benchmarks clients --page` from [its data](../benchmarks/results/clients.json). Each generator in turn, in
 {rounds} rounds, against one nginx on the same machine, {users} users or connections: first as fast as they can, then at an equal
 rate of {rate} requests a second (users who wait 0.1 s between requests; wrk with a delay; oha with `-q`). Figures are medians of
 the rounds, with the least and the greatest.
@@ -41,9 +41,10 @@ def line(row: Row) -> str:
     """One run."""
     how = "at the equal rate" if row["at_rate"] else "as fast as it can"
     per_cpu = row["requests"] / max(row["cpu_s"], 0.01)
+    latency = f"p50 {row['p50_ms']:7.3f} p99 {row['p99_ms']:8.3f} ms, " if row["at_rate"] else ""
     return (
         f"{row['round']} {row['tool']:22} {how:18} {row['requests'] / row['seconds']:8.0f}/s {per_cpu:8.0f} a CPU second, "
-        f"p50 {row['p50_ms']:7.3f} p99 {row['p99_ms']:8.3f} ms, others {row['others_cores']:.1f} cores"
+        f"{latency}others {row['others_cores']:.1f} cores"
     )
 
 

@@ -57,7 +57,3 @@ def _counted(url: str, users: int, client: str) -> tuple[int, int, float, int, i
     connects = sum(sample.connects for sample in held)
     closed = [sum(getattr(sample, name) or 0 for sample in held) for name in ("closed_by_service", "closed_by_users")]
     return requests, connects, connects / users, closed[0], closed[1]
-
-
-if __name__ == "__main__":
-    main()
