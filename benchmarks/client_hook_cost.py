@@ -1,4 +1,4 @@
-"""What our hooks in the HTTP clients cost (hidden retries, reused connections, truncated headers) while nothing fails.
+"""What our hooks in the HTTP clients cost while nothing fails: hidden retries, who closed connections, truncated headers.
 
 CPU time of one user's requests to the null responder, with and without, taken in turn in processes of their own; the
 least of each, since neighbours only add.
@@ -38,10 +38,10 @@ def measure(client: str, requests: int, port: int, hooks: str) -> float:
     import locust
     from locust.env import Environment
 
-    from capexplorer.load import attempts, connections, truncated
+    from capexplorer.load import attempts, connections, keep_alive, truncated
     from capexplorer.load.recorder import Recorder
 
-    for each in (connections, attempts, truncated) if hooks == "on" else ():
+    for each in (connections, keep_alive, attempts, truncated) if hooks == "on" else ():
         each.install()
     environment, recorder = Environment(user_classes=[]), Recorder()
     environment.events.request.add_listener(recorder.on_request)  # type: ignore[no-untyped-call]

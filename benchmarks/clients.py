@@ -1,6 +1,6 @@
 """Load generators side by side against one nginx: requests a second of CPU, and p50 and p99 at an equal rate.
 
-In turn, ROUNDS times; figures are medians. CPU is that of the generator's whole process tree, and requests are counted by nginx,
+In turn, in rounds; figures are medians. CPU is that of the generator's whole process tree, and requests are counted by nginx,
 over the same seconds in the middle of each run: so neither start-up nor what a tool says of itself counts, and what else the
 machine does hardly matters. `python -m benchmarks clients --page` keeps the results and makes docs/bench.md of them.
 """
@@ -8,7 +8,7 @@ machine does hardly matters. `python -m benchmarks clients --page` keeps the res
 from __future__ import annotations
 
 import argparse
-import json
+import itertools
 import subprocess
 import tempfile
 import time
@@ -26,9 +26,9 @@ from . import clients_page, rig
 from .tools import RATE, TOOLS, USERS, Tool
 
 ROUNDS = 5
-SETTLE_S = 3.0
+SETTLE_S = 2.0
 """From the first requests to the window: users are there, caches and connections too."""
-WINDOW_S = 5.0
+WINDOW_S = 4.0
 AROUND_S = 3.0
 """What a run lasts beyond both."""
 
@@ -36,8 +36,8 @@ AROUND_S = 3.0
 def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks clients")
     parser.add_argument("--page", action="store_true", help="keep the results, and make docs/bench.md of them")
-    keeps = parser.parse_args(options).page
-    rows = []
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    asked = parser.parse_args(options)
     with rig.fast_server() as (name, url):
         if name != "nginx":
             print("needs nginx, which counts requests: the Debian package nginx-light")
@@ -46,19 +46,31 @@ def main(options: Sequence[str] = ()) -> None:
             if tool.path is None:
                 print(f"{tool.name} is not installed: {tool.install}")
         tools = [tool for tool in TOOLS if tool.path is not None]
-        for round_ in range(1, ROUNDS + 1):
-            for tool in tools:
-                for at_rate in (False, True):
-                    row = {"tool": tool.name, "round": round_, "at_rate": at_rate, **_run(tool, url, at_rate)}
-                    rows.append(row)
-                    print(clients_page.line(row), flush=True)
-    found = {"at": datetime.now().astimezone().isoformat(timespec="seconds"), "commit": commit(), "users": USERS, "rate": RATE,
-             "versions": {tool.name: _version(tool) for tool in tools}, "cpus": psutil.cpu_count(), "rows": rows}  # fmt: skip
+        versions = {tool.name: _version(tool) for tool in tools}
+        rows: list[dict[str, Any]] = []
+        for round_ in range(1, asked.rounds + 1):
+            rows += _round(tools, url, round_)
+            found = {
+                "commit": commit(),
+                "users": USERS,
+                "rate": RATE,
+                "cpus": psutil.cpu_count(),
+                "versions": versions,
+                "rows": rows,
+            }
+            if asked.page:  # whole rounds are kept, should a later one fail
+                clients_page.keep({"at": datetime.now().astimezone().isoformat(timespec="seconds"), **found})
     print(clients_page.table(found))
-    if keeps:
-        clients_page.DATA.parent.mkdir(exist_ok=True)
-        clients_page.DATA.write_text(json.dumps(found, indent=1) + "\n")
-        clients_page.write()
+
+
+def _round(tools: Sequence[Tool], url: str, number: int) -> list[dict[str, Any]]:
+    rows = []
+    for tool in tools:
+        for at_rate in (False, True):
+            row = {"tool": tool.name, "round": number, "at_rate": at_rate, **_run(tool, url, at_rate)}
+            rows.append(row)
+            print(clients_page.line(row), flush=True)
+    return rows
 
 
 def _run(tool: Tool, url: str, at_rate: bool) -> dict[str, Any]:
@@ -116,10 +128,14 @@ def _cpu_s(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
+_asked = itertools.count(1)
+"""Our own requests for the status, which it counts, too."""
+
+
 def _served(url: str) -> float:
-    """Requests that nginx has served: the third number of its status."""
+    """Requests that nginx has served to others: the third number of its status."""
     with urllib.request.urlopen(f"{url}/status", timeout=30) as reply:
-        return float(reply.read().split(b"\n")[2].split()[2])
+        return float(reply.read().split(b"\n")[2].split()[2]) - next(_asked)
 
 
 def _version(tool: Tool) -> str:

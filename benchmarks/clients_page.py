@@ -105,8 +105,15 @@ def page(found: Mapping[str, Any]) -> str:
     return head + table(found) + "\n"
 
 
+def keep(found: Mapping[str, Any]) -> None:
+    """The data, and the page made of it."""
+    DATA.parent.mkdir(exist_ok=True)
+    DATA.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write()
+
+
 def write() -> None:
-    """From the data."""
+    """The page of the data that is kept."""
     PAGE.write_text(page(json.loads(DATA.read_text())), encoding="utf-8")
 
 
