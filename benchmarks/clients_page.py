@@ -31,7 +31,7 @@ Requests are counted by nginx, and CPU is that of the generator's whole process 
 middle of each run. `lean`, `fast` and `requests` are the clients of `capexplorer run --headless`, everything that it records
 included; Locust is plain `locust --headless`. Latency is what each tool tells.
 
-Requests a second of CPU is what one core gives if the generator has it for itself. Measured on {cpus} cores at commit {commit},
+Requests per CPU second are what one core gives if the generator has it for itself. Measured on {cpus} cores at commit {commit},
 {at}; other programs kept {others:.1f} cores busy (median), so latency is that of a full machine: compare within this table only.
 
 """
@@ -51,7 +51,7 @@ def line(row: Row) -> str:
 def table(found: Mapping[str, Any]) -> str:
     """The table in Markdown, and the goals below it."""
     lines = [
-        "| generator | requests a CPU second | requests/s, as fast as it can | p50 ms at the equal rate | p99 ms | version |",
+        "| generator | requests per CPU second | requests/s, as fast as it can | p50 ms at the equal rate | p99 ms | version |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for tool in found["versions"]:
@@ -72,7 +72,7 @@ def _goals(found: Mapping[str, Any]) -> list[str]:
     for tool, other, least in GOALS:
         if other in found["versions"]:
             ratios = [mine / theirs for mine, theirs in zip(_per_cpu(found, tool), _per_cpu(found, other), strict=True)]
-            what = f"{tool} over {other}, requests a CPU second, ratio in each round"
+            what = f"{tool} over {other}, requests per CPU second, ratio in each round"
             lines.append(f"| {what} | at least {least:g} | {_spread(ratios, '.2f')} |")
     if "wrk" in found["versions"]:
         pairs = zip(_rows(found, "lean", True), _rows(found, "wrk", True), strict=True)

@@ -15,7 +15,15 @@ TIMEOUT_S = 600.0
 NEAR = 0.10
 
 BLAMES = ("bottleneck", "cause")
-RIGHT = {"worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "rate_limit", "connection_churn", "service_closes_connections", *HARMLESS}
+RIGHT = {
+    "worker_pool_exhausted",
+    "lock_or_pool_limit",
+    "queue_growth",
+    "rate_limit",
+    "connection_churn",
+    "service_closes_connections",
+    *HARMLESS,
+}
 """What is so: requests wait for a worker, a connection, a lock, a token or their turn; below the knee no limit is reached, and
 users think. Gunicorn's plain workers close each connection."""
 

@@ -85,8 +85,8 @@ class Connection:
 
 
 class Wake:
-    """What the loop calls when a socket is readable or a request's time is over. It knows no connection, so that one which nobody
-    wants any more is freed, though its watcher is known to the loop."""
+    """What the loop calls when a socket is readable or a request has timed out. It has no reference to the connection, so
+    that a connection which nobody uses any more is freed although the loop knows its watcher."""
 
     __slots__ = ("is_lost", "sleeper", "timed_out")
 
@@ -112,7 +112,7 @@ class Wake:
 
 class PlainConnection(Connection):
     """Without TLS. One watcher for its whole life: starting one for each wait, as gevent's `recv` does, takes half of the time of
-    a request (19,000 against 34,000 requests a second of CPU)."""
+    a request (19,000 against 34,000 requests per CPU second)."""
 
     def __init__(self, sock: Any, timeout_s: float) -> None:
         super().__init__(sock, timeout_s)

@@ -76,7 +76,7 @@ class Reply(HTTPResponseParser):
         return self._has_interim or b"ontent-encoding:" in self._head[: self._head.find(b"\r\n\r\n")].lower()
 
     def headers(self) -> Headers:
-        """Parsed anew."""
+        """Parsed at each call."""
         lines = self._final_head().decode("latin-1").splitlines()
         found = Headers()
         name = ""
