@@ -17,6 +17,7 @@ PACKAGES = {
     "rsvg-convert": "librsvg2-bin",
     "setpriv": "util-linux",
     "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
     "sshd": "openssh-server",
     "sysctl": "procps",
     "taskset": "util-linux",

@@ -101,10 +101,18 @@ class OnTerminal(Run):
 @contextmanager
 def on_terminal(folder: Path, *args: str, cwd: Path = HERE) -> Iterator[OnTerminal]:
     """Start `capexplorer run ARGS` on a terminal; killed at the end at the latest."""
+    sessions = folder / "sessions"
+    with command_on_terminal(folder, "run", *args, "--sessions-dir", str(sessions), cwd=cwd) as run:
+        yield run
+
+
+@contextmanager
+def command_on_terminal(folder: Path, *words: str, cwd: Path = HERE) -> Iterator[OnTerminal]:
+    """Start `capexplorer WORDS` on a terminal; killed at the end at the latest."""
     fds = os.openpty()
     ioctl(fds[1], termios.TIOCSWINSZ, pack("HHHH", 30, 100, 0, 0))
     marked, sessions = Marked(TERM="xterm-256color"), folder / "sessions"
-    command = [sys.executable, "-c", _AS_LEADER, PROGRAM, "run", *args, "--sessions-dir", str(sessions)]
+    command = [sys.executable, "-c", _AS_LEADER, PROGRAM, *words]
     process = subprocess.Popen(command, cwd=cwd, env=marked.environment, stdin=fds[1], stdout=fds[1], stderr=fds[1])
     run = OnTerminal(process, folder, sessions, marked, fds)
     try:

@@ -20,6 +20,8 @@ from .rig import HERE, of, session_path, start
 pytestmark = pytest.mark.slow
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
+ENDS_WITH_TERMINAL = str(HERE / "profiles" / "ends-with-terminal.toml")
+"""As before there were attached screens: `unattended_s = 0`."""
 PLAN = ("--headless", "--plan", "3:60s")
 BELOW_SH = f"sh -c '{sys.executable} {HERE}/targets/actor/actor.py {{port}} serves; :'"
 """A target whose first process keeps the signals as it got them, unlike Python, which handles SIGINT by itself."""
@@ -77,7 +79,7 @@ def assert_given_back(run: OnTerminal) -> None:
 
 @pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
 def test_a_signal_ends_the_live_screen_and_gives_the_terminal_back(tmp_path: Path, number: signal.Signals) -> None:
-    with on_terminal(tmp_path, "actor") as run:
+    with on_terminal(tmp_path, ENDS_WITH_TERMINAL) as run:
         before = run.settings()
         run.wait_for(lambda: of(run.events(), Sample), "a sample")
         assert run.settings() != before
@@ -103,7 +105,7 @@ def test_quitting_gives_the_terminal_back(tmp_path: Path) -> None:
 
 
 def test_a_terminal_that_hangs_up_ends_it_with_a_complete_session(tmp_path: Path) -> None:
-    with on_terminal(tmp_path, "actor") as run:
+    with on_terminal(tmp_path, ENDS_WITH_TERMINAL) as run:
         run.wait_for(lambda: of(run.events(), Sample), "a sample")
         run.hang_up()
         assert run.exit_code() == 128 + signal.SIGHUP

@@ -1,0 +1,126 @@
+"""The protocol as data: messages in a stream of bytes that comes in any pieces, and what is none of them."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capexplorer.remote.frames import FROM_SCREEN_MOST_BYTES, Frames, frame
+from capexplorer.remote.protocol import (
+    PROTOCOL,
+    AddNote,
+    Answer,
+    AskControls,
+    FromRun,
+    FromScreen,
+    GiveControls,
+    Hello,
+    NewLevel,
+    Over,
+    ProtocolError,
+    Refused,
+    RestartTarget,
+    SetAutopilot,
+    SetSpawnRate,
+    SetStep,
+    StartPlan,
+    State,
+    StepTo,
+    Stop,
+    VerifyKnee,
+    Welcome,
+    Zero,
+    encode,
+    from_run,
+    from_screen,
+)
+
+OF_SCREENS: list[FromScreen] = [
+    Hello(protocol=PROTOCOL, role="steer", name="pts/3"),
+    StepTo(number=1, users=40),
+    SetStep(number=2, step=10),
+    SetSpawnRate(number=3, rate=2.5),
+    SetSpawnRate(number=4, rate=None),
+    SetAutopilot(number=5, on=True),
+    VerifyKnee(number=6),
+    StartPlan(number=7, plan="10:30s"),
+    NewLevel(number=8),
+    Zero(number=9),
+    AddNote(number=10, text="slower \N{SNOWMAN} now"),
+    RestartTarget(number=11, params={"threads": "8"}),
+    AskControls(number=12),
+    GiveControls(number=13),
+    Stop(number=14),
+]
+OF_RUNS: list[FromRun] = [
+    Welcome(
+        protocol=PROTOCOL, session="s", path="/x/s.jsonl", pid=7, max_users=9, can_restart=True, plans={"short": "1:3s"},
+        unattended_s=300.0,
+    ),
+    Refused(why="another version"),
+    Answer(number=7, wrong="plan: expected USERS:DURATION"),
+    State(
+        seen=3, wanted=5, spawn_rate=None, autopilot=False, target_params={"threads": 8, "keep_alive": True}, holds=True,
+        holder="pts/3", asked_by=None, screens=2,
+    ),
+    Over(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("message", OF_SCREENS, ids=lambda each: type(each).__name__)
+def test_a_message_of_a_screen_is_read_as_it_was_written(message: FromScreen) -> None:
+    assert from_screen(encode(message)) == message
+
+
+@pytest.mark.parametrize("message", OF_RUNS, ids=lambda each: type(each).__name__)
+def test_a_message_of_a_run_is_read_as_it_was_written(message: FromRun) -> None:
+    assert from_run(encode(message)) == message
+
+
+@given(st.lists(st.integers(1, 40), min_size=1))
+def test_messages_are_found_in_whatever_pieces_they_come(sizes: list[int]) -> None:
+    stream = b"".join(frame(encode(each)) for each in OF_SCREENS)
+    frames, found, at = Frames(FROM_SCREEN_MOST_BYTES), [], 0
+    for index in range(len(stream)):
+        size = sizes[index % len(sizes)]
+        found += frames.feed(stream[at : at + size])
+        at += size
+    assert [from_screen(each) for each in found] == OF_SCREENS
+
+
+def test_a_length_beyond_the_bound_is_refused_before_its_bytes_come() -> None:
+    with pytest.raises(ProtocolError, match=r"a message of 65,537 bytes; at most 65,536 are taken"):
+        Frames(FROM_SCREEN_MOST_BYTES).feed((FROM_SCREEN_MOST_BYTES + 1).to_bytes(4, "big"))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_megabyte_of_garbage_is_refused_in_its_first_bytes(seed: int) -> None:
+    garbage = random.Random(seed).randbytes(1 << 20)
+    with pytest.raises(ProtocolError):
+        for message in Frames(FROM_SCREEN_MOST_BYTES).feed(garbage[:65_536]):
+            from_screen(message)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b"",
+        b"\x00",
+        msgspec.msgpack.encode({"type": "users", "number": 1, "users": -1}),
+        msgspec.msgpack.encode({"type": "users", "number": 1, "users": "many"}),
+        msgspec.msgpack.encode({"type": "users", "number": 1}),
+        msgspec.msgpack.encode({"type": "users", "number": 1, "users": 1, "more": 1}),
+        msgspec.msgpack.encode({"type": "format the disk", "number": 1}),
+        msgspec.msgpack.encode({"type": "note", "number": 1, "text": "x" * 10_001}),
+        msgspec.msgpack.encode({"type": "hello", "protocol": 1, "role": "root", "name": ""}),
+        b"\x91" * 60_000,
+        encode(StepTo(number=1, users=1)) + b"\x00",
+    ],
+)
+def test_what_is_no_message_is_refused(wrong: bytes) -> None:
+    with pytest.raises(ProtocolError, match="no message of protocol 1: "):
+        from_screen(wrong)

@@ -1,0 +1,245 @@
+"""The socket of a run, for real: screens of this process attach to it, and misbehave."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+from tui.fakes import FakeControls
+
+from capexplorer.errors import InputError
+from capexplorer.remote import run_sockets
+from capexplorer.remote.connection import Connection
+from capexplorer.remote.frames import FROM_RUN_MOST_BYTES, Frames, frame
+from capexplorer.remote.protocol import PROTOCOL, FromRun, Hello, Over, Refused, Role, Welcome, encode, from_run
+from capexplorer.remote.remote_controls import RemoteControls
+from capexplorer.run.control_server import PEERS_MOST, ControlServer
+from capexplorer.run.screens import Screen, Screens
+
+PATIENCE_S = 60.0
+WELCOME = Welcome(
+    protocol=PROTOCOL,
+    session="s",
+    path="/x/s.jsonl",
+    pid=os.getpid(),
+    max_users=2_000,
+    can_restart=True,
+    plans={"short": "5:3s"},
+    unattended_s=300.0,
+)
+
+
+class Run:
+    """A server over controls that remember their calls."""
+
+    def __init__(self, folder: Path) -> None:
+        self.controls, self.said, self.stops = FakeControls(), [], 0  # type: ignore[var-annotated]
+        self.recorded: list[dict[str, object]] = []
+        self.screens = Screens(lambda args: self.recorded.append(dict(args)))
+        self.server = ControlServer(self.controls, self.screens, lambda level, text: self.said.append(text))
+        self.server.stop = self._stop
+        self.server.open(WELCOME)
+        self.path, self.opened = folder / "s.sock", list[Connection | socket.socket]()
+
+    def _stop(self) -> None:
+        self.stops += 1
+
+    def attach(self, name: str = "pts/1", *, watch: bool = False) -> RemoteControls:
+        return RemoteControls(self.connect("watch" if watch else "steer", name), lambda plan, plans, most: None)
+
+    def connect(self, role: Role, name: str) -> Connection:
+        connection = Connection(self.path, role, name)
+        self.opened.append(connection)
+        return connection
+
+    def raw(self) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(PATIENCE_S)
+        connection.connect(str(self.path))
+        self.opened.append(connection)
+        return connection
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    deadline_s = monotonic() + PATIENCE_S
+    while not condition():
+        assert monotonic() < deadline_s, f"not seen: {what}"
+        sleep(0.01)
+
+
+def knows(screen: RemoteControls, condition: Callable[[], object], what: str) -> None:
+    until(lambda: screen.poll() and False or condition(), what)
+
+
+def shows(screen: RemoteControls, users: int) -> bool:
+    return screen.wanted == users
+
+
+def answers(connection: socket.socket) -> list[FromRun]:
+    """All that it says until it closes."""
+    data = b""
+    try:
+        while chunk := connection.recv(65_536):
+            data += chunk
+    except ConnectionResetError:  # it closed before it had read everything
+        pass
+    return [from_run(each) for each in Frames(FROM_RUN_MOST_BYTES).feed(data)]
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The only folder for sockets; its path is short."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        monkeypatch.setattr(run_sockets, "folders", lambda: [Path(name) / "a", Path(name) / "b"])
+        yield Path(name) / "a"
+
+
+@pytest.fixture
+def run(folder: Path) -> Iterator[Run]:
+    made = Run(folder)
+    yield made
+    made.server.close()
+    for each in made.opened:
+        each.close()
+
+
+def test_the_socket_is_private_and_is_found_by_its_session(run: Run) -> None:
+    assert run.path.stat().st_mode & 0o777 == 0o600
+    assert run_sockets.find("s") == ("s", run.path)
+
+
+def test_a_screen_steers_and_sees_what_has_become_of_it(run: Run) -> None:
+    screen = run.attach()
+    knows(screen, lambda: screen.holds, "the controls")
+    assert (screen.set_users(3), screen.set_users(5_000)) == (3, 2_000)
+    assert screen.wanted == 2_000  # before the run has answered
+    until(lambda: len(run.controls.calls) == 2, "both steps")
+    assert run.controls.calls == [("set_users", 3), ("set_users", 2_000)]
+    run.controls.wanted = 7
+    knows(screen, lambda: screen.wanted == 7, "a step that was not its own")
+
+
+def test_one_of_two_screens_steers_until_it_hands_over(run: Run) -> None:
+    first, second = run.attach("pts/1"), run.attach("pts/2")
+    knows(second, lambda: second.holder == "pts/1" and second.screens == 2, "the other screen")
+    second.set_users(9)
+    second.ask()
+    knows(first, lambda: first.asked_by == "pts/2", "that it is asked")
+    first.give()
+    knows(second, lambda: second.holds, "the controls")
+    knows(first, lambda: not first.holds, "that they are gone")
+    assert run.controls.calls == []
+    second.zero()
+    until(lambda: run.controls.calls == [("zero",)], "the step of the one that has them")
+
+
+def test_a_restart_that_is_refused_says_why_at_once(run: Run) -> None:
+    screen = run.attach()
+    knows(screen, lambda: screen.holds, "the controls")
+    with pytest.raises(InputError, match="threads: expected a whole number, got many"):
+        screen.restart_target({"threads": "many"})
+    screen.restart_target({"threads": "4"})
+    assert run.controls.calls == [("restart_target", {"threads": "4"})]
+
+
+def test_a_screen_that_goes_without_a_word_loses_the_controls_to_the_next(run: Run) -> None:
+    gone, stays = run.connect("steer", "pts/1"), run.attach("pts/2")
+    knows(stays, lambda: stays.holder == "pts/1", "the other screen")
+    gone.close()
+    knows(stays, lambda: stays.holds, "the controls")
+
+
+def test_a_megabyte_of_garbage_is_refused_with_a_line_to_both_sides(run: Run) -> None:
+    with run.raw() as connection:
+        connection.settimeout(PATIENCE_S)
+        try:
+            connection.sendall(b"garbage!" * (1 << 17))
+        except (BrokenPipeError, ConnectionResetError):  # it was not read to its end
+            pass
+        assert [type(each) for each in answers(connection)] in ([Refused], [])
+    until(lambda: run.said, "a line in the session")
+    assert run.said == [
+        "a connection to the run's socket was refused: a message of 1,734,439,522 bytes; at most 65,536 are taken"
+    ]
+    screen = run.attach()
+    knows(screen, lambda: screen.holds, "the controls, after that")
+
+
+def test_many_connections_are_refused_and_cost_no_attached_screen_its_place(run: Run) -> None:
+    screen = run.attach()
+    many = [run.raw() for _ in range(PEERS_MOST)]
+    refused = answers(many[-1])
+    assert refused == [Refused(why=f"{PEERS_MOST} connections are open already")]
+    screen.set_users(4)
+    until(lambda: run.controls.calls == [("set_users", 4)], "a step beside them")
+
+
+def test_a_peer_that_reads_nothing_holds_up_nobody(run: Run) -> None:
+    screen = run.attach()
+    with run.raw() as deaf:
+        deaf.sendall(frame(encode(Hello(protocol=PROTOCOL, role="watch", name="deaf"))))
+        knows(screen, lambda: screen.screens == 2, "the one that reads nothing")
+        for users in range(10):
+            run.controls.wanted = users
+            knows(screen, partial(shows, screen, users), "each change")
+
+
+def test_a_socket_that_is_removed_comes_back_and_attached_screens_stay(run: Run, folder: Path) -> None:
+    screen = run.attach()
+    shutil.rmtree(folder)
+    folder.write_text("no folder can be made here")
+    elsewhere = folder.with_name("b") / "s.sock"
+    until(elsewhere.exists, "a socket in the other folder")
+    until(lambda: run_sockets.find("s") == ("s", elsewhere), "that it listens")
+    screen.set_users(6)
+    until(lambda: run.controls.calls == [("set_users", 6)], "a step of the one attached before")
+
+
+def test_a_run_that_ends_tells_its_screens_and_removes_its_socket(run: Run) -> None:
+    connection = run.connect("watch", "pts/1")
+    run.server.close()
+    found: list[FromRun] = []
+    while not connection.is_lost and connection.wait_for_more(PATIENCE_S):
+        found += connection.take()
+    assert connection.is_over and Over() in found
+    assert not run.path.exists()
+
+
+def test_without_any_folder_the_session_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_sockets, "folders", list)
+    said: list[str] = []
+    server = ControlServer(FakeControls(), Screens(lambda args: None), lambda level, text: said.append(text))
+    server.open(WELCOME)
+    assert said == ["no socket can be made in the user's runtime folder: no screen can be attached"]
+    server.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_another_user_is_refused(run: Run, folder: Path) -> None:
+    for path in (folder.parent, folder, run.path):
+        os.chmod(path, 0o777)
+    pid = os.fork()
+    if pid == 0:
+        os.setuid(12_345)
+        with run.raw() as connection:
+            os._exit(0 if answers(connection) == [Refused(why="the run is another user's")] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_the_runs_own_screen_and_an_attached_one_share_the_controls(run: Run) -> None:
+    own = Screen("pts/0", may_steer=True)
+    run.screens.begin(own)
+    screen = run.attach()
+    knows(screen, lambda: screen.holder == "pts/0", "who has them")
+    screen.ask()
+    until(lambda: run.screens.asked_by == "pts/1", "that it is asked")
+    run.screens.give(own)
+    knows(screen, lambda: screen.holds, "the controls")
+    assert run.recorded == [{"asked_by": "pts/1"}, {"holder": "pts/1"}]

@@ -1,0 +1,194 @@
+"""The screen of a run in another process: who has the controls, keys that may not act, quitting without ending the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from capexplorer.model.stream import OnlyScreen
+from capexplorer.tui.actions import holding
+from capexplorer.tui.actions.steering import Steer
+from capexplorer.tui.actions.steering_attached import SteerAttached
+from capexplorer.tui.actions.watching import Watch
+from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.look import Palette
+from capexplorer.tui.panes.banners import controls as banner
+from capexplorer.tui.panes.status_view import View
+
+from .fakes import FakeControls, FakeSource, session
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@dataclass
+class FakeHolding:
+    """One of several screens."""
+
+    holds: bool = True
+    holder: str | None = "pts/0"
+    asked_by: str | None = None
+    screens: int = 2
+    connected: bool = True
+    asked: int = 0
+    given: int = 0
+
+    def ask(self) -> None:
+        self.asked += 1
+
+    def give(self) -> None:
+        self.given += 1
+
+
+ELSEWHERE = FakeHolding(holds=False, holder="pts/3")
+NOWHERE = FakeHolding(holds=False, holder=None)
+LOST = FakeHolding(holds=False, holder="pts/3", connected=False)
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        (OnlyScreen(), ""),
+        (FakeHolding(screens=1), ""),
+        (FakeHolding(), "this screen has the controls; 2 screens"),
+        (FakeHolding(asked_by="pts/4"), "pts/4 asks for the controls: c hands them over, steering on keeps them"),
+        (ELSEWHERE, "pts/3 has the controls; c asks for them"),
+        (FakeHolding(holds=False, holder="pts/3", asked_by="pts/4"), "pts/3 has the controls; pts/4 asks for them"),
+        (NOWHERE, "no screen has the controls; c takes them"),
+        (LOST, "the run cannot be reached; what is recorded is still shown"),
+    ],
+)
+def test_the_status_says_who_has_the_controls(held: FakeHolding | OnlyScreen, said: str) -> None:
+    assert holding.said(held) == said
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        (FakeHolding(holds=False, screens=2), "pts/0 has the controls; this screen only watches"),
+        (FakeHolding(holds=False, holder=None, screens=1), "no screen has the controls; this screen only watches"),
+        (LOST, "the run cannot be reached; what is recorded is still shown"),
+    ],
+)
+def test_the_status_of_a_screen_that_watches_says_so(held: FakeHolding, said: str) -> None:
+    assert holding.watched(held) == said
+
+
+def test_the_line_is_there_only_where_there_is_something_to_say() -> None:
+    assert banner(View(wanted=1), Palette(), 80) == []
+    (line,) = banner(View(wanted=1, controls="pts/3 has the controls; c asks for them"), Palette(), 80)
+    assert line.text.startswith(" CONTROLS  pts/3 has the controls; c asks for them ")
+    assert line.cell_length == 80
+
+
+def app(controls: FakeControls, held: FakeHolding, *, attached: bool = False) -> ExplorerApp:
+    feed = LiveFeed(FakeSource(session(((10, 6),))))
+    return ExplorerApp(feed, SteerAttached(controls, held, 300.0) if attached else Steer(controls, held))
+
+
+def said(screen: ExplorerApp) -> str:
+    return screen.explorer._said
+
+
+@pytest.mark.parametrize("key", ["plus", "minus", "x", "a", "m", "v", "p", "g", "r", "t"])
+async def test_a_key_that_steers_does_nothing_without_the_controls_and_says_who_has_them(key: str) -> None:
+    controls = FakeControls(wanted=10)
+    screen = app(controls, FakeHolding(holds=False, holder="pts/3"))
+    async with screen.run_test(size=(120, 40)) as pilot:
+        await pilot.press(key)
+        assert said(screen) == "pts/3 has the controls; c asks for them"
+        assert len(screen.screen_stack) == 1
+    assert controls.calls == []
+
+
+async def test_a_note_needs_no_controls() -> None:
+    controls = FakeControls()
+    screen = app(controls, FakeHolding(holds=False))
+    async with screen.run_test(size=(120, 40)) as pilot:
+        await pilot.press("n", *"ok", "enter")
+    assert controls.calls == [("note", "ok")]
+
+
+async def test_an_answer_given_after_the_controls_have_gone_does_nothing() -> None:
+    controls, held = FakeControls(), FakeHolding()
+    screen = app(controls, held)
+    async with screen.run_test(size=(120, 40)) as pilot:
+        await pilot.press("g", *"40")
+        held.holds, held.holder = False, "pts/3"
+        await pilot.press("enter")
+        assert said(screen) == "pts/3 has the controls; c asks for them"
+    assert controls.calls == []
+
+
+@pytest.mark.parametrize(
+    ("held", "answer", "asked", "given"),
+    [
+        (FakeHolding(holds=False, holder="pts/3"), "pts/3 is asked for the controls", 1, 0),
+        (FakeHolding(holds=False, holder=None), "this screen takes the controls", 1, 0),
+        (FakeHolding(asked_by="pts/4"), "pts/4 has the controls now", 0, 1),
+        (FakeHolding(), "this screen has the controls; no other one asks for them", 0, 0),
+    ],
+)
+async def test_c_asks_for_the_controls_and_hands_them_over(held: FakeHolding, answer: str, asked: int, given: int) -> None:
+    screen = app(FakeControls(), held)
+    async with screen.run_test(size=(120, 40)) as pilot:
+        await pilot.press("c")
+        assert said(screen) == answer
+    assert (held.asked, held.given) == (asked, given)
+
+
+async def test_quitting_an_attached_screen_says_that_the_run_goes_on_and_ends_nothing() -> None:
+    controls = FakeControls(wanted=10)
+    screen = app(controls, FakeHolding(), attached=True)
+    async with screen.run_test(size=(120, 40)) as pilot:
+        question = screen.actions.quit_question
+        assert question is not None and "The run goes on." in question and "Q ends the run now" in question
+        await pilot.press("q", "q")
+    assert controls.calls == []
+
+
+async def test_an_attached_screen_without_the_controls_is_left_without_a_question() -> None:
+    screen = app(FakeControls(wanted=10), FakeHolding(holds=False), attached=True)
+    async with screen.run_test(size=(120, 40)):
+        assert screen.actions.quit_question is None
+
+
+async def test_on_an_attached_screen_capital_q_ends_the_run_after_a_question() -> None:
+    controls = FakeControls(wanted=10)
+    screen = app(controls, FakeHolding(), attached=True)
+    async with screen.run_test(size=(120, 40)) as pilot:
+        await pilot.press("Q", "escape")
+        assert controls.calls == []
+        await pilot.press("Q", "y")
+        assert controls.calls == [("quit",)]
+
+
+async def test_on_the_runs_own_screen_capital_q_quits_after_the_same_question_as_q() -> None:
+    controls = FakeControls(wanted=10)
+    screen = app(controls, FakeHolding(screens=1))
+    async with screen.run_test(size=(120, 40)) as pilot:
+        await pilot.press("Q")
+        await pilot.pause()
+        assert len(screen.screen_stack) == 2
+        await pilot.press("q")
+    assert controls.calls == [("quit",)]
+
+
+async def test_quitting_the_runs_own_screen_names_who_loses_the_controls() -> None:
+    screen = app(FakeControls(wanted=10), FakeHolding(holds=False, holder="pts/3"))
+    async with screen.run_test(size=(120, 40)):
+        question = screen.actions.quit_question
+        assert question is not None and question.startswith("pts/3 has the controls. The load of 10 users ends.")
+
+
+async def test_a_screen_that_watches_says_so() -> None:
+    screen = ExplorerApp(LiveFeed(FakeSource(session(((10, 6),)))), Watch(FakeHolding(holds=False, holder="pts/3")))
+    async with screen.run_test(size=(120, 40)) as pilot:
+        await pilot.press("plus")
+        assert screen.actions.view.controls == "pts/3 has the controls; this screen only watches"

@@ -1,0 +1,6 @@
+"""SSH clients of live runs killed at random moments: no request is disturbed, the run can be attached to, nothing is left."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))  # sshd and marked processes are those of tests/e2e

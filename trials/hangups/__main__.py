@@ -1,0 +1,62 @@
+"""`python -m trials.hangups [--count N] [--seed S]`: exit code 1 when a request failed, or something is missing or left."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from ..record import Conditions, save
+from .carrying import Outcome, carry_out
+from .figures import compared
+from .plan import hangup
+
+A_RUN = 10
+"""Kills in one run: the client that started it, then attached ones."""
+
+
+def main() -> int:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m trials.hangups", description=__doc__)
+    parser.add_argument("--count", type=int, default=100, help="kills (default 100)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first kill; the next ones follow it")
+    parser.add_argument("--save", action="store_true", help="keep the result in trials/results/")
+    asked = parser.parse_args()
+    conditions, outcomes = Conditions.now(), []
+    seeds = range(asked.seed, asked.seed + asked.count)
+    for first in seeds[::A_RUN]:
+        hangups = [hangup(seed, first=seed == first) for seed in seeds if first <= seed < first + A_RUN]
+        with tempfile.TemporaryDirectory(prefix="hangups-", dir="/tmp") as folder:
+            outcomes.append(carry_out(hangups, Path(folder)))
+        print(
+            f"hangups: {first + len(hangups) - asked.seed} of {asked.count} {outcomes[-1].problems}", file=sys.stderr, flush=True
+        )
+    result = summary(outcomes)
+    print(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
+    if asked.save:
+        print(save("hangups", {"seed": asked.seed, "kills": asked.count, **result}, conditions))
+    return 1 if result["problems"] else 0
+
+
+def summary(outcomes: list[Outcome]) -> dict[str, Any]:
+    """Counts over all runs, and rate and p99 around kills beside those around moments without one."""
+    painted_s = [each for outcome in outcomes for each in outcome.painted_s]
+    kills, controls = [each for one in outcomes for each in one.kills], [each for one in outcomes for each in one.controls]
+    return {
+        "runs": len(outcomes),
+        "requests": sum(each.requests for each in outcomes),
+        "failures": sum(each.failures for each in outcomes),
+        "seconds": sum(each.seconds for each in outcomes),
+        "first_paint_s": {"median": median(painted_s), "most": max(painted_s)} if painted_s else None,
+        "after_through_before": compared(kills, controls),
+        "problems": [problem for each in outcomes for problem in each.problems],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

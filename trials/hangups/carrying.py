@@ -1,0 +1,146 @@
+"""Carries the kills of one run out over a real sshd on loopback, and looks at what became of the run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+from e2e.rig import Marked, capexplorer, events_in, of, until
+from e2e.sshd_rig import Sshd, sshd
+
+from capexplorer.model.events import Ended, Event, Header, Sample
+from capexplorer.session.reader import open_session
+
+from .figures import Change, change_at, gaps
+from .plan import CONTROL_S, WINDOW_S, Hangup
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
+SERVICE = f"{sys.executable} {ROOT}/tests/e2e/targets/actor/actor.py {{port}} serves"
+USERS = 10
+
+_PAINTED = b"settled"
+"""In the status of a screen that shows the level."""
+_PATIENCE_S = 60.0
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    """What became of one run."""
+
+    kills: list[Change] = []
+    controls: list[Change] = []
+    painted_s: list[float] = []
+    """From the start of ssh to an attached screen that shows the level."""
+    problems: list[str] = []
+    requests: int = 0
+    failures: int = 0
+    seconds: int = 0
+
+
+def carry_out(hangups: Sequence[Hangup], folder: Path) -> Outcome:
+    """One run, whose clients are killed one after the other; `problems` is empty when all is as it should be."""
+    os.environ["XDG_RUNTIME_DIR"] = str(folder)
+    outcome, started = Outcome(), Marked()
+    killed_at, controls_at = [], []
+    try:
+        with sshd(folder / "sshd") as server:
+            for index, each in enumerate(hangups):
+                marked = started if index == 0 else Marked()
+                words = _starting(folder) if index == 0 else ("attach", _session(folder))
+                killed, control = _killed(server, words, marked, folder / f"output-{index}", each, outcome)
+                if killed is not None:
+                    killed_at.append(killed)
+                if control is not None:
+                    controls_at.append(control)
+                if marked is not started:
+                    marked.assert_gone()
+            _end(folder, started, outcome)
+    except AssertionError as error:  # waited in vain
+        outcome.problems.append(str(error)[-1000:])
+    finally:
+        started.kill_rest()
+    _look_at(folder / "sessions", killed_at, controls_at, outcome)
+    return outcome
+
+
+def _starting(folder: Path) -> tuple[str, ...]:
+    profile = str(ROOT / "trials" / "kills" / "profile.toml")
+    sessions = str(folder / "sessions")
+    return ("run", profile, "--target-cmd", SERVICE, "--ready", "/", "--users", str(USERS), "--sessions-dir", sessions)
+
+
+def _session(folder: Path) -> str:
+    """Its id; others of this user may run beside it."""
+    (path,) = (folder / "sessions").glob("*.jsonl")
+    return path.stem
+
+
+def _killed(
+    server: Sshd, words: Sequence[str], marked: Marked, output: Path, hangup: Hangup, outcome: Outcome
+) -> tuple[float | None, float | None]:
+    """Wall times of the kill and of the moment without one, where both are compared: of a client that watched."""
+    began_at = time.time()
+    client, keys = server.typing_client([PROGRAM, *words], marked, output, ROOT)
+    control_at = None
+    try:
+        if hangup.stage == "starting":
+            time.sleep(hangup.after_s)
+        else:
+            until(lambda: _PAINTED in output.read_bytes(), "the first paint", _PATIENCE_S)
+            if words[0] == "attach":
+                outcome.painted_s.append(round(time.time() - began_at, 2))
+            time.sleep(CONTROL_S)
+            control_at = time.time()
+            os.write(keys, hangup.keys.encode())
+            time.sleep(hangup.after_s - CONTROL_S)
+        killed_at = time.time()
+        client.kill()
+    finally:
+        _ended(client, keys)
+    time.sleep(WINDOW_S + 1)
+    return (killed_at, control_at) if hangup.stage == "watching" else (None, None)
+
+
+def _ended(client: subprocess.Popen[bytes], keys: int) -> None:
+    if client.poll() is None:
+        client.kill()
+    client.wait()
+    os.close(keys)
+
+
+def _end(folder: Path, started: Marked, outcome: Outcome) -> None:
+    """The run is there to be attached to, is stopped, and leaves nothing."""
+    stopped = capexplorer("stop", _session(folder))
+    if stopped.returncode:
+        outcome.problems.append(f"stop: {stopped.stderr}")
+    started.assert_gone()
+    if left := list((folder / "capexplorer").glob("*.sock")):
+        outcome.problems.append(f"sockets left: {left}")
+
+
+def _look_at(sessions: Path, killed_at: Sequence[float], controls_at: Sequence[float], outcome: Outcome) -> None:
+    events: list[Event] = events_in(sessions)
+    if not events or not isinstance(events[-1], Ended):
+        outcome.problems.append("the session is not complete")
+        return
+    for path in sessions.glob("*.jsonl"):
+        with open_session(path) as log:
+            if log.damaged:
+                outcome.problems.append(f"{log.damaged} lines of the log are damaged")
+    header, samples = events[0], of(events, Sample)
+    assert isinstance(header, Header)
+    began_at = datetime.fromisoformat(header.started_at).timestamp()
+    outcome.kills = [change for at in killed_at if (change := change_at(samples, at - began_at))]
+    outcome.controls = [change for at in controls_at if (change := change_at(samples, at - began_at))]
+    outcome.requests, outcome.failures, outcome.seconds = events[-1].requests, events[-1].failures, len(samples)
+    if outcome.failures:
+        outcome.problems.append(f"{outcome.failures} requests failed")
+    if missing := gaps(events):
+        outcome.problems.append(f"seconds are missing before {missing}")
