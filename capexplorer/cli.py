@@ -17,6 +17,8 @@ from .errors import CapexplorerError, TargetError
 
 COMMANDS = {
     "run": "Explore a service on the live screen, or headless by a plan.",
+    "attach": "Show a run that is going on, and steer it.",
+    "stop": "End a run that is going on; its session is saved.",
     "replay": "Replay a saved session on the live screen.",
     "sessions": "List saved sessions.",
     "profiles": "List profiles.",

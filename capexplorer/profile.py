@@ -113,6 +113,8 @@ class Guards(Table, frozen=True, kw_only=True):
     max_users: Annotated[int, Meta(ge=1, le=USERS_MOST)] = 2_000
     allow_hosts: tuple[str, ...] = ()
     """Hosts other than loopback to which load may be sent."""
+    unattended_s: Seconds = 300.0
+    """How long load by hand goes on while no screen has the controls; 0: the run ends with its terminal."""
 
 
 class Objectives(Table, frozen=True, kw_only=True):

@@ -6,19 +6,41 @@ from _queue import Empty, SimpleQueue
 from collections.abc import Sequence
 from typing import IO, Protocol
 
+import click
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from .. import wording
+from ..errors import InputError
 from ..model.events import Command, Event, LevelClosed, Log, Mark, Target
 from ..model.figures import LevelBin
 from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.stream import EventSource
 from ..model.timeline import Timeline
+from ..run.options import RunOptions
+from .assembly import live_run, report_failure
 from .error_output import printable
+from .signals import signals_to
+
+
+def explore_headless(options: RunOptions) -> int:
+    """Run until the plan, the autopilot, a signal or a failure ends it. Returns the exit code."""
+    with live_run(options) as parts:
+        from ..run.unattended import Unattended
+
+        run, capture = parts.run, parts.capture
+        if not run.goes_by_itself:
+            raise InputError(f"--headless: needs --plan or --autopilot: {options.locustfile} has no shape that would end the run")
+        run.session_run.on_path.append(lambda path: click.echo(path, file=capture.stdout))
+        parts.server.stop = lambda: run.outcome.interrupt("SIGTERM")
+        with signals_to(run.outcome.interrupt):
+            timeline = watch(run, Unattended(run), capture.stderr)
+            run.close()
+            conclude(run, timeline, capture.stderr)
+    return report_failure(run)
 
 
 class RunEnding(Protocol):

@@ -8,6 +8,7 @@ import click
 
 from ..commands.exploring import explore
 from ..commands.resolving import RunArguments, resolve
+from ..errors import InputError
 
 
 @click.command()
@@ -58,6 +59,11 @@ from ..commands.resolving import RunArguments, resolve
     is_flag=True,
     help="No screen: needs --plan, --autopilot or a locustfile with a shape; prints the session's path.",
 )
+@click.option(
+    "--detach",
+    is_flag=True,
+    help="In the background, without a screen: prints the session's id when the target is ready. `capexplorer attach` shows it.",
+)
 @click.option("--plan", metavar="PLAN", help='Name of a plan in the profile, or the text of a plan: "10:30s,50:30s,100:30s".')
 @click.option("--autopilot", is_flag=True, help="Let the autopilot look for the knee, from the start.")
 def command(
@@ -78,6 +84,7 @@ def command(
     allow_hosts: tuple[str, ...],
     sandbox: bool,
     headless: bool,
+    detach: bool,
     plan: str | None,
     autopilot: bool,
 ) -> int:
@@ -85,7 +92,9 @@ def command(
 
     PROFILE is a name (see `capexplorer profiles`) or a path; `mixed` when neither it nor a locustfile is given.
 
-    SIGINT, SIGTERM, SIGHUP and SIGQUIT end a run and save its session. One that is ignored when it starts stays ignored (nohup; a
+    SIGINT, SIGTERM and SIGQUIT end a run and save its session, SIGHUP one without a screen. A closed terminal or a lost SSH
+    connection ends the screen: a plan or the autopilot goes on to its end, load by hand for [guards] unattended_s (300 s).
+    `capexplorer attach` shows it again. A signal that is ignored when it starts stays ignored (nohup; a
     script's job in the background ignores SIGINT and SIGQUIT): then SIGTERM ends it.
     """
     asked = RunArguments(
@@ -108,4 +117,6 @@ def command(
         plan=plan,
         autopilot=autopilot,
     )
-    return explore(resolve(asked), headless=headless)
+    if headless and detach:
+        raise InputError("--headless, --detach: one of them; --detach needs no screen either")
+    return explore(resolve(asked), headless=headless, detach=detach)

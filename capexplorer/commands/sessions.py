@@ -11,6 +11,7 @@ import msgspec
 
 from .. import paths
 from ..model.stream import SessionEntry
+from ..remote import run_sockets
 from ..session import removal, titles
 from ..session.catalog import list_sessions
 from ..session.digest import digest_of
@@ -22,8 +23,12 @@ from .judging import judged
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder that holds the sessions.")
 def command(as_json: bool, sessions_dir: Path | None) -> None:
-    """List saved sessions, newest first. A bare `capexplorer` shows them to open, compare, export, rename and delete."""
-    rows = [_row(entry) for entry in list_sessions(sessions_dir or paths.sessions())]
+    """List saved sessions, newest first, and which are running now: those `capexplorer attach` shows and `capexplorer stop` ends.
+
+    A bare `capexplorer` shows them to open, compare, export, rename and delete.
+    """
+    running = run_sockets.running()
+    rows = [_row(entry) | {"running": entry.id in running} for entry in list_sessions(sessions_dir or paths.sessions())]
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
@@ -53,7 +58,7 @@ def _row(entry: SessionEntry) -> dict[str, Any]:
 
 
 def _state(row: dict[str, Any]) -> str:
-    state = "" if row["complete"] else "being recorded" if row["recording"] else "incomplete"
+    state = "" if row["complete"] else "running" if row["running"] else "being recorded" if row["recording"] else "incomplete"
     count = row["damaged_lines"]
     damaged = f"{count} damaged line{'s' * (count > 1)}" if count else ""
     return ", ".join(filter(None, (state, damaged)))

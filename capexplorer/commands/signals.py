@@ -1,4 +1,4 @@
-"""The signals that end a run, sent by a person, a scheduler or a closed terminal.
+"""The signals that end a command, sent by a person, a scheduler or a closed terminal. (What SIGHUP ends: `on_screen.py`.)
 
 A signal that is ignored at the start stays ignored, as shells and nohup intend: SIGINT and SIGQUIT of a script's job in the
 background, SIGHUP below nohup. SIGTERM ends such a run. The target gets default signals in any case.

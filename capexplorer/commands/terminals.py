@@ -10,6 +10,16 @@ DUMB = ("", "dumb", "unknown")
 """Values of TERM without cursor addressing; ssh without a terminal has the first two."""
 
 
+def name_of_terminal() -> str:
+    """For people who share a run: `pts/3`; where there is no terminal, the process."""
+    for fd in (0, 2):
+        try:
+            return os.ttyname(fd).removeprefix("/dev/")
+        except OSError:
+            continue
+    return f"process {os.getpid()}"
+
+
 def require_screen(command: str, instead: str) -> None:
     """Raises InputError, which names what to use instead, where `command` cannot draw its screen."""
     if not (os.isatty(0) and os.isatty(2)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import os
 import resource
+import select
 import sys
 import time
 from collections.abc import Callable, Collection
@@ -92,6 +93,16 @@ def allocate_lock() -> _thread.LockType:
         lock: _thread.LockType = monkey.get_original("_thread", "allocate_lock")()
         return lock
     return _thread.allocate_lock()
+
+
+def poll() -> select.poll:
+    """A `select.poll` object that native threads may wait for without a hub."""
+    if "gevent.monkey" in sys.modules:
+        from gevent import monkey
+
+        poller: select.poll = monkey.get_original("select", "poll")()
+        return poller
+    return select.poll()
 
 
 def sleep(seconds: float) -> None:

@@ -107,6 +107,50 @@ class Controls(Protocol):
         """Record that the user wants to end the run. `EventSource.close` ends it."""
 
 
+class Holding(Protocol):
+    """Who of a run's screens holds its controls, as one of these screens knows it. At most one does at any moment."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether this screen does. Calls of a screen that does not are without effect."""
+
+    @property
+    def holder(self) -> str | None:
+        """The name of the screen that does, e.g. `pts/3`; None: no screen does."""
+
+    @property
+    def asked_by(self) -> str | None:
+        """The name of the screen that asks for them, which gets them unless the holder goes on steering."""
+
+    @property
+    def screens(self) -> int:
+        """How many screens the run has, those that only watch included."""
+
+    @property
+    def connected(self) -> bool:
+        """Whether the run can be reached from this screen."""
+
+    def ask(self) -> None:
+        """Ask for the controls; without a holder they are this screen's at once."""
+
+    def give(self) -> None:
+        """Hand the controls to the screen that asks for them."""
+
+
+class OnlyScreen:
+    """Holding of the only screen that a run can have."""
+
+    holds = connected = True
+    holder = asked_by = None
+    screens = 1
+
+    def ask(self) -> None:
+        """It holds them."""
+
+    def give(self) -> None:
+        """Nobody asks."""
+
+
 class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A saved session, as a list shows it. Where `problem` is set, all but `id`, `path` and `size_bytes` may be unknown."""
 

@@ -45,6 +45,16 @@ class Capture:
         for stream in (sys.stdout, sys.stderr):
             stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
 
+    def let_go(self) -> None:
+        """Nobody reads the real stdout and stderr any more: from here on, what is written there goes nowhere."""
+        null = os.open(os.devnull, os.O_WRONLY)
+        for fd in self._kept.values():
+            os.dup2(null, fd)
+        for stream in (self.stdout, self.stderr):
+            if stream is not None:
+                os.dup2(null, stream.fileno())
+        os.close(null)
+
     def end(self) -> None:
         """Restore descriptors 1 and 2; the pipes close, and their readers end."""
         sys.stdout.flush()

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from ..errors import LogWriteError
-from ..model.events import Ended, Event
+from ..model.events import Command, Ended, Event, LevelOpened
 from ..model.timeline import Timeline
 from ..session.canonical import canonical
 from ..session.writer import SessionWriter
@@ -44,6 +44,8 @@ class EventSink:
     def _emit_one(self, event: Event) -> None:
         self.timeline.apply(event)
         self._guarded(lambda writer: writer.write(event))
+        if isinstance(event, Command | LevelOpened):  # attached screens read the log, and show at once what another one did
+            self._guarded(lambda writer: writer.flush())
         self._taken.append(event)
         self.wake()
 

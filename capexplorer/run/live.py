@@ -21,6 +21,7 @@ from .drivers.driver import Autopilot, Manual, Plan
 from .drivers.load_target import LoadTarget
 from .options import RunOptions
 from .run_outcome import RunOutcome
+from .screens import Screens
 from .service import Service
 from .session_run import STOP_USERS_S, SessionRun
 from .target_lifecycle import STOP_S as STOP_TARGET_S
@@ -37,6 +38,7 @@ class LiveRun:
         self._load_target = LoadTarget(first, options.spawn_rate, Plan() if options.steps else Manual())
         self.session_run = SessionRun(options, service, self._load_target, self.outcome)
         self._post = self.session_run.pump.post
+        self.screens = Screens(lambda args: self._command("controls", **args))
         self._closed = False
 
     def drive(self, host: LoadHost, workload: Workload) -> None:
@@ -68,6 +70,20 @@ class LiveRun:
             self.outcome.fail("defect", "the run did not end in time: the session may lack its end", 1)
         self.service.supervisor.close()
         self.service.tidy()
+
+    @property
+    def unattended_s(self) -> float:
+        """How long load by hand is kept while no screen has the controls."""
+        return self._profile.guards.unattended_s
+
+    @property
+    def goes_by_itself(self) -> bool:
+        """Whether a plan, a shape or the autopilot steps the users, or will once the service is ready."""
+        if not isinstance(self._load_target.seat.driver, Manual):
+            return True
+        options, begun = self.session_run.options, self.session_run.load_control.levels.tracker.index >= 0
+        follows_shape = options.follow_shape and self.session_run.workload.shape is not None
+        return not begun and (options.autopilot or follows_shape)
 
     # -- Controls
 

@@ -26,6 +26,7 @@ class RunOutcome:
         self.signal: str | None = None
         self.wake: Callable[[], None] = lambda: None
         self._finished: str | None = None
+        self._quit: str | None = None
         self.wanted_exit_code: int | None = None
         """The locustfile's `environment.process_exit_code`, used if nothing else failed."""
         self._failures: dict[What, Failure] = {}
@@ -35,7 +36,7 @@ class RunOutcome:
         """Why the run ended; None while it runs. Consistent with `exit_code`: a signal, else a failure, else the normal end."""
         if self.signal is not None:
             return f"ended by {self.signal}"
-        return self.failure.error if self.failure is not None else self._finished
+        return self.failure.error if self.failure is not None else self._finished or self._quit
 
     @property
     def is_finished(self) -> bool:
@@ -47,10 +48,16 @@ class RunOutcome:
         self._finished = self._finished or reason
         self.wake()
 
-    def quit(self) -> None:
-        """The user quits the screen: then this is why the session ends, not a plan's end or a stop rule before."""
-        self._finished = None
+    def quit(self, why: str | None = None) -> None:
+        """A user ends the run, or no screen has had the controls for long: then this is why it ends, not a plan's end or a stop rule
+        before.
+        """
+        self._finished, self._quit = None, why
         self.recover("stop_rule")
+
+    def leave(self, why: str) -> None:
+        """Nobody has the controls, and nothing steps the users any more; why that is, where nothing else tells."""
+        self._quit = why
 
     def fail(self, what: What, error: str, exit_code: int, output: tuple[str, ...] = ()) -> None:
         """Record a failure: a headless run ends; on a screen the run continues without load until `recover`."""

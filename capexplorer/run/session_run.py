@@ -55,7 +55,8 @@ class SessionRun:
         self.pump = Pump(self.tick, self._on_defect)
         self.sink = EventSink(self._on_log_failure, self._on_log_recovery)
         self.path: Path | None = None
-        self.on_path: Callable[[Path], None] = lambda path: None
+        self.on_path: list[Callable[[Path], None]] = []
+        """Called once the log has its header."""
         self.gate = LogGate()
         self.target = TargetLifecycle(
             service,
@@ -89,7 +90,8 @@ class SessionRun:
             return
         self.path = self.sink.writer.path
         self.sink.emit(header)
-        self.on_path(self.path)
+        for act in self.on_path:
+            act(self.path)
         self._probes = Probes(
             self.host.thread.native_id, os.getpid(), self.pump.thread_id
         )  # the main thread's id is the process's

@@ -114,6 +114,10 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         self.actions.quit()
         self.exit(Ending("user"))
 
+    def end(self) -> None:
+        """From any thread: as if the user had quit, without a question."""
+        self._soon(self.leave)
+
     def ended_by(self, signal: str) -> Ending:
         """The result after a signal; the exit code is derived from it."""
         return Ending("signal", signal)

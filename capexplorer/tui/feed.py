@@ -2,7 +2,7 @@
 
 - A live run is a `LiveFeed` over the run's events.
 - A saved session is a `RecordedFeed`: replayed, or followed while another process records it.
-- A run that this process does not own (attached) will be a `LiveFeed` too, over a source that reads from that process.
+- A run of another process is an `AttachedFeed`: its log is followed, and its controls are known over a connection.
 
 A feed gives events their order and time its pace. It must not know panes, keys or Textual.
 """

@@ -83,6 +83,15 @@ KEYS = (
     Key("r", "spawn_rate", "r", "r rate", 6, "set how many users are started per second", _LIVE),
     Key("n", "note", "n", "n note", 3, "write a note at this moment", _LIVE),
     Key("t", "restart", "t", "t target", 3, "restart the target, with other parameters if you want", _LIVE),
+    Key(
+        "c",
+        "controls",
+        "c",
+        "",
+        0,
+        "ask for the controls of a run that has several screens; the screen that has them hands them over",
+        _LIVE,
+    ),
     Key("space", "pause_display", "space", "space pause", 4, "pause or resume the display (load continues)", _LIVE),
     # moving through a replay
     Key("space", "play", "space", "space {play}", 0, "play or pause; at the end, play from the beginning", _REPLAY),
@@ -131,7 +140,16 @@ KEYS = (
     Key("1,2,3,4,5,6,7", "sort({index})", "1-7", "1-7 sort", 5, "sort by a column; again: reverse the order", _PICKER),
     # everywhere
     Key("question_mark,f1", "help", "? F1", "? help", 0, "show the keys, and what the figures mean", (*_CHARTS, *_PICKER)),
-    Key("q", "app.leave", "q Ctrl+C", "q quit", 0, "quit; while load runs, q asks first, and a second q quits", _LIVE),
+    Key(
+        "q",
+        "app.leave",
+        "q Ctrl+C",
+        "q quit",
+        0,
+        "quit; while load runs, q asks first and a second q quits; an attached screen leaves the run to go on",
+        _LIVE,
+    ),
+    Key("Q", "stop", "Q", "", 0, "end the run for all of its screens, after a question; the session is saved", _LIVE),
     Key("q", "app.leave", "q Ctrl+C", "q quit", 0, "quit", (*_REPLAY, *_PICKER)),
 )
 

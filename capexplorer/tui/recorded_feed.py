@@ -19,6 +19,9 @@ from .render.text import span
 FRAME_S = 0.2
 """Seconds between two frames."""
 
+READING_FRAME_S = 1.0
+"""The same of a followed session that is still read in: to draw moments that race past would take most of the time."""
+
 READ_S = 0.05
 """Seconds of reading between two checks for keys."""
 
@@ -36,11 +39,17 @@ class RecordedFeed:
     """`start_at`: the moment to begin at, as `moment` reads it; None: the beginning, or the end of what is followed."""
 
     def __init__(
-        self, recording: Recording, playback: Playback, *, start_at: str | None = None, monotonic: Clock = time.monotonic
+        self,
+        recording: Recording,
+        playback: Playback,
+        *,
+        start_at: str | None = None,
+        look_s: float = LOOK_S,
+        monotonic: Clock = time.monotonic,
     ) -> None:
         self.recording, self.playback = recording, playback
         self.timeline = recording.at(0.0)
-        self._start_at, self._monotonic = start_at, monotonic
+        self._start_at, self._look_s, self._monotonic = start_at, look_s, monotonic
         self._reading = self._preparing = True
         self._moved = False
         self._notices: list[str] = []
@@ -65,7 +74,8 @@ class RecordedFeed:
             self._read_in()
         elif self._preparing:
             self._preparing = self.recording.prepare(PREPARE_S)
-        if self._moved or self._monotonic() - self._advanced_at >= FRAME_S:
+        frame_s = READING_FRAME_S if self._reading and self.playback.at_end else FRAME_S
+        if self._moved or self._monotonic() - self._advanced_at >= frame_s:
             return self._frame()
         return Change.STATUS if self._reading else Change.NOTHING
 
@@ -116,7 +126,7 @@ class RecordedFeed:
     def _frame(self) -> Change:
         now = self._monotonic()
         passed_s, self._advanced_at = now - self._advanced_at, now
-        if self.recording.follows and not self._reading and now - self._looked_at >= LOOK_S:
+        if self.recording.follows and not self._reading and now - self._looked_at >= self._look_s:
             self._looked_at = now
             self._read()
         self.playback.advance(passed_s, self.recording.duration_s, more=self._reading)

@@ -152,8 +152,8 @@ def own_terminal() -> Iterator[Terminal]:
         terminal.left()
         if terminal.keeper is not None:
             terminal.keeper.end()
-        os.close(terminal.input_fd)
-        os.close(terminal.output_fd)
+        close(terminal.input_fd)
+        close(terminal.output_fd)
 
 
 def _duplicate(fd: int) -> int:

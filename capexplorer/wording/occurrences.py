@@ -27,6 +27,13 @@ def _spawn_rate(args: Mapping[str, Any]) -> str:
     return "spawn rate automatic" if rate is None else f"spawn rate {numbers.figure(rate)} a second"
 
 
+def _controls(args: Mapping[str, Any]) -> str:
+    if args.get("asked_by") is not None:
+        return f"{args['asked_by']} asks for the controls"
+    holder = args.get("holder")
+    return "no screen has the controls" if holder is None else f"{holder} {'keeps' if args.get('kept') else 'has'} the controls"
+
+
 _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "users": lambda args: f"users → {args.get('users', args.get('to', '?'))}",
     "step": lambda args: f"step size {args.get('step', '?')}",
@@ -38,6 +45,7 @@ _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "runner": lambda args: f"the locustfile ended the load: runner.{args.get('call', '?')}()",
     "quit": lambda _: "quit",
     "plan": plan,
+    "controls": _controls,
 }
 
 

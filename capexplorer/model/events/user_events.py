@@ -16,6 +16,8 @@ class Note(Event, frozen=True, kw_only=True, tag="note"):
 class Command(Event, frozen=True, kw_only=True, tag="command"):
     """A command, and who gave it."""
 
-    name: Literal["users", "step", "spawn_rate", "new_level", "zero", "note", "restart", "quit", "autopilot", "plan", "runner"]
+    name: Literal[
+        "users", "step", "spawn_rate", "new_level", "zero", "note", "restart", "quit", "autopilot", "plan", "runner", "controls"
+    ]
     by: By = "user"
     args: dict[str, str | int | float | bool | None] = {}

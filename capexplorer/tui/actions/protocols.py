@@ -32,6 +32,9 @@ class ScreenAccess(Protocol):
     def ask(self, question: ModalScreen[Answer], answered: Callable[[Answer | None], None]) -> None:
         """Open a dialog over the screen."""
 
+    def leave(self) -> None:
+        """Quit, as its key does."""
+
     def catch_up(self) -> None:
         """Take what is new from the feed, and draw it."""
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from textual.widget import Widget
 
 from ... import wording
-from ...model.stream import Controls
+from ...model.stream import Controls, Holding, OnlyScreen
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.target_form import TargetForm
 from ..keys import STEPS, ScreenName
 from ..look import Palette
 from ..panes.status_view import View
+from . import holding
 from .answers import note_wrong, rate_wrong, users_wrong
 from .protocols import ScreenAccess
 
@@ -26,8 +27,9 @@ class Steer:
     keys: ScreenName = "live"
     key_words: Mapping[str, str] = {}
 
-    def __init__(self, controls: Controls) -> None:
-        self.controls = controls
+    def __init__(self, controls: Controls, held: Holding | None = None) -> None:
+        """`held`: who has the controls, where the run may have several screens."""
+        self.controls, self.held = controls, held or OnlyScreen()
         self.step = STEPS[0]
 
     def attach(self, screen: ScreenAccess) -> None:
@@ -45,6 +47,8 @@ class Steer:
             spawn_rate=controls.spawn_rate,
             can_restart=controls.can_restart,
             autopilot=controls.autopilot,
+            controls=holding.said(self.held) if self._screen.timeline.ended is None else "",
+            controls_asked=self.held.holds and self.held.asked_by is not None,
         )
 
     def widgets(self) -> Sequence[Widget]:
@@ -63,11 +67,22 @@ class Steer:
         running = timeline.last is not None and timeline.last.users > 0
         if timeline.ended is not None or not (wanted > 0 or running):
             return None
-        return f"The load of {wanted:,} users will stop. The session is saved."
+        ends = f"The load of {wanted:,} users will stop. The session is saved."
+        return ends if self.held.holds else f"{self.held.holder} has the controls. {ends}"
 
     def quit(self) -> None:
         """Tell the run."""
         self.controls.quit()
+
+    def action_stop(self) -> None:
+        """End the run: on its own screen, what quitting does."""
+        self._screen.leave()
+
+    # -- who has the controls
+
+    def action_controls(self) -> None:
+        """Ask for the controls, or hand them to the screen that asks."""
+        self._screen.say(holding.passed_on(self.held))
 
     # -- users
 
@@ -167,7 +182,8 @@ class Steer:
 
     def action_note(self) -> None:
         """Ask for a note."""
-        self._ask(Ask("Note", "any text; the journal and the session keep it", note_wrong), self.controls.note)
+        if self._goes_on():
+            self._put(Ask("Note", "any text; the journal and the session keep it", note_wrong), self.controls.note)
 
     def action_restart(self) -> None:
         """Ask for the target's parameters, then restart it."""
@@ -180,14 +196,25 @@ class Steer:
         form = TargetForm(name, self.controls.target_params, self.controls.restart_target)
         self._screen.ask(form, lambda restarted: self._screen.say("restarting the target") if restarted else None)
 
-    def _may_steer(self) -> bool:
+    def _goes_on(self) -> bool:
         """Whether the session is still running; otherwise show that it has ended."""
         ended = self._screen.timeline.ended is not None
         if ended:
             self._screen.say("the session has ended", alarm=True)
         return not ended
 
+    def _may_steer(self) -> bool:
+        """Whether the session goes on and this screen has the controls; else the screen says what is so."""
+        if not self._goes_on():
+            return False
+        if not self.held.holds:
+            self._screen.say(holding.refusal(self.held), alarm=True)
+        return self.held.holds
+
     def _ask(self, question: Ask, answered: Callable[[str], None]) -> None:
-        """`answered` gets what was typed; it is not called where the question was left without an answer."""
+        """`answered` gets what was typed; it is not called where the question was left, or the controls were meanwhile."""
         if self._may_steer():
-            self._screen.ask(question, lambda answer: answered(answer) if answer is not None else None)
+            self._put(question, lambda answer: answered(answer) if self._may_steer() else None)
+
+    def _put(self, question: Ask, answered: Callable[[str], None]) -> None:
+        self._screen.ask(question, lambda answer: answered(answer) if answer is not None else None)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from textual.widget import Widget
 
+from ...model.stream import Holding, OnlyScreen
 from ..keys import ScreenName
 from ..look import Palette
 from ..panes.status_view import View, watched
+from . import holding
 from .protocols import ScreenAccess
 
 
@@ -19,6 +22,9 @@ class Watch:
     key_words: Mapping[str, str] = {}
     quit_question = None
 
+    def __init__(self, held: Holding | None = None) -> None:
+        self._held = held or OnlyScreen()
+
     def attach(self, screen: ScreenAccess) -> None:
         """Watch this screen's timeline."""
         self._screen = screen
@@ -26,7 +32,8 @@ class Watch:
     @property
     def view(self) -> View:
         """As the session tells."""
-        return watched(self._screen.timeline)
+        timeline = self._screen.timeline
+        return replace(watched(timeline), controls=holding.watched(self._held) if timeline.ended is None else "")
 
     def widgets(self) -> Sequence[Widget]:
         """None."""

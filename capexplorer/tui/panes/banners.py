@@ -36,6 +36,15 @@ def verdict(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
     return [text.line([("  " if index else "▸ ", style), (each, style)], width) for index, each in enumerate(lines)]
 
 
+def controls(view: View, palette: Palette, width: int) -> list[Strip]:
+    """Where a run has several screens, or this one cannot steer: who has the controls."""
+    if not view.controls:
+        return []
+    badge = Style(color=palette.background, bgcolor=palette.warning if view.controls_asked else palette.accent, bold=True)
+    shown = text.shorten(text.safe(view.controls), width - 11)
+    return [text.line([(" CONTROLS ", badge), (f" {shown}", Style(color=palette.text))], width)]
+
+
 def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
     """One line while the autopilot is on, with the reason for its last step."""
     if not view.autopilot:

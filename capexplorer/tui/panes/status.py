@@ -63,6 +63,7 @@ def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list
         spread(first, width),
         spread([*second, *said], width),
         *banners.verdict(timeline, palette, width),
+        *banners.controls(view, palette, width),
         *banners.autopilot(timeline, view, palette, width),
         *banners.plan_ended(timeline, view, palette, width),
         *banners.alarms(timeline, view, palette, width),

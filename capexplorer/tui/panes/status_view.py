@@ -28,6 +28,10 @@ class View:
     can_restart: bool = False
     autopilot: bool = False
     """Whether the autopilot sets the users."""
+    controls: str = ""
+    """Who has the controls; empty while this is the only screen."""
+    controls_asked: bool = False
+    """Another screen asks for them."""
 
 
 def watched(timeline: Timeline) -> View:

@@ -174,6 +174,10 @@ class ExplorerScreen(Screen[None]):
         """Put a question over the screen."""
         self.app.push_screen(question, answered)
 
+    def leave(self) -> None:
+        """Quit, as its key does."""
+        self.call_later(self.perform, "app.leave")
+
     # -- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

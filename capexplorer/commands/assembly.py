@@ -1,0 +1,107 @@
+"""How a run is put together and taken apart again: supervisor, patched load thread, captured output, the socket for screens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..run.options import RunOptions
+from .error_output import print_error
+
+if TYPE_CHECKING:
+    from ..load.users import Workload
+    from ..run.capture import Capture
+    from ..run.control_server import ControlServer
+    from ..run.live import LiveRun
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A run that is put together."""
+
+    run: LiveRun
+    capture: Capture
+    server: ControlServer
+
+
+def report_failure(run: LiveRun) -> int:
+    """One line of what went wrong, and the exit code."""
+    if run.outcome.failure is not None:
+        print_error(run.outcome.failure.error, run.outcome.failure.output)
+    return run.outcome.exit_code
+
+
+@contextlib.contextmanager
+def live_run(options: RunOptions) -> Iterator[Parts]:
+    """Everything that a run needs, in the order that DESIGN section 3 found necessary; taken apart in reverse."""
+    from ..target.supervisor import Supervisor
+
+    supervisor = Supervisor.launch()  # before gevent is imported: a patched, threaded process must not fork
+    try:
+        from ..load import native
+
+        native.patch(options.profile.limits.generator, options.profile.users.max_body_mb)
+        from ..load import proxies
+        from ..load.guard import HostGuard
+        from ..load.load_host import LoadHost
+        from ..run.capture import Capture, LogHandler
+        from ..run.control_server import ControlServer
+        from ..run.live import LiveRun
+        from ..run.service import Service
+
+        run, capture = LiveRun(options, Service(options, supervisor)), Capture()
+        capture.begin(run.on_log_line, native.start_thread)
+        server = ControlServer(run, run.screens, lambda level, text: run.on_log_line("capexplorer", level, text))
+        run.session_run.on_path.append(lambda path: _open(server, run, path))
+        try:
+            LogHandler(run.on_log_line).install()
+            guard = HostGuard(options.allow_hosts, run.on_host_refused)
+            guard.install()
+            proxies.install(guard.check)
+            for name in proxies.forget_environment():
+                run.on_log_line("capexplorer", "warning", f"{name} is ignored: load goes to the service itself, not to a proxy")
+            host = LoadHost(run.on_load_report, options.profile.work.endpoints)
+            host.recorder.connects_so_far = lambda: guard.connects
+            host.start()
+            own_events = options.locustfile is None
+            users_url = options.users_url(run.service.url)
+            run.drive(host, host.load(lambda: _workload(options, run.service.url), users_url, own_events=own_events))
+            supervisor.listen(native.start_thread, run.on_target_report)
+            try:
+                yield Parts(run, capture, server)
+            finally:
+                host.stop()  # a pump that a defect ended stopped nothing; a load thread that outlives the interpreter crashes it
+        finally:
+            server.close()
+            capture.end()
+    finally:
+        supervisor.close()
+
+
+def _open(server: ControlServer, run: LiveRun, path: Path) -> None:
+    from ..remote.protocol import PROTOCOL, Welcome
+
+    server.open(
+        Welcome(
+            protocol=PROTOCOL,
+            session=path.stem,
+            path=str(path.resolve()),
+            pid=os.getpid(),
+            max_users=run.max_users,
+            can_restart=run.can_restart,
+            plans=dict(run.plans),
+            unattended_s=run.unattended_s,
+        )
+    )
+
+
+def _workload(options: RunOptions, url: str) -> Workload:
+    from ..load import users
+
+    if options.locustfile is not None:
+        return users.from_locustfile(options.locustfile, options.users_url(url))
+    return users.from_profile(options.profile.users, url)

@@ -1,0 +1,75 @@
+"""`capexplorer attach`."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from ..errors import InputError
+from ..load.plan import parse
+from ..remote import run_sockets
+from ..remote.connection import Connection
+from ..remote.remote_controls import RemoteControls
+from ..replay import Replay
+from .afterwards import program_name
+from .error_output import print_line
+from .signals import signals_to
+from .terminals import name_of_terminal, require_screen
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.option("--watch", is_flag=True, help="Only look: never have the controls.")
+def command(session: str | None, watch: bool) -> int:
+    """Show a run that is going on, on the live screen, and steer it.
+
+    SESSION is the id of a run, or its beginning; without it the only one there is (`capexplorer sessions` shows all).
+    One screen of a run has the controls; the key c asks for them. Leaving the screen leaves the run to go on.
+    """
+    require_screen("attach", "capexplorer sessions")
+    name, path = run_sockets.find(session)
+    connection = Connection(path, "watch" if watch else "steer", name_of_terminal())
+    try:
+        recording = Replay(Path(connection.welcome.path), follow=True)
+        try:
+            return _show(connection, recording, watch)
+        finally:
+            recording.close()
+    finally:
+        connection.close()
+
+
+def _show(connection: Connection, recording: Replay, watch: bool) -> int:
+    from ..tui.actions.protocols import Actions
+    from ..tui.actions.steering_attached import SteerAttached
+    from ..tui.actions.watching import Watch
+    from ..tui.app import ExplorerApp
+    from ..tui.attached_feed import AttachedFeed
+    from ..tui.terminal import own_terminal
+
+    controls = RemoteControls(connection, _plan_wrong)
+    feed = AttachedFeed(recording, controls)
+    actions: Actions = Watch(controls) if watch else SteerAttached(controls, controls, connection.welcome.unattended_s)
+    with own_terminal() as terminal:
+        app = ExplorerApp(feed, actions, terminal=terminal)
+        with signals_to(app.request_exit):
+            ending = app.explore()
+    session = connection.welcome.session
+    if connection.is_over or feed.timeline.ended is not None:
+        print_line(f"the run has ended; to replay it: {program_name()} replay {session}")
+    elif connection.is_lost:
+        print_line(f"the connection to the run was lost: {program_name()} attach {session} tries again")
+    else:
+        print_line(f"the run goes on: {program_name()} attach {session} shows it again, {program_name()} stop {session} ends it")
+    return 128 + getattr(signal, ending.signal) if ending.signal else 0
+
+
+def _plan_wrong(plan: str, plans: Mapping[str, str], max_users: int) -> str | None:
+    try:
+        parse(plans.get(plan, plan), "plan", max_users)
+    except InputError as error:
+        return str(error)
+    return None

@@ -1,0 +1,116 @@
+"""`run --detach`: a run in the background, without a terminal. The command returns when the target is ready or has failed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+import click
+
+from ..model.events import Event, Target
+from ..run.options import RunOptions
+from .afterwards import program_name
+from .assembly import Parts, live_run, report_failure
+from .error_output import print_line
+from .on_screen import HANG_UP, let_go_of_input
+from .signals import signals_to
+
+_READ_BYTES = 4096
+
+
+def detached(options: RunOptions, prepare: Callable[[RunOptions], None]) -> int:
+    """Fork, before there are threads; `prepare` is called in the new process. Returns the exit code, in both."""
+    ready, errors = os.pipe(), os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid:
+        os.close(ready[1])
+        os.close(errors[1])
+        return _started(pid, ready[0], errors[0], options)
+    os.close(ready[0])
+    os.close(errors[0])
+    os.setsid()
+    let_go_of_input()
+    for fd in (1, 2):
+        os.dup2(errors[1], fd)
+    os.close(errors[1])
+    prepare(options)
+    return _explore(options, ready[1])
+
+
+def _started(pid: int, ready: int, errors: int, options: RunOptions) -> int:
+    """In the command: wait until the run is ready, and say how to attach; or say what it said, and return its exit code."""
+    try:
+        session = _line(ready)
+        said = _all(errors) if not session else ""
+        if not session:
+            _, status = os.waitpid(pid, 0)
+    except KeyboardInterrupt:
+        os.kill(pid, signal.SIGTERM)
+        os.waitpid(pid, 0)
+        raise
+    if not session:
+        click.echo(said or "capexplorer: the run ended before it was ready", err=True, nl=not said)
+        return os.waitstatus_to_exitcode(status) or 1
+    click.echo(session)
+    print_line(f"runs in the background; {program_name()} attach {session} shows it, {program_name()} stop {session} ends it")
+    if not options.steps and not options.autopilot:
+        print_line(
+            f"load by hand ends after {options.profile.guards.unattended_s:g} s in which no attached screen has the controls"
+        )
+    return 0
+
+
+def _line(fd: int) -> str:
+    """What is written to the other end; empty where it is closed before the line is whole."""
+    data = b""
+    while not data.endswith(b"\n") and (chunk := os.read(fd, _READ_BYTES)):
+        data += chunk
+    return data.decode("utf-8", "replace").strip()
+
+
+def _all(fd: int) -> str:
+    """What is written to the other end until it is closed."""
+    data = b""
+    while chunk := os.read(fd, _READ_BYTES):
+        data += chunk
+    return data.decode("utf-8", "replace")
+
+
+def _explore(options: RunOptions, ready: int) -> int:
+    """In the new process: run until the plan, the autopilot, a person or a failure ends it."""
+    with live_run(options) as parts, signals_to(lambda name: _interrupt(parts, name)):
+        _wait(parts, ready)
+        parts.run.close()
+    return report_failure(parts.run)
+
+
+def _interrupt(parts: Parts, name: str) -> None:
+    if name != HANG_UP:
+        parts.run.outcome.interrupt(name)
+
+
+def _wait(parts: Parts, ready: int) -> None:
+    from ..load import native
+    from ..run.unattended import POLL_S, Unattended
+
+    run, unattended = parts.run, Unattended(parts.run)
+    parts.server.stop = unattended.stop
+    run.start(lambda: None)
+    while not any(map(_is_ready, run.take())):
+        if run.outcome.reason is not None:
+            return
+        native.sleep(POLL_S)
+    assert run.session_run.path is not None
+    os.write(ready, f"{run.session_run.path.stem}\n".encode())
+    parts.capture.let_go()
+    while unattended.reason is None:
+        native.sleep(POLL_S)
+        run.take()  # no screen does
+
+
+def _is_ready(event: Event) -> bool:
+    return isinstance(event, Target) and event.state == "ready"

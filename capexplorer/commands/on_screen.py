@@ -1,0 +1,85 @@
+"""A run on the live screen. Its terminal's end is the screen's, not the run's: that goes on without one, in the same process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from typing import IO
+
+from ..run.options import RunOptions
+from .assembly import Parts, live_run, report_failure
+from .signals import signals_to
+from .terminals import name_of_terminal
+
+HANG_UP = "SIGHUP"
+
+
+def explore_on_screen(options: RunOptions) -> int:
+    """Run until the user, a signal or, once it has no screen any more, its own end. Returns the exit code."""
+    from ..tui.terminal import own_terminal
+
+    with contextlib.ExitStack() as screen:
+        terminal = screen.enter_context(own_terminal())
+        with live_run(options) as parts:
+            from ..run.held_controls import HeldControls
+            from ..run.screens import Screen
+            from ..tui.actions.steering import Steer
+            from ..tui.app import ExplorerApp
+            from ..tui.live_feed import LiveFeed
+
+            run = parts.run
+            own = Screen(name_of_terminal(), may_steer=True)
+            run.screens.begin(own)
+            controls = HeldControls(run, run.screens, own)
+            feed = LiveFeed(run)
+            app = ExplorerApp(feed, Steer(controls, controls), terminal=terminal)
+            parts.server.stop = app.end
+            with signals_to(app.request_exit):
+                ending = app.explore()
+                if ending.signal == HANG_UP and run.unattended_s > 0:
+                    screen.close()
+                    run.screens.leave(own)
+                    wait_unattended(parts, feed.take)
+                elif ending.signal is not None:
+                    run.outcome.interrupt(ending.signal)
+                run.close()
+    feed.take()  # the last marks are made when a run is closed
+    from .afterwards import print_session  # imports numpy, which has threads
+
+    print_session(feed.timeline, run.session_run.path)
+    return report_failure(run)
+
+
+def wait_unattended(parts: Parts, take: Callable[[], object]) -> None:
+    """Until a run without a screen of its own is over. Its terminal, if it is still there, shows how to get a screen again."""
+    from ..load import native
+    from ..run.unattended import POLL_S, Unattended
+
+    run = parts.run
+    unattended = Unattended(run)
+    parts.server.stop = unattended.stop
+    let_go_of_input()
+    say_goes_on(parts.capture.stderr, run.session_run.path.stem if run.session_run.path else None)
+    with signals_to(lambda name: None if name == HANG_UP else run.outcome.interrupt(name)):
+        while unattended.reason is None:
+            native.sleep(POLL_S)
+            take()
+
+
+def let_go_of_input() -> None:
+    """Standard input is nobody's any more."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+
+
+def say_goes_on(stderr: IO[str] | None, session: str | None) -> None:
+    """How to get a screen again; to nobody, where the terminal is gone."""
+    if stderr is None or session is None:
+        return
+    from .afterwards import program_name
+
+    with contextlib.suppress(OSError):
+        stderr.write(f"capexplorer: the run goes on without this screen: {program_name()} attach {session}\n")
+        stderr.flush()

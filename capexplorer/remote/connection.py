@@ -1,0 +1,88 @@
+"""The screen's end of a connection to a run: messages out, and those that have come in, without waiting but where it says so."""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from pathlib import Path
+
+from ..errors import InputError
+from .frames import FROM_RUN_MOST_BYTES, Frames, frame
+from .protocol import PROTOCOL, FromRun, Hello, Message, Over, ProtocolError, Refused, Role, Welcome, encode, from_run
+
+ANSWERS_WITHIN_S = 5.0
+_READ_BYTES = 65_536
+
+
+class Connection:
+    """Connects, and waits for the run's welcome. Raises InputError: nobody listens, or it is refused."""
+
+    def __init__(self, path: Path, role: Role, name: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._frames = Frames(FROM_RUN_MOST_BYTES)
+        self._come: list[FromRun] = []
+        self.is_lost = False
+        """The run closed it, or said something that is none of its messages."""
+        self.is_over = False
+        """The run has ended, and its log is complete."""
+        try:
+            self._socket.settimeout(ANSWERS_WITHIN_S)
+            self._socket.connect(str(path))
+            self.send(Hello(protocol=PROTOCOL, role=role, name=name))
+            self.welcome = self._welcomed(path)
+        except OSError as error:
+            self.close()
+            raise InputError(f"{path}: the run cannot be reached: {error.strerror or error}") from None
+        except InputError:
+            self.close()
+            raise
+
+    def send(self, message: Message) -> None:
+        """One message; a run that takes none for ANSWERS_WITHIN_S is lost."""
+        try:
+            self._socket.settimeout(ANSWERS_WITHIN_S)
+            self._socket.sendall(frame(encode(message)))
+        except OSError:
+            self.is_lost = True
+
+    def take(self) -> list[FromRun]:
+        """What has come since the last call. Does not wait."""
+        self._receive()
+        come, self._come = self._come, []
+        return come
+
+    def wait_for_more(self, seconds: float = ANSWERS_WITHIN_S) -> bool:
+        """Until `take` has something, or the run is gone. False where neither is so in that time."""
+        return bool(self._come) or self.is_lost or bool(select.select([self._socket], [], [], seconds)[0])
+
+    def _welcomed(self, path: Path) -> Welcome:
+        deadline_s = time.monotonic() + ANSWERS_WITHIN_S
+        while not self._come and not self.is_lost and self.wait_for_more(max(0.0, deadline_s - time.monotonic())):
+            self._receive()
+        match self._come[:1]:
+            case [Welcome() as welcome]:
+                del self._come[0]
+                return welcome
+            case [Refused(why=why)]:
+                raise InputError(f"{path}: the run refuses this screen: {why}")
+        raise InputError(f"{path}: no answer of the run within {ANSWERS_WITHIN_S:g} s")
+
+    def _receive(self) -> None:
+        """All that is there."""
+        self._socket.setblocking(False)
+        while not self.is_lost:
+            try:
+                data = self._socket.recv(_READ_BYTES)
+                messages = [from_run(each) for each in self._frames.feed(data)]
+            except BlockingIOError:
+                return
+            except (OSError, ProtocolError):
+                data, messages = b"", []
+            self._come += messages
+            self.is_lost = not data
+            self.is_over = self.is_over or any(isinstance(message, Over) for message in messages)
+
+    def close(self) -> None:
+        """The screen is gone; may be called twice."""
+        self._socket.close()

@@ -1,0 +1,204 @@
+"""What a screen and a run say to each other on the run's socket: msgspec structs as MessagePack, a length before each.
+
+The screen speaks first, with `Hello`; the run answers `Welcome` and then a `State` at each change, or `Refused` and closes. What
+happens in the run is not sent: a screen reads the session's log. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from ..model.stream import Param
+
+PROTOCOL = 1
+"""Raised when a message changes its meaning; a run and a screen of different protocols refuse each other."""
+
+NAME_MOST = 64
+_TEXT_MOST = 10_000
+"""Characters of a plan (its own bound), a note or a parameter's value."""
+_PARAMS_MOST = 100
+
+Text = Annotated[str, Meta(max_length=_TEXT_MOST)]
+Name = Annotated[str, Meta(max_length=NAME_MOST)]
+Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+
+Role = Literal["steer", "watch", "stop"]
+"""A screen that may have the controls, one that only watches, and the command that ends the run."""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
+    """Base of all messages."""
+
+
+# -- from a screen
+
+
+class Hello(Message, frozen=True, kw_only=True, tag="hello"):
+    """The first message of each connection."""
+
+    protocol: int
+    role: Role
+    name: Name
+    """Of the screen, for people: its terminal."""
+
+
+class Call(Message, frozen=True, kw_only=True):
+    """One call of the controls. A screen numbers its calls from 1."""
+
+    number: Count
+
+
+class StepTo(Call, frozen=True, kw_only=True, tag="users"):
+    """`Controls.set_users`."""
+
+    users: Count
+
+
+class SetStep(Call, frozen=True, kw_only=True, tag="step"):
+    """`Controls.set_step`."""
+
+    step: Count
+
+
+class SetSpawnRate(Call, frozen=True, kw_only=True, tag="spawn_rate"):
+    """`Controls.set_spawn_rate`."""
+
+    rate: float | None
+
+
+class SetAutopilot(Call, frozen=True, kw_only=True, tag="autopilot"):
+    """`Controls.set_autopilot`."""
+
+    on: bool
+
+
+class VerifyKnee(Call, frozen=True, kw_only=True, tag="verify"):
+    """`Controls.verify_knee`."""
+
+
+class StartPlan(Call, frozen=True, kw_only=True, tag="plan"):
+    """`Controls.start_plan`."""
+
+    plan: Text
+
+
+class NewLevel(Call, frozen=True, kw_only=True, tag="new_level"):
+    """`Controls.new_level`."""
+
+
+class Zero(Call, frozen=True, kw_only=True, tag="zero"):
+    """`Controls.zero`."""
+
+
+class AddNote(Call, frozen=True, kw_only=True, tag="note"):
+    """`Controls.note`."""
+
+    text: Text
+
+
+class RestartTarget(Call, frozen=True, kw_only=True, tag="restart"):
+    """`Controls.restart_target`."""
+
+    params: Annotated[dict[Text, Text], Meta(max_length=_PARAMS_MOST)]
+
+
+class AskControls(Call, frozen=True, kw_only=True, tag="ask"):
+    """`Holding.ask`."""
+
+
+class GiveControls(Call, frozen=True, kw_only=True, tag="give"):
+    """`Holding.give`."""
+
+
+class Stop(Call, frozen=True, kw_only=True, tag="stop"):
+    """End the run; its session is saved whole."""
+
+
+ControlsCall = StepTo | SetStep | SetSpawnRate | SetAutopilot | VerifyKnee | StartPlan | NewLevel | Zero | AddNote | RestartTarget
+FromScreen = Hello | ControlsCall | AskControls | GiveControls | Stop
+
+
+# -- from a run
+
+
+class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
+    """The answer to a `Hello`: what does not change in this run."""
+
+    protocol: int
+    session: str
+    path: str
+    """Of the session's log, absolute."""
+    pid: int
+    max_users: int
+    can_restart: bool
+    plans: dict[str, str]
+    unattended_s: float
+
+
+class Refused(Message, frozen=True, kw_only=True, tag="refused"):
+    """The run does not talk to this screen, and closes the connection."""
+
+    why: str
+
+
+class Answer(Message, frozen=True, kw_only=True, tag="answer"):
+    """To a `RestartTarget` or a `StartPlan`."""
+
+    number: int
+    wrong: str | None
+    """What was wrong with it, in one line; None: it is carried out."""
+
+
+class State(Message, frozen=True, kw_only=True, tag="state"):
+    """What a screen shows beside the log, as of its call with this number; sent when it has changed."""
+
+    seen: int
+    """Number of this screen's last call that was carried out or refused."""
+    wanted: int
+    spawn_rate: float | None
+    autopilot: bool
+    target_params: Mapping[str, Param]
+    holds: bool
+    holder: str | None
+    asked_by: str | None
+    screens: int
+
+
+class Over(Message, frozen=True, kw_only=True, tag="over"):
+    """The run has ended and its log is complete."""
+
+
+FromRun = Welcome | Refused | Answer | State | Over
+
+_encoder = msgspec.msgpack.Encoder()
+_from_screen: msgspec.msgpack.Decoder[FromScreen] = msgspec.msgpack.Decoder(FromScreen)
+_from_run: msgspec.msgpack.Decoder[FromRun] = msgspec.msgpack.Decoder(FromRun)
+
+
+class ProtocolError(Exception):
+    """What came is none of our messages."""
+
+
+def encode(message: Message) -> bytes:
+    """A message without its length."""
+    return _encoder.encode(message)
+
+
+def from_screen(data: bytes) -> FromScreen:
+    """Raises ProtocolError."""
+    try:
+        return _from_screen.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolError(f"no message of protocol {PROTOCOL}: {error}") from None
+
+
+def from_run(data: bytes) -> FromRun:
+    """Raises ProtocolError."""
+    try:
+        return _from_run.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolError(f"no message of protocol {PROTOCOL}: {error}") from None

@@ -1,0 +1,219 @@
+"""The controls of a run in another process: each call is sent, and answered by how the run has changed.
+
+What is known of the run is as of its last state; a step counts as taken when it is sent, so that steps typed quickly add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..errors import InputError
+from ..model.stream import Param
+from .connection import Connection
+from .protocol import (
+    AddNote,
+    Answer,
+    AskControls,
+    Call,
+    GiveControls,
+    NewLevel,
+    Refused,
+    RestartTarget,
+    SetAutopilot,
+    SetSpawnRate,
+    SetStep,
+    StartPlan,
+    State,
+    StepTo,
+    Stop,
+    VerifyKnee,
+    Zero,
+)
+
+_NOTHING_YET = State(
+    seen=0, wanted=0, spawn_rate=None, autopilot=False, target_params={}, holds=False, holder=None, asked_by=None, screens=1
+)
+
+
+class RemoteControls:
+    """Controls and Holding over a connection. `poll` takes what has come."""
+
+    def __init__(self, connection: Connection, plan_wrong: Callable[[str, Mapping[str, str], int], str | None]) -> None:
+        """`plan_wrong(plan, plans, max_users)`: what is wrong with a plan, as a sentence."""
+        self._connection, self._plan_wrong = connection, plan_wrong
+        self._state = _NOTHING_YET
+        self._sent = 0
+        self._wanted = 0
+        self._autopilot = False
+        self._answers: dict[int, str | None] = {}
+        self._notices: list[str] = []
+
+    def poll(self) -> bool:
+        """Take what has come. Whether anything is different now."""
+        was_connected = self.connected
+        come = self._connection.take()
+        for message in come:
+            match message:
+                case State():
+                    self._become(message)
+                case Answer(number=number, wrong=wrong):
+                    self._answers[number] = wrong
+                    if wrong is not None:
+                        self._notices.append(wrong)
+                case Refused(why=why):
+                    self._notices.append(f"the run refuses this screen: {why}")
+        return bool(come) or was_connected != self.connected
+
+    def notices(self) -> list[str]:
+        """What the run said that a person should see; each is given once."""
+        notices, self._notices = self._notices, []
+        return notices
+
+    def _become(self, state: State) -> None:
+        self._state = state
+        if state.seen == self._sent:  # an older one knows nothing of the last keys
+            self._wanted, self._autopilot = state.wanted, state.autopilot
+
+    # -- Holding
+
+    @property
+    def connected(self) -> bool:
+        """Whether the run can be reached."""
+        return not self._connection.is_lost
+
+    @property
+    def holds(self) -> bool:
+        """Whether this screen has the controls."""
+        return self._state.holds and self.connected
+
+    @property
+    def holder(self) -> str | None:
+        """The screen that has."""
+        return self._state.holder
+
+    @property
+    def asked_by(self) -> str | None:
+        """The screen that asks for them."""
+        return self._state.asked_by
+
+    @property
+    def screens(self) -> int:
+        """How many the run has."""
+        return self._state.screens
+
+    def ask(self) -> None:
+        """Ask for the controls."""
+        self._call(AskControls(number=self._next))
+
+    def give(self) -> None:
+        """Hand them to who asks."""
+        self._call(GiveControls(number=self._next))
+
+    # -- Controls
+
+    @property
+    def wanted(self) -> int:
+        """Users wanted as of the last key."""
+        return self._wanted
+
+    @property
+    def max_users(self) -> int:
+        """The guard."""
+        return self._connection.welcome.max_users
+
+    @property
+    def spawn_rate(self) -> float | None:
+        """Users a second; None: automatic."""
+        return self._state.spawn_rate
+
+    @property
+    def target_params(self) -> Mapping[str, Param]:
+        """Parameters of the target."""
+        return self._state.target_params
+
+    @property
+    def can_restart(self) -> bool:
+        """Whether capexplorer started the target."""
+        return self._connection.welcome.can_restart
+
+    @property
+    def autopilot(self) -> bool:
+        """Whether the autopilot steps, as of the last key."""
+        return self._autopilot
+
+    @property
+    def plans(self) -> Mapping[str, str]:
+        """Plans of the profile by name."""
+        return self._connection.welcome.plans
+
+    def plan_wrong(self, plan: str) -> str | None:
+        """What is wrong with a plan."""
+        return self._plan_wrong(plan, self.plans, self.max_users)
+
+    def set_users(self, users: int) -> int:
+        """Step to `users`. Returns the count that is wanted now."""
+        self._wanted, self._autopilot = max(0, min(users, self.max_users)), False
+        self._call(StepTo(number=self._next, users=self._wanted))
+        return self._wanted
+
+    def set_step(self, step: int) -> None:
+        """Record the step size."""
+        if self.holds:
+            self._call(SetStep(number=self._next, step=step))
+
+    def set_spawn_rate(self, rate: float | None) -> None:
+        """Users a second from the next step on."""
+        self._call(SetSpawnRate(number=self._next, rate=rate))
+
+    def set_autopilot(self, on: bool) -> None:
+        """Let the autopilot drive, or end it."""
+        self._autopilot = on
+        self._call(SetAutopilot(number=self._next, on=on))
+
+    def verify_knee(self) -> None:
+        """Let the autopilot verify the knee."""
+        self._autopilot = True
+        self._call(VerifyKnee(number=self._next))
+
+    def start_plan(self, plan: str) -> None:
+        """Let a plan drive."""
+        self._autopilot = False
+        self._call(StartPlan(number=self._next, plan=plan))
+
+    def new_level(self) -> None:
+        """A new level at the same count."""
+        self._call(NewLevel(number=self._next))
+
+    def zero(self) -> None:
+        """To zero users."""
+        self._wanted, self._autopilot = 0, False
+        self._call(Zero(number=self._next))
+
+    def note(self, text: str) -> None:
+        """A note at this moment."""
+        self._call(AddNote(number=self._next, text=text))
+
+    def restart_target(self, params: Mapping[str, str]) -> None:
+        """Restart the target; waits for the run's answer. Raises InputError."""
+        number = self._next
+        self._call(RestartTarget(number=number, params=dict(params)))
+        while number not in self._answers and self.connected:
+            if not self._connection.wait_for_more():
+                break
+            self.poll()
+        wrong = self._answers.pop(number, "the run did not answer")
+        self._notices.clear()
+        if wrong is not None:
+            raise InputError(wrong)
+
+    def quit(self) -> None:
+        """End the run."""
+        self._call(Stop(number=self._next))
+
+    @property
+    def _next(self) -> int:
+        return self._sent + 1
+
+    def _call(self, call: Call) -> None:
+        self._sent = call.number
+        self._connection.send(call)

@@ -1,0 +1,214 @@
+"""One connection to a run's socket: bytes of a screen become calls of the controls, and what it may know becomes bytes. Pure.
+
+What a peer may cost is bounded: bytes and calls a second, bytes that it has not read, and time to say who it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..errors import InputError
+from ..model.stream import Controls
+from ..remote.frames import FROM_SCREEN_MOST_BYTES, Frames, frame
+from ..remote.protocol import (
+    PROTOCOL,
+    AddNote,
+    Answer,
+    AskControls,
+    ControlsCall,
+    FromScreen,
+    GiveControls,
+    Hello,
+    Message,
+    NewLevel,
+    Over,
+    ProtocolError,
+    Refused,
+    RestartTarget,
+    SetAutopilot,
+    SetSpawnRate,
+    SetStep,
+    StartPlan,
+    State,
+    StepTo,
+    Stop,
+    VerifyKnee,
+    Welcome,
+    Zero,
+    encode,
+    from_screen,
+)
+from .held_controls import HeldControls
+from .screens import Screen, Screens
+
+HELLO_WITHIN_S = 5.0
+UNREAD_WITHIN_S = 10.0
+"""A peer that reads nothing for so long, while something is there for it, is dropped: a screen asks again."""
+
+A_SECOND_BYTES = 16 * 1024
+"""A key held down is 30 calls of 20 bytes a second; the longest message is spread over four seconds."""
+UNREAD_MOST_BYTES = 1024 * 1024
+
+
+class Peer:
+    """`receive` what came, send `out`; `is_over`: close it once `out` is sent. `stop`: called where the peer ends the run."""
+
+    def __init__(self, welcome: Welcome, controls: Controls, screens: Screens, stop: Callable[[], None], now_s: float) -> None:
+        self.out = bytearray()
+        self.is_over = False
+        self.refusal: str | None = None
+        """Why it was refused."""
+        self._welcome, self._controls, self._screens, self._stop = welcome, controls, screens, stop
+        self._frames = Frames(FROM_SCREEN_MOST_BYTES)
+        self._held: HeldControls | None = None
+        self._role: str | None = None
+        self._seen = 0
+        self._sent: State | None = None
+        self._began_s = self._read_s = now_s
+        self._second, self._bytes = int(now_s), 0
+
+    # -- bytes
+
+    def receive(self, data: bytes, now_s: float) -> None:
+        """What came; empty at its end."""
+        if not data:
+            self.is_over = True
+            return
+        self._count(len(data), now_s)
+        try:
+            for message in self._frames.feed(data):
+                if not self.is_over:
+                    self._take(from_screen(message))
+        except ProtocolError as error:
+            self.refuse(str(error))
+
+    def may_send(self, now_s: float) -> bool:
+        """Whether more may be received in this second."""
+        self._count(0, now_s)
+        return self._bytes < A_SECOND_BYTES
+
+    def _count(self, received: int, now_s: float) -> None:
+        if int(now_s) != self._second:
+            self._second, self._bytes = int(now_s), 0
+        self._bytes += received
+
+    def has_read(self, count: int, now_s: float) -> None:
+        """So many bytes of `out` were sent."""
+        del self.out[:count]
+        self._read_s = now_s
+
+    def look(self, now_s: float) -> None:
+        """Tell it what has changed, once it has read the last state; drop it where it is too slow."""
+        if not self.out:
+            self._read_s = now_s
+            self._tell()
+        silent = self._role is None and now_s - self._began_s >= HELLO_WITHIN_S
+        if silent or now_s - self._read_s >= UNREAD_WITHIN_S or len(self.out) > UNREAD_MOST_BYTES:
+            self.out.clear()
+            self.is_over = True
+
+    def say(self, message: Message) -> None:
+        """One message to the peer."""
+        self.out += frame(encode(message))
+
+    def refuse(self, why: str) -> None:
+        """The last message to the peer."""
+        self.refusal, self.is_over = why, True
+        self.say(Refused(why=why))
+
+    def end(self) -> None:
+        """The run has ended."""
+        if self._role is not None:
+            self.say(Over())
+        self.is_over = True
+
+    def leave(self) -> None:
+        """The connection is closed: its screen is gone."""
+        if self._held is not None:
+            self._screens.leave(self._held.screen)
+            self._held = None
+
+    # -- messages
+
+    def _take(self, message: FromScreen) -> None:
+        if isinstance(message, Hello):
+            self._greet(message)
+        elif self._role is None:
+            self.refuse("the first message of a connection is a hello")
+        elif isinstance(message, Stop):
+            self._end_run()
+        elif self._held is not None:
+            self._seen = message.number
+            match message:
+                case AskControls():
+                    self._held.ask()
+                case GiveControls():
+                    self._held.give()
+                case StartPlan() | RestartTarget():
+                    self.say(Answer(number=message.number, wrong=_carried_out(message, self._held)))
+                case _:
+                    _carry_out(message, self._held)
+
+    def _greet(self, hello: Hello) -> None:
+        if self._role is not None:
+            return self.refuse("a second hello")
+        if hello.protocol != PROTOCOL:
+            why = f"the run speaks protocol {PROTOCOL}, this capexplorer {hello.protocol}: use the version that started the run"
+            return self.refuse(why)
+        self._role = hello.role
+        self.say(self._welcome)
+        if hello.role != "stop":
+            screen = Screen(hello.name, may_steer=hello.role == "steer")
+            self._held = HeldControls(self._controls, self._screens, screen)
+            self._screens.join(screen)
+
+    def _end_run(self) -> None:
+        if self._role == "watch":
+            return self.refuse("a screen that only watches ends no run")
+        self._stop()
+
+    def _tell(self) -> None:
+        held = self._held
+        if held is None or self.is_over:
+            return
+        state = State(
+            seen=self._seen, wanted=held.wanted, spawn_rate=held.spawn_rate, autopilot=held.autopilot,
+            target_params=held.target_params, holds=held.holds, holder=held.holder, asked_by=held.asked_by,
+            screens=held.screens,
+        )  # fmt: skip
+        if state != self._sent:
+            self._sent = state
+            self.say(state)
+
+
+def _carried_out(call: StartPlan | RestartTarget, controls: Controls) -> str | None:
+    """What was wrong with it, in one line."""
+    try:
+        _carry_out(call, controls)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def _carry_out(call: ControlsCall, controls: Controls) -> None:  # noqa: C901 - one case a call
+    match call:
+        case StepTo():
+            controls.set_users(call.users)
+        case SetStep():
+            controls.set_step(call.step)
+        case SetSpawnRate():
+            controls.set_spawn_rate(call.rate)
+        case SetAutopilot():
+            controls.set_autopilot(call.on)
+        case VerifyKnee():
+            controls.verify_knee()
+        case StartPlan():
+            controls.start_plan(call.plan)
+        case NewLevel():
+            controls.new_level()
+        case Zero():
+            controls.zero()
+        case AddNote():
+            controls.note(call.text)
+        case RestartTarget():
+            controls.restart_target(call.params)

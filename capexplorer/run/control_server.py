@@ -1,0 +1,216 @@
+"""The socket of a run, in a native thread of its own: other processes of this user attach to it and steer.
+
+C-level sockets, which gevent never patches. Nothing here waits for a peer; the load, the pump and the log do not wait for this.
+"""
+
+from __future__ import annotations
+
+import _socket
+import contextlib
+import os
+import select
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ..load import native
+from ..model.stream import Controls
+from ..remote import run_sockets
+from ..remote.protocol import Welcome
+from .control_peer import Peer
+from .screens import Screens
+
+PEERS_MOST = 32
+"""Connections at a time; more are refused."""
+ACCEPTS_A_TURN = 8
+_WAITING_MOST = 128
+"""Connections that wait to be accepted; the next one fails at its own end."""
+
+_TURN_S = 0.2
+"""Between looks for what the peers should know."""
+_IDLE_S = 1.0
+_KEEP_S = 2.0
+"""Between looks whether the socket is still there: the runtime folder goes with the user's last login."""
+_SAY_AGAIN_S = 60.0
+"""Between lines about refused connections."""
+_ENDS_WITHIN_S = 2.0
+_READ_BYTES = 4096
+_SOCKET_MODE = 0o600
+_CREDENTIALS = struct.Struct("3i")
+"""pid, uid, gid of SO_PEERCRED."""
+
+Say = Callable[[str, str], None]
+"""level, text: a line of the session's output."""
+
+
+class ControlServer:
+    """`open` when the session has its path, `close` when its log is complete. `stop`: what a peer's stop does."""
+
+    def __init__(self, controls: Controls, screens: Screens, say: Say) -> None:
+        self.stop: Callable[[], None] = lambda: None
+        self._controls, self._screens, self._say = controls, screens, say
+        self._listener: _socket.socket | None = None
+        self._path: Path | None = None
+        self._inode = 0
+        self._peers: dict[int, tuple[_socket.socket, Peer]] = {}
+        self._kept_s = self._said_s = -_SAY_AGAIN_S
+        self._ending = False
+        self._wake = os.pipe()
+        self._running = native.allocate_lock()
+        """Held while the thread runs."""
+
+    # -- from other threads
+
+    def open(self, welcome: Welcome) -> None:
+        """Listen, from a thread of its own. Where no socket can be made the session says so, and goes on."""
+        self._welcome = welcome
+        if not self._listen():
+            return self._say("warning", "no socket can be made in the user's runtime folder: no screen can be attached")
+        self._running.acquire()
+        native.start_thread(self._run)
+
+    def close(self) -> None:
+        """Tell all peers that the run is over, and listen no more; may be called twice."""
+        if self._ending:
+            return
+        self._ending = True
+        os.write(self._wake[1], b"\0")
+        if self._running.acquire(timeout=_ENDS_WITHIN_S):
+            self._running.release()
+
+    # -- in the thread
+
+    def _run(self) -> None:
+        try:
+            while not self._ending:
+                self._turn()
+        finally:
+            self._end()
+            self._running.release()
+
+    def _turn(self) -> None:
+        for fd, _ in self._poller().poll(1000 * (_TURN_S if self._peers else _IDLE_S)):
+            if self._listener is not None and fd == self._listener.fileno():
+                self._accept(self._listener)
+            elif fd in self._peers:
+                self._read(*self._peers[fd])
+        self._screens.look()
+        now_s = time.monotonic()
+        for connection, peer in list(self._peers.values()):
+            peer.look(now_s)
+            self._write(connection, peer)
+        if now_s - self._kept_s >= _KEEP_S:
+            self._kept_s = now_s
+            self._keep_listening()
+
+    def _poller(self) -> select.poll:
+        """For whom there is something to do; anew each turn, since there are few."""
+        poller, now_s = native.poll(), time.monotonic()
+        poller.register(self._wake[0], select.POLLIN)
+        if self._listener is not None:
+            poller.register(self._listener.fileno(), select.POLLIN)
+        for fd, (_, peer) in self._peers.items():
+            wanted = select.POLLIN if peer.may_send(now_s) and not peer.is_over else 0
+            poller.register(fd, wanted | (select.POLLOUT if peer.out else 0))
+        return poller
+
+    def _accept(self, listener: _socket.socket) -> None:
+        for _ in range(ACCEPTS_A_TURN):
+            try:
+                fd, _ = listener._accept()  # type: ignore[attr-defined]
+            except OSError:  # nobody waits any more, or no descriptor is left
+                return
+            connection = _socket.socket(fileno=fd)
+            connection.setblocking(False)
+            peer = Peer(self._welcome, self._controls, self._screens, self._stop, time.monotonic())
+            why_not = self._why_not(connection)
+            if why_not is not None:
+                peer.refuse(why_not)
+            self._peers[fd] = connection, peer
+            self._write(connection, peer)
+
+    def _why_not(self, connection: _socket.socket) -> str | None:
+        if len(self._peers) >= PEERS_MOST:
+            return f"{PEERS_MOST} connections are open already"
+        if hasattr(_socket, "SO_PEERCRED"):  # elsewhere the folder's mode alone keeps others out
+            credentials = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, _CREDENTIALS.size)
+            if _CREDENTIALS.unpack(credentials)[1] != os.geteuid():
+                return "the run is another user's"
+        return None
+
+    def _stop(self) -> None:
+        self.stop()
+
+    def _read(self, connection: _socket.socket, peer: Peer) -> None:
+        try:
+            data = connection.recv(_READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        peer.receive(data, time.monotonic())
+
+    def _write(self, connection: _socket.socket, peer: Peer) -> None:
+        try:
+            if peer.out:
+                peer.has_read(connection.send(peer.out), time.monotonic())
+        except BlockingIOError:
+            return
+        except OSError:
+            peer.out.clear()
+            peer.is_over = True
+        if peer.is_over and not peer.out:
+            self._drop(connection, peer)
+
+    def _drop(self, connection: _socket.socket, peer: Peer) -> None:
+        del self._peers[connection.fileno()]
+        connection.close()
+        peer.leave()
+        now_s = time.monotonic()
+        if peer.refusal is not None and now_s - self._said_s >= _SAY_AGAIN_S:
+            self._said_s = now_s
+            self._say("warning", f"a connection to the run's socket was refused: {peer.refusal}")
+
+    # -- the socket itself
+
+    def _listen(self) -> bool:
+        for folder in run_sockets.folders():
+            if run_sockets.make_folder(folder):
+                path = folder / f"{self._welcome.session}{run_sockets.SUFFIX}"
+                listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+                try:
+                    listener.bind(str(path))
+                    os.chmod(path, _SOCKET_MODE)
+                    listener.listen(_WAITING_MOST)
+                    listener.setblocking(False)
+                    self._inode = os.stat(path).st_ino
+                except OSError:  # in use, or its path is too long
+                    listener.close()
+                    continue
+                self._listener, self._path = listener, path
+                return True
+        return False
+
+    def _keep_listening(self) -> None:
+        """Listen anew where the socket was removed."""
+        with contextlib.suppress(OSError):
+            if self._path is not None and os.stat(self._path).st_ino == self._inode:
+                return
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+        self._listen()
+
+    def _end(self) -> None:
+        for connection, peer in list(self._peers.values()):
+            peer.end()
+            self._write(connection, peer)
+        for connection, peer in list(self._peers.values()):
+            self._drop(connection, peer)
+        if self._listener is not None and self._path is not None:
+            self._listener.close()
+            with contextlib.suppress(OSError):
+                self._path.unlink()
+        for fd in self._wake:
+            os.close(fd)

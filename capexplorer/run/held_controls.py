@@ -1,0 +1,157 @@
+"""The controls of a run as one of its screens has them: they act while that screen holds them, and are without effect else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..model.stream import Controls, Param
+from .screens import Screen, Screens
+
+
+class HeldControls:
+    """Controls and Holding of one screen. A call and the hand-over to another screen never overlap."""
+
+    def __init__(self, controls: Controls, screens: Screens, screen: Screen) -> None:
+        self._controls, self._screens, self.screen = controls, screens, screen
+
+    # -- Holding
+
+    @property
+    def holds(self) -> bool:
+        """Whether this screen holds the controls."""
+        return self._screens.holds(self.screen)
+
+    @property
+    def holder(self) -> str | None:
+        """Name of the screen that does."""
+        return self._screens.holder
+
+    @property
+    def asked_by(self) -> str | None:
+        """Name of the screen that asks for them."""
+        return self._screens.asked_by
+
+    @property
+    def screens(self) -> int:
+        """How many the run has."""
+        return self._screens.count
+
+    @property
+    def connected(self) -> bool:
+        """It is the run's own process."""
+        return True
+
+    def ask(self) -> None:
+        """Ask for the controls."""
+        self._screens.ask(self.screen)
+
+    def give(self) -> None:
+        """Hand them to who asks."""
+        self._screens.give(self.screen)
+
+    # -- what every screen may know
+
+    @property
+    def wanted(self) -> int:
+        """Users wanted now."""
+        return self._controls.wanted
+
+    @property
+    def max_users(self) -> int:
+        """The guard."""
+        return self._controls.max_users
+
+    @property
+    def spawn_rate(self) -> float | None:
+        """Users a second; None: automatic."""
+        return self._controls.spawn_rate
+
+    @property
+    def target_params(self) -> Mapping[str, Param]:
+        """Parameters of the target."""
+        return self._controls.target_params
+
+    @property
+    def can_restart(self) -> bool:
+        """Whether capexplorer started the target."""
+        return self._controls.can_restart
+
+    @property
+    def autopilot(self) -> bool:
+        """Whether the autopilot steps."""
+        return self._controls.autopilot
+
+    @property
+    def plans(self) -> Mapping[str, str]:
+        """Plans of the profile by name."""
+        return self._controls.plans
+
+    def plan_wrong(self, plan: str) -> str | None:
+        """What is wrong with a plan."""
+        return self._controls.plan_wrong(plan)
+
+    # -- what the holder may do
+
+    def set_users(self, users: int) -> int:
+        """Step to `users`. Returns the count that is wanted now."""
+        with self._screens.turn(self.screen) as holds:
+            return self._controls.set_users(users) if holds else self._controls.wanted
+
+    def set_step(self, step: int) -> None:
+        """Record the step size."""
+        with self._screens.turn(self.screen) as holds:
+            if holds:
+                self._controls.set_step(step)
+
+    def set_spawn_rate(self, rate: float | None) -> None:
+        """Users a second from the next step on."""
+        with self._screens.turn(self.screen) as holds:
+            if holds:
+                self._controls.set_spawn_rate(rate)
+
+    def set_autopilot(self, on: bool) -> None:
+        """Let the autopilot drive, or end it."""
+        with self._screens.turn(self.screen) as holds:
+            if holds:
+                self._controls.set_autopilot(on)
+
+    def verify_knee(self) -> None:
+        """Let the autopilot verify the knee."""
+        with self._screens.turn(self.screen) as holds:
+            if holds:
+                self._controls.verify_knee()
+
+    def start_plan(self, plan: str) -> None:
+        """Let a plan drive. Raises InputError."""
+        with self._screens.turn(self.screen) as holds:
+            if holds:
+                self._controls.start_plan(plan)
+
+    def new_level(self) -> None:
+        """A new level at the same count."""
+        with self._screens.turn(self.screen) as holds:
+            if holds:
+                self._controls.new_level()
+
+    def zero(self) -> None:
+        """To zero users."""
+        with self._screens.turn(self.screen) as holds:
+            if holds:
+                self._controls.zero()
+
+    def restart_target(self, params: Mapping[str, str]) -> None:
+        """Restart the target. Raises InputError."""
+        with self._screens.turn(self.screen) as holds:
+            if holds:
+                self._controls.restart_target(params)
+
+    # -- what every screen that may steer may do
+
+    def note(self, text: str) -> None:
+        """A note at this moment."""
+        if self.screen.may_steer:
+            self._controls.note(text)
+
+    def quit(self) -> None:
+        """Record that a person ends the run."""
+        self._controls.quit()

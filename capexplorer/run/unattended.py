@@ -1,0 +1,46 @@
+"""Whether a run without a screen of its own is over: while a screen is attached and has the controls, a person decides that."""
+
+from __future__ import annotations
+
+import time
+
+from .attendance import Attendance
+from .live import LiveRun
+
+POLL_S = 0.25
+"""Between two looks."""
+
+
+class Unattended:
+    """From the moment on when it is made. Looked at a few times a second, in one thread."""
+
+    def __init__(self, run: LiveRun) -> None:
+        self._run = run
+        self._attendance = Attendance(run.unattended_s)
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """From any thread: someone ends the run."""
+        self._run.quit()
+        self._run.outcome.quit("ended by the user")
+        self._is_stopped = True
+
+    @property
+    def reason(self) -> str | None:
+        """Why the run is over; None while it goes on."""
+        outcome = self._run.outcome
+        if outcome.signal is not None or self._is_stopped:
+            return outcome.reason
+        why = self._attendance.look(
+            time.monotonic(),
+            attended=self._run.screens.holder is not None,
+            driven=self._run.goes_by_itself,
+            failure=outcome.failure,
+        )
+        if why is None:
+            return None
+        if self._attendance.was_driven:
+            outcome.leave(why)
+        else:
+            outcome.quit(why)
+        return outcome.reason

@@ -1,0 +1,57 @@
+"""A run of another process: its log is followed, and what is known of its controls comes over a connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from ..model.recording import Recording
+from ..model.timeline import Timeline
+from .feed import Change
+from .playback import Playback
+from .recorded_feed import RecordedFeed
+
+LOOK_S = 0.2
+"""Between looks for new lines: what another screen did is in the log at once, and seconds are once a second."""
+
+
+class Link(Protocol):
+    """The connection to the run."""
+
+    def poll(self) -> bool:
+        """Take what has come. Whether anything is different now."""
+
+    def notices(self) -> list[str]:
+        """What the run said that a person should see; each is given once."""
+
+
+class AttachedFeed:
+    """The end of `recording` as it grows. The caller closes both."""
+
+    def __init__(self, recording: Recording, link: Link) -> None:
+        self._recorded = RecordedFeed(recording, Playback(follows=True), look_s=LOOK_S)
+        self._link = link
+
+    @property
+    def timeline(self) -> Timeline:
+        """As of the last `take`."""
+        return self._recorded.timeline
+
+    @property
+    def pause_s(self) -> float:
+        """No pause while the log is read in."""
+        return self._recorded.pause_s
+
+    def start(self, wake: Callable[[], None]) -> None:
+        """Begin to read."""
+        self._recorded.start(wake)
+
+    def take(self) -> Change:
+        """What is new in the log, and of the controls."""
+        is_different = self._link.poll()
+        change = self._recorded.take()
+        return Change.STATUS if is_different and change is Change.NOTHING else change
+
+    def notices(self) -> Sequence[str]:
+        """What was left out of the log, and what the run said."""
+        return [*self._recorded.notices(), *self._link.notices()]
