@@ -1,4 +1,4 @@
-"""How a run is put together and taken apart again: supervisor, patched load thread, captured output, the socket for screens."""
+"""Sets up and shuts down a run: supervisor, patched load thread, captured output, the socket for attached screens."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Parts:
 
 
 def report_failure(run: LiveRun) -> int:
-    """One line of what went wrong, and the exit code."""
+    """Print the run's failure, if any, in one line; returns the exit code."""
     if run.outcome.failure is not None:
         print_error(run.outcome.failure.error, run.outcome.failure.output)
     return run.outcome.exit_code
@@ -37,7 +37,7 @@ def report_failure(run: LiveRun) -> int:
 
 @contextlib.contextmanager
 def live_run(options: RunOptions) -> Iterator[Parts]:
-    """Everything that a run needs, in the order that DESIGN section 3 found necessary; taken apart in reverse."""
+    """Set up everything that a run needs, in the necessary order (DESIGN section 3); shut down in reverse order."""
     from ..target.supervisor import Supervisor
 
     supervisor = Supervisor.launch()  # before gevent is imported: a patched, threaded process must not fork

@@ -58,9 +58,8 @@ def _started(pid: int, ready: int, errors: int, options: RunOptions) -> int:
     click.echo(session)
     print_line(f"runs in the background; {program_name()} attach {session} shows it, {program_name()} stop {session} ends it")
     if not options.steps and not options.autopilot:
-        print_line(
-            f"load by hand ends after {options.profile.guards.unattended_s:g} s in which no attached screen has the controls"
-        )
+        kept_s = options.profile.guards.unattended_s
+        print_line(f"load by hand ends after {kept_s:g} s in which no attached screen has the controls")
     return 0
 
 

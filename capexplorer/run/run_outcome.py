@@ -49,9 +49,7 @@ class RunOutcome:
         self.wake()
 
     def quit(self, why: str | None = None) -> None:
-        """A user ends the run, or no screen has had the controls for long: then this is why it ends, not a plan's end or a stop rule
-        before.
-        """
+        """The user quits, or no screen has the controls: then this is why the session ends, not a plan's end or a stop rule."""
         self._finished, self._quit = None, why
         self.recover("stop_rule")
 
