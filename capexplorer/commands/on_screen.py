@@ -52,7 +52,7 @@ def explore_on_screen(options: RunOptions) -> int:
 
 
 def wait_unattended(parts: Parts, take: Callable[[], object]) -> None:
-    """Until a run without a screen of its own is over. Its terminal, if it is still there, shows how to get a screen again."""
+    """Until a run without a screen of its own has ended. Its terminal, if it is still there, shows how to get a screen again."""
     from ..load import native
     from ..run.unattended import POLL_S, Unattended
 

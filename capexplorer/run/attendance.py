@@ -20,7 +20,7 @@ class Attendance:
         self._failed_before: Failure | None = None
 
     def look(self, now_s: float, *, attended: bool, driven: bool, failure: Failure | None) -> str | None:
-        """Why the run is over; None while it goes on.
+        """Why the run has ended; None while it goes on.
 
         `attended`: a screen has the controls. `driven`: a plan, a shape or the autopilot steps, or will.
         `failure`: of the run now.

@@ -71,7 +71,7 @@ class ControlServer:
         native.start_thread(self._run)
 
     def close(self) -> None:
-        """Tell all peers that the run is over, and listen no more; may be called twice."""
+        """Tell all peers that the run has ended, and listen no more; may be called twice."""
         if self._ending:
             return
         self._ending = True
@@ -105,7 +105,7 @@ class ControlServer:
             self._keep_listening()
 
     def _poller(self) -> select.poll:
-        """For whom there is something to do; anew each turn, since there are few."""
+        """For whom there is something to do; again each turn, since there are few."""
         poller, now_s = native.poll(), time.monotonic()
         poller.register(self._wake[0], select.POLLIN)
         if self._listener is not None:
@@ -193,7 +193,7 @@ class ControlServer:
         return False
 
     def _keep_listening(self) -> None:
-        """Listen anew where the socket was removed."""
+        """Listen again where the socket was removed."""
         with contextlib.suppress(OSError):
             if self._path is not None and os.stat(self._path).st_ino == self._inode:
                 return

@@ -1,4 +1,4 @@
-"""Whether a run without a screen of its own is over: while a screen is attached and has the controls, a person decides that."""
+"""When a run without a screen of its own has ended: a person decides that while an attached screen has the controls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .attendance import Attendance
 from .live import LiveRun
 
 POLL_S = 0.25
-"""Between two looks."""
+"""Between two checks."""
 
 
 class Unattended:
@@ -27,7 +27,7 @@ class Unattended:
 
     @property
     def reason(self) -> str | None:
-        """Why the run is over; None while it goes on."""
+        """Why the run has ended; None while it goes on."""
         outcome = self._run.outcome
         if outcome.signal is not None or self._is_stopped:
             return outcome.reason

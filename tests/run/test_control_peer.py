@@ -248,7 +248,7 @@ def test_more_than_its_share_of_a_second_is_received_in_the_next_one() -> None:
     assert peer.may_send(rig.now_s)
 
 
-def test_at_the_runs_end_its_screens_are_told() -> None:
+def test_at_the_end_of_a_run_its_screens_get_a_last_message() -> None:
     rig = Rig()
     peer, stranger = rig.peer(), rig.peer(role=None)
     for each in (peer, stranger):

@@ -202,7 +202,7 @@ def test_a_socket_that_is_removed_comes_back_and_attached_screens_stay(run: Run,
     until(lambda: run.controls.calls == [("set_users", 6)], "a step of the one attached before")
 
 
-def test_a_run_that_ends_tells_its_screens_and_removes_its_socket(run: Run) -> None:
+def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(run: Run) -> None:
     connection = run.connect("watch", "pts/1")
     run.server.close()
     found: list[FromRun] = []

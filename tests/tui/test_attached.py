@@ -184,7 +184,7 @@ async def test_quitting_the_runs_own_screen_names_who_loses_the_controls() -> No
     screen = app(FakeControls(wanted=10), FakeHolding(holds=False, holder="pts/3"))
     async with screen.run_test(size=(120, 40)):
         question = screen.actions.quit_question
-        assert question is not None and question.startswith("pts/3 has the controls. The load of 10 users ends.")
+        assert question is not None and question.startswith("pts/3 has the controls. The load of 10 users will stop.")
 
 
 async def test_a_screen_that_watches_says_so() -> None:
