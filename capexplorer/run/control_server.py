@@ -105,7 +105,7 @@ class ControlServer:
             self._keep_listening()
 
     def _poller(self) -> select.poll:
-        """For whom there is something to do; again each turn, since there are few."""
+        """For whom there is something to do; made again each turn, since there are few."""
         poller, now_s = native.poll(), time.monotonic()
         poller.register(self._wake[0], select.POLLIN)
         if self._listener is not None:
