@@ -116,7 +116,7 @@ def test_two_screens_share_a_run_and_one_of_them_has_the_controls(tmp_path: Path
             other.wait_for(lambda: "has the controls; c asks for them" in other.written, "who has the controls")
             watcher.wait_for(lambda: "this screen only watches" in watcher.written, "that it only watches")
             other.type("++c")
-            run.wait_for(lambda: "asks for the controls: c hands them over" in run.written, "that it is asked")
+            run.wait_for(lambda: "asks for the controls: c gives them" in run.written, "that it is asked")
             run.type("c")
             other.wait_for(lambda: "this screen has the controls; 3 screens" in other.written, "the controls")
             other.type("+")

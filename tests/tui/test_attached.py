@@ -57,7 +57,7 @@ LOST = FakeHolding(holds=False, holder="pts/3", connected=False)
         (OnlyScreen(), ""),
         (FakeHolding(screens=1), ""),
         (FakeHolding(), "this screen has the controls; 2 screens"),
-        (FakeHolding(asked_by="pts/4"), "pts/4 asks for the controls: c hands them over, steering on keeps them"),
+        (FakeHolding(asked_by="pts/4"), "pts/4 asks for the controls: c gives them, steering keeps them"),
         (ELSEWHERE, "pts/3 has the controls; c asks for them"),
         (FakeHolding(holds=False, holder="pts/3", asked_by="pts/4"), "pts/3 has the controls; pts/4 asks for them"),
         (NOWHERE, "no screen has the controls; c takes them"),

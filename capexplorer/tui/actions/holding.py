@@ -15,7 +15,7 @@ def said(held: Holding) -> str:
         asking = f"; {held.asked_by} asks for them" if held.asked_by is not None else "; c asks for them"
         return f"{holder(held)}{asking if held.holder is not None else '; c takes them'}"
     if held.asked_by is not None:
-        return f"{held.asked_by} asks for the controls: c hands them over, steering on keeps them"
+        return f"{held.asked_by} asks for the controls: c gives them, steering keeps them"
     return f"this screen has the controls; {held.screens} screens" if held.screens > 1 else ""
 
 
