@@ -16,7 +16,7 @@ def test_the_clipboard_holds_the_summary_and_the_folder_the_report(tmp_path: Pat
         screen.shows("mixed", "ready", "settled")
         screen._tmux("set-option", "-g", "set-clipboard", "on")
         screen.press("y")
-        screen.shows("copied", "KiB (needs set-clipboard on in tmux)")
+        screen.shows("copied", "KiB (tmux needs set-clipboard on)")
         held = screen._tmux("show-buffer")
         assert held.startswith("# Capacity of `mixed`") and "not ended" in held and held.rstrip().endswith("|")
         screen.press("e")

@@ -35,5 +35,5 @@ class Exporting:
             return self._screen.say("nothing has been recorded yet")
         content = markdown.render(self._screen.timeline)
         self._write(sequences(content.decode(), os.environ))
-        where = "needs set-clipboard on in tmux" if in_tmux(os.environ) else "Markdown, by OSC 52"
+        where = "tmux needs set-clipboard on" if in_tmux(os.environ) else "Markdown, by OSC 52"
         self._screen.say(f"copied {size(len(content))} ({where})")
