@@ -77,7 +77,7 @@ def test_a_process_is_watched_that_does_not_listen_at_the_url(tmp_path: Path, op
         (("--ready-timeout", "5"), "--ready-timeout: needs --target-cmd"),
         (("--pid", "1"), "need --host"),
         (("--host", "http://127.0.0.1:1", "--pid", "4194305"), "no process 4194305 runs here"),
-        (("--host", "http://127.0.0.1:1", "--port-of", "1"), "nobody listens on port 1 here"),
+        (("--host", "http://127.0.0.1:1", "--port-of", "1"), "no process listens on port 1 on this machine"),
         (("--host", "http://127.0.0.1:1", "--port-of", "1", "--pid", "1"), "cannot be combined with --port-of"),
     ],
 )  # fmt: skip

@@ -118,7 +118,8 @@ def test_without_a_terminal_the_screen_is_refused(tmp_path: Path) -> None:
     run, code = ended(tmp_path, "actor")
     assert code == 2
     assert run.stderr == (
-        "capexplorer: the live screen needs a terminal on stdin and stderr; otherwise use `run --headless --plan ...`\n"
+        "capexplorer: the live screen needs a terminal on stdin and stderr; "
+        "otherwise use `run --headless --plan ... or run --detach`\n"
     )
 
 

@@ -157,7 +157,7 @@ def test_a_disk_that_fills_up_is_reported_on_the_screen(tmp_path: Path) -> None:
         screen.shows("not be written: No space left on device", "users 0")
         screen.shows("the session log cannot be written", "1 cause (f)", "Limited by a session log that cannot be written")
         screen.press("f")
-        screen.shows("Host", "Free space where sessions are saved", "users went to zero")
+        screen.shows("Host", "Free space where sessions are saved", "the users were stopped")
         screen.press("q")  # no load runs, so it does not ask
         assert screen.exit_code() == 4
         assert "No space left on device" in screen.text()

@@ -48,4 +48,4 @@ def test_a_level_too_short_for_its_users_does_not_settle_and_says_which_share_wa
     assert not any(level.figures.settled or level.figures.warm_ratio for level in levels)
     assert code == 4
     assert "level     4 users: did not settle, 0% of its users warm, 0 failures" in run.stderr
-    assert re.search(r"The capacity is unknown: \d+ levels? .*did not settle: 0% of the users", run.stderr), run.stderr
+    assert re.search(r"The capacity is unknown: \d+ levels? .*did not settle: only 0% of the users", run.stderr), run.stderr

@@ -194,7 +194,7 @@ def test_large_replies_are_a_cause_and_cost_no_memory(tmp_path: Path, client: st
         run, code = ended(tmp_path, str(path), "--headless", "--plan", "2:5s")
     events = run.events()
     assert {mark.id for mark in of(events, Mark) if mark.kind == "cause"} >= {"body_too_large"}, (code, run.stderr)
-    assert "Ask for less, or raise `max_body_mb`" in run.stderr
+    assert "Request less, or raise `max_body_mb`" in run.stderr
     assert {failure.example for sample in of(events, Sample) for failure in sample.failures} >= {"body larger than 8 MB"}
     resident = [sample.generator.rss_bytes for sample in of(events, Sample) if sample.generator and sample.generator.rss_bytes]
     assert max(resident) - min(resident) < 100_000_000, resident

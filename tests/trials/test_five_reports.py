@@ -38,7 +38,7 @@ def test_a_queue_that_grows_limits_the_task_queue_while_its_latency_stays_flat(t
 def test_users_who_think_are_the_limit_of_the_key_value_store(tmp_path: Path) -> None:
     ran = run(tmp_path, "kv", "--plan", "50:8s", timeout_s=TIMEOUT_S)
     assert "think_time_limited" in ids(ran) and "knee" not in ids(ran), ran.stderr
-    assert "waits" in ran.summary["verdict"]
+    assert "the users' think time (1.0 s) sets the throughput" in ran.summary["verdict"]
 
 
 def test_webdav_accounts_are_made_and_removed_outside_of_the_levels(tmp_path: Path) -> None:
