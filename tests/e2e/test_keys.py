@@ -10,7 +10,7 @@ import pytest
 from capexplorer.model.events import Command, Ended, Event, LevelOpened, Note, Sample, Target
 from capexplorer.model.timeline import Timeline
 
-from .rig import export, of
+from .rig import export, of, until
 from .tmux_rig import Screen, needs_tmux, on_screen
 
 pytestmark = [pytest.mark.slow, needs_tmux]
@@ -32,8 +32,14 @@ def wanted(text: str) -> int:
 
 
 def follows(screen: Screen, users: int) -> None:
-    """The status line says how many users are wanted now."""
+    """The status line says how many users are wanted now, and they have a level: a step that the next one overtakes has none."""
     screen.once(lambda text: FIRST.search(text) and wanted(text) == users, f"{users} users wanted")
+    until(lambda: levels(screen)[-1:] == [users], f"a level of {users} users")
+
+
+def levels(screen: Screen) -> list[int]:
+    """Users of each level so far."""
+    return [level.users for level in of(screen.events(), LevelOpened)]
 
 
 def settled_s(text: str) -> int:
@@ -87,7 +93,7 @@ def test_the_screen_follows_each_key_and_the_session_holds_it(tmp_path: Path, si
         ("zero", "user", {"before": 60}),
         ("quit", "user", {}),
     ]
-    assert [level.users for level in of(screen.events(), LevelOpened)] == [1, 2, 3, 4, 2, 60, 0]
+    assert levels(screen) == [1, 2, 3, 4, 2, 60, 0]
     assert [note.text for note in of(screen.events(), Note)] == [NOTE]
     assert isinstance(screen.events()[-1], Ended)
     assert export(screen.sessions)["notes"][0]["text"] == NOTE
