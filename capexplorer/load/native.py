@@ -25,7 +25,7 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float = MAX_BODY_MB) ->
     `max_body_mb`: what users keep of one reply at most. Raises InputError where the kernel refuses `limits`.
     """
     if limits.cpus is not None:
-        _limit_cpus(limits.cpus)  # before there are threads: they inherit it
+        _limit_cpus(limits.cpus)  # before the load's threads: they inherit it
     from . import web_left_out
 
     web_left_out.leave_out()
@@ -41,8 +41,10 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float = MAX_BODY_MB) ->
 
 
 def _limit_cpus(cpus: Collection[int]) -> None:
+    """Of all threads that there are: NumPy starts some when it is imported, which a command may do first."""
     try:
-        os.sched_setaffinity(0, cpus)
+        for thread_id in os.listdir("/proc/self/task"):
+            os.sched_setaffinity(int(thread_id), cpus)
     except OSError as error:
         raise InputError(f"limits.generator.cpus: the kernel refuses {sorted(cpus)}: {error}") from None
 
