@@ -13,7 +13,7 @@ from ..run.options import RunOptions
 from .error_output import print_error
 
 if TYPE_CHECKING:
-    from ..load.users import Workload
+    from ..load.workload import Workload
     from ..run.capture import Capture
     from ..run.control_server import ControlServer
     from ..run.live import LiveRun
@@ -100,8 +100,8 @@ def _open(server: ControlServer, run: LiveRun, path: Path) -> None:
 
 
 def _workload(options: RunOptions, url: str) -> Workload:
-    from ..load import users
+    from ..load import workload
 
     if options.locustfile is not None:
-        return users.from_locustfile(options.locustfile, options.users_url(url))
-    return users.from_profile(options.profile.users, url)
+        return workload.from_locustfile(options.locustfile, options.users_url(url))
+    return workload.from_profile(options.profile.users, url)

@@ -11,8 +11,8 @@ import click
 from ..errors import InputError
 from ..load.plan import parse
 from ..remote import run_sockets
-from ..remote.connection import Connection
 from ..remote.remote_controls import RemoteControls
+from ..remote.run_connection import RunConnection
 from ..replay import Replay
 from .afterwards import program_name
 from .error_output import print_line
@@ -31,7 +31,7 @@ def command(session: str | None, watch: bool) -> int:
     """
     require_screen("attach", "capexplorer sessions")
     name, path = run_sockets.find(session)
-    connection = Connection(path, "watch" if watch else "steer", name_of_terminal())
+    connection = RunConnection(path, "watch" if watch else "steer", name_of_terminal())
     try:
         recording = Replay(Path(connection.welcome.path), follow=True)
         try:
@@ -42,7 +42,7 @@ def command(session: str | None, watch: bool) -> int:
         connection.close()
 
 
-def _show(connection: Connection, recording: Replay, watch: bool) -> int:
+def _show(connection: RunConnection, recording: Replay, watch: bool) -> int:
     from ..tui.actions.protocols import Actions
     from ..tui.actions.steering_attached import SteerAttached
     from ..tui.actions.watching import Watch

@@ -8,8 +8,8 @@ import click
 
 from ..errors import InputError
 from ..remote import run_sockets
-from ..remote.connection import Connection
 from ..remote.protocol import Stop
+from ..remote.run_connection import RunConnection
 
 ENDS_WITHIN_S = 60.0
 """Users get 10 s to stop and the target as long as its kind needs; then the last marks are made and the log is closed."""
@@ -23,7 +23,7 @@ def command(session: str | None) -> None:
     SESSION is the id of a run, or its beginning; without it the only run there is.
     """
     _, path = run_sockets.find(session)
-    connection = Connection(path, "stop", "stop")
+    connection = RunConnection(path, "stop", "stop")
     try:
         connection.send(Stop(number=1))
         deadline_s = time.monotonic() + ENDS_WITHIN_S

@@ -25,7 +25,7 @@ from .hub_thread import HubThread
 from .recorder import Recorder
 from .replacement import Replacement
 from .user_code import UserErrors
-from .users import Workload
+from .workload import Workload
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ import gevent.hub
 from locust.user.task import DefaultTaskSet, TaskSet
 
 from .user_activity import UserActivity
-from .users import seconds_of
+from .workload import seconds_of
 
 _sleep = gevent.hub.sleep
 _executes: dict[type[TaskSet], Callable[[Any, Any], Any]] = {kind: kind.execute_task for kind in (TaskSet, DefaultTaskSet)}

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 
 from ..errors import InputError
 from ..model.stream import Param
-from .connection import Connection
 from .protocol import (
     AddNote,
     Answer,
@@ -29,6 +28,7 @@ from .protocol import (
     VerifyKnee,
     Zero,
 )
+from .run_connection import RunConnection
 
 _NOTHING_YET = State(
     seen=0, wanted=0, spawn_rate=None, autopilot=False, target_params={}, holds=False, holder=None, asked_by=None, screens=1
@@ -38,7 +38,7 @@ _NOTHING_YET = State(
 class RemoteControls:
     """Controls and Holding over a connection. `poll` takes what has come."""
 
-    def __init__(self, connection: Connection, plan_wrong: Callable[[str, Mapping[str, str], int], str | None]) -> None:
+    def __init__(self, connection: RunConnection, plan_wrong: Callable[[str, Mapping[str, str], int], str | None]) -> None:
         """`plan_wrong(plan, plans, max_users)`: what is wrong with a plan, as a sentence."""
         self._connection, self._plan_wrong = connection, plan_wrong
         self._state = _NOTHING_YET

@@ -8,7 +8,7 @@ from importlib import metadata
 
 from ..load import client_overhead
 from ..load.load_host import LoadHost
-from ..load.users import Workload
+from ..load.workload import Workload
 from ..model.events import SCHEMA, ClientFloor, Engine, Header
 from ..probe.facts import host_facts
 from ..profile import plain

@@ -13,7 +13,7 @@ from ..load.load_host import LoadHost
 from ..load.load_host import Report as LoadReport
 from ..load.plan import Step, parse
 from ..load.reach import why_unreachable
-from ..load.users import Workload
+from ..load.workload import Workload
 from ..model.events import Event
 from ..model.stream import Param
 from ..target.reports import Report as TargetReport

@@ -15,7 +15,7 @@ from ..analysis.causes.watch import CauseWatch
 from ..errors import LogWriteError
 from ..load.endpoints import NAMES
 from ..load.load_host import LoadHost
-from ..load.users import Workload
+from ..load.workload import Workload
 from ..model.events import By, Command, Ended, Log, Note
 from ..model.stream import Param
 from ..probe.panel import Probes

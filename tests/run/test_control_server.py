@@ -16,10 +16,10 @@ from tui.fakes import FakeControls
 
 from capexplorer.errors import InputError
 from capexplorer.remote import run_sockets
-from capexplorer.remote.connection import Connection
 from capexplorer.remote.frames import FROM_RUN_MOST_BYTES, Frames, frame
 from capexplorer.remote.protocol import PROTOCOL, FromRun, Hello, Over, Refused, Role, Welcome, encode, from_run
 from capexplorer.remote.remote_controls import RemoteControls
+from capexplorer.remote.run_connection import RunConnection
 from capexplorer.run.control_server import PEERS_MOST, ControlServer
 from capexplorer.run.screens import Screen, Screens
 
@@ -46,7 +46,7 @@ class Run:
         self.server = ControlServer(self.controls, self.screens, lambda level, text: self.said.append(text))
         self.server.stop = self._stop
         self.server.open(WELCOME)
-        self.path, self.opened = folder / "s.sock", list[Connection | socket.socket]()
+        self.path, self.opened = folder / "s.sock", list[RunConnection | socket.socket]()
 
     def _stop(self) -> None:
         self.stops += 1
@@ -54,8 +54,8 @@ class Run:
     def attach(self, name: str = "pts/1", *, watch: bool = False) -> RemoteControls:
         return RemoteControls(self.connect("watch" if watch else "steer", name), lambda plan, plans, most: None)
 
-    def connect(self, role: Role, name: str) -> Connection:
-        connection = Connection(self.path, role, name)
+    def connect(self, role: Role, name: str) -> RunConnection:
+        connection = RunConnection(self.path, role, name)
         self.opened.append(connection)
         return connection
 

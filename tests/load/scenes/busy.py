@@ -14,7 +14,7 @@ from capexplorer.load import native
 from capexplorer.load.load_host import LoadHost
 from capexplorer.load.user_activity import ActivitySums
 from capexplorer.load.user_cycle import WARM_LEAST_S
-from capexplorer.load.users import Workload
+from capexplorer.load.workload import Workload
 
 TIMEOUT_S = 60.0
 PAUSE_S = 0.05

@@ -11,7 +11,7 @@ import locust
 import msgspec
 
 from capexplorer.errors import InputError
-from capexplorer.load import native, users
+from capexplorer.load import native, workload
 from capexplorer.load.load_host import LoadHost
 from capexplorer.load.recorder import Tick
 from capexplorer.profile import Users
@@ -25,7 +25,7 @@ def _run(declared: Users, url: str, enough: Callable[[list[Tick]], bool], count:
     """Drive users of a profile until enough was seen (20 s at most)."""
     host = LoadHost(lambda report: None)
     host.start()
-    host.load(lambda: users.from_profile(declared, url), url, own_events=True)
+    host.load(lambda: workload.from_profile(declared, url), url, own_events=True)
     host.set_users(count, 100.0)
     ticks: list[Tick] = []
     deadline_s = time.monotonic() + 20
@@ -59,7 +59,7 @@ def wait_times() -> dict[str, list[float]]:
     }  # fmt: skip
     found = {}
     for name, wait in declared.items():
-        function = users.wait_time(_profile(wait_s=wait).wait_s)
+        function = workload.wait_time(_profile(wait_s=wait).wait_s)
         somebody = Somebody()
         somebody._cp_last_run = time.perf_counter()
         found[name] = [function(somebody) for _ in range(2000 if name in ("between", "poisson") else 1)]
@@ -73,14 +73,14 @@ def weights(url: str) -> dict[str, Any]:
         {"name": "/c", "weight": 20},
         {"name": "/never", "weight": 0},
     ]
-    made = users.from_profile(_profile(task=tasks), url).classes[0].tasks
+    made = workload.from_profile(_profile(task=tasks), url).classes[0].tasks
     seen = _by_name(_run(_profile(task=tasks), url, _requests(600), count=4))
     return {"tasks": len(made), "seen": seen}
 
 
 def all_clients(url: str) -> list[str]:
-    workloads = [users.from_profile(_profile(client=client), url) for client in ("fast", "requests", "lean")]
-    return [name for workload in workloads for name in workload.clients]
+    workloads = [workload.from_profile(_profile(client=client), url) for client in ("fast", "requests", "lean")]
+    return [name for made in workloads for name in made.clients]
 
 
 def whole_requests(url: str) -> dict[str, Any]:
@@ -146,17 +146,17 @@ def locustfiles(folder: str) -> dict[str, str]:
     said = {}
     for path in sorted(Path(folder).glob("*.py")) + [Path(folder) / "gone.py"]:
         try:
-            workload = users.from_locustfile(path, None)
+            found = workload.from_locustfile(path, None)
         except InputError as error:
             said[path.stem] = str(error).removeprefix(f"{folder}/")
         else:
-            hosts = [str(kind.host) for kind in workload.classes]
-            said[path.stem] = f"{[kind.__name__ for kind in workload.classes]} {hosts} {type(workload.shape).__name__}"
+            hosts = [str(kind.host) for kind in found.classes]
+            said[path.stem] = f"{[kind.__name__ for kind in found.classes]} {hosts} {type(found.shape).__name__}"
     return said
 
 
 def a_given_url_replaces_the_users_own_host(folder: str) -> list[str | None]:
-    return [kind.host for kind in users.from_locustfile(Path(folder) / "own_host.py", "http://127.0.0.1:1").classes]
+    return [kind.host for kind in workload.from_locustfile(Path(folder) / "own_host.py", "http://127.0.0.1:1").classes]
 
 
 def versions() -> str:

@@ -19,7 +19,7 @@ from locust.env import Environment
 from capexplorer.load import proxies
 from capexplorer.load.guard import HostGuard
 from capexplorer.load.signature import reduce
-from capexplorer.load.users import HTTP_USERS
+from capexplorer.load.workload import HTTP_USERS
 
 from .outcome import error_of
 

@@ -13,7 +13,7 @@ from locust.exception import StopUser
 
 from capexplorer.load import native
 from capexplorer.load.load_host import LoadHost, Report, ShapeEnded, ShapeStep, Spawned
-from capexplorer.load.users import Workload
+from capexplorer.load.workload import Workload
 from capexplorer.run.drivers.load_target import LoadTarget
 
 TIMEOUT_S = 60.0

@@ -11,7 +11,7 @@ import gevent
 import locust
 from locust.env import Environment
 
-from capexplorer.load import users
+from capexplorer.load import workload
 from capexplorer.load.guard import HostGuard
 from capexplorer.load.recorder import Recorder
 
@@ -56,13 +56,13 @@ def _requests(user: Any, path: str, headers: dict[str, str] | None = None) -> No
 def _closed(user: Any, path: str) -> None:
     for _ in range(REQUESTS):
         user.client.get(path)
-        users._disconnect(user)
+        workload._disconnect(user)
 
 
 def kept(url: str) -> dict[str, dict[str, list[int]]]:
     """By client and what happens to its connections. `/closed-later` closes after its reply, without having said so."""
     held, found = _high_descriptors(), {}
-    for kind in users.HTTP_USERS:
+    for kind in workload.HTTP_USERS:
         found[kind.__name__] = {
             "kept": _counted(lambda kind=kind: _requests(_user(kind, url), "/ok")),
             "told to close": _counted(lambda kind=kind: _requests(_user(kind, url), "/connections")),

@@ -19,7 +19,7 @@ from capexplorer.load.lag import LagMeter
 from capexplorer.load.load_host import Report, ShapeEnded, ShapeStep, Spawned
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
-from capexplorer.load.users import Workload
+from capexplorer.load.workload import Workload
 from capexplorer.model.events import Command, Header, HostFacts, TargetFacts
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading
 from capexplorer.probe.panel import Readings

@@ -15,7 +15,7 @@ ANSWERS_WITHIN_S = 5.0
 _READ_BYTES = 65_536
 
 
-class Connection:
+class RunConnection:
     """Connects, and waits for the run's welcome. Raises InputError: nobody listens, or it is refused."""
 
     def __init__(self, path: Path, role: Role, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What users do: a profile's tasks or any locustfile, as Locust user classes."""
+"""The workload: a profile's tasks or any locustfile, as Locust user classes."""
 
 from __future__ import annotations
 
