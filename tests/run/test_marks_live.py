@@ -118,7 +118,7 @@ def test_the_verdict_of_a_session_is_one_sentence_with_its_knee(tmp_path: Path) 
     document = summarise(run.watched)
     said = document["verdict"]
     assert said.startswith("Knee at ") and "limited by queueing" in said
-    assert said.endswith("; provisional: a soak of 20 s at 28 users, then 48 users, then a return to 5 users would verify it.")
+    assert said.endswith("; provisional: a soak of 20 s at 28 users, then 49 users, then a return to 5 users would verify it.")
     assert document["no_knee_up_to_users"] is None
     (knee,) = [each for each in document["knees"] if each["kind"] == "knee"]
     assert knee["users_low"] < knee["users"] < knee["users_high"] and "soft" in knee["evidence"]
