@@ -10,7 +10,7 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 _PR_SET_PDEATHSIG = 1
@@ -41,10 +41,10 @@ def die_with_parent() -> Callable[[], None] | None:
     return bind
 
 
-def any_left(group: int) -> bool:
-    """Whether anything of the target still runs."""
+def any_left(group: int, others: Iterable[int] = ()) -> bool:
+    """Whether anything of a run still runs. `others`: groups of runs beside it, which are not its own."""
     if sys.platform == "linux":
-        return bool(descendants())
+        return bool(members(others))
     try:
         os.killpg(group, 0)
     except (ProcessLookupError, PermissionError):  # macOS: EPERM when only zombies are left
@@ -58,39 +58,52 @@ def signal_group(group: int, number: int) -> None:
         os.killpg(group, number)
 
 
-def signal_all(group: int, number: int) -> None:
-    """Signal everything below this process; elsewhere than on Linux, the target's process group."""
+def signal_all(group: int, number: int, others: Iterable[int] = ()) -> None:
+    """Signal everything below this process but `others`; elsewhere than on Linux, the run's process group."""
     if sys.platform != "linux":
         signal_group(group, number)
         return
-    for pid in descendants():
+    for pid in members(others):
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
 
 
 def descendants() -> list[int]:
     """The pids of all processes below this one but zombies (Linux)."""
-    children: dict[int, list[int]] = {}
-    for pid, parent in _living():
-        children.setdefault(parent, []).append(pid)
+    return members(())
+
+
+def members(others: Iterable[int]) -> list[int]:
+    """The same without the sessions of `others` and all that is below those.
+
+    A daemon that left such a session and lost its parent is not told apart: it counts as a member.
+    """
+    left_out, children = set(others), dict[int, list[tuple[int, int]]]()
+    for pid, parent, session in _living():
+        children.setdefault(parent, []).append((pid, session))
     found: list[int] = []
     todo = [os.getpid()]
     while todo:
-        below = children.get(todo.pop(), [])
+        below = [pid for pid, session in children.get(todo.pop(), []) if session not in left_out]
         found += below
         todo += below
     return found
 
 
-def _living() -> list[tuple[int, int]]:
-    """(pid, parent's pid) of all processes but zombies."""
+def session_of(leader: int) -> list[int]:
+    """The pids of all processes of a session but zombies (Linux)."""
+    return [pid for pid, _, session in _living() if session == leader]
+
+
+def _living() -> list[tuple[int, int, int]]:
+    """(pid, parent's pid, session) of all processes but zombies."""
     found = []
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
         with suppress(OSError):  # ended meanwhile
             with open(f"/proc/{name}/stat", "rb") as file:
-                state, parent = file.read().rpartition(b")")[2].split()[:2]
+                state, parent, _, session = file.read().rpartition(b")")[2].split()[:4]
             if state not in b"ZX":
-                found.append((int(name), int(parent)))
+                found.append((int(name), int(parent), int(session)))
     return found

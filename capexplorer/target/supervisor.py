@@ -13,7 +13,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from os import close, waitpid
 from pathlib import Path
@@ -49,10 +49,13 @@ class Supervisor:
         self._commands: int | None = commands
         self._reports: int | None = reports
         self._listening = False
-        self._run = 0
+        self._run = self._target_run = 0
+        """The latest run of all, and of the target."""
         self._started: Started | None = None
         self._exits: dict[int, Exited] = {}
         self._output: tuple[str, ...] = ()
+        self._beside: dict[int, Callable[[Report], None]] = {}
+        """What is called with reports on processes beside the target, by run."""
         self._complaint = ""
 
     @classmethod
@@ -123,18 +126,47 @@ class Supervisor:
         Returns at once the run that reports name. Raises TargetError when the supervisor process is gone.
         """
         self._run += 1
+        self._target_run = self._run
         command = {
-            "do": "start",
-            "run": self._run,
             "argv": spec.command_line(params, port),
             "env": {"PYTHONUNBUFFERED": "1", **spec.environment_for(params, port)},
             "cwd": str(spec.folder),
-            "limits": {name: value for name, value in msgspec.structs.asdict(limits).items() if value is not None},
+            "limits": _given(limits),
             "grace_s": grace_s,
         }
-        if not self._send(command):
-            raise TargetError(f"the supervisor process is gone{self._complaint}; restart capexplorer", self._output)
+        self._ask_to_start("start", self._run, command)
+        return self._target_run
+
+    def start_beside(
+        self,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        on_report: Callable[[Report], None],
+        limits: ProcessLimits = AS_IT_IS,
+    ) -> int:
+        """Start a process beside the target, which ends with this process as the target does. In the working folder.
+
+        Returns at once the run that reports name; they go to `on_report` alone, in the thread of `listen`. Raises TargetError when
+        the supervisor process is gone.
+        """
+        self._run += 1
+        self._beside[self._run] = on_report
+        command = {
+            "argv": list(argv),
+            "env": {"PYTHONUNBUFFERED": "1", **environment},
+            "cwd": os.getcwd(),
+            "limits": _given(limits),
+        }
+        self._ask_to_start("start_beside", self._run, command)
         return self._run
+
+    def _ask_to_start(self, how: str, run: int, command: Mapping[str, Any]) -> None:
+        if not self._send({"do": how, "run": run, **command}):
+            raise TargetError(f"the supervisor process is gone{self._complaint}; restart capexplorer", self._output)
+
+    def stop_beside(self, run: int, grace_s: float = GRACE_S) -> None:
+        """SIGTERM to such a process, SIGKILL to all of its session after the grace. Returns at once; the report `Exited` follows."""
+        self._send({"do": "stop_beside", "run": run, "grace_s": grace_s})
 
     def stop(self, grace_s: float = GRACE_S) -> None:
         """SIGTERM to the target's group, SIGKILL to all of it after the grace. Returns at once; the report `Exited` follows."""
@@ -173,12 +205,23 @@ class Supervisor:
             except msgspec.DecodeError:  # its stderr: it has failed
                 self._complaint = ": " + line.decode("utf-8", errors="replace")
             else:
-                on_report(self._keep(report))
-        if self._run and not self.exited(self._run):
+                self._hand_over(report, on_report)
+        ended = f"the supervisor process ended{self._complaint}"
+        for run in tuple(self._beside):
+            self._hand_over(Exited(run, reason=ended), on_report)
+        if self._target_run and not self.exited(self._target_run):
             self._kill_target()
-            on_report(self._keep(Exited(self._run, reason=f"the supervisor process ended{self._complaint}")))
+            on_report(self._keep(Exited(self._target_run, reason=ended)))
         close(reports)
         self._reports, self._listening = None, False
+
+    def _hand_over(self, report: Report, on_report: Callable[[Report], None]) -> None:
+        beside = self._beside.get(report.run)
+        if beside is None:
+            return on_report(self._keep(report))
+        if isinstance(report, Exited):
+            del self._beside[report.run]
+        beside(report)
 
     def _keep(self, report: Report) -> Report:
         match report:
@@ -222,6 +265,10 @@ class Supervisor:
         if self._started:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._started.pid, signal.SIGKILL)
+
+
+def _given(limits: ProcessLimits) -> dict[str, Any]:
+    return {name: value for name, value in msgspec.structs.asdict(limits).items() if value is not None}
 
 
 def _lines(descriptor: int) -> Iterator[bytes]:

@@ -9,12 +9,14 @@ session, so that the terminal's signals never reach it, below a watcher that end
 JSON lines. Commands on descriptor 0:
     {"do": "start", "run", "argv", "env" (added to ours), "cwd", "limits", "grace_s"}   ends what ran before it, first
     {"do": "stop", "grace_s"}                                                 SIGTERM to the group, SIGKILL after the grace
+    {"do": "start_beside", "run", ...}, {"do": "stop_beside", "run", "grace_s"}         any number of them beside the target
     end of file                                                               stop, then exit
 Reports on descriptor 1:
     {"type": "started", "run", "pid"}
     {"type": "output", "run", "lines", "dropped"}
     {"type": "exited", "run", "code", "signal", "stopped", "reason"}          when the last process below us is gone
-There is one target at a time: whatever runs below this process is the target's.
+There is one target at a time: whatever runs below this process is the target's, but for the sessions of processes beside it
+(load generators), each of which is a run of its own.
 """
 
 from __future__ import annotations
@@ -24,13 +26,15 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from capexplorer.target import child
 from capexplorer.target.output_lines import OutputLines
-from capexplorer.target.process_tree import adopt_orphans, any_left, signal_all, signal_group
+from capexplorer.target.process_tree import adopt_orphans, any_left, session_of, signal_all, signal_group
 from capexplorer.target.watcher import fork_supervisor
 
 GRACE_WITHOUT_APP_S = 2.0
@@ -70,7 +74,7 @@ def _wake_on_signals() -> int:
 
 
 class _Supervision:
-    """The loop: commands in, reports out, one run at a time."""
+    """The loop: commands in, reports out, one target at a time and what runs beside it."""
 
     def __init__(self, *, commands: int, reports: int, wake: int, watcher: int | None) -> None:
         os.set_blocking(commands, False)
@@ -85,10 +89,16 @@ class _Supervision:
             self._selector.register(watcher, selectors.EVENT_READ, lambda: self._lost_watcher(watcher))
         self._run: _Run | None = None
         self._next: dict[str, Any] | None = None
+        self._beside: dict[int, _BesideRun] = {}
+        """By the number of the run."""
         self._leaving = False
 
+    @property
+    def _runs(self) -> list[_Run]:
+        return [*([self._run] if self._run else []), *self._beside.values()]
+
     def serve(self) -> None:
-        while self._run or not self._leaving:
+        while self._runs or not self._leaving:
             for key, _ in self._selector.select(self._patience_s()):
                 key.data()
             self._reap()
@@ -97,13 +107,13 @@ class _Supervision:
         self._reports.flush()
 
     def kill(self) -> None:
-        if self._run:
-            signal_all(self._run.pid, signal.SIGKILL)
+        for run in self._runs:
+            run.signal_all(signal.SIGKILL)
 
     def _patience_s(self) -> float | None:
-        if self._run and self._run.ending:
+        if any(run.ending for run in self._runs):
             return _POLL_WHILE_ENDING_S
-        if self._reports.unread or (self._run and self._run.lines.waiting):
+        if self._reports.unread or any(run.lines.waiting for run in self._runs):
             return _POLL_OUTPUT_S
         return None
 
@@ -125,15 +135,26 @@ class _Supervision:
         self._leave()
 
     def _obey(self, command: dict[str, Any]) -> None:
-        self._end_what_runs(command["grace_s"])
-        if command["do"] == "start":
-            self._next = command
+        match command["do"]:
+            case "start":
+                self._end_target(command["grace_s"])
+                self._next = command
+            case "stop":
+                self._end_target(command["grace_s"])
+            case "start_beside":
+                beside = self._started(command, _BesideRun)
+                if beside is not None:
+                    self._beside[beside.number] = beside
+            case "stop_beside" if command["run"] in self._beside:
+                self._beside[command["run"]].stop(command["grace_s"])
 
     def _leave(self) -> None:
         self._leaving = True
-        self._end_what_runs(GRACE_WITHOUT_APP_S)
+        self._end_target(GRACE_WITHOUT_APP_S)
+        for beside in self._beside.values():
+            beside.stop(GRACE_WITHOUT_APP_S)
 
-    def _end_what_runs(self, grace_s: float) -> None:
+    def _end_target(self, grace_s: float) -> None:
         if self._run:
             self._run.stop(grace_s)
         if self._next:  # it still waits for the run before it
@@ -145,33 +166,35 @@ class _Supervision:
         """Of all children: those that were adopted, too."""
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-                if self._run and ended[0] == self._run.pid:
-                    self._run.root_ended(os.waitstatus_to_exitcode(ended[1]))
+                for run in self._runs:
+                    if ended[0] == run.pid:
+                        run.root_ended(os.waitstatus_to_exitcode(ended[1]))
 
     def _advance(self) -> None:
-        if self._run:
-            self._pass_on_output(self._run)
-            if self._run.is_over():
-                self._close_run(self._run)
+        groups = [beside.pid for beside in self._beside.values()]
+        for run in self._runs:
+            self._pass_on_output(run)
+            if run.is_over(groups):
+                self._close_run(run)
         if self._next and not self._run:
             command, self._next = self._next, None
-            self._start(command)
+            self._run = self._started(command, _Run)
 
-    def _start(self, command: dict[str, Any]) -> None:
+    def _started(self, command: dict[str, Any], kind: type[R]) -> R | None:
         number = command["run"]
         try:
-            run = _Run(number, command["argv"], command["env"], command["cwd"], command["limits"])
+            run = kind(number, command["argv"], command["env"], command["cwd"], command["limits"])
         except (OSError, subprocess.SubprocessError) as error:
             reason = f"cannot run {command['argv'][0]}: {_why(error, command['limits'])}"
             self._reports.send({"type": "exited", "run": number, "reason": reason})
-            return
-        self._run = run
-        self._selector.register(run.output, selectors.EVENT_READ, self._read_output)
+            return None
+        self._selector.register(run.output, selectors.EVENT_READ, lambda: self._read_output(run))
         self._reports.send({"type": "started", "run": number, "pid": run.pid})
+        return run
 
-    def _read_output(self) -> None:
-        if self._run and not self._run.read_output():
-            self._selector.unregister(self._run.output)  # it closed its output, and lives on
+    def _read_output(self, run: _Run) -> None:
+        if not run.read_output():
+            self._selector.unregister(run.output)  # it closed its output, and lives on
 
     def _pass_on_output(self, run: _Run) -> None:
         if not self._reports.full and (taken := run.lines.take(monotonic())):
@@ -186,7 +209,10 @@ class _Supervision:
             self._selector.unregister(run.output)
         self._report_output(run, *run.close())
         self._reports.send({"type": "exited", "run": run.number, "stopped": run.stopped, **run.how_it_ended()})
-        self._run = None
+        if run is self._run:
+            self._run = None
+        else:
+            del self._beside[run.number]
 
 
 class _Run:
@@ -229,17 +255,26 @@ class _Run:
     def root_ended(self, code: int) -> None:
         self._code = self._process.returncode = code
 
-    def is_over(self) -> bool:
-        """Whether all its processes are gone. Kills them when their grace period has ended, and at once after a crash."""
-        if self._code is not None and not any_left(self.pid):
+    def is_over(self, groups: list[int]) -> bool:
+        """Whether all its processes are gone. Kills them when their grace period has ended, and at once after a crash.
+
+        `groups`: of what runs beside the target.
+        """
+        if self._code is not None and not self.any_left(groups):
             return True
         crashed = self._code is not None and not self.stopped
         if crashed or monotonic() >= self._kill_at_s:
-            signal_all(self.pid, signal.SIGKILL)
+            self.signal_all(signal.SIGKILL, groups)
         elif self._code is not None and not self._leftovers_asked:
             self._leftovers_asked = True
-            signal_all(self.pid, signal.SIGTERM)
+            self.signal_all(signal.SIGTERM, groups)
         return False
+
+    def any_left(self, groups: list[int]) -> bool:
+        return any_left(self.pid, groups)
+
+    def signal_all(self, number: int, groups: Iterable[int] = ()) -> None:
+        signal_all(self.pid, number, groups)
 
     def read_output(self) -> bool:
         """Take one chunk; False at its end."""
@@ -264,6 +299,22 @@ class _Run:
         if code is not None and code < 0:
             return {"signal": signal.Signals(-code).name}
         return {"code": code}
+
+
+class _BesideRun(_Run):
+    """One process beside the target, with all of its session. What left that session is ended with the supervisor."""
+
+    def any_left(self, groups: list[int]) -> bool:
+        return bool(session_of(self.pid)) if sys.platform == "linux" else super().any_left(groups)
+
+    def signal_all(self, number: int, groups: Iterable[int] = ()) -> None:
+        signal_group(self.pid, number)
+        for pid in session_of(self.pid) if sys.platform == "linux" else ():
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+
+
+R = TypeVar("R", bound=_Run)
 
 
 def _why(error: OSError | subprocess.SubprocessError, limits: dict[str, Any]) -> str:
