@@ -19,6 +19,7 @@ COMMANDS = {
     "run": "Explore a service on the live screen, or headless by a plan.",
     "attach": "Show a run that is going on, and steer it.",
     "stop": "End a run that is going on; its session is saved.",
+    "worker": "Generate load for a run, from another process or machine.",
     "replay": "Replay a saved session on the live screen.",
     "sessions": "List saved sessions.",
     "profiles": "List profiles.",

@@ -21,6 +21,7 @@ Param = str | int | float | bool
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 USERS_MOST = 1_000_000
+WORKERS_MOST = 256
 WEIGHT_MOST = 10_000
 """Locust picks from a list in which each task stands as often as its weight says: with 1,000 tasks 80 MB."""
 TASKS_MOST = 1_000
@@ -30,6 +31,7 @@ MAX_BODY_MB = 64.0
 
 _PATH = r"(?#a path that starts with /, or a URL)^(?:/|https?://)[^\x00-\x1f\x7f]*\Z"
 
+WorkerCount = Annotated[int, Meta(ge=1, le=WORKERS_MOST)]
 UserCount = Annotated[int, Meta(ge=0, le=USERS_MOST)]
 Seconds = Annotated[float, Meta(ge=0, le=_DAY_S)]
 PerSecond = Annotated[float, Meta(ge=0.00001, le=1_000_000)]
@@ -79,6 +81,8 @@ class Users(Table, frozen=True, kw_only=True):
     """The users that make load."""
 
     wait_s: Wait | Seconds = 0.0
+    workers: WorkerCount | Literal["auto"] | None = None
+    """Worker processes that run the users; "auto": one core less than there are, at least 1. None: this process runs them."""
     start: UserCount = 1
     """Number of users when the live screen opens."""
     spawn_rate: Annotated[float, Meta(ge=SPAWN_RATE_LEAST, le=SPAWN_RATE_MOST)] | None = None
@@ -111,6 +115,9 @@ class Guards(Table, frozen=True, kw_only=True):
     """Limits that capexplorer never exceeds."""
 
     max_users: Annotated[int, Meta(ge=1, le=USERS_MOST)] = 2_000
+    max_workers: Annotated[int, Meta(ge=1, le=WORKERS_MOST)] | None = None
+    """Worker processes that this run may start, also by key and by the autopilot. None: as many as there are
+    cores, at least 8."""
     allow_hosts: tuple[str, ...] = ()
     """Hosts other than loopback to which load may be sent."""
     unattended_s: Seconds = 300.0

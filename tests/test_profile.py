@@ -197,7 +197,7 @@ def test_the_header_gets_the_whole_resolved_profile_as_plain_values(tmp_path: Pa
         {"name": "/health", "weight": 1, "method": "GET", "path": None, "headers": {}, "body": None, "json": None,
          "expect_status": None}
     ]  # fmt: skip
-    assert plain["guards"] == {"max_users": 2000, "allow_hosts": [], "unattended_s": 300.0}
+    assert plain["guards"] == {"max_users": 2000, "max_workers": None, "allow_hosts": [], "unattended_s": 300.0}
 
 
 def test_every_shipped_profile_is_right() -> None:

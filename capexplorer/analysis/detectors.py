@@ -47,7 +47,13 @@ DETECTORS: tuple[Detector, ...] = (capacity, shifts, bottlenecks, growth)
 
 WITNESSED_KINDS = frozenset(("stop_rule",))
 WITNESSED_KEYS = frozenset(
-    ("cause:user_code_error", "cause:load_thread_blocked", "cause:load_thread_ended", "cause:log_write_failed")
+    (
+        "cause:user_code_error",
+        "cause:load_thread_blocked",
+        "cause:load_thread_ended",
+        "cause:worker_lost",
+        "cause:log_write_failed",
+    )
 )
 """Kinds of marks that the live run makes from its own observations. The log does not contain the evidence, so no detector can
 find them again."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..run.options import RunOptions
+from . import crewing
 from .error_output import print_error
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def live_run(options: RunOptions) -> Iterator[Parts]:
         from ..load import proxies
         from ..load.guard import HostGuard
         from ..load.load_host import LoadHost
+        from ..load.local_engine import LocalEngine
         from ..run.capture import Capture, LogHandler
         from ..run.control_server import ControlServer
         from ..run.live import LiveRun
@@ -64,7 +66,10 @@ def live_run(options: RunOptions) -> Iterator[Parts]:
             proxies.install(guard.check)
             for name in proxies.forget_environment():
                 run.on_log_line("capexplorer", "warning", f"{name} is ignored: load goes to the service itself, not to a proxy")
-            host = LoadHost(run.on_load_report, options.profile.work.endpoints)
+            crew = crewing.crew_of(options, run)
+            run.staff(crew)
+            engine = crew.make_engine if options.workers is not None else LocalEngine
+            host = LoadHost(run.on_load_report, options.profile.work.endpoints, engine)
             host.recorder.connects_so_far = lambda: guard.connects
             host.start()
             own_events = options.locustfile is None

@@ -114,6 +114,8 @@ def level_line(closed: LevelClosed) -> str:
     figures = closed.figures
     if closed.bins:
         return f"ramp to {closed.users} users: {_most(closed.bins)} (binned by users)"
+    if closed.void is not None:
+        return f"level {closed.users:>5} users: {wording.VOID[closed.void]}"
     if figures.goodput_rps is None:
         known = (wording.warm(figures), f"{figures.failures_while_unsettled} failures")
         return ", ".join((f"level {closed.users:>5} users: did not settle", *filter(None, known)))

@@ -21,6 +21,7 @@ from ..target import scratch
 from ..target.spec import TargetSpec, load_spec
 from ..toml import shown
 from . import adhoc
+from .crewing import workers_wanted
 from .limiting import OPTION, check_here, check_loopback_alone, limits_of
 
 DEFAULT_PROFILE = "mixed"
@@ -48,6 +49,10 @@ class RunArguments:
     ready_timeout_s: float | None = None
     pid: int | None = None
     port_of: int | None = None
+    workers: str | None = None
+    bind: str | None = None
+    expect_workers: int | None = None
+    plain_workers: bool = False
 
 
 def resolve(asked: RunArguments) -> RunOptions:
@@ -97,6 +102,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         allow_hosts=allow_hosts,
         sandbox=asked.sandbox,
         autopilot=asked.autopilot,
+        workers=workers_wanted(asked.workers, asked.bind, asked.expect_workers, plain=asked.plain_workers, profile=found),
         follow_shape=asked.plan is None and asked.users is None and not asked.autopilot,
     )
 

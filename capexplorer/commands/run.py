@@ -65,6 +65,20 @@ from ..errors import InputError
     help="In the background, without a screen: prints the session's id when the target is ready. `capexplorer attach` shows it.",
 )
 @click.option("--plan", metavar="PLAN", help='Name of a plan in the profile, or the text of a plan: "10:30s,50:30s,100:30s".')
+@click.option(
+    "--workers",
+    metavar="N|auto",
+    help="Users in N worker processes instead of this one; auto: one less than there are cores, at least 1.",
+)
+@click.option("--bind", metavar="ADDRESS:PORT", help="Where workers of other machines join (`capexplorer worker`).")
+@click.option(
+    "--expect-workers", type=click.IntRange(min=1), metavar="N", help="Beside --bind: wait for N workers before the load."
+)
+@click.option(
+    "--plain-workers",
+    is_flag=True,
+    help="Beside --bind: `locust --worker` may join. There is no secret: whoever reaches the port may.",
+)
 @click.option("--autopilot", is_flag=True, help="Let the autopilot look for the knee, from the start.")
 def command(
     profile: str | None,
@@ -86,6 +100,10 @@ def command(
     headless: bool,
     detach: bool,
     plan: str | None,
+    workers: str | None,
+    bind: str | None,
+    expect_workers: int | None,
+    plain_workers: bool,
     autopilot: bool,
 ) -> int:
     """Explore a service live, or by a plan or the autopilot without a screen.
@@ -116,6 +134,10 @@ def command(
         sandbox=sandbox,
         plan=plan,
         autopilot=autopilot,
+        workers=workers,
+        bind=bind,
+        expect_workers=expect_workers,
+        plain_workers=plain_workers,
     )
     if headless and detach:
         raise InputError("--headless, --detach: one of them; --detach needs no screen either")

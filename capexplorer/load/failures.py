@@ -48,10 +48,12 @@ class FailureStream:
         self._examples: dict[FailureSignature, str | None] = {}
         """By signature, as admitted; None: emitted."""
 
-    def add(self, name: str, method: str, signature: FailureSignature, example: str = "", *, retried: bool = False) -> None:
-        """Count one failure. `example`: its full text, if available."""
+    def add(
+        self, name: str, method: str, signature: FailureSignature, example: str = "", *, retried: bool = False, count: int = 1
+    ) -> None:
+        """Count one failure, or `count` equal ones. `example`: its full text, if available."""
         key = self._admitted(FailureKey(retried, name, method, self._signature(signature)))
-        self._waiting[key] += 1
+        self._waiting[key] += count
         if example and example != key.signature.text:
             self._examples.setdefault(key.signature, example)
 

@@ -1,14 +1,12 @@
-"""The Locust runner in a thread of its own: users come and go, follow a shape, and are replaced when they die.
+"""The Locust runner in a thread of its own: users come and go, and follow a shape.
 
-Everything that touches the runner happens in the load thread. The only engine so far is the in-process LocalRunner; a
-MasterRunner with worker processes could implement the same methods.
+Everything that touches the runner happens in the load thread. The engine decides where users run: in this process or in workers.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -17,68 +15,39 @@ import locust
 from gevent.lock import BoundedSemaphore
 from locust.argument_parser import get_parser
 from locust.env import Environment
-from locust.event import EventHook, Events
-from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED, LocalRunner
+from locust.event import Events
 
 from . import bounded_waits, task_hooks
+from .engine import Drained, Hosting, LoadEngine, MakeEngine
 from .hub_thread import HubThread
+from .load_reports import Report, RunnerEnded, ShapeEnded, ShapeStep, Spawned
+from .local_engine import LocalEngine
 from .recorder import Recorder
-from .replacement import Replacement
 from .user_code import UserErrors
 from .workload import Workload
+from .worker_changes import TookOver
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Spawned:
-    """All requested users are running."""
-
-    users: int
-    at_s: float
-    """`time.monotonic`."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShapeStep:
-    """A Locust shape changed the users."""
-
-    users: int
-    spawn_rate: float
-    generation: int
-    """The value that was passed to `start_shape`."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShapeEnded:
-    """A Locust shape returned None."""
-
-    generation: int
-
-
-@dataclass(frozen=True, slots=True)
-class RunnerEnded:
-    """The locustfile called `runner.stop()` or `runner.quit()`."""
-
-    by: Literal["stop", "quit"]
-
-
-Report = Spawned | ShapeStep | ShapeEnded | RunnerEnded
 
 
 class LoadHost:
     """Call `start` once, then set users, then `stop`. `on_report` is called in the load thread and must not block."""
 
-    def __init__(self, on_report: Callable[[Report], None], work_endpoints: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, on_report: Callable[[Report], None], work_endpoints: tuple[str, ...] = (), engine: MakeEngine = LocalEngine
+    ) -> None:
         self._on_report = on_report
         self.recorder = Recorder(work_endpoints=work_endpoints)
         self.errors = UserErrors()
         self.recorder.on_invalid_event = self.errors.add
         self.thread = HubThread(self.errors, self._is_user)
-        self._replacement: Replacement | None = None
+        self.engine = engine(Hosting(self.recorder, self.errors, self._on_spawned, on_report))
+        self.next_engine: LoadEngine | None = None
+        """Prepared to take the place of `engine`."""
+        self._make_environment: Callable[[], Any] = lambda: None
+        self._next_environment: Any = None
         self._step_lock: Any = None
         """Locked during a step of the runner, which yields: two steps at once would leave two greenlets that spawn users."""
-        self._runner: Any = None
         self._environment: Any = None
         self._bounded_waits: Any = None
         self._shape: Any = None
@@ -106,12 +75,12 @@ class LoadHost:
     @property
     def users(self) -> int:
         """Users running now."""
-        return self._runner.user_count if self._runner is not None and not self.thread.has_ended else 0
+        return 0 if self.thread.has_ended else self.engine.users
 
     @property
     def replaced(self) -> int:
         """Dead users replaced so far."""
-        return self._replacement.replaced if self._replacement is not None else 0
+        return self.engine.replaced
 
     @property
     def process_exit_code(self) -> int | None:
@@ -131,6 +100,18 @@ class LoadHost:
         """Stop all users, fire the locustfile's ending events, end the thread. Call once. False at the timeout."""
         return self.thread.stop(timeout_s)
 
+    def is_due(self, boundary_s: float) -> bool:
+        """Whether what users did up to this moment (`time.monotonic`) is known."""
+        return self.thread.has_ended or self.engine.is_due(boundary_s)
+
+    def drain(self, boundary_s: float) -> Drained:
+        """What users did up to this moment since the last call. From the recorder's thread."""
+        return self.engine.drain(boundary_s)
+
+    def drain_all(self) -> None:
+        """The next drain is the last: it holds back nothing. From the recorder's thread."""
+        self.engine.drain_all()
+
     def call(self, body: Callable[[], T]) -> T:
         """Run `body` in the load thread and wait for its value or exception. Not from the load thread itself."""
         return self.thread.call(body)
@@ -142,34 +123,56 @@ class LoadHost:
         task_hooks.install(self.recorder.activity)
 
     def _is_user(self, greenlet: Any) -> bool:
-        return self._runner is not None and greenlet in self._runner.user_greenlets
+        return self.engine.runner is not None and greenlet in self.engine.runner.user_greenlets
 
     def _load(self, make: Callable[[], Workload], url: str | None, own_events: bool) -> Workload:
         workload = make()
+        self._make_environment = partial(self._environment_of, workload, url, own_events)
+        environment = self._environment = self._make_environment()
+        self._shape = workload.shape
+        environment.events.user_error.add_listener(self.errors.on_user_error)
+        self.engine.create_runner(environment)
+        environment.events.request.add_listener(self.recorder.on_request)
+        self._hold_runner()
+        self.recorder.activity.greenlets = self.engine.runner.user_greenlets
+        environment.events.init.fire(environment=environment, runner=self.engine.runner, web_ui=None)
+        return workload
+
+    @staticmethod
+    def _environment_of(workload: Workload, url: str | None, own_events: bool) -> Any:
         options = get_parser(default_config_files=[]).parse_args([])
         options.host = url
-        self._environment = environment = Environment(
+        return Environment(
             user_classes=list(workload.classes),
             shape_class=workload.shape,
             host=url,
             parsed_options=options,
             events=Events() if own_events else locust.events,  # type: ignore[no-untyped-call]
         )
-        self._shape = workload.shape
-        environment.events.user_error.add_listener(self.errors.on_user_error)  # type: ignore[no-untyped-call]
-        environment.events.spawning_complete.add_listener(self._on_spawned)  # type: ignore[no-untyped-call]
-        self._runner = environment.create_local_runner()
-        if own_events:  # nobody reads Locust's own statistics; listeners of a locustfile may, as `environment.stats`
-            environment.events.request = EventHook()  # type: ignore[no-untyped-call]
-        environment.events.request.add_listener(self.recorder.on_request)  # type: ignore[no-untyped-call]
-        self._replacement = Replacement(self._runner, self.errors)
-        self._bounded_waits = bounded_waits.BoundedWaits(self._runner, self.errors)
+
+    def _hold_runner(self) -> None:
+        self._bounded_waits = bounded_waits.BoundedWaits(self.engine.runner, self.errors)
         self._note_ending("stop")
         self._note_ending("quit")
-        self.recorder.activity.greenlets = self._runner.user_greenlets
-        environment.events.init.fire(environment=environment, runner=self._runner, web_ui=None)  # type: ignore[no-untyped-call]
-        gevent.spawn(self._replacement.run)
-        return workload
+
+    def prepare(self, make: MakeEngine) -> None:
+        """Make another engine, beside the one that runs users now."""
+        self.next_engine = make(Hosting(self.recorder, self.errors, self._on_spawned, self._on_report))
+        self._next_environment = self._make_environment()
+        self.next_engine.create_runner(self._next_environment)
+
+    def adopt(self) -> None:
+        """Stop the users of the engine that runs them now, and send as many to the one that was prepared."""
+        if self.next_engine is None or self._is_over:
+            return
+        with self._step_lock:
+            users, runner = self.engine.runner.target_user_count, self.engine.runner
+            self._stop(partial(type(runner).quit, runner), bounded_waits.STALLED_S)
+            self.engine, self.next_engine = self.next_engine, None
+            self._environment = self._next_environment
+            self._hold_runner()
+            self.engine.step(users, float(max(1, users)), None)
+            self._on_report(TookOver())
 
     def _step(self, users: int, spawn_rate: float) -> None:
         self._shape = None
@@ -180,34 +183,22 @@ class LoadHost:
         with self._step_lock:
             if self._shape is not shape:
                 return False
-            if users == 0 and self._runner.state in (STATE_CLEANUP, STATE_STOPPED):
-                self._runner.target_user_count = 0  # the locustfile has stopped them all: no test begins for nobody
-                self._on_spawned()
-                return True
-            self._runner.start(users, spawn_rate, user_classes=classes)
-            spawning = self._runner.spawning_greenlet
-            spawning.link_exception(self._on_spawning_failed)
-            gevent.spawn(self._bound, spawning, spawn_rate)
+            self.engine.step(users, spawn_rate, classes)
             return True
-
-    def _bound(self, spawning: Any, spawn_rate: float) -> None:
-        if not self._bounded_waits.step(spawning, spawn_rate):
-            self._runner.update_state(STATE_RUNNING)
-            self._on_spawned()
 
     def _note_ending(self, how: Literal["stop", "quit"]) -> None:
         """Report a call of `runner.stop` or `runner.quit` by the locustfile. It runs beside its caller, whom it may end."""
-        original = partial(getattr(LocalRunner, how), self._runner)
+        original = partial(getattr(type(self.engine.runner), how), self.engine.runner)
 
-        def noted() -> None:
+        def noted(**named: Any) -> None:
             if gevent.getcurrent() is self._stopper:
-                original()  # `quit` calls `stop`
+                original(**named)  # `quit` calls `stop`
             elif not self._is_stopping:
                 self._is_stopping, self._shape = True, None
                 self._on_report(RunnerEnded(how))
                 gevent.spawn(self._stop_in_turn, original).join()
 
-        setattr(self._runner, how, noted)
+        setattr(self.engine.runner, how, noted)
 
     def _stop_in_turn(self, stop: Callable[[], None]) -> None:
         with self._step_lock:
@@ -242,24 +233,17 @@ class LoadHost:
                 self._on_report(ShapeStep(users, spawn_rate, generation))
         return tick is not None
 
-    def _on_spawned(self, **_: Any) -> None:
+    def _on_spawned(self) -> None:
         """Report the requested count; fewer users may run if some died at once or a class has a `fixed_count`."""
-        self._on_report(Spawned(self._runner.target_user_count, time.monotonic()))
-
-    def _on_spawning_failed(self, spawning: Any) -> None:
-        """A user class cannot be instantiated: the step completes without those users."""
-        if isinstance(spawning.exception, Exception):  # the hub has counted others
-            self.errors.add(spawning.exception, spawning.exc_info[2])
-        if not self._is_stopping:
-            self._runner.update_state(STATE_RUNNING)
-            self._on_spawned()
+        self._on_report(Spawned(self.engine.runner.target_user_count, time.monotonic()))
 
     def _shut_down(self) -> None:
-        if self._runner is None:
+        runner = self.engine.runner
+        if runner is None:
             return
         self._shape, self._is_stopping, self._is_over = None, True, True
         self._step_lock.acquire(timeout=bounded_waits.LAST_STOPS_S)  # the locustfile may be stopping it right now
-        self._stop(partial(LocalRunner.quit, self._runner), bounded_waits.LAST_STOPS_S)
+        self._stop(partial(type(runner).quit, runner), bounded_waits.LAST_STOPS_S)
         with self.errors.counted():
             self._environment.events.quitting.fire(environment=self._environment, reverse=True)
         with self.errors.counted():

@@ -17,12 +17,13 @@ from ..profile import MAX_BODY_MB
 _unpatched_sleep = time.sleep
 
 
-def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float = MAX_BODY_MB) -> None:
+def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float | None = MAX_BODY_MB) -> None:
     """Import Locust, which patches the standard library. On the main thread, before Textual, ssl, requests or httpx.
 
     Also shortens the interpreter's switch interval, so that a redraw does not hold the load thread for 5 ms at a time, and raises
     the soft limit of open files, which only Locust's own command line does; `limits`, those of the generator, win over that.
-    `max_body_mb`: what users keep of one reply at most. Raises InputError where the kernel refuses `limits`.
+    `max_body_mb`: what users keep of one reply at most; None: not known yet (`bound_bodies`). Raises InputError where the kernel
+    refuses `limits`.
     """
     if limits.cpus is not None:
         _limit_cpus(limits.cpus)  # before the load's threads: they inherit it
@@ -31,13 +32,21 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float = MAX_BODY_MB) ->
     web_left_out.leave_out()
     import locust  # noqa: F401
 
-    from . import attempts, bodies, connections, keep_alive, truncated
+    from . import attempts, connections, keep_alive, truncated
 
     for hooks in (connections, keep_alive, attempts, truncated):
         hooks.install()
-    bodies.install(int(max_body_mb * 1e6))
+    if max_body_mb is not None:
+        bound_bodies(max_body_mb)
     sys.setswitchinterval(1e-4)
     _limit_open_files(limits.open_files)
+
+
+def bound_bodies(max_body_mb: float) -> None:
+    """What users keep of one reply at most. Once a process."""
+    from . import bodies
+
+    bodies.install(int(max_body_mb * 1e6))
 
 
 def _limit_cpus(cpus: Collection[int]) -> None:

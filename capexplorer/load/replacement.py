@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gevent
@@ -17,8 +18,9 @@ EVERY_AT_MOST_S = 1.0
 class Replacement:
     """`run` in a greenlet of the load thread."""
 
-    def __init__(self, runner: Any, errors: UserErrors) -> None:
-        self._runner, self._errors = runner, errors
+    def __init__(self, runner: Any, wanted: Callable[[], Mapping[str, int]], errors: UserErrors) -> None:
+        """`wanted`: users by class, as of the last step."""
+        self._runner, self._wanted, self._errors = runner, wanted, errors
         self.replaced = 0
         """Users replaced so far."""
 
@@ -43,5 +45,4 @@ class Replacement:
         if runner.state != STATE_RUNNING or runner.user_count >= runner.target_user_count:
             return {}
         running = runner.user_classes_count
-        wanted = runner._local_worker_node.user_classes_count  # as dispatched; the runner's own count lacks who died meanwhile
-        return {name: count - running.get(name, 0) for name, count in wanted.items() if count > running.get(name, 0)}
+        return {name: count - running.get(name, 0) for name, count in self._wanted().items() if count > running.get(name, 0)}

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from .events import LevelClosed, LevelOpened, Sample
 from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .level_fold import LevelFold, RampFold
+
+Void = Literal["worker_lost"]
+"""Why a level has no figures."""
 
 Folded = tuple[LevelFold, RampFold | None]
 """The accumulated seconds of a level, or of a ramp."""
@@ -68,6 +72,11 @@ class Level:
         return self.closed.t_s if self.closed.ended_s is None else self.closed.ended_s
 
     @property
+    def void(self) -> Void | None:
+        """Why it has no figures; None: it has those that were measured."""
+        return self.closed.void if self.closed is not None else None
+
+    @property
     def figures(self) -> LevelFigures:
         """The figures recorded when the level closed, or the figures so far."""
         if self.closed is not None:
@@ -95,12 +104,19 @@ class Level:
         folded = self._seconds()
         return folded[1].bins() if folded is not None and folded[1] is not None else ()
 
-    def ending(self, t_s: float, ended_s: float | None = None, later: Sequence[Sample] = ()) -> LevelClosed:
+    def ending(
+        self, t_s: float, ended_s: float | None = None, later: Sequence[Sample] = (), void: Void | None = None
+    ) -> LevelClosed:
         """The event that closes the level. With a shift, `ended_s` is its time and `later` holds the ticks since, which belong
-        to the next level.
+        to the next level. `void`: why the level has no figures.
         """
         folded = self._seconds()
         assert folded is not None  # an open level always has a fold
+        if void is not None:
+            failed = folded[0].figures().failures + folded[0].failures_while_unsettled
+            figures = LevelFigures(settled=False, failures_while_unsettled=failed)
+            index, users, started_s = self.opened.index, self.opened.users, self.started_s
+            return LevelClosed(t_s=t_s, index=index, users=users, started_s=started_s, void=void, figures=figures)
         fold, ramp = (folded[0].without(later) if later else folded[0]), folded[1]
         return LevelClosed(
             t_s=t_s,

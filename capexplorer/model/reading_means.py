@@ -1,9 +1,10 @@
 """Every number that probes read, as its mean over a level's settled ticks: what `LevelFigures.readings` holds.
 
-Keys are `part.field`: a field of `readings.py` behind `generator`, `target`, `host`, `neighbours`, `ports` or `tcp` (`KEYS` has
-them all), or `app.` and a name of the target's own metrics. The mean is over the ticks in which it was measured; a key is
-absent when none did. Counters (`tcp.listen_overflows`, `target.processes_ended`) are means a tick: with ticks of one second, a
-second. Of several targets there is the sum, but where OF_SEVERAL says otherwise. Names of other processes are kept apart.
+Keys are `part.field`: a field of `readings.py` behind `generator`, `target`, `host`, `neighbours`, `ports`, `tcp` or `workers`
+(`KEYS` has them all), or `app.` and a name of the target's own metrics. The mean is over the ticks in which it was measured; a
+key is absent when none did. Counters (`tcp.listen_overflows`, `target.processes_ended`) are means a tick: with ticks of one
+second, a second. Of several targets there is the sum, but where OF_SEVERAL says otherwise. Names of other processes are kept
+apart.
 
 Sums are kept, not values: a level may last for days. Must not know levels.
 """
@@ -28,6 +29,7 @@ from .readings import (
     Reading,
     TargetReading,
     TcpReading,
+    WorkersReading,
 )
 
 Values = tuple[float | None, ...]
@@ -69,7 +71,7 @@ def _getter(fields: tuple[str, ...]) -> Callable[[Any], Values]:
 
 _PARTS: dict[str, type[Reading]] = {
     "generator": GeneratorReading, "host": HostReading, "neighbours": NeighboursReading, "ports": PortsReading,
-    "tcp": TcpReading, "target": TargetReading,
+    "tcp": TcpReading, "target": TargetReading, "workers": WorkersReading,
 }  # fmt: skip
 _FIELDS = {name: _fields(kind) for name, kind in _PARTS.items()}
 _VALUES: dict[str, Callable[[Any], Values]] = {name: _getter(fields) for name, fields in _FIELDS.items()}
@@ -160,6 +162,7 @@ def _values_of(sample: Sample) -> Values:
         *_part("ports", sample.ports),
         *_part("tcp", sample.tcp),
         *_targets(sample.targets),
+        *_part("workers", sample.workers),
     )
 
 

@@ -48,6 +48,48 @@ class GeneratorReading(Reading, frozen=True, kw_only=True):
     loop_lag_max_ms: float | None = None
 
 
+class WorkerReading(Reading, frozen=True, kw_only=True):
+    """One worker in one tick."""
+
+    name: str
+    """`2`, or `2@HOST` on another machine."""
+    users: int = 0
+    requests: int = 0
+    """All that ended, warm-up included."""
+    cpu_ratio: float | None = None
+    """On-CPU share of its load thread, in cores; of a plain Locust worker: of its process."""
+    run_delay_ratio: float | None = None
+    loop_lag_p99_ms: float | None = None
+    fds: int | None = None
+    fds_limit: int | None = None
+    ports_used: int | None = None
+    """Of the machine that it runs on; None where that is this one."""
+    is_late: bool = False
+    """It has not reported this tick in time."""
+
+
+class WorkersReading(Reading, frozen=True, kw_only=True):
+    """The worker processes that make the load. `Sample.generator` is the reading of the fullest one."""
+
+    count: int
+    fullest: str | None = None
+    """Name of the one whose load thread was busy or waited for a core most."""
+    late: int = 0
+    """Workers that have not reported this tick in time."""
+    plain: int = 0
+    """Plain Locust workers among them: response times of two digits, failures by text alone, no readings."""
+    cpu_ratio: float | None = None
+    """Of all load threads together, in cores."""
+    here_cpu_ratio: float | None = None
+    """Cores used by the worker processes of this machine and this process."""
+    rows: tuple[WorkerReading, ...] = ()
+    """At most WORKER_ROWS, the fullest ones, in the order in which they joined."""
+
+
+WORKER_ROWS = 8
+"""Workers whose own rows a tick keeps: the log must not grow with their number."""
+
+
 class TargetReading(CountingReading, frozen=True, kw_only=True):
     """The target's whole process tree (its own readings, not the host's)."""
 

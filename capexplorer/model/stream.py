@@ -53,6 +53,13 @@ class Controls(Protocol):
         """Users a second; None: the difference in one second, at most 100 a second."""
 
     @property
+    def workers(self) -> int:
+        """Worker processes that make load now; 0: users run in this process."""
+
+    def change_workers(self, *, add: bool) -> str:
+        """Start one more worker, or end one in order; a level opens when it makes load, or none. Returns why not; empty: soon."""
+
+    @property
     def target_params(self) -> Mapping[str, Param]:
         """The target's current parameters; empty if capexplorer did not start the target."""
 

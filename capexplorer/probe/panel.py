@@ -9,6 +9,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
 
 if sys.platform == "linux":
@@ -63,15 +65,22 @@ class Probes:
         target = TargetProbe(pid, port) if pid is not None else None
         self._asked.append(_Watched(target, _app_probe(metrics_url) if metrics_url else None, port, unseen_here))
 
-    def read(self, elapsed_s: float, lag_ms: tuple[float, float, float] | None = None, ports_exhausted: bool = False) -> Readings:
+    def read(
+        self,
+        elapsed_s: float,
+        lag_ms: tuple[float, float, float] | None = None,
+        ports_exhausted: bool = False,
+        workers_cpu_ratio: float | None = 0.0,
+    ) -> Readings:
         """Everything over the `elapsed_s` since the last call; figures over time are None at the first.
 
         `lag_ms`: the load room's loop lag (p50, p99, max). `ports_exhausted`: EADDRNOTAVAIL was seen, so count ports now.
+        `workers_cpu_ratio`: cores used by worker processes of this machine, which are the generator's; None: not known.
         """
         self._switch_target()
         generator, targets = self._generator.read(elapsed_s, lag_ms), self._targets(elapsed_s)
         host = self._host.read(elapsed_s)
-        ours = [generator.process_cpu_ratio, *(target.cpu_ratio for target in targets if target.alive)]
+        ours = [generator.process_cpu_ratio, workers_cpu_ratio, *(target.cpu_ratio for target in targets if target.alive)]
         ours += [None] if self._watched.unseen_here else []
         return Readings(
             generator=generator,
@@ -103,6 +112,19 @@ class Probes:
         self._switch_target()
         for each in (self._generator, self._host, self._neighbours, self._ports, self._tcp, self._watched):
             each.close()
+
+
+class OwnProbes:
+    """What a worker process reads: itself, and the ports of its machine. Without a screen."""
+
+    def __init__(self, load_tid: int | None, recorder_tid: int | None, *, with_ports: bool) -> None:
+        self._generator = GeneratorProbe(load_tid, None, recorder_tid)
+        self._ports = PortsProbe() if with_ports else None
+
+    def read(self, elapsed_s: float) -> tuple[GeneratorReading, PortsReading | None]:
+        """Over the `elapsed_s` since the last call."""
+        own = msgspec.structs.replace(self._generator.read(elapsed_s), screen_cpu_ratio=0.0)
+        return own, self._ports.read(elapsed_s) if self._ports is not None else None
 
 
 def _app_probe(metrics_url: str) -> AppProbe:

@@ -70,6 +70,12 @@ class SetSpawnRate(Call, frozen=True, kw_only=True, tag="spawn_rate"):
     rate: float | None
 
 
+class ChangeWorkers(Call, frozen=True, kw_only=True, tag="workers"):
+    """`Controls.change_workers`."""
+
+    add: bool
+
+
 class SetAutopilot(Call, frozen=True, kw_only=True, tag="autopilot"):
     """`Controls.set_autopilot`."""
 
@@ -118,7 +124,19 @@ class Stop(Call, frozen=True, kw_only=True, tag="stop"):
     """End the run; its session is saved whole."""
 
 
-ControlsCall = StepTo | SetStep | SetSpawnRate | SetAutopilot | VerifyKnee | StartPlan | NewLevel | Zero | AddNote | RestartTarget
+ControlsCall = (
+    StepTo
+    | SetStep
+    | SetSpawnRate
+    | ChangeWorkers
+    | SetAutopilot
+    | VerifyKnee
+    | StartPlan
+    | NewLevel
+    | Zero
+    | AddNote
+    | RestartTarget
+)  # fmt: skip
 FromScreen = Hello | ControlsCall | AskControls | GiveControls | Stop
 
 
@@ -146,7 +164,7 @@ class Refused(Message, frozen=True, kw_only=True, tag="refused"):
 
 
 class Answer(Message, frozen=True, kw_only=True, tag="answer"):
-    """To a `RestartTarget` or a `StartPlan`."""
+    """To a `RestartTarget`, a `StartPlan` or a `ChangeWorkers`."""
 
     number: int
     wrong: str | None
@@ -160,6 +178,7 @@ class State(Message, frozen=True, kw_only=True, tag="state"):
     """Number of this screen's last call that was carried out or refused."""
     wanted: int
     spawn_rate: float | None
+    workers: int
     autopilot: bool
     target_params: Mapping[str, Param]
     holds: bool

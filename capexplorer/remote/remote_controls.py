@@ -14,6 +14,7 @@ from .protocol import (
     Answer,
     AskControls,
     Call,
+    ChangeWorkers,
     GiveControls,
     NewLevel,
     Refused,
@@ -31,7 +32,16 @@ from .protocol import (
 from .run_connection import RunConnection
 
 _NOTHING_YET = State(
-    seen=0, wanted=0, spawn_rate=None, autopilot=False, target_params={}, holds=False, holder=None, asked_by=None, screens=1
+    seen=0,
+    wanted=0,
+    spawn_rate=None,
+    workers=0,
+    autopilot=False,
+    target_params={},
+    holds=False,
+    holder=None,
+    asked_by=None,
+    screens=1,
 )
 
 
@@ -164,6 +174,16 @@ class RemoteControls:
     def set_spawn_rate(self, rate: float | None) -> None:
         """Users a second from the next step on."""
         self._call(SetSpawnRate(number=self._next, rate=rate))
+
+    @property
+    def workers(self) -> int:
+        """Worker processes that make load now; 0: users run in the run's process."""
+        return self._state.workers
+
+    def change_workers(self, *, add: bool) -> str:
+        """One worker more or less. The run's reason for not doing so comes as a notice."""
+        self._call(ChangeWorkers(number=self._next, add=add))
+        return ""
 
     def set_autopilot(self, on: bool) -> None:
         """Let the autopilot drive, or end it."""

@@ -78,6 +78,7 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     said = [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
     said += ["Rows with a tilde: bins of a ramp."] if any(row.kind == "ramp" for row in rows) else []
     said += [_RECOVERY] if any(row.kind == "recovery" for row in rows) else []
+    said += [f"A void level has {wording.VOID[void]}." for void in dict.fromkeys(row.void for row in rows) if void]
     said += [_HELD] if any(row.kind == "held" for row in rows) else []
     return ["## Levels", "\n".join(lines), *([" ".join(said)] if said else [])]
 
@@ -86,7 +87,7 @@ def _cells(row: ReportedLevel) -> list[str]:
     shown, latency = row.figures, row.figures.latency_ms
     return [
         _SIGNS[row.kind] + figures.users(row.users),
-        figures.number(row.settled_seconds) if shown.settled else "not settled",
+        figures.number(row.settled_seconds) if shown.settled else "void" if row.void else "not settled",
         figures.number(row.requests),
         figures.beside(shown.goodput_rps, row.goodput_error_rps),
         figures.number(shown.throughput_rps),

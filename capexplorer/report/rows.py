@@ -9,7 +9,7 @@ from typing import Literal
 from ..model.events import LevelOpened
 from ..model.figures import LevelEndpoint, LevelFigures
 from ..model.intervals import PERCENTILE_VALUES_LEAST, Z95
-from ..model.level import Level
+from ..model.level import Level, Void
 from ..model.timeline import Timeline
 
 P95_LEAST, P99_LEAST = PERCENTILE_VALUES_LEAST["p95"], PERCENTILE_VALUES_LEAST["p99"]
@@ -35,6 +35,8 @@ class ReportedLevel:
     endpoints: tuple[LevelEndpoint, ...]
     bin: int | None = None
     """Number of the bin, of a ramp."""
+    void: Void | None = None
+    """Why it has no figures."""
 
     @property
     def successes(self) -> int:
@@ -100,7 +102,15 @@ def _rows(level: Level, timeline: Timeline, kind: Kind) -> list[ReportedLevel]:
     if not level.opened.ramp:
         return [
             ReportedLevel(
-                level.opened, level.started_s, level.users, kind, level.settled_s, ended_s, level.figures, level.endpoints
+                level.opened,
+                level.started_s,
+                level.users,
+                kind,
+                level.settled_s,
+                ended_s,
+                level.figures,
+                level.endpoints,
+                void=level.void,
             )
         ]
     return [

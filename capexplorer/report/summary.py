@@ -164,6 +164,7 @@ def _level(
         "settled_s": _rounded(level.settled_s) if counted else None,
         "ended_s": _rounded(level.ended_s if level.ended_s is not None else timeline.last_s) if counted else None,
         "settled": figures.settled,
+        "void": level.void,
         "warm_ratio": _rounded(figures.warm_ratio),
         "requests": figures.requests if counted else None,
         "failures": figures.failures if counted else None,

@@ -15,6 +15,7 @@ from ..remote.protocol import (
     AddNote,
     Answer,
     AskControls,
+    ChangeWorkers,
     ControlsCall,
     FromScreen,
     GiveControls,
@@ -144,7 +145,7 @@ class Peer:
                     self._held.ask()
                 case GiveControls():
                     self._held.give()
-                case StartPlan() | RestartTarget():
+                case StartPlan() | RestartTarget() | ChangeWorkers():
                     self.say(Answer(number=message.number, wrong=_carried_out(message, self._held)))
                 case _:
                     _carry_out(message, self._held)
@@ -172,7 +173,7 @@ class Peer:
         if held is None or self.is_over:
             return
         state = State(
-            seen=self._seen, wanted=held.wanted, spawn_rate=held.spawn_rate, autopilot=held.autopilot,
+            seen=self._seen, wanted=held.wanted, spawn_rate=held.spawn_rate, workers=held.workers, autopilot=held.autopilot,
             target_params=held.target_params, holds=held.holds, holder=held.holder, asked_by=held.asked_by,
             screens=held.screens,
         )  # fmt: skip
@@ -181,8 +182,10 @@ class Peer:
             self.say(state)
 
 
-def _carried_out(call: StartPlan | RestartTarget, controls: Controls) -> str | None:
+def _carried_out(call: StartPlan | RestartTarget | ChangeWorkers, controls: Controls) -> str | None:
     """What was wrong with it, in one line."""
+    if isinstance(call, ChangeWorkers):
+        return controls.change_workers(add=call.add) or None
     try:
         _carry_out(call, controls)
     except InputError as error:
@@ -198,6 +201,8 @@ def _carry_out(call: ControlsCall, controls: Controls) -> None:  # noqa: C901 - 
             controls.set_step(call.step)
         case SetSpawnRate():
             controls.set_spawn_rate(call.rate)
+        case ChangeWorkers():
+            controls.change_workers(add=call.add)
         case SetAutopilot():
             controls.set_autopilot(call.on)
         case VerifyKnee():

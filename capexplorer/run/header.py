@@ -49,7 +49,7 @@ def build_header(
         profile=plain(options.profile, options.name, options.locustfile),
         target=service.facts,
         host=host_facts(),
-        engine=Engine(mode="in-process"),
+        engine=Engine(mode="workers", workers=options.workers.count) if options.workers else Engine(),
         interval_s=INTERVAL_S,
     )
     return header, writer

@@ -90,6 +90,11 @@ class HeldControls:
         """What is wrong with a plan."""
         return self._controls.plan_wrong(plan)
 
+    @property
+    def workers(self) -> int:
+        """Worker processes that make load now; 0: users run in this process."""
+        return self._controls.workers
+
     # -- what the holder may do
 
     def set_users(self, users: int) -> int:
@@ -108,6 +113,11 @@ class HeldControls:
         with self._screens.turn(self.screen) as holds:
             if holds:
                 self._controls.set_spawn_rate(rate)
+
+    def change_workers(self, *, add: bool) -> str:
+        """One worker more or less. Returns why not; empty: soon."""
+        with self._screens.turn(self.screen) as holds:
+            return self._controls.change_workers(add=add) if holds else "another screen has the controls"
 
     def set_autopilot(self, on: bool) -> None:
         """Let the autopilot drive, or end it."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from ..model.events import By
+from ..model.level import Void
 from .event_sink import EventSink
 from .level_tracker import LevelTracker
 from .live_marks import LiveMarks
@@ -24,18 +25,18 @@ class LevelEvents:
         self.tracker.epoch = self._epoch()
         self._emit(self.tracker.open(self._now_s(), users, spawn_rate, by, ramp=ramp))
 
-    def close(self) -> None:
-        """Close the open level, if any, and judge it."""
-        closed = self.tracker.close(self._now_s())
+    def close(self, void: Void | None = None) -> None:
+        """Close the open level, if any, and judge it. `void`: why it has no figures."""
+        closed = self.tracker.close(self._now_s(), void)
         if closed is not None:
             self._emit(closed)
             self.marks.judge()
 
-    def reopen(self) -> None:
-        """Close the open level, if any, and open a new one with the same users."""
+    def reopen(self, void: Void | None = None) -> None:
+        """Close the open level, if any, and open a new one with the same users. `void`: why the closed one has no figures."""
         opened = self.tracker.opened
         if opened is not None:
-            self.close()
+            self.close(void)
             self._emit(self.tracker.open(self._now_s(), opened.users, opened.spawn_rate, opened.by, ramp=opened.ramp))
 
     def _split(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:

@@ -7,6 +7,7 @@ from typing import Literal
 from ..analysis.epoch.levels import LevelClock, TickCounts
 from ..load.recorder import Tick
 from ..model.events import By, LevelClosed, LevelOpened, Phase
+from ..model.level import Void
 from ..model.timeline import Timeline
 
 
@@ -16,6 +17,8 @@ class LevelTracker:
     def __init__(self, timeline: Timeline) -> None:
         self.index = -1
         self.epoch = 0
+        self.workers = 0
+        """That run the users now."""
         self.phase: Phase = "spawning"
         self.opened: LevelOpened | None = None
         self._timeline = timeline
@@ -27,7 +30,14 @@ class LevelTracker:
         self.phase = "spawning"
         self._clock = LevelClock(users)
         self.opened = LevelOpened(
-            t_s=t_s, index=self.index, users=users, spawn_rate=spawn_rate, by=by, epoch=self.epoch, ramp=ramp
+            t_s=t_s,
+            index=self.index,
+            users=users,
+            spawn_rate=spawn_rate,
+            by=by,
+            epoch=self.epoch,
+            workers=self.workers,
+            ramp=ramp,
         )
         return self.opened
 
@@ -60,12 +70,12 @@ class LevelTracker:
             self.phase, settled = "spawning", False
         return self.phase, settled
 
-    def close(self, t_s: float) -> LevelClosed | None:
-        """The event that closes the open level, with its figures; None if no level is open."""
+    def close(self, t_s: float, void: Void | None = None) -> LevelClosed | None:
+        """The event that closes the open level, with its figures; None if no level is open. `void`: why it has none."""
         if self.opened is None:
             return None
         self.opened, self.phase = None, "spawning"  # seconds between two levels belong to no level
-        return self._timeline.levels[-1].ending(t_s)
+        return self._timeline.levels[-1].ending(t_s, void=void)
 
     def split(self, t_s: float, since_s: float, shifted: Literal["goodput", "latency"]) -> tuple[LevelClosed, LevelOpened] | None:
         """Close the open level where it changed permanently, and open a settled one from there; None: too long ago."""
@@ -81,6 +91,7 @@ class LevelTracker:
             spawn_rate=before.spawn_rate,
             by="shift",
             epoch=before.epoch,
+            workers=before.workers,
             since_s=since_s,
             shifted=shifted,
         )

@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from ..errors import InputError
 from ..load import native
 from ..load.load_host import LoadHost
-from ..load.load_host import Report as LoadReport
+from ..load.load_reports import Report as LoadReport
 from ..load.plan import Step, parse
 from ..load.reach import why_unreachable
 from ..load.workload import Workload
 from ..model.events import Event
 from ..model.stream import Param
 from ..target.reports import Report as TargetReport
+from .crew import Crew
 from .drivers.driver import Autopilot, Manual, Plan
 from .drivers.load_target import LoadTarget
 from .options import RunOptions
@@ -41,10 +42,15 @@ class LiveRun:
         self.screens = Screens(lambda args: self._command("controls", **args))
         self._closed = False
 
+    def staff(self, crew: Crew) -> None:
+        """Users run in worker processes; before `drive`."""
+        self.session_run.crew = crew
+
     def drive(self, host: LoadHost, workload: Workload) -> None:
         """Set the load that is controlled. Call before `start`."""
         self.session_run.host = self._load_target.host = host
         self.session_run.workload = workload
+        self.session_run.crew.host = host
         url, http = self.service.url, bool(workload.http_clients)
         self.service.reach = lambda: host.call(lambda: why_unreachable(url, http=http))
 
@@ -101,6 +107,18 @@ class LiveRun:
     def spawn_rate(self) -> float | None:
         """Users a second; None: automatic."""
         return self._load_target.spawn_rate
+
+    @property
+    def workers(self) -> int:
+        """Worker processes that make load now; 0: users run in this process."""
+        return self.session_run.crew.count
+
+    def change_workers(self, *, add: bool) -> str:
+        """Start one more worker, or end one in order, while the run goes on. Returns why not; empty: it is done soon."""
+        why_not = self.session_run.crew.why_not(add=add)
+        if not why_not:
+            self._post(lambda: self.session_run.change_workers("user", add=add))
+        return why_not
 
     @property
     def target_params(self) -> Mapping[str, Param]:
@@ -219,7 +237,7 @@ class LiveRun:
 
     def on_load_report(self, report: LoadReport) -> None:
         """A report of the load thread."""
-        self._post(lambda: self.session_run.load_control.load_report(report))
+        self._post(lambda: self.session_run.load_report(report))
 
     def on_target_report(self, report: TargetReport) -> None:
         """A report of the supervisor."""

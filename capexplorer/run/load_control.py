@@ -10,8 +10,8 @@ from typing import Literal
 
 from .. import wording
 from ..analysis.stop_rules import Struck
-from ..load.load_host import Report as LoadReport
-from ..load.load_host import RunnerEnded, ShapeEnded, ShapeStep, Spawned
+from ..load.load_reports import Report as LoadReport
+from ..load.load_reports import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
 from ..model.events import By, Command
 from ..model.stream import Param
@@ -47,8 +47,9 @@ class LoadControl:
         sink: EventSink,
         pump: Pump,
         epoch: Callable[[], int],
+        grow: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`epoch`: returns the target's epoch now."""
+        """`epoch`: returns the target's epoch now. `grow`: see `AutopilotDriver`."""
         self._options, self._load_target, self._outcome = options, load_target, outcome
         self._emit, self._pump = sink.emit, pump
         timeline, self._max_users = sink.timeline, options.profile.guards.max_users
@@ -64,6 +65,7 @@ class LoadControl:
             emit=lambda name, args: self._emit(Command(t_s=pump.now_s(), name=name, by="autopilot", args=dict(args))),
             open_level=lambda users, rate: self.step(users, "autopilot", rate),
             finish=self._autopilot_finished,
+            grow=grow,
         )
         self._ramp_moved_s = 0.0
         """When a shape last moved the users, or a plan ended."""

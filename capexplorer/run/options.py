@@ -16,6 +16,25 @@ RAW = "tcp://"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkersWanted:
+    """Worker processes instead of users in this process."""
+
+    own: int = 0
+    """That this run starts itself."""
+    expected: int = 0
+    """From elsewhere: load begins once they have joined, too."""
+    bind: tuple[str, int] | None = None
+    """Where workers from elsewhere connect; None: workers of this machine alone, by a port of their own."""
+    plain: bool = False
+    """Plain Locust workers may join: without a secret."""
+
+    @property
+    def count(self) -> int:
+        """Workers at the beginning."""
+        return self.own + self.expected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """One run."""
 
@@ -44,6 +63,8 @@ class RunOptions:
     allow_hosts: tuple[str, ...] = ()
     sandbox: bool = False
     """Run load and target in a network namespace that has only loopback."""
+    workers: WorkersWanted | None = None
+    """None: users run in this process."""
     follow_shape: bool = True
     """Start with the locustfile's shape (a headless plan overrides it)."""
 

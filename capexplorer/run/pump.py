@@ -17,6 +17,12 @@ from .standstill import BEAT_S
 
 INTERVAL_S = 1.0
 
+LATE_S = 0.5
+"""How long a tick waits for what users did in its second: workers report 5 to 50 ms after it ended."""
+
+LOOK_S = 0.05
+"""How often it looks meanwhile, if no report wakes it."""
+
 
 class Pump:
     """Runs posted calls in order, and `tick(started_s, ended_s)` every INTERVAL_S. Times are seconds since `begin`."""
@@ -33,6 +39,10 @@ class Pump:
         self.alarm: Callable[[], float | None] = lambda: None
         """Session time at which to run `on_alarm` next, in addition to ticks (a plan's next step)."""
         self.on_alarm: Callable[[], None] = lambda: None
+        self.is_due: Callable[[float], bool] = lambda boundary_s: True
+        """Whether what users did up to this moment (`time.monotonic`) is known."""
+        self.boundary_s = 0.0
+        """`time.monotonic` at which the second of the latest tick ended by the clock of ticks."""
         self.on_beat: Callable[[], None] = lambda: None
         """Called every `standstill.BEAT_S`, and more often while calls come."""
         self._running = native.allocate_lock()
@@ -71,6 +81,7 @@ class Pump:
         """Begin to tick, on whole seconds of the session from here on."""
         self._ticked_s = self.now_s()
         self._next_tick_s = self._ticked_s + INTERVAL_S
+        self.boundary_s = self._began_s + self._ticked_s
 
     def run(self) -> None:
         """The thread's body."""
@@ -95,14 +106,24 @@ class Pump:
 
     def _timeout_s(self) -> float:
         moments = [moment for moment in (self._next_tick_s, self.alarm()) if moment is not None]
-        return max(0.0, min(BEAT_S, min(moments) - self.now_s())) if moments else BEAT_S
+        if not moments:
+            return BEAT_S
+        left_s = min(moments) - self.now_s()
+        return min(BEAT_S, left_s) if left_s > 0 else LOOK_S if self._waits() else 0.0
+
+    def _waits(self) -> bool:
+        """Whether a tick's second has ended, and what users did in it is not known yet."""
+        now_s, next_s = self.now_s(), self._next_tick_s
+        if next_s is None or not next_s <= now_s < next_s + LATE_S:
+            return False
+        return not self.is_due(self._began_s + next_s)
 
     def _once(self, timeout_s: float) -> None:
         self._take(timeout_s)
         self.on_beat()
         if self._ending:
             return
-        if self._next_tick_s is not None and self.now_s() >= self._next_tick_s:
+        if self._next_tick_s is not None and self.now_s() >= self._next_tick_s and not self._waits():
             self.tick()
         alarm_s = self.alarm()
         if alarm_s is not None and self.now_s() >= alarm_s:
@@ -116,6 +137,7 @@ class Pump:
     def tick(self) -> None:
         """Run one tick now. The next one stays on the grid of whole seconds; missed ticks are not repeated."""
         started_s, self._ticked_s = self._ticked_s, self.now_s()
+        self.boundary_s = self._began_s + min(self._ticked_s, self._next_tick_s or self._ticked_s)
         self._tick(started_s, self._ticked_s)
         if self._next_tick_s is not None:
             missed = int(max(0.0, self.now_s() - self._next_tick_s) / INTERVAL_S)

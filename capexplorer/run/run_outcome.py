@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-What = Literal["target", "log", "defect", "stop_rule", "plan", "load", "locustfile", "load_thread"]
+What = Literal["target", "log", "defect", "stop_rule", "plan", "load", "locustfile", "load_thread", "workers"]
 
 
 @dataclass(frozen=True, slots=True)

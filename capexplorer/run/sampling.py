@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ..load.engine import Drained
 from ..load.lag import Lag
 from ..load.recorder import Tick
 from ..model.events import Phase, Sample
@@ -35,23 +36,23 @@ def build(
     started_s: float,
     ended_s: float,
     level: int,
-    users: int,
     wanted: int,
     phase: Phase,
     settled: bool,
     stood_still_s: float | None = None,
-    tick: Tick,
+    drained: Drained,
     work: tuple[float | None, float],
     lag: Lag,
     readings: Readings,
 ) -> Sample:
-    """The sample of one tick."""
+    """The sample of one tick. `lag`: of the load thread of this process."""
+    tick = drained.tick
     p50_ms, p95_ms, p99_ms = tick.latency.percentiles_ms((0.50, 0.95, 0.99)) if tick.latency.count else (None, None, None)
     return Sample(
         t_s=ended_s,
-        duration_s=ended_s - started_s,
+        duration_s=ended_s - started_s if drained.duration_s is None else drained.duration_s,
         level=level,
-        users=users,
+        users=drained.users,
         wanted=wanted,
         phase=phase,
         settled=settled,
@@ -75,7 +76,8 @@ def build(
         p95_ms=p95_ms,
         p99_ms=p99_ms,
         max_ms=tick.latency.max_ms if tick.latency.count else None,
-        generator=_with_lag(readings.generator, lag),
+        generator=_with_lag(readings.generator, lag) if drained.workers is None else _of_workers(drained, readings.generator),
+        workers=drained.workers,
         targets=readings.targets,
         host=readings.host,
         neighbours=readings.neighbours,
@@ -83,6 +85,12 @@ def build(
         tcp=readings.tcp,
         app=readings.app or {},
     )
+
+
+def _of_workers(drained: Drained, own: GeneratorReading | None) -> GeneratorReading:
+    """The fullest worker, beside the threads of this process that draw and record."""
+    own, found = own or GeneratorReading(), drained.generator or GeneratorReading()
+    return msgspec.structs.replace(found, screen_cpu_ratio=own.screen_cpu_ratio, recorder_cpu_ratio=own.recorder_cpu_ratio)
 
 
 def _with_lag(generator: GeneratorReading | None, lag: Lag) -> GeneratorReading:

@@ -15,7 +15,9 @@ from ..analysis.causes.watch import CauseWatch
 from ..errors import LogWriteError
 from ..load.endpoints import NAMES
 from ..load.load_host import LoadHost
+from ..load.load_reports import Report as LoadReport
 from ..load.workload import Workload
+from ..load.worker_changes import SecondReported, TookOver, WorkerRefused, WorkersChanged
 from ..model.events import By, Command, Ended, Log, Note
 from ..model.stream import Param
 from ..probe.panel import Probes
@@ -23,6 +25,7 @@ from ..target.reports import Output
 from ..target.reports import Report as TargetReport
 from . import sampling
 from .capture import LogGate
+from .crew import Crew, NoCrew
 from .drivers.load_target import LoadTarget
 from .event_sink import EventSink
 from .header import build_header
@@ -52,6 +55,7 @@ class SessionRun:
 
     def __init__(self, options: RunOptions, service: Service, load_target: LoadTarget, outcome: RunOutcome) -> None:
         self.options, self.service, self.load_target, self.outcome = options, service, load_target, outcome
+        self.crew: Crew | NoCrew = NoCrew()
         self.pump = Pump(self.tick, self._on_defect)
         self.sink = EventSink(self._on_log_failure, self._on_log_recovery)
         self.path: Path | None = None
@@ -67,7 +71,9 @@ class SessionRun:
             on_ready=self._on_ready,
         )
         self.sink.watch = CauseWatch().apply
-        self.load_control = LoadControl(options, load_target, outcome, self.sink, self.pump, lambda: self.target.epoch)
+        self.load_control = LoadControl(
+            options, load_target, outcome, self.sink, self.pump, lambda: self.target.epoch, lambda: self.crew.grow()
+        )
         self._work = sampling.WorkMeter(options.profile.work)
         self._user_errors = UserErrorMarks()
         self._load_health = LoadHealth()
@@ -97,7 +103,10 @@ class SessionRun:
         )  # the main thread's id is the process's
         self.load_control.start_alarm()
         self.target.begin()
+        self.crew.begin()
+        self.pump.is_due = self.host.is_due
         self.pump.start_ticks()
+        self.crew.tell_grid(self.pump.boundary_s)
 
     def close(self) -> None:
         """Record the last tick, stop load and target, then close the log."""
@@ -105,10 +114,12 @@ class SessionRun:
             self.host.stop(STOP_USERS_S)
             return
         self.load_control.stop()
-        self.host.recorder.drain_all_failures()
+        self.host.drain_all()
         self.pump.tick()
         self.load_control.end()
+        self.crew.leaves()
         self.host.stop(STOP_USERS_S)
+        self.crew.end()
         self.outcome.wanted_exit_code = self.host.process_exit_code
         self._emit_user_errors(self.pump.now_s(), exactly=True)
         self.target.end(self.pump.drain_until)
@@ -146,6 +157,13 @@ class SessionRun:
         """Record a note of the user."""
         self.sink.emit(Note(t_s=self.pump.now_s(), text=text))
 
+    def change_workers(self, by: By, *, add: bool) -> None:
+        """Start one more worker, or end one."""
+        if add:
+            self.crew.add(by)
+        else:
+            self.crew.remove(by)
+
     def restart(self, params: Mapping[str, Param]) -> None:
         """Take users to zero and restart the target; the users start again in a new level."""
         self.load_control.pause()
@@ -164,8 +182,45 @@ class SessionRun:
     def _let_users_run(self) -> None:
         """Let users run if the service is ready and the log can be written."""
         failing = self.sink.writer is not None and self.sink.writer.failure is not None
-        if self.target.state == "ready" and not failing and not self.load_target.is_open:
+        if self.target.state == "ready" and self.crew.are_there and not failing and not self.load_target.is_open:
             self.load_control.begin(has_shape=self.workload.shape is not None)
+
+    # -- reports of the load thread
+
+    def load_report(self, report: LoadReport) -> None:
+        """On users, or on workers that run them."""
+        match report:
+            case SecondReported():
+                pass  # the pump looks whether its tick is due
+            case WorkersChanged():
+                self._workers_changed(report)
+            case TookOver():
+                self.load_control.levels.tracker.workers = self.crew.count
+                self.load_control.levels.reopen()
+            case WorkerRefused(host, why):
+                self.gate.add("capexplorer", "error", f"a worker on {host} was refused: {why}")
+            case _:
+                self.load_control.load_report(report)
+
+    def _workers_changed(self, report: WorkersChanged) -> None:
+        """Levels never mix sets of workers: one that a worker was lost in is void, else it ends here; a new one begins."""
+        if self.crew.is_leaving:
+            return
+        self.crew.changed(report, self.load_target.wanted)
+        if self.crew.takes_over:
+            return  # users run in this process still
+        self.load_control.levels.tracker.workers = report.count
+        self._emit_marks_of_workers()
+        self.load_control.levels.reopen("worker_lost" if report.change == "lost" else None)
+        if report.count:
+            self.outcome.recover("workers")
+            self._let_users_run()
+        else:
+            self.outcome.fail("workers", "no worker is left", 4)
+
+    def _emit_marks_of_workers(self) -> None:
+        for mark in self.crew.marks(self.target.epoch, self.load_target.wanted):
+            self.sink.emit(mark)
 
     # -- reports on the target
 
@@ -186,23 +241,29 @@ class SessionRun:
         """Emit a sample of what users did and probes read since the last tick, and have it judged."""
         assert self._probes is not None
         self.load_control.ramp(ended_s)
-        tick, lag, users = self.host.recorder.drain(), self.host.thread.lag.drain(), self.host.users
+        drained, lag = self.host.drain(self.pump.boundary_s), self.host.thread.lag.drain()
+        tick = drained.tick
         exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
-        readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted)
+        beside = drained.workers.here_cpu_ratio if drained.workers is not None else 0.0
+        readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted, workers_cpu_ratio=beside)
         stood_still_s, wanted = self._standstill.look(lag), self.load_target.wanted
         phase, settled = self.load_control.levels.tracker.tick(
-            started_s, ended_s, users, tick, wanted, is_void=stood_still_s is not None
+            started_s if drained.began_s is None else min(started_s, self.pump.at_s(drained.began_s)),
+            ended_s,
+            drained.users,
+            tick,
+            wanted,
+            is_void=stood_still_s is not None or not drained.is_whole,
         )
         sample = sampling.build(
             started_s=started_s,
             ended_s=ended_s,
             level=max(0, self.load_control.levels.tracker.index),
-            users=users,
+            drained=drained,
             wanted=wanted,
             phase=phase,
             settled=settled,
             stood_still_s=stood_still_s,
-            tick=tick,
             work=self._work.read(tick, readings.app),
             lag=lag,
             readings=readings,
@@ -213,6 +274,9 @@ class SessionRun:
         self._emit_log(ended_s)
         self._emit_user_errors(ended_s)
         self._look_at_load(ended_s)
+        self._emit_marks_of_workers()
+        if self.crew.missing:
+            self.outcome.fail("workers", self.crew.missing, 4)
         self.sink.emit(sample)
         if stood_still_s:
             self._on_standstill(stood_still_s)
@@ -224,6 +288,7 @@ class SessionRun:
         text = f"the process was suspended for {seconds:.1f} s (stopped, or the machine slept): a new level begins here"
         self.sink.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="warning", text=text))
         self.load_control.levels.reopen()
+        self.crew.again()
 
     def _emit_user_errors(self, t_s: float, *, exactly: bool = False) -> None:
         mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.load_target.wanted, exactly=exactly)

@@ -76,7 +76,7 @@ def descendants() -> list[int]:
 def members(others: Iterable[int]) -> list[int]:
     """The same without the sessions of `others` and all that is below those.
 
-    A daemon that left such a session and lost its parent is not told apart: it counts as a member.
+    A daemon that left such a session and lost its parent cannot be recognised: it counts as a member.
     """
     left_out, children = set(others), dict[int, list[tuple[int, int]]]()
     for pid, parent, session in _living():

@@ -146,8 +146,8 @@ class Supervisor:
     ) -> int:
         """Start a process beside the target, which ends with this process as the target does. In the working folder.
 
-        Returns at once the run that reports name; they go to `on_report` alone, in the thread of `listen`. Raises TargetError when
-        the supervisor process is gone.
+        Returns at once the run that reports name; they go to `on_report` alone, in the thread of `listen`. Raises TargetError
+        when the supervisor process is gone.
         """
         self._run += 1
         self._beside[self._run] = on_report
@@ -165,11 +165,11 @@ class Supervisor:
             raise TargetError(f"the supervisor process is gone{self._complaint}; restart capexplorer", self._output)
 
     def stop_beside(self, run: int, grace_s: float = GRACE_S) -> None:
-        """SIGTERM to such a process, SIGKILL to all of its session after the grace. Returns at once; the report `Exited` follows."""
+        """SIGTERM to such a process, SIGKILL to all of its session after the grace. Returns at once; `Exited` follows."""
         self._send({"do": "stop_beside", "run": run, "grace_s": grace_s})
 
     def stop(self, grace_s: float = GRACE_S) -> None:
-        """SIGTERM to the target's group, SIGKILL to all of it after the grace. Returns at once; the report `Exited` follows."""
+        """SIGTERM to the target's group, SIGKILL to all of it after the grace. Returns at once; `Exited` follows."""
         self._send({"do": "stop", "grace_s": grace_s})
 
     def close(self, grace_s: float = GRACE_S) -> None:

@@ -81,6 +81,16 @@ KEYS = (
     ),
     Key("m", "new_level", "m", "m level", 5, "begin a new level with the same users (after a warm-up or a deployment)", _LIVE),
     Key("r", "spawn_rate", "r", "r rate", 6, "set how many users are started per second", _LIVE),
+    Key(
+        "W",
+        "worker(1)",
+        "W",
+        "W worker",
+        4,
+        "run users in one more worker process; the first time in two instead of this one",
+        _LIVE,
+    ),
+    Key("ctrl+w", "worker(-1)", "Ctrl+W", "", 0, "end one worker process; its users run in the others", _LIVE),
     Key("n", "note", "n", "n note", 3, "write a note at this moment", _LIVE),
     Key("t", "restart", "t", "t target", 3, "restart the target, with other parameters if you want", _LIVE),
     Key(

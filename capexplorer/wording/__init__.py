@@ -26,7 +26,7 @@ from .knee_sentences import (
     verified,
 )
 from .marks import BLAMES, MARK_KINDS, bare, change, journal_mark, mark, reanalysed, revised, stop_rule, title
-from .occurrences import command, failure, journal, parameters, target
+from .occurrences import VOID, command, failure, journal, parameters, target
 from .times import session_time, wall_time
 from .verdict import Judgement, epoch_name, judgement, judgements, verdict
 from .warm_users import warm
@@ -41,6 +41,7 @@ __all__ = [
     "MARK_KINDS",
     "MOMENTS",
     "TROUBLES",
+    "VOID",
     "Judgement",
     "advice",
     "advice_for",

@@ -38,8 +38,8 @@ ADVICE = {
     "tls_handshake_failure": "Check the port, and whether the URL should be http or https: `openssl s_client -connect "
     "HOST:PORT`.",
     "tcp_memory_pressure": "Use fewer connections, or raise what `sysctl net.ipv4.tcp_mem` shows (pages: low, pressure, high).",
-    "generator_cpu_saturated": 'Use the lean client (`client = "lean"`), fewer requests per second from this process, '
-    "or another machine. The figures of these levels do not describe the service.",
+    "generator_cpu_saturated": "Press W for one more worker process, or use `--workers auto`; on a full machine the lean client "
+    '(`client = "lean"`), or workers elsewhere. The figures of these levels do not describe the service.',
     "generator_retry_amplification": "Use fewer users at once: FastHttpUser retries a request up to 12 times when its "
     "connection is closed, and the retries are additional load.",
     "generator_memory": "Use fewer users, and do not keep responses in user code: they stay in memory.",
@@ -47,6 +47,8 @@ ADVICE = {
     "load_thread_blocked": "Fix the code that is named: it computes or waits without gevent (a busy loop, a C library), "
     "and no user runs in that time. Figures of these seconds do not describe the service.",
     "load_thread_ended": "Start the run again; user code must not end gevent's hub, because all users end with it.",
+    "worker_lost": "Read why it ended in the log (key o) or on its machine. Its users run in the other workers, in a new level; "
+    "the level in which it was lost has no figures.",
     "failed_check": "The service answered, but the check found the answer wrong: read the example.",
     "log_write_failed": "Free space where sessions are saved (`df -h`): the users were stopped; nothing recorded is lost.",
     "connection_churn": "Keep connections alive: `keep_alive = true` in the profile; in a locustfile, one client for each user, "

@@ -29,6 +29,7 @@ NAMES = {
     "user_code_error": "user code error",
     "load_thread_blocked": "user code blocks the load thread",
     "load_thread_ended": "the load thread has ended",
+    "worker_lost": "a worker was lost",
     "failed_check": "failed check",
     "log_write_failed": "the session log cannot be written",
     "connection_churn": "a new connection for most requests",

@@ -34,6 +34,20 @@ def _controls(args: Mapping[str, Any]) -> str:
     return "no screen has the controls" if holder is None else f"{holder} {'keeps' if args.get('kept') else 'has'} the controls"
 
 
+VOID = {"worker_lost": "no figures, a worker was lost"}
+"""By `LevelClosed.void`."""
+
+_CHANGES = {"joined": "joined", "lost": "was lost", "left": "left", "added": "is started", "removed": "is ended"}
+
+
+def _workers(args: Mapping[str, Any]) -> str:
+    """`worker 2 joined: 2 workers`, `worker 2 was lost (no report for 3 s): 1 worker`."""
+    count, why, name = args.get("count", "?"), args.get("why"), args.get("name")
+    who = f"worker {name}" if name else "a worker"
+    said = f"{who} {_CHANGES.get(str(args.get('change')), '?')}" + (f" ({why})" if why else "")
+    return f"{said}: {count} worker{'s' * (count != 1)}"
+
+
 _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "users": lambda args: f"users → {args.get('users', args.get('to', '?'))}",
     "step": lambda args: f"step size {args.get('step', '?')}",
@@ -46,6 +60,7 @@ _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "quit": lambda _: "quit",
     "plan": plan,
     "controls": _controls,
+    "workers": _workers,
 }
 
 

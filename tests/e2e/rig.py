@@ -146,9 +146,11 @@ def ended(folder: Path, *args: str, cwd: Path = HERE, before: Sequence[str] = ()
         return run, run.exit_code()
 
 
-def capexplorer(*args: str, cwd: Path = HERE) -> subprocess.CompletedProcess[str]:
+def capexplorer(*args: str, cwd: Path = HERE, before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     """Any command that ends by itself soon."""
-    return subprocess.run([PROGRAM, *args], cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        [*before, PROGRAM, *args], cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL
+    )
 
 
 def export(sessions: Path) -> dict[str, Any]:

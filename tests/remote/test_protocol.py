@@ -15,6 +15,7 @@ from capexplorer.remote.protocol import (
     AddNote,
     Answer,
     AskControls,
+    ChangeWorkers,
     FromRun,
     FromScreen,
     GiveControls,
@@ -55,6 +56,7 @@ OF_SCREENS: list[FromScreen] = [
     AskControls(number=12),
     GiveControls(number=13),
     Stop(number=14),
+    ChangeWorkers(number=15, add=True),
 ]
 OF_RUNS: list[FromRun] = [
     Welcome(
@@ -64,7 +66,7 @@ OF_RUNS: list[FromRun] = [
     Refused(why="another version"),
     Answer(number=7, wrong="plan: expected USERS:DURATION"),
     State(
-        seen=3, wanted=5, spawn_rate=None, autopilot=False, target_params={"threads": 8, "keep_alive": True}, holds=True,
+        seen=3, wanted=5, spawn_rate=None, workers=2, autopilot=False, target_params={"threads": 8, "keep_alive": True}, holds=True,
         holder="pts/3", asked_by=None, screens=2,
     ),
     Over(),

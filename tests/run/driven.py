@@ -63,6 +63,7 @@ class Driven:
         app: dict[str, float] | None = None,
         target: TargetReading | None = None,
         neighbours: NeighboursReading | None = None,
+        generator_cpu: float = 0.1,
     ) -> None:
         """One second of users: so many successes at this latency, so many failures at 1 ms."""
         began_s, self.now_s = self.now_s, self.now_s + 1.0
@@ -83,7 +84,7 @@ class Driven:
                 t_s=self.now_s, duration_s=1.0, level=self.tracker.index, users=there, wanted=opened.users, phase=phase,
                 settled=settled, endpoints=(tick,), work=float(goodput),
                 host=HostReading(load_average_1m=load, cpu_ratio=0.5 + others),
-                app=app or {}, targets=() if target is None else (target,), generator=GeneratorReading(cpu_ratio=0.1),
+                app=app or {}, targets=() if target is None else (target,), generator=GeneratorReading(cpu_ratio=generator_cpu),
                 neighbours=neighbours,
             )
         )  # fmt: skip

@@ -56,7 +56,9 @@ class Search:
         max_users: int = 1_000,
         target: TargetReading | None = None,
         neighbours: NeighboursReading | None = None,
+        most_workers: int = 0,
     ) -> None:
+        self.most_workers = most_workers
         self.target, self.neighbours = target, neighbours
         self.run, self.load_target, self.service = Driven(path), LoadTarget(0, 100.0), service
         self.load_target.is_open = True
@@ -68,7 +70,17 @@ class Search:
             emit=self._emit,
             open_level=lambda users, rate: self.run.step(users, "autopilot"),
             finish=self.finished.append,
+            grow=self._grow,
         )
+
+    def _grow(self) -> bool:
+        """One more worker, which is there at once."""
+        tracker = self.run.tracker
+        if tracker.workers >= self.most_workers:
+            return False
+        tracker.workers = max(2, tracker.workers + 1)
+        self.run.step(self.load_target.wanted, "autopilot")
+        return True
 
     def _emit(self, name: str, args: Mapping[str, Param | None]) -> None:
         self.run.sink.emit(Command(t_s=self.run.now_s, name=name, by="autopilot", args=dict(args)))  # type: ignore[arg-type]
@@ -86,7 +98,11 @@ class Search:
 
     def second(self) -> None:
         goodput, latency_ms, failures = self.service(self.load_target.wanted)
-        self.run.second(goodput, latency_ms, failures, target=self.target, neighbours=self.neighbours)
+        cpu = 0.1
+        if self.most_workers:  # each, or this process, does 30/s at most
+            can = 30 * max(1, self.run.tracker.workers)
+            cpu, goodput = min(1.0, goodput / can), min(goodput, can)
+        self.run.second(goodput, latency_ms, failures, target=self.target, neighbours=self.neighbours, generator_cpu=cpu)
         self.driver.ticked(CurrentEpoch(self.run.timeline))
 
     def commands(self) -> list[Command]:
@@ -114,6 +130,27 @@ def test_an_exploration_finds_the_knee_and_ends_at_rest(search: Search) -> None:
     assert float(command.args["knee_users"] or 0) == pytest.approx(50, rel=0.05)
     assert search.levels()[0] == search.levels()[-1] == (1, "autopilot")
     assert search.finished and search.finished[0].startswith("autopilot finished: knee 50 [")
+
+
+def test_a_saturated_generator_grows_and_the_search_goes_on_to_the_services_knee(tmp_path: Path) -> None:
+    search = Search(tmp_path / "growing.jsonl", most_workers=6)
+    search.go(600)
+    command = search.commands()[-1]
+    assert (command.args["end"], command.args["kind"]) == ("done", "knee"), command.args
+    assert float(command.args["knee_users"] or 0) == pytest.approx(50, rel=0.1)
+    assert search.run.tracker.workers >= 4
+    search.run.end()
+
+
+def test_a_generator_that_may_not_grow_is_the_limit_as_before(tmp_path: Path) -> None:
+    search = Search(tmp_path / "small.jsonl", most_workers=2)
+    search.go(600)
+    assert search.run.tracker.workers == 2
+    verdict = search.run.timeline.verdict
+    assert verdict is not None
+    assert verdict.capacity.knee is not None
+    assert verdict.capacity.knee.limit == "generator"
+    search.run.end()
 
 
 def test_each_step_is_a_level_of_the_autopilots_and_a_command_that_says_why(search: Search) -> None:

@@ -92,6 +92,7 @@ def test_a_hello_is_answered_with_what_does_not_change_and_then_with_the_state()
         (StepTo(number=1, users=40), ("set_users", 40)),
         (SetStep(number=1, step=10), ("set_step", 10)),
         (SetSpawnRate(number=1, rate=2.5), ("set_spawn_rate", 2.5)),
+        (ChangeWorkers(number=1, add=True), ("change_workers", True)),
         (SetAutopilot(number=1, on=True), ("set_autopilot", True)),
         (VerifyKnee(number=1), ("verify_knee",)),
         (StartPlan(number=1, plan="10:3m"), ("start_plan", "10:3m")),

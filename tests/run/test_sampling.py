@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from capexplorer.load.engine import Drained
 from capexplorer.load.lag import Lag
 from capexplorer.load.recorder import Tick
 from capexplorer.load.user_activity import ActivitySums
 from capexplorer.model.events import By, EndpointTick, LevelClosed, LevelOpened, Phase, Sample
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading
+from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading, WorkersReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.probe.panel import Readings
 from capexplorer.profile import Work
@@ -54,10 +55,10 @@ def test_a_counter_that_fell_was_restarted_and_counts_from_there() -> None:
 
 def build(tick: Tick, **more: object) -> Sample:
     given: dict[str, object] = {
-        "started_s": 4.0, "ended_s": 5.5, "level": 1, "users": 9, "wanted": 10, "phase": "settled", "settled": True,
+        "started_s": 4.0, "ended_s": 5.5, "level": 1, "wanted": 10, "phase": "settled", "settled": True,
         "work": (7.0, 2.0), "lag": Lag(1.0, 2.0, 3.0), "readings": READINGS,
     }  # fmt: skip
-    return sampling.build(tick=tick, **(given | more))  # type: ignore[arg-type]
+    return sampling.build(**({"drained": Drained(tick, 9)} | given | more))  # type: ignore[arg-type]
 
 
 def test_a_sample_has_its_length_its_lag_and_its_percentiles() -> None:
@@ -69,6 +70,15 @@ def test_a_sample_has_its_length_its_lag_and_its_percentiles() -> None:
     assert sample.p50_ms == pytest.approx(10, rel=0.001)
     assert sample.max_ms == 500.0
     assert (sample.work, sample.warmup_work) == (7.0, 2.0)
+
+
+def test_with_workers_a_sample_is_as_long_as_they_counted_and_has_the_fullest_ones_readings() -> None:
+    fullest = GeneratorReading(cpu_ratio=0.9, loop_lag_p99_ms=7.0)
+    workers = WorkersReading(count=2, fullest="1")
+    drained = Drained(Tick(), 9, duration_s=1.0, generator=fullest, workers=workers)
+    sample = build(Tick(), drained=drained)
+    assert (sample.duration_s, sample.users, sample.workers) == (1.0, 9, workers)
+    assert sample.generator == GeneratorReading(cpu_ratio=0.9, loop_lag_p99_ms=7.0)
 
 
 def test_a_second_without_successes_has_no_percentiles() -> None:

@@ -50,7 +50,7 @@ def test_processes_beside_the_target_live_through_its_restart(rig: Rig) -> None:
     assert is_alive(two.pid)
 
 
-def test_one_of_them_is_stopped_alone_and_told_by_its_own_reports(rig: Rig) -> None:
+def test_one_of_them_is_stopped_alone_and_has_its_own_reports(rig: Rig) -> None:
     one, two = Beside(rig), Beside(rig)
     target = rig.run(PRINTS_AND_SLEEPS)
     rig.started(target)
@@ -92,7 +92,7 @@ def test_a_daemon_of_the_target_is_still_the_targets(rig: Rig) -> None:
     assert is_alive(one.pid)
 
 
-def test_none_outlives_the_supervisor_and_the_app_is_told(rig: Rig) -> None:
+def test_none_outlives_the_supervisor_and_the_app_gets_a_report(rig: Rig) -> None:
     one = Beside(rig)
     os.kill(rig.supervisor_pid, signal.SIGKILL)
     assert one.exited().reason == "the supervisor process ended"

@@ -71,6 +71,7 @@ class FakeControls:
         self.wanted, self.max_users, self.can_restart = wanted, max_users, can_restart
         self.spawn_rate: float | None = None
         self.autopilot = False
+        self.workers = 0
         self.target_params: Mapping[str, Param] = {"server": "waitress", "threads": 8, "keep_alive": True}
         self.calls: list[tuple[object, ...]] = []
 
@@ -113,6 +114,13 @@ class FakeControls:
     def zero(self) -> None:
         self.wanted, self.autopilot = 0, False
         self.calls.append(("zero",))
+
+    def change_workers(self, *, add: bool) -> str:
+        if not add and not self.workers:
+            return "there is no worker: users run in this process"
+        self.workers += 1 if add else -1
+        self.calls.append(("change_workers", add))
+        return ""
 
     def note(self, text: str) -> None:
         self.calls.append(("note", text))

@@ -17,6 +17,7 @@ NOT_INJECTED = {
     "network_bandwidth_saturated": "no link of a namespace tells its speed",
     "load_thread_blocked": "it ends the run; `tests/e2e/test_user_code.py` has it",
     "load_thread_ended": "it ends the run; `tests/e2e/test_user_code.py` has it",
+    "worker_lost": "the run recovers from it; `tests/e2e/test_workers.py` has it",
     "body_too_large": "`tests/e2e/test_user_code.py` has it, with all clients",
     "generator_shares_host": "it must fill the whole machine; `make experiments` does, with webdav",
 }

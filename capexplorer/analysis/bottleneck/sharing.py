@@ -22,13 +22,19 @@ OURS_LEAST = 0.70
 def generator_shares_host(level: MeasuredLevel) -> Found | None:
     """The machine is nearly full, and the generator uses a relevant part of it."""
     busy, cores, target = level.read("host.cpu_ratio"), level.host.cpus, level.read("target.cpu_ratio")
-    generator = level.read("generator.process_cpu_ratio")
+    generator = _generator(level)
     if busy is None or not cores or target is None or generator is None or busy < FULL_LEAST * cores:
         return None
     if generator < SHARE_LEAST * busy or generator + target < OURS_LEAST * busy:
         return None
     readings: Readings = {"generator_share_ratio": generator / busy, "generator_cpu_ratio": generator, "target_cpu_ratio": target}
     return Found("generator_shares_host", {**readings, "host_cpu_ratio": busy, "cores": cores})
+
+
+def _generator(level: MeasuredLevel) -> float | None:
+    """Cores used by all processes of the generator on this machine."""
+    workers = level.read("workers.here_cpu_ratio")
+    return level.read("generator.process_cpu_ratio") if workers is None else workers
 
 
 def noisy_neighbours(level: MeasuredLevel) -> Found | None:

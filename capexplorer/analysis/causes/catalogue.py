@@ -46,6 +46,7 @@ _CAUSES = (
     Entry("user_code_error", "generator", "error"),
     Entry("load_thread_blocked", "generator", "critical"),
     Entry("load_thread_ended", "generator", "critical"),
+    Entry("worker_lost", "generator", "error"),
     Entry("failed_check", "check", "error"),
     Entry("log_write_failed", "host", "critical"),
     Entry("connection_churn", "generator", "warning"),
@@ -121,7 +122,7 @@ DEATHS = ("target_oom_killed", "target_killed_by_signal", "target_crashed")
 REFUSALS = ("load_shedding", "rate_limited")
 """Warnings by which a service shows that it is at its capacity."""
 
-COUNT_NO_REQUESTS = ("user_code_error", "load_thread_blocked", "load_thread_ended", "log_write_failed")
+COUNT_NO_REQUESTS = ("user_code_error", "load_thread_blocked", "load_thread_ended", "worker_lost", "log_write_failed")
 """Causes whose count is not one of failed requests."""
 
 

@@ -27,6 +27,7 @@ from .failed_replies import replied_shares
 from .measured_epoch import MeasuredEpoch
 from .neighbours import NeighbourCheck, held_by
 from .onset import halves_of, parts_of
+from .outgrown import outgrown_levels
 from .partial import is_partial
 from .recovery import conclude
 from .regime_verdicts import regime_verdicts
@@ -95,6 +96,8 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
     partial = tuple(level.opened.index for level in counted if level.figures.settled and is_partial(timeline, level))
     counted = [level for level in counted if level.opened.index not in partial]
     own_ms = own_time_ms(part.figures for level in counted for part in parts(level))
+    outgrown = outgrown_levels(counted, own_ms)
+    counted = [level for level in counted if level.opened.index not in outgrown]
     saturated = {level.opened.index: is_saturated(level.figures, own_ms) for level in counted if level.figures.settled}
     neighbours = NeighbourCheck.of(timeline)
     measured = functools.partial(
@@ -114,7 +117,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         return tuple(measured([each.level], parts_of=lambda level: halves_of(timeline, level)))
 
     whole = tuple(measured(counted, parts_of=lambda level: parts_of(timeline, level)))
-    return Epoch(timeline, index, own, own_ms, whole, halves, partial)
+    return Epoch(timeline, index, own, own_ms, whole, halves, partial, outgrown)
 
 
 def work_is_metric(timeline: Timeline) -> bool:

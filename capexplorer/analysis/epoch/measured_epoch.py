@@ -32,6 +32,8 @@ class MeasuredEpoch:
     """Doubtful parts of a level."""
     partial: tuple[int, ...] = ()
     """Indices of settled levels whose figures cover only a part of their users; they are not in `measured`."""
+    outgrown: tuple[int, ...] = ()
+    """Indices of levels that saturated fewer workers than there were later; they are not in `measured` either."""
 
     @property
     def ladder(self) -> tuple[LadderLevel, ...]:

@@ -16,6 +16,8 @@ class LevelOpened(Event, frozen=True, kw_only=True, tag="level"):
     spawn_rate: float
     by: By
     epoch: int = 0
+    workers: int = 0
+    """Worker processes that run its users; 0: they run in this process, as in older logs."""
     ramp: bool = False
     """Users change all the time (a shape): seconds are binned by user count."""
     since_s: float | None = None
@@ -34,6 +36,8 @@ class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
     """Where a shift was found later than it happened: when. None: at `t_s`."""
     settled_s: float | None = None
     """When it settled; None when it never did."""
+    void: Literal["worker_lost"] | None = None
+    """Why it has no figures and nothing is judged by it. None: it is as it was measured."""
     figures: LevelFigures
     endpoints: tuple[LevelEndpoint, ...] = ()
     bins: tuple[LevelBin, ...] = ()

@@ -12,6 +12,7 @@ from ..readings import (
     Reading,
     TargetReading,
     TcpReading,
+    WorkersReading,
 )
 from .event import Event
 
@@ -115,6 +116,9 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     max_ms: float | None = None
     """Over all endpoints, successes, warm-up left out."""
     generator: GeneratorReading | None = None
+    """Of the process that runs the users; of the fullest worker where there are several."""
+    workers: WorkersReading | None = None
+    """None: users run in this process."""
     targets: tuple[TargetReading, ...] = ()
     host: HostReading | None = None
     neighbours: NeighboursReading | None = None

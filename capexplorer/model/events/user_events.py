@@ -17,7 +17,19 @@ class Command(Event, frozen=True, kw_only=True, tag="command"):
     """A command, and who gave it."""
 
     name: Literal[
-        "users", "step", "spawn_rate", "new_level", "zero", "note", "restart", "quit", "autopilot", "plan", "runner", "controls"
+        "users",
+        "step",
+        "spawn_rate",
+        "new_level",
+        "zero",
+        "note",
+        "restart",
+        "quit",
+        "autopilot",
+        "plan",
+        "runner",
+        "controls",
+        "workers",
     ]
     by: By = "user"
     args: dict[str, str | int | float | bool | None] = {}

@@ -27,6 +27,9 @@ from .load_target import LoadTarget
 LATEST_S = 3.0
 """Seconds over which failures are counted for leaving a level at once."""
 
+IDLE_LEAST = 0.3
+"""Idle cores from which an additional worker increases the load that can be generated (set by judgement)."""
+
 DISTURBED_MOST = 3
 """Consecutive levels disturbed by other processes below the low-load line after which the search ends without a knee."""
 
@@ -46,7 +49,10 @@ class AutopilotDriver:
         emit: EmitCommand,
         open_level: Callable[[int, float], None],
         finish: Callable[[str], None],
+        grow: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`grow`: starts another worker if it may, and returns whether one is on its way."""
+        self._grow = grow
         self._timeline, self._load_target, self._max_users = timeline, load_target, max_users
         self._emit, self._open_level, self._finish = emit, open_level, finish
         self._policy: AutopilotPolicy | None = None
@@ -88,7 +94,10 @@ class AutopilotDriver:
         """Called after each second was folded into the timeline."""
         if self._policy is None or not self._load_target.is_open:
             return
-        match self._is_disturbed(current) or self._policy.due(self._input(current)):
+        known = self._input(current)
+        if known.generator_saturated and self._could_do_more() and self._grow():
+            return  # a level begins when the worker is there
+        match self._is_disturbed(current) or self._policy.due(known):
             case GoTo() as step:
                 self._step(step)
             case Done() as done:
@@ -96,6 +105,12 @@ class AutopilotDriver:
             case GiveUp() as given_up:
                 if self._step(GoTo(given_up.users, "rest")):
                     self._end("gave_up", given_up.why, given_up.figures)
+
+    def _could_do_more(self) -> bool:
+        """Whether the machine has CPU for another worker."""
+        level, header = self._timeline.level, self._timeline.header
+        busy, cpus = (level.figures.host_cpu_ratio if level is not None else None), (header.host.cpus if header else None)
+        return busy is not None and cpus is not None and cpus - busy >= IDLE_LEAST
 
     def _is_disturbed(self, current: CurrentEpoch) -> GiveUp | None:
         """Whether other processes have disturbed so many levels that the search cannot give a result."""
@@ -177,7 +192,7 @@ def input_levels(epoch: Epoch) -> list[InputLevel]:
     """Levels of the epoch in the order they ran, the open one last, without levels affected by a change of the service."""
     found = []
     for level in epoch.levels:
-        if level.opened.ramp:
+        if level.opened.ramp or level.opened.index in epoch.outgrown or level.void is not None:
             continue
         parts = [each.figures for each in epoch.measured if each.level is level]
         kept = [each.figures for each in epoch.explained_by_load if each.level is level]

@@ -178,6 +178,17 @@ class Steer:
         self.controls.set_spawn_rate(float(answer) if answer else None)
         self._screen.say(f"spawn rate: {answer} users per second" if answer else "spawn rate: automatic")
 
+    # -- what runs them
+
+    def action_worker(self, direction: int) -> None:
+        """One worker process more (1) or less (-1)."""
+        if not self._may_steer():
+            return
+        in_process = not self.controls.workers
+        why_not = self.controls.change_workers(add=direction > 0)
+        starts = "two workers start, and take the users over" if in_process else "one more worker starts"
+        self._screen.say(why_not or (starts if direction > 0 else "one worker ends"), alarm=bool(why_not))
+
     # -- the session and the target
 
     def action_note(self) -> None:

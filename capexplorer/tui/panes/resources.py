@@ -17,7 +17,7 @@ from textual.strip import Strip
 
 from ...model.columns import total
 from ...model.events import HostFacts, Sample
-from ...model.readings import GeneratorReading, HostReading, TargetTcpReading, TcpReading
+from ...model.readings import GeneratorReading, HostReading, TargetTcpReading, TcpReading, WorkersReading
 from ...model.timeline import Timeline
 from ..look import Look, Palette
 from ..render import text
@@ -99,10 +99,12 @@ def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: _Histor
     yield from target_rows(sample, history, palette, facts.cpus)
     yield from host_rows(host, facts, history, palette)
     yield from neighbour_rows(sample, facts, history, palette)
-    yield from generator_rows(generator, history, palette)
+    yield from generator_rows(generator, sample.workers, history, palette)
     yield from port_rows(timeline, history.cells, palette)
     yield network_row(host, history, palette)
     yield from tcp_rows(sample, palette)
+    if sample.workers is not None:
+        yield from worker_rows(sample.workers, history.cells, palette)
 
 
 def target_rows(sample: Sample, history: _History, palette: Palette, cpus: int | None) -> Iterator[Row]:
@@ -168,10 +170,13 @@ def neighbour_rows(sample: Sample, facts: HostFacts, history: _History, palette:
     yield Row("others cpu", history.spark("others_cpu_ratio", facts.cpus), *figure, tuple(details), palette.secondary, warned)
 
 
-def generator_rows(generator: GeneratorReading, history: _History, palette: Palette) -> Iterator[Row]:
-    """The load thread, then how late its loop is: the error bar on every latency."""
+def generator_rows(
+    generator: GeneratorReading, workers: WorkersReading | None, history: _History, palette: Palette
+) -> Iterator[Row]:
+    """The load thread, then how late its loop is: the error bar on every latency. Of several workers, of the fullest one."""
     full = generator.cpu_ratio is not None and generator.cpu_ratio >= BUSY_RATIO
     details = (
+        *((f"the fullest of {workers.count}",) if workers is not None else ()),
         f"run delay {text.three_digits(generator.run_delay_ratio)}",
         f"screen {text.three_digits(generator.screen_cpu_ratio)}",
         f"recorder {text.three_digits(generator.recorder_cpu_ratio)}",
@@ -179,10 +184,28 @@ def generator_rows(generator: GeneratorReading, history: _History, palette: Pale
         f"memory {text.size(generator.rss_bytes)}",
     )
     spark = history.spark("generator_cpu_ratio", 1.0)
-    yield Row("generator", spark, *cores(generator.cpu_ratio, 1), details, palette.accent, full)
+    label = "generator" if workers is None or workers.fullest is None else f"worker {workers.fullest}"
+    yield Row(label, spark, *cores(generator.cpu_ratio, 1), details, palette.accent, full)
     lag = text.ms(generator.loop_lag_p99_ms)
     others = (f"p50 {text.ms(generator.loop_lag_p50_ms)} ms", f"max {text.ms(generator.loop_lag_max_ms)} ms")
     yield Row("loop lag", history.spark("loop_lag_p99_ms"), lag, "ms p99", others, palette.accent)
+
+
+def worker_rows(workers: WorkersReading, cells: int, palette: Palette) -> Iterator[Row]:
+    """How many there are and what they use together, then each: its load thread as a bar."""
+    said = [f"{text.three_digits(workers.cpu_ratio)} cores together"]
+    said += [f"{workers.late} late"] if workers.late else []
+    said += [f"{workers.plain} plain Locust: two digits, causes by text"] if workers.plain else []
+    yield Row("workers", "", str(workers.count), "", tuple(said), palette.accent, bool(workers.late))
+    for each in workers.rows:
+        busy = (each.cpu_ratio or 0.0) + (each.run_delay_ratio or 0.0)
+        details = [f"{text.count(each.users)} users", f"{text.count(each.requests)}/s", f"lag {text.ms(each.loop_lag_p99_ms)} ms"]
+        details.append(f"fds {text.count(each.fds)} of {text.count(each.fds_limit)}")
+        details += [f"ports {text.count(each.ports_used)}"] if each.ports_used is not None else []
+        bar = text.bar(min(1.0, busy), cells)
+        unit = "late" if each.is_late else "of 1 core"
+        full = each.is_late or busy >= BUSY_RATIO
+        yield Row(f" {text.safe(each.name)}", bar, text.three_digits(each.cpu_ratio), unit, tuple(details), palette.accent, full)
 
 
 _HOST_TCP = {

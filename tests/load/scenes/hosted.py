@@ -12,7 +12,8 @@ from locust import LoadTestShape, User, constant, task
 from locust.exception import StopUser
 
 from capexplorer.load import native
-from capexplorer.load.load_host import LoadHost, Report, ShapeEnded, ShapeStep, Spawned
+from capexplorer.load.load_host import LoadHost
+from capexplorer.load.load_reports import Report, ShapeEnded, ShapeStep, Spawned
 from capexplorer.load.workload import Workload
 from capexplorer.run.drivers.load_target import LoadTarget
 

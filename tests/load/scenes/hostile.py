@@ -13,7 +13,7 @@ from locust import User, constant
 from locust.exception import RescheduleTask, StopUser
 
 from capexplorer.load import bounded_waits
-from capexplorer.load.load_host import RunnerEnded
+from capexplorer.load.load_reports import RunnerEnded
 
 from .children import started
 from .hosted import _Idle, _kind, _Rig

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from capexplorer.load import native
+from capexplorer.load.engine import Drained
 from capexplorer.load.lag import LagMeter
-from capexplorer.load.load_host import Report, ShapeEnded, ShapeStep, Spawned
+from capexplorer.load.load_reports import Report, ShapeEnded, ShapeStep, Spawned
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
 from capexplorer.load.workload import Workload
@@ -64,6 +65,12 @@ class _Host:
         self._followed: deque[int] | None = None
         self._generation = 0
         self.on_report: Callable[[Report], None] = lambda report: None
+
+    def drain(self, boundary_s: float) -> Drained:
+        return Drained(self.recorder.drain(), self.users)
+
+    def drain_all(self) -> None:
+        self.recorder.drain_all_failures()
 
     def set_users(self, users: int, spawn_rate: float) -> None:
         def step() -> None:
@@ -250,7 +257,7 @@ class _Commanded:
         self.live.quit()
         self.settle()
         self.live.session_run.load_control.stop()
-        self.live.session_run.host.recorder.drain_all_failures()
+        self.live.session_run.host.drain_all()
         self.tick()
         self.live.session_run.load_control.end()
         self.live.session_run.sink.close()

@@ -1,0 +1,18 @@
+"""Levels that saturated the generator while it was smaller: once workers were added, they show nothing about the service."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...model.level import Level
+from ..causes.generator_saturation import is_saturated
+
+
+def outgrown_levels(levels: Sequence[Level], own_ms: float) -> tuple[int, ...]:
+    """Indices of levels that saturated fewer workers than a later level has. `own_ms`: see `own_time_ms`."""
+    found, most = [], 0
+    for level in reversed(levels):
+        if level.opened.workers < most and level.figures.settled and is_saturated(level.figures, own_ms):
+            found.append(level.opened.index)
+        most = max(most, level.opened.workers)
+    return tuple(reversed(found))

@@ -1,0 +1,140 @@
+"""From `--workers`, `--bind` and a profile's `[users] workers` to the workers of a run, and how its processes find each other."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+from ..profile import WORKERS_MOST, Profile
+from ..run.options import RunOptions, WorkersWanted
+from ..toml import shown
+
+if TYPE_CHECKING:
+    from ..load.engine import Hosting
+    from ..load.workers.job import Job
+    from ..load.workers.master_engine import MasterEngine
+    from ..run.crew import Crew
+    from ..run.live import LiveRun
+
+MOST = 8
+"""Workers that a run may start where the profile says nothing, and the machine has fewer cores."""
+
+SECRET_LEAST = 16
+"""Characters: with fewer, who records the traffic could try them all."""
+
+
+def workers_wanted(
+    asked: str | None, bind: str | None, expected: int | None, *, plain: bool, profile: Profile
+) -> WorkersWanted | None:
+    """None: users run in this process. Raises InputError."""
+    if bind is None and (expected is not None or plain):
+        option = "--expect-workers" if expected is not None else "--plain-workers"
+        raise InputError(f"{option}: needs --bind ADDRESS:PORT, where workers of other machines join")
+    own = _own(asked if asked is not None else profile.users.workers)
+    if own is None and bind is None:
+        return None
+    most = most_workers(profile)
+    if own is not None and own > most:
+        raise InputError(f"--workers: expected at most guards.max_workers ({most}), got {own}")
+    return WorkersWanted(
+        own=own or 0,
+        expected=expected if expected is not None else 0 if own else 1,
+        bind=_address(bind) if bind is not None else None,
+        plain=plain,
+    )
+
+
+def _own(asked: str | int | None) -> int | None:
+    if asked is None or isinstance(asked, int):
+        return asked
+    if asked == "auto":
+        return max(1, (os.cpu_count() or 1) - 1)
+    if not asked.isdigit() or not 1 <= int(asked) <= WORKERS_MOST:
+        raise InputError(f"--workers: expected 1 to {WORKERS_MOST}, or auto, got {shown(asked)}")
+    return int(asked)
+
+
+def most_workers(profile: Profile) -> int:
+    """That a run may start."""
+    return profile.guards.max_workers or max(MOST, os.cpu_count() or 1)
+
+
+def _address(bind: str) -> tuple[str, int]:
+    host, _, port = bind.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+        raise InputError(f"--bind: expected ADDRESS:PORT, got {shown(bind)}")
+    return host.strip("[]"), int(port)
+
+
+def secret_of(workers: WorkersWanted, variable: str) -> str:
+    """What workers must know to join; empty: nothing. Raises InputError where others could join and no secret was given."""
+    if workers.plain:
+        return ""
+    if workers.bind is None:
+        return secrets.token_hex(32)
+    given = os.environ.get(variable, "")
+    if len(given) < SECRET_LEAST:
+        raise InputError(
+            f"--bind: set {variable} here and for the workers to a secret of {SECRET_LEAST} characters or more"
+            " (`openssl rand -hex 32`), or add --plain-workers to let anybody join who reaches the port"
+        )
+    return given
+
+
+def join_host(workers: WorkersWanted) -> str:
+    """Where workers of this machine find the run."""
+    bound = workers.bind[0] if workers.bind is not None else "127.0.0.1"
+    return "127.0.0.1" if bound in ("0.0.0.0", "*", "::") else bound
+
+
+def worker_arguments(options: RunOptions) -> tuple[str, ...]:
+    """Of `capexplorer worker` on this machine, beside `--join`."""
+    file = ("-f", str(options.locustfile.resolve())) if options.locustfile is not None else ()
+    return (*file, *(word for host in options.allow_hosts for word in ("--allow-host", host)))
+
+
+def crew_of(options: RunOptions, run: LiveRun) -> Crew:
+    """The workers of this run: those that it was asked for, and those that are added later."""
+    from ..load.workers import secret
+    from ..load.workers.master_engine import MasterEngine, MasterOptions
+    from ..run.crew import SECRET, Crew, WorkerCommand
+
+    workers = options.workers or WorkersWanted()
+    shared = secret_of(workers, SECRET)
+    host, port = workers.bind or ("127.0.0.1", 0)
+    master = MasterOptions(bind_host=host, port=port, accepts_plain=workers.plain, here=socket.gethostname())
+    pump, session_run = run.session_run.pump, run.session_run
+
+    def make_engine(hosting: Hosting) -> MasterEngine:
+        if shared:
+            secret.install(shared)
+        return MasterEngine(hosting, master, _job(options, run), options.profile.work.endpoints)
+
+    return Crew(
+        run.service.supervisor,
+        WorkerCommand(join_host(workers), worker_arguments(options), options.profile.limits.generator, shared),
+        make_engine,
+        first=workers.own,
+        expected=workers.count,
+        most=most_workers(options.profile),
+        post=pump.post,
+        emit=session_run.sink.emit,
+        now_s=pump.now_s,
+        log=session_run.gate.add,
+    )
+
+
+def _job(options: RunOptions, run: LiveRun) -> Job:
+    from ..load.workers.job import Job, digest_of
+
+    file, users = options.locustfile, options.profile.users
+    return Job(
+        users=users if file is None else None,
+        locustfile=str(file) if file is not None else None,
+        digest=digest_of(file) if file is not None else None,
+        url=run.service.url if file is None else options.users_url(run.service.url),
+        max_body_mb=users.max_body_mb,
+    )

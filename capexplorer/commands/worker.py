@@ -1,0 +1,63 @@
+"""`capexplorer worker`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from ..errors import InputError
+from .error_output import print_line as say
+from .signals import signals_to
+
+JOIN_WITHIN_S = 30.0
+
+TOKEN = "CAPEXPLORER_WORKER_TOKEN"
+"""Of the environment: a run knows the workers that it started itself by it."""
+
+
+@click.command()
+@click.option("--join", required=True, metavar="HOST:PORT", help="Where the run waits for workers (`run --bind`).")
+@click.option("-f", "--locustfile", type=click.Path(path_type=Path), help="The run's locustfile on this machine.")
+@click.option("--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="A host beside loopback that load may go to.")
+@click.option("--wait", "wait_s", type=click.FloatRange(min=0, min_open=True), default=JOIN_WITHIN_S, metavar="SECONDS",
+              help="How long to wait for the run to answer; 30 without it.")  # fmt: skip
+def command(join: str, locustfile: Path | None, allow_hosts: tuple[str, ...], wait_s: float) -> int:
+    """Make load for a run, on this machine: `capexplorer run --bind ADDRESS:PORT --expect-workers N`.
+
+    CAPEXPLORER_SECRET in the environment has the run's secret. The locustfile is not fetched: it must lie here, and be equal.
+    """
+    host, port = _address(join)
+    from ..load import native
+
+    native.patch(max_body_mb=None)
+    from ..load.workers import secret
+    from ..run.worker_process import WorkerOptions, WorkerProcess
+
+    shared = os.environ.pop(secret.VARIABLE, "")
+    if shared:
+        secret.install(shared)
+    options = WorkerOptions(
+        host=host,
+        port=port,
+        locustfile=locustfile,
+        allow_hosts=allow_hosts,
+        token=os.environ.pop(TOKEN, ""),
+        join_within_s=wait_s,
+    )
+    worker = WorkerProcess(options, say)
+    with signals_to(lambda name: worker.end()):
+        worker.join()
+        say(f"joined the run at {join}")
+        why = worker.work()
+    if why:
+        raise InputError(f"the run at {join}: {why}")
+    return 0
+
+
+def _address(join: str) -> tuple[str, int]:
+    host, _, port = join.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+        raise InputError(f"--join: expected HOST:PORT, got {join!r}")
+    return host.strip("[]"), int(port)

@@ -1,0 +1,79 @@
+"""Where users run: in this process, or in worker processes. The load host drives either through this protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..model.readings import GeneratorReading, WorkersReading
+from .load_reports import Report
+from .recorder import Recorder, Tick
+from .user_code import UserErrors
+
+if TYPE_CHECKING:
+    from locust.env import Environment  # imports Locust, which patches the process
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """What all users did since the last drain, and what ran them."""
+
+    tick: Tick
+    users: int
+    """That run at its end."""
+    is_whole: bool = True
+    """Every worker has reported exactly this second. Others are in no level's figures."""
+    began_s: float | None = None
+    """`time.monotonic` from which on its requests were counted, the earliest of all workers; None: since the last drain."""
+    duration_s: float | None = None
+    """Seconds that were counted; None: since the last drain."""
+    generator: GeneratorReading | None = None
+    """Of the fullest worker; None: this process runs the users."""
+    workers: WorkersReading | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hosting:
+    """What an engine gets of its host."""
+
+    recorder: Recorder
+    errors: UserErrors
+    spawned: Callable[[], None]
+    """To be called in the load thread when all users of a step run, or when it is given up."""
+    tell: Callable[[Report], None]
+    """Takes what the engine reports by itself."""
+
+
+class LoadEngine(Protocol):
+    """Called in the load thread, where nothing else is said."""
+
+    @property
+    def runner(self) -> Any:
+        """Locust's runner, once it was created."""
+
+    def create_runner(self, environment: Environment) -> None:
+        """Make the runner of this environment."""
+
+    def step(self, users: int, spawn_rate: float, classes: Any) -> None:
+        """Begin to go to `users`, in place of a step that is under way."""
+
+    @property
+    def users(self) -> int:
+        """Running now. From any thread."""
+
+    @property
+    def replaced(self) -> int:
+        """Dead users replaced so far. From any thread."""
+
+    def is_due(self, boundary_s: float) -> bool:
+        """Whether all that is counted up to this moment (`time.monotonic`) can be drained. From any thread."""
+
+    def drain(self, boundary_s: float) -> Drained:
+        """What users did up to this moment since the last call. In the recorder's thread."""
+
+    def drain_all(self) -> None:
+        """The next drain is the last: it holds back nothing. In the recorder's thread."""
+
+
+MakeEngine = Callable[[Hosting], LoadEngine]

@@ -1,0 +1,44 @@
+"""What the load thread reports to the recorder's thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .worker_changes import SecondReported, TookOver, WorkerRefused, WorkersChanged
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """The wanted users are running."""
+
+    users: int
+    at_s: float
+    """`time.monotonic`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeStep:
+    """A Locust shape changed the users."""
+
+    users: int
+    spawn_rate: float
+    generation: int
+    """As handed to `start_shape`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeEnded:
+    """A Locust shape returned None."""
+
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerEnded:
+    """The locustfile called `runner.stop()` or `runner.quit()`."""
+
+    by: Literal["stop", "quit"]
+
+
+Report = Spawned | ShapeStep | ShapeEnded | RunnerEnded | WorkersChanged | WorkerRefused | SecondReported | TookOver

@@ -1,0 +1,90 @@
+"""Users in this process: Locust's LocalRunner in the load thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gevent
+import locust
+from locust.env import Environment
+from locust.event import EventHook
+from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED
+
+from .bounded_waits import BoundedWaits
+from .engine import Drained, Hosting
+from .replacement import Replacement
+
+
+class LocalEngine:
+    """A `LoadEngine`."""
+
+    runner: Any = None
+
+    def __init__(self, hosting: Hosting) -> None:
+        self._hosting = hosting
+        self._replacement: Replacement | None = None
+        self._bounded_waits: Any = None
+
+    def create_runner(self, environment: Environment) -> None:
+        """A LocalRunner whose dead users are replaced."""
+        environment.events.spawning_complete.add_listener(self._on_spawned)  # type: ignore[no-untyped-call]
+        self.runner = runner = environment.create_local_runner()
+        if environment.events is not locust.events:  # nobody reads Locust's statistics; a locustfile's listeners may
+            environment.events.request = EventHook()  # type: ignore[no-untyped-call]
+        # as dispatched: the runner's own count lacks who died meanwhile
+        self._replacement = Replacement(runner, lambda: runner._local_worker_node.user_classes_count, self._hosting.errors)
+        self._bounded_waits = BoundedWaits(runner, self._hosting.errors)
+        gevent.spawn(self._replacement.run)
+
+    def step(self, users: int, spawn_rate: float, classes: Any) -> None:
+        """`runner.start`, which is bounded in time."""
+        if users == 0 and self.runner.state in (STATE_CLEANUP, STATE_STOPPED):
+            self.runner.target_user_count = 0  # the locustfile has stopped them all: no test begins for nobody
+            self._hosting.spawned()
+            return
+        self.runner.start(users, spawn_rate, user_classes=classes)
+        spawning = self.runner.spawning_greenlet
+        spawning.link_exception(self._on_failed)
+        gevent.spawn(self._bound, spawning, spawn_rate)
+
+    def _on_spawned(self, **_: Any) -> None:
+        """Of whatever runner these events are: another engine's may share a locustfile's."""
+        if self.runner.state not in (STATE_CLEANUP, STATE_STOPPED):
+            self._hosting.spawned()
+
+    def _bound(self, spawning: Any, spawn_rate: float) -> None:
+        if not self._bounded_waits.step(spawning, spawn_rate):
+            self._go_on()
+
+    def _on_failed(self, spawning: Any) -> None:
+        """A user class that cannot be made: what waits for the step goes on without those users."""
+        if isinstance(spawning.exception, Exception):  # the hub has counted others
+            self._hosting.errors.add(spawning.exception, spawning.exc_info[2])
+        if self.runner.state not in (STATE_CLEANUP, STATE_STOPPED):
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self.runner.update_state(STATE_RUNNING)
+        self._hosting.spawned()
+
+    @property
+    def users(self) -> int:
+        """Greenlets of the runner."""
+        return self.runner.user_count if self.runner is not None else 0
+
+    @property
+    def replaced(self) -> int:
+        """Since the beginning."""
+        return self._replacement.replaced if self._replacement is not None else 0
+
+    def is_due(self, boundary_s: float) -> bool:
+        """At once."""
+        return True
+
+    def drain(self, boundary_s: float) -> Drained:
+        """All that was recorded until now."""
+        return Drained(self._hosting.recorder.drain(), self.users)
+
+    def drain_all(self) -> None:
+        """Also emit the failures that wait."""
+        self._hosting.recorder.drain_all_failures()

@@ -1,0 +1,227 @@
+"""Who may be a worker, which workers there are, and when one is lost. In the load thread.
+
+A worker of capexplorer sends HELLO over a separate connection and gets its job, or a refusal; it then connects as a Locust worker
+and identifies itself before it reports that it is ready. A lost worker does not come back: it has to end, and may join again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from locust.rpc import Message
+
+from ...errors import InputError
+from ..load_reports import Report, RunnerEnded
+from ..worker_changes import Change, WorkerRefused, WorkersChanged
+from . import job as jobs
+from .clock import ClockOffset
+from .job import Hello, Job
+from .master import Master
+from .plain import PlainStats
+
+HELLO, JOB, REFUSED = "capexplorer_hello", "capexplorer_job", "capexplorer_refused"
+WHO, CLOCK, GRID, ENDED = "capexplorer_worker", "capexplorer_clock", "capexplorer_grid", "capexplorer_ended"
+"""Our own kinds of messages, beside Locust's."""
+
+SILENT_S = 3.0
+"""Seconds without a message after which a worker is lost: three reports. A worker that was stopped is marked within four."""
+
+CLOCK_EVERY_S = 10.0
+CLOCK_TRIPS_AT_FIRST = 3
+
+STOOD_STILL_S = 1.0
+"""A look that comes so late shows that this process stood still: silence was its own."""
+
+
+@dataclass(slots=True)
+class KnownWorker:
+    """One that makes load, or is about to."""
+
+    name: str
+    hello: Hello | None
+    """None: a plain Locust worker."""
+    is_here: bool
+    """On this machine."""
+    heard_s: float
+    clock: ClockOffset = field(default_factory=ClockOffset)
+    trips: int = 0
+    asked_s: float = 0.0
+    """When its clock was asked last."""
+    plain: PlainStats = field(default_factory=PlainStats)
+    """What a plain Locust worker has reported so far."""
+
+    @property
+    def is_plain(self) -> bool:
+        """A plain Locust worker."""
+        return self.hello is None
+
+
+class FrontDesk:
+    """A `Desk`. `on_change` is called after the set of workers has changed, `on_second(worker id, report)` with each report."""
+
+    def __init__(
+        self,
+        job: Job,
+        tell: Callable[[Report], None],
+        on_change: Callable[[], None],
+        on_second: Callable[[str, Any], None],
+        *,
+        here: str,
+        accepts_plain: bool,
+    ) -> None:
+        """`here`: name of this machine."""
+        self.workers: dict[str, KnownWorker] = {}
+        self.grid_s: float | None = None
+        """A boundary between ticks, `time.monotonic`; None: not known yet."""
+        self._job, self._tell, self._on_change, self._on_second = job, tell, on_change, on_second
+        self._here, self._accepts_plain = here, accepts_plain
+        self._introduced: dict[str, Hello] = {}
+        self._numbers = 0
+        self._looked_s = time.monotonic()
+        self.master: Master | None = None
+
+    # -- messages
+
+    def receive(self, client_id: str, message: Message) -> bool:
+        """A message has come; whether Locust is to handle it."""
+        worker = self.workers.get(client_id)
+        if worker is not None:
+            worker.heard_s = time.monotonic()
+            return self._of_worker(client_id, worker, message)
+        return self._of_stranger(client_id, message)
+
+    def _of_stranger(self, client_id: str, message: Message) -> bool:
+        match message.type:
+            case "capexplorer_hello":
+                self._greet(client_id, message.data)
+            case "capexplorer_worker":
+                self._introduced[client_id] = jobs.decode(message.data, Hello)
+            case "client_ready":
+                if client_id in self._introduced or self._accepts_plain:
+                    return True
+                self._refuse(client_id, client_id.rpartition("_")[0], "a plain Locust worker, and --plain-workers was not given")
+            case _:
+                self._send(client_id, "quit")  # it was lost, or never admitted
+        return False
+
+    def _greet(self, client_id: str, data: object) -> None:
+        try:
+            hello = jobs.decode(data, Hello)
+        except InputError as error:
+            self._refuse(client_id, "a worker", str(error))
+            return
+        why = jobs.why_refused(hello)
+        if why is not None:
+            self._refuse(client_id, hello.host, why)
+        else:
+            self._send(client_id, JOB, jobs.encode(self._job))
+
+    def _refuse(self, client_id: str, host: str, why: str) -> None:
+        self._send(client_id, REFUSED, why)
+        self._send(client_id, "quit")
+        self._tell(WorkerRefused(host, why))
+
+    def _of_worker(self, client_id: str, worker: KnownWorker, message: Message) -> bool:
+        match message.type:
+            case "client_ready" if self.master is not None and client_id in self.master.clients:
+                self._send(client_id, "ack", {"index": 0})  # it has asked twice, since the first answer took long
+                return False
+            case "capexplorer_clock":
+                worker.clock.trip(message.data["sent_s"], message.data["worker_s"], time.monotonic())
+                worker.trips += 1
+                self._tell_grid(client_id, worker)
+                if worker.trips < CLOCK_TRIPS_AT_FIRST:
+                    self._ask_clock(client_id, worker)
+                return False
+            case "capexplorer_ended":
+                self._tell(RunnerEnded(message.data))
+                return False
+            case "quit":
+                self._remove(client_id, "left")
+                return False
+            case "stats":
+                self._on_second(client_id, message.data)
+        return True
+
+    def handled(self, client_id: str, message: Message) -> None:
+        """Locust has handled it: a worker that is ready now has joined."""
+        if message.type == "client_ready" and client_id not in self.workers:
+            self._join(client_id)
+
+    def _join(self, client_id: str) -> None:
+        hello = self._introduced.pop(client_id, None)
+        host = hello.host if hello is not None else client_id.rpartition("_")[0]
+        self._numbers += 1
+        is_here = host == self._here
+        name = str(self._numbers) if is_here else f"{self._numbers}@{host}"
+        worker = self.workers[client_id] = KnownWorker(name, hello, is_here, heard_s=time.monotonic())
+        if hello is not None:
+            self._ask_clock(client_id, worker)
+        self._changed("joined", worker)
+
+    # -- as time goes on
+
+    def look(self) -> None:
+        """Give up who was silent for too long; measure clocks."""
+        now_s = time.monotonic()
+        if now_s - self._looked_s > STOOD_STILL_S:
+            for worker in self.workers.values():
+                worker.heard_s = now_s
+        self._looked_s = now_s
+        for client_id, worker in tuple(self.workers.items()):
+            if now_s - worker.heard_s > SILENT_S:
+                self.lose(client_id, f"no report for {SILENT_S:g} s")
+            elif worker.hello is not None and now_s - worker.asked_s > CLOCK_EVERY_S:
+                self._ask_clock(client_id, worker)
+
+    def lose(self, client_id: str, why: str) -> None:
+        """It makes no load any more, as far as can be known."""
+        if client_id in self.workers:
+            self._remove(client_id, "lost", why)
+
+    def lose_process(self, token: str, why: str) -> None:
+        """The same of a worker that this run started: its process has ended."""
+        for client_id, worker in tuple(self.workers.items()):
+            if worker.hello is not None and worker.hello.token == token:
+                self.lose(client_id, why)
+
+    def release(self, token: str) -> None:
+        """Send the users of this worker elsewhere, and let it end in order."""
+        for client_id, worker in tuple(self.workers.items()):
+            if worker.hello is not None and worker.hello.token == token:
+                self._remove(client_id, "left")
+                self._send(client_id, "quit")
+
+    def tell_grid(self, boundary_s: float) -> None:
+        """Ticks end at this moment (`time.monotonic`) and each whole second from there."""
+        self.grid_s = boundary_s
+        for client_id, worker in self.workers.items():
+            self._tell_grid(client_id, worker)
+
+    def _remove(self, client_id: str, change: Change, why: str = "") -> None:
+        worker = self.workers.pop(client_id)
+        if self.master is not None:
+            self.master.forget(client_id)
+        self._changed(change, worker, why)
+
+    def _changed(self, change: Change, worker: KnownWorker, why: str = "") -> None:
+        self._on_change()
+        token = worker.hello.token if worker.hello is not None else ""
+        self._tell(
+            WorkersChanged(change, worker.name, len(self.workers), time.monotonic(), why, plain=worker.is_plain, token=token)
+        )
+
+    def _ask_clock(self, client_id: str, worker: KnownWorker) -> None:
+        worker.asked_s = time.monotonic()
+        self._send(client_id, CLOCK, {"sent_s": worker.asked_s})
+
+    def _tell_grid(self, client_id: str, worker: KnownWorker) -> None:
+        if self.grid_s is not None and worker.clock.is_known:
+            self._send(client_id, GRID, {"boundary_s": self.grid_s - worker.clock.offset_s})
+
+    def _send(self, client_id: str, kind: str, data: Any = None) -> None:
+        assert self.master is not None  # messages come once there is a master
+        self.master.send_to(client_id, kind, data)

@@ -1,0 +1,96 @@
+"""Workers' seconds as one tick: counts and sums add, histograms merge. In the recorder's thread; knows no clock."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ...model.events import EndpointTick
+from ...model.histogram import LatencyHistogram, merged
+from ..endpoints import EndpointNames
+from ..failures import FailureStream
+from ..recorder import Tick
+from ..user_activity import ActivitySums
+from .second import Activity, WorkerSecond
+
+_COUNTED = (
+    "requests", "failures", "received_bytes", "latency_sum_ms", "failure_latency_sum_ms", "clamped",
+    "warmup_requests", "warmup_failures",
+)  # fmt: skip
+"""Fields of an EndpointTick that add."""
+
+
+class Merging:
+    """One session's. Names and failures are bounded here once more: every worker has bounds of its own."""
+
+    def __init__(self, work_endpoints: Iterable[str] = ()) -> None:
+        self.names = EndpointNames()
+        self.failures = FailureStream()
+        self._work_endpoints = frozenset(work_endpoints)
+
+    def tick(self, seconds: Sequence[WorkerSecond]) -> Tick:
+        """The seconds of all workers, merged. A worker may have given several, or none."""
+        self._count_failures(seconds)
+        failures, retried = self.failures.drain()
+        everything, endpoints = LatencyHistogram(), []
+        for key, ticks in sorted(self._by_endpoint(seconds).items()):
+            tick, histogram = _merged(key, ticks)
+            endpoints.append(tick)
+            everything.add(histogram)
+        work = [each for each in endpoints if not self._work_endpoints or f"{each.method} {each.name}" in self._work_endpoints]
+        return Tick(
+            endpoints=tuple(endpoints),
+            failures=failures,
+            retried=retried,
+            connects=sum(second.connects for second in seconds),
+            activity=_activity(seconds),
+            warm_users=_warm_users(seconds),
+            latency=everything,
+            all_requests=sum(second.all_requests for second in seconds),
+            all_latency_sum_ms=math.fsum(second.all_latency_sum_ms for second in seconds),
+            finished=sum(each.requests - each.failures for each in work),
+            finished_warmup=sum(each.warmup_requests - each.warmup_failures for each in work),
+        )
+
+    def tell_all(self) -> None:
+        """From now on a tick tells all failures that wait, however many: there will be no later one."""
+        self.failures.most_bytes = math.inf
+
+    def _by_endpoint(self, seconds: Sequence[WorkerSecond]) -> dict[tuple[str, str], list[EndpointTick]]:
+        found: dict[tuple[str, str], list[EndpointTick]] = {}
+        for second in seconds:
+            for tick in second.endpoints:
+                found.setdefault(self.names.canonical(tick.method, tick.name), []).append(tick)
+        return found
+
+    def _count_failures(self, seconds: Sequence[WorkerSecond]) -> None:
+        for second in seconds:
+            for retried, failures in ((False, second.failures), (True, second.retried)):
+                for each in failures:
+                    method, name = self.names.canonical(each.method, each.name)
+                    self.failures.add(name, method, each.signature, each.example or "", retried=retried, count=each.count)
+
+
+def _merged(key: tuple[str, str], ticks: Sequence[EndpointTick]) -> tuple[EndpointTick, LatencyHistogram]:
+    method, name = key
+    texts = [tick.latency for tick in ticks if tick.latency]
+    histogram = merged(texts)
+    p50, p95, p99 = histogram.percentiles_ms((0.50, 0.95, 0.99))
+    counts: dict[str, Any] = {field: sum(getattr(tick, field) for tick in ticks) for field in _COUNTED}
+    latency = None if not histogram.count else texts[0] if len(texts) == 1 else histogram.encode()
+    found = EndpointTick(
+        name=name, method=method, latency=latency, p50_ms=p50, p95_ms=p95, p99_ms=p99, max_ms=histogram.max_ms, **counts
+    )
+    return found, histogram
+
+
+def _activity(seconds: Sequence[WorkerSecond]) -> ActivitySums:
+    fields = Activity.__struct_fields__
+    return ActivitySums(*(sum(getattr(second.activity, field) for second in seconds) for field in fields))
+
+
+def _warm_users(seconds: Sequence[WorkerSecond]) -> int | None:
+    """None where a worker does not say; of several seconds of one worker each counts, and such a tick counts nowhere."""
+    known = [second.warm_users for second in seconds if second.warm_users is not None]
+    return sum(known) if len(known) == len(seconds) else None

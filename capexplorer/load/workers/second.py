@@ -1,0 +1,83 @@
+"""What a worker reports of one second: it travels inside Locust's own `stats` message, as one value of bytes under KEY.
+
+Bounded: endpoint names, failures and user errors are bounded where they are recorded. Decoding checks every type, since a report
+comes from another process, or another machine.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ...errors import InputError
+from ...model.events import EndpointTick, FailureTick
+from ...model.readings import GeneratorReading, PortsReading
+
+KEY = "capexplorer"
+"""Of the report's dict."""
+
+USER_ERRORS_MOST = 20
+"""Kinds of exceptions in user code that one report names."""
+
+
+class Activity(msgspec.Struct, frozen=True, array_like=True):
+    """`ActivitySums` of one second."""
+
+    waits: int = 0
+    wait_sum_s: float = 0.0
+    sleeps: int = 0
+    sleep_sum_s: float = 0.0
+    tasks: int = 0
+    task_sum_s: float = 0.0
+
+
+class UserErrorCount(msgspec.Struct, frozen=True, array_like=True):
+    """Exceptions in user code of one kind."""
+
+    type: str
+    text: str
+    line: str
+    count: int
+
+
+class WorkerSecond(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One worker's second. Times are `time.monotonic` of the worker's machine until the master has placed it on its own."""
+
+    began_s: float
+    ended_s: float
+    users: int
+    """At its end."""
+    warm_users: int | None = None
+    endpoints: tuple[EndpointTick, ...] = ()
+    """Without percentiles: the master finds them again."""
+    failures: tuple[FailureTick, ...] = ()
+    retried: tuple[FailureTick, ...] = ()
+    all_requests: int = 0
+    all_latency_sum_ms: float = 0.0
+    connects: int = 0
+    activity: Activity = Activity()
+    user_errors: tuple[UserErrorCount, ...] = ()
+    replaced: int = 0
+    """Dead users replaced, since the worker began."""
+    generator: GeneratorReading | None = None
+    """Of the worker's process; loop lag included."""
+    ports: PortsReading | None = None
+    """Of its machine, where that is another one."""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(WorkerSecond).decode
+
+
+def encode(second: WorkerSecond) -> bytes:
+    """For a report."""
+    return _encode(second)
+
+
+def decode(found: object) -> WorkerSecond:
+    """Of a report. Raises InputError for anything that `encode` does not write."""
+    if not isinstance(found, bytes):
+        raise InputError("a worker's report is not of this version")
+    try:
+        return _decode(found)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"a worker's report cannot be read: {error}") from None

@@ -1,0 +1,115 @@
+"""Users of a worker process: the run's spawn messages start and stop them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import astuple
+from typing import Any
+
+import gevent
+import msgspec
+from locust.env import Environment
+
+from ...model.events import EndpointTick
+from ...model.readings import GeneratorReading, PortsReading
+from ..engine import Drained, Hosting
+from ..lag import Lag
+from ..replacement import Replacement
+from ..user_code import UserError, UserErrors
+from .second import USER_ERRORS_MOST, Activity, UserErrorCount, WorkerSecond
+from .worker_runner import Worker
+
+
+class WorkerEngine:
+    """A `LoadEngine` whose users are stepped from elsewhere."""
+
+    runner: Any = None
+
+    def __init__(self, hosting: Hosting, address: tuple[str, int], hello: bytes, on_grid: Callable[[float], None]) -> None:
+        self._hosting, self._address, self._hello, self._on_grid = hosting, address, hello, on_grid
+        self._replacement: Replacement | None = None
+
+    def create_runner(self, environment: Environment) -> None:
+        """A WorkerRunner that has joined when this returns. Raises ConnectionError."""
+        self.runner = runner = environment.runner = Worker(environment, *self._address, self._hello, self._on_grid)
+        self._replacement = Replacement(runner, lambda: runner.target_user_classes_count, self._hosting.errors)
+        gevent.spawn(self._replacement.run)
+
+    def step(self, users: int, spawn_rate: float, classes: Any) -> None:
+        """Nobody steps a worker by hand."""
+
+    @property
+    def users(self) -> int:
+        """Greenlets of the runner."""
+        return self.runner.user_count if self.runner is not None else 0
+
+    @property
+    def replaced(self) -> int:
+        """Since the beginning."""
+        return self._replacement.replaced if self._replacement is not None else 0
+
+    def is_due(self, boundary_s: float) -> bool:
+        """At once."""
+        return True
+
+    def drain(self, boundary_s: float) -> Drained:
+        """All that was recorded until now."""
+        return Drained(self._hosting.recorder.drain(), self.users)
+
+    def drain_all(self) -> None:
+        """Also emit the failures that wait."""
+        self._hosting.recorder.drain_all_failures()
+
+
+def second_of(
+    drained: Drained,
+    *,
+    began_s: float,
+    ended_s: float,
+    lag: Lag,
+    errors: UserErrors,
+    replaced: int,
+    generator: GeneratorReading,
+    ports: PortsReading | None,
+) -> WorkerSecond:
+    """One second as it is reported."""
+    tick = drained.tick
+    return WorkerSecond(
+        began_s=began_s,
+        ended_s=ended_s,
+        users=drained.users,
+        warm_users=tick.warm_users,
+        endpoints=tuple(map(_bare, tick.endpoints)),
+        failures=tick.failures,
+        retried=tick.retried,
+        all_requests=tick.all_requests,
+        all_latency_sum_ms=tick.all_latency_sum_ms,
+        connects=tick.connects,
+        activity=Activity(*astuple(tick.activity)),
+        user_errors=_user_errors(errors),
+        replaced=replaced,
+        generator=_with_lag(generator, lag),
+        ports=ports,
+    )
+
+
+def _bare(tick: EndpointTick) -> EndpointTick:
+    """Without what the master finds again."""
+    return msgspec.structs.replace(tick, p50_ms=None, p95_ms=None, p99_ms=None, max_ms=None)
+
+
+def _with_lag(generator: GeneratorReading, lag: Lag) -> GeneratorReading:
+    return msgspec.structs.replace(generator, loop_lag_p50_ms=lag.p50_ms, loop_lag_p99_ms=lag.p99_ms, loop_lag_max_ms=lag.max_ms)
+
+
+def _user_errors(errors: UserErrors) -> tuple[UserErrorCount, ...]:
+    """The most frequent kinds since the last call; the count of further kinds is the last one's."""
+    counts: Counter[UserError] = Counter(errors.waiting.popleft() for _ in range(len(errors.waiting)))
+    common = counts.most_common(USER_ERRORS_MOST)
+    rest = counts.total() - sum(count for _, count in common)
+    found = [UserErrorCount(each.type, each.text, each.line, count) for each, count in common]
+    if rest:
+        last = found[-1]
+        found[-1] = UserErrorCount(last.type, last.text, last.line, last.count + rest)
+    return tuple(found)

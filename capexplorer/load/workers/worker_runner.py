@@ -1,0 +1,95 @@
+"""Locust's WorkerRunner, which also says who it is, reports each second, and stops its users where the run is silent."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import gevent
+from gevent.event import Event
+from locust import __version__
+from locust.env import Environment
+from locust.rpc import Message
+from locust.runners import STATE_INIT, WorkerRunner
+
+from .desk import CLOCK, WHO
+from .second import KEY
+
+ABANDONED_S = 3.0
+"""Seconds without a message of the run, which answers each heartbeat, after which users stop: nobody measures that load."""
+
+GIVEN_UP_S = 15.0
+"""Seconds without one after which the worker ends."""
+
+
+class Worker(WorkerRunner):
+    """`report` sends what one second held."""
+
+    def __init__(self, environment: Environment, host: str, port: int, hello: bytes, on_grid: Callable[[float], None]) -> None:
+        """`hello`: as said when it asked for its job. `on_grid`: gets a boundary between ticks, by this machine's clock."""
+        self.ended_because = ""
+        """Why the run wants it no more; empty while it does, and where the run has ended."""
+        self.has_ended = False
+        self._hello, self._on_grid = hello, on_grid
+        self._waiting: deque[bytes] = deque(maxlen=60)
+        self._news = Event()
+        self._heard_s = time.monotonic()
+        super().__init__(environment, host, port)
+
+    def report(self, second: bytes) -> None:
+        """Send this with the next report of Locust's, which is now."""
+        self._waiting.append(second)
+        self._news.set()
+
+    def stats_reporter(self) -> NoReturn:
+        """In place of Locust's own period: a report at the end of a second, by the clock of the run."""
+        while True:
+            self._news.wait()
+            self._news.clear()
+            while self._waiting:
+                data: dict[str, Any] = {KEY: self._waiting.popleft()}
+                self.environment.events.report_to_master.fire(client_id=self.client_id, data=data)  # type: ignore[no-untyped-call]
+                self.send_message("stats", data)
+
+    def connect_to_master(self) -> None:
+        """Say who it is, and then that it is ready."""
+        self.send_message(WHO, self._hello)  # type: ignore[arg-type]
+        super().connect_to_master()  # type: ignore[no-untyped-call]
+
+    def handle_message(self, msg: Message) -> None:
+        """Our own kinds of messages, and then Locust's."""
+        self._heard_s = time.monotonic()
+        match msg.type:
+            case "capexplorer_clock":
+                self.send_message(CLOCK, {**msg.data, "worker_s": time.monotonic()})
+            case "capexplorer_grid":
+                self._on_grid(msg.data["boundary_s"])
+            case "capexplorer_refused":
+                self.ended_because = str(msg.data)
+            case "quit":
+                self.has_ended = True  # the process ends in order: its main thread looks
+            case "stop":
+                self._stop_for_now()
+            case _:
+                super().handle_message(msg)
+
+    def _stop_for_now(self) -> None:
+        """The locustfile of the run has stopped the test: as Locust does, but not as if user code of this worker had."""
+        type(self).stop(self)
+        self.send_message("client_stopped")
+        self.client.send(Message("client_ready", __version__, self.client_id))  # type: ignore[no-untyped-call]
+        self.worker_state = STATE_INIT
+
+    def heartbeat_timeout_checker(self) -> NoReturn:
+        """In place of Locust's minute of silence."""
+        while True:
+            gevent.sleep(0.5)
+            silent_s = time.monotonic() - self._heard_s
+            if silent_s > GIVEN_UP_S:
+                self.ended_because, self.has_ended = f"the run has not answered for {GIVEN_UP_S:g} s", True
+                self.stop_users(self.user_classes_count)
+            elif silent_s > ABANDONED_S and self.user_count:
+                self.target_user_classes_count, self.target_user_count = {}, 0
+                self.stop_users(self.user_classes_count)

@@ -1,0 +1,159 @@
+"""A worker's process: the load thread runs users, the main thread drains them once a second and hands each second over."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from _thread import get_native_id
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ..addresses import is_loopback
+from ..errors import InputError
+from ..load import native, proxies, users
+from ..load.guard import HostGuard
+from ..load.load_host import LoadHost
+from ..load.load_reports import Report, RunnerEnded
+from ..load.users import Workload
+from ..load.workers import job as jobs
+from ..load.workers import joining
+from ..load.workers.desk import ENDED
+from ..load.workers.job import Hello, Job
+from ..load.workers.second import encode
+from ..load.workers.worker_engine import WorkerEngine, second_of
+from ..probe.panel import OwnProbes
+
+INTERVAL_S = 1.0
+LOOK_S = 0.2
+STOP_USERS_S = 8.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """How it finds its run, and what it may do."""
+
+    host: str
+    port: int
+    locustfile: Path | None = None
+    """On this machine; None: where the run says."""
+    allow_hosts: tuple[str, ...] = ()
+    token: str = ""
+    """Shows that the run started it."""
+    join_within_s: float = 30.0
+
+
+class WorkerProcess:
+    """`join`, then `work` until the run ends or `end` is called."""
+
+    def __init__(self, options: WorkerOptions, say: Callable[[str], None]) -> None:
+        """`say`: takes lines for whoever started the worker."""
+        self._options, self._say = options, say
+        self._hello = Hello(
+            versions=jobs.versions(), host=socket.gethostname(), pid=os.getpid(), cpus=os.cpu_count() or 1, token=options.token
+        )
+        self._boundary_s = time.monotonic() + INTERVAL_S
+        """Of the ticks of the run, by this machine's clock; a guess until the run has reported them."""
+        self._ending = False
+        engine = partial(
+            WorkerEngine,
+            address=(options.host, options.port),
+            hello=jobs.encode(self._hello),
+            on_grid=self._on_grid,
+        )
+        self._host = LoadHost(self._on_report, engine=engine)
+
+    def join(self) -> None:
+        """Become a worker. Raises InputError: no run there, refused, another locustfile, a service that may not be loaded."""
+        self._host.start()
+        options = self._options
+        job = self._host.call(lambda: joining.ask(options.host, options.port, self._hello, options.join_within_s))
+        self._check(job)
+        native.bound_bodies(job.max_body_mb)
+        guard = HostGuard((*options.allow_hosts,), lambda host: self._say(f"load to {host} is not allowed and was refused"))
+        guard.install()
+        proxies.install(guard.check)
+        proxies.forget_environment()
+        self._host.recorder.connects_so_far = lambda: guard.connects
+        self._host.load(lambda: self._workload(job), job.url, own_events=job.locustfile is None)
+
+    def _check(self, job: Job) -> None:
+        """Raises InputError."""
+        service = urlsplit(job.url if job.url and "://" in job.url else f"http://{job.url or ''}").hostname
+        if service is None:
+            return
+        if is_loopback(service) and not is_loopback(self._options.host) and not self._options.token:
+            raise InputError(f"the run loads {job.url}, which is this machine from here: it needs --host with another address")
+        if not is_loopback(service) and service not in {host.lower().strip("[]") for host in self._options.allow_hosts}:
+            raise InputError(f"the run loads {service}: only loopback is allowed here, or add --allow-host {service}")
+
+    def _workload(self, job: Job) -> Workload:
+        if job.users is not None and job.locustfile is None:
+            return users.from_profile(job.users, job.url or "")
+        path = self._options.locustfile or Path(job.locustfile or "")
+        if not path.is_file():
+            raise InputError(f"{path}: no such locustfile here; give the run's file with -f")
+        jobs.check_locustfile(job, path)
+        return users.from_locustfile(path, job.url)
+
+    def work(self) -> str:
+        """Report each second until the run ends it, or `end` is called. Returns why the run wants it no more; empty: in order."""
+        probes = OwnProbes(self._host.thread.native_id, get_native_id(), with_ports=not is_loopback(self._options.host))
+        began_s = time.monotonic()
+        while not self._is_over():
+            ended_s = self._wait_for_boundary()
+            if ended_s is not None:
+                self._report(began_s, ended_s, probes)
+                began_s = ended_s
+        runner = self._host.engine.runner
+        self._host.stop(STOP_USERS_S)
+        return str(runner.ended_because)
+
+    def _is_over(self) -> bool:
+        return self._ending or self._host.thread.has_ended or self._host.engine.runner.has_ended
+
+    def _wait_for_boundary(self) -> float | None:
+        """Sleep to the next boundary, but no longer than LOOK_S. The moment; None before it."""
+        left_s = self._boundary_s - time.monotonic()
+        if left_s > LOOK_S:
+            native.sleep(LOOK_S)
+            return None
+        if left_s > 0:
+            native.sleep(left_s)
+        now_s = time.monotonic()
+        self._boundary_s += INTERVAL_S * max(1.0, 1 + (now_s - self._boundary_s) // INTERVAL_S)
+        return now_s
+
+    def _report(self, began_s: float, ended_s: float, probes: OwnProbes) -> None:
+        host = self._host
+        generator, ports = probes.read(ended_s - began_s)
+        second = second_of(
+            host.drain(ended_s),
+            began_s=began_s,
+            ended_s=ended_s,
+            lag=host.thread.lag.drain(),
+            errors=host.errors,
+            replaced=host.replaced,
+            generator=generator,
+            ports=ports,
+        )
+        report = encode(second)
+        host.thread.post(lambda: host.engine.runner.report(report))
+
+    def end(self) -> None:
+        """Leave the run, soon. From any thread, or a signal's handler."""
+        self._ending = True
+
+    # -- in the load thread
+
+    def _on_grid(self, boundary_s: float) -> None:
+        """The next boundary is a whole number of seconds after this one."""
+        behind_s = time.monotonic() - boundary_s
+        self._boundary_s = boundary_s + INTERVAL_S * (behind_s // INTERVAL_S + 1)
+
+    def _on_report(self, report: Report) -> None:
+        if isinstance(report, RunnerEnded):
+            self._host.engine.runner.send_message(ENDED, report.by)

@@ -1,0 +1,34 @@
+"""Which levels show nothing any more once workers were added (`analysis/epoch/outgrown.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from capexplorer.analysis.epoch.outgrown import outgrown_levels
+from capexplorer.model.events import LevelClosed, LevelOpened
+from capexplorer.model.figures import LevelFigures
+from capexplorer.model.level import Level
+
+
+def _levels(*levels: tuple[int, float]) -> Sequence[Level]:
+    """(workers, cores that the busiest load thread used) of each."""
+    found = []
+    for index, (workers, cpu) in enumerate(levels):
+        level = Level(LevelOpened(t_s=float(index), index=index, users=10, spawn_rate=1.0, by="user", workers=workers), index)
+        figures = LevelFigures(settled=True, settled_seconds=10.0, requests=100, generator_cpu_ratio=cpu)
+        level.close(LevelClosed(t_s=index + 1.0, index=index, users=10, started_s=float(index), figures=figures))
+        found.append(level)
+    return found
+
+
+def test_a_level_that_saturated_fewer_workers_than_a_later_one_has_is_left_out() -> None:
+    assert outgrown_levels(_levels((0, 0.5), (0, 1.0), (2, 0.6), (2, 1.0), (3, 0.7)), 0.0) == (1, 3)
+
+
+def test_one_that_did_not_saturate_them_stays() -> None:
+    assert outgrown_levels(_levels((0, 0.5), (2, 0.4)), 0.0) == ()
+
+
+def test_the_latest_saturated_level_stays_and_so_does_one_after_a_worker_was_removed() -> None:
+    assert outgrown_levels(_levels((2, 1.0)), 0.0) == ()
+    assert outgrown_levels(_levels((3, 0.5), (2, 1.0)), 0.0) == ()

@@ -1,0 +1,281 @@
+"""A run's side of workers, with workers that are a socket and a few messages: Locust's own protocol, without users."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import zmq
+from locust import User, __version__, task
+from locust.rpc import protocol
+
+from capexplorer.load import native
+from capexplorer.load.load_host import LoadHost
+from capexplorer.load.load_reports import Report, Spawned
+from capexplorer.load.users import Workload
+from capexplorer.load.worker_changes import TookOver, WorkerRefused, WorkersChanged
+from capexplorer.load.workers import job as jobs
+from capexplorer.load.workers.desk import CLOCK, GRID, HELLO, JOB, REFUSED, WHO
+from capexplorer.load.workers.job import Hello, Job
+from capexplorer.load.workers.master_engine import MasterEngine, MasterOptions
+from capexplorer.load.workers.second import KEY, WorkerSecond, encode
+from capexplorer.model.events import EndpointTick
+from capexplorer.profile import Task, Users
+
+PATIENCE_S = 30.0
+Message: Any = protocol.Message
+ZMQ: Any = zmq.Context.instance()
+JOB_GIVEN = Job(users=Users(task=(Task(name="/a"),)), url="http://127.0.0.1:1", locustfile="a.py", digest="d1")
+HERE = Hello(versions=jobs.versions(), host="here", pid=1, cpus=1)
+
+
+_COUNTS = (
+    "num_requests", "num_none_requests", "num_failures", "total_response_time", "max_response_time", "total_content_length",
+)  # fmt: skip
+
+
+class _Someone(User):
+    @task
+    def nothing(self) -> None:
+        pass
+
+
+class _Rig:
+    """A run without load that listens for workers, and what it reports."""
+
+    def __init__(self, *, plain: bool = False) -> None:
+        self.reports: list[Report] = []
+        options = MasterOptions(accepts_plain=plain, here="here")
+        self.host = LoadHost(self.reports.append, engine=partial(MasterEngine, options=options, job=JOB_GIVEN))
+        self.host.start()
+        self.host.load(lambda: Workload((_Someone,)), None, own_events=True)
+        self.engine: Any = self.host.engine
+
+    def of(self, kind: type) -> list[Any]:
+        return [report for report in self.reports if isinstance(report, kind)]
+
+    def until(self, done: Callable[[], Any], *workers: _FakeWorker) -> bool:
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not done() and time.monotonic() < deadline_s:
+            for worker in workers:
+                worker.serve(0.01)
+            native.sleep(0.01)
+        return bool(done())
+
+
+class _FakeWorker:
+    """Speaks as a WorkerRunner does: it has as many users as it is sent."""
+
+    def __init__(self, rig: _Rig, name: str, hello: Hello | None = HERE, clock_s: float = 0.0) -> None:
+        self.name, self.clock_s = name, clock_s
+        self.seen: list[Any] = []
+        self.counts: dict[str, int] = {"_Someone": 0}
+        self.socket: Any = ZMQ.socket(zmq.DEALER)
+        self.socket.identity = name.encode()
+        self.socket.connect(f"tcp://127.0.0.1:{rig.engine.port}")
+        if hello is not None:
+            self.send(WHO, jobs.encode(hello))
+        self.send("client_ready", __version__)
+
+    def send(self, kind: str, data: Any = None) -> None:
+        self.socket.send(Message(kind, data, self.name).serialize())
+
+    def serve(self, for_s: float) -> None:
+        self.send("heartbeat", {"state": "running", "current_cpu_usage": 1})
+        while self.socket.poll(for_s * 1000):
+            message = Message.unserialize(self.socket.recv())
+            self.seen.append(message)
+            if message.type == "spawn":
+                self.counts = message.data["user_classes_count"]
+                self.send("spawning")
+                self.send("spawning_complete", {"user_classes_count": self.counts, "user_count": sum(self.counts.values())})
+            elif message.type == CLOCK:
+                self.send(CLOCK, {**message.data, "worker_s": time.monotonic() + self.clock_s})
+
+    def of(self, kind: str) -> list[Any]:
+        return [message.data for message in self.seen if message.type == kind]
+
+    def report(self, second: WorkerSecond | None = None, stats: Any = ()) -> None:
+        total: dict[str, Any] = {
+            "name": "Aggregated", "method": "", "last_request_timestamp": None, "start_time": 0.0, "min_response_time": None,
+            "response_times": {}, "num_reqs_per_sec": {}, "num_fail_per_sec": {}, **dict.fromkeys(_COUNTS, 0),
+        }  # fmt: skip
+        data: dict[str, Any] = {"stats": list(stats), "stats_total": total, "errors": {}, "user_classes_count": self.counts}
+        data["user_count"] = sum(self.counts.values())
+        self.send("stats", data if second is None else {**data, KEY: encode(second)})
+
+    def second(self, boundary_s: float, requests: int = 1) -> WorkerSecond:
+        """The second that ends at this moment of the run, by this worker's own clock."""
+        ended_s = boundary_s + self.clock_s
+        endpoint = EndpointTick(name="/a", requests=requests, latency_sum_ms=5.0)
+        users = sum(self.counts.values())
+        return WorkerSecond(
+            began_s=ended_s - 1, ended_s=ended_s, users=users, warm_users=users, endpoints=(endpoint,), all_requests=requests
+        )
+
+
+def users_are_spread_and_reported_when_all_of_them_run() -> list[Any]:
+    rig = _Rig()
+    one, two = _FakeWorker(rig, "here_1"), _FakeWorker(rig, "here_2")
+    joined = rig.until(lambda: len(rig.of(WorkersChanged)) == 2, one, two)
+    rig.host.set_users(5, 100.0)
+    spawned = rig.until(lambda: rig.of(Spawned), one, two)
+    found = [joined, spawned, rig.host.users, sorted(sum(each.counts.values()) for each in (one, two))]
+    rig.host.set_users(0, 100.0)
+    found.append(rig.until(lambda: len(rig.of(Spawned)) == 2, one, two) and rig.host.users)
+    return [*found, rig.host.stop(), rig.until(lambda: one.of("quit") is not None and "quit" in {m.type for m in one.seen}, one)]
+
+
+def a_step_waits_for_workers_and_is_spread_again_when_one_joins() -> list[Any]:
+    rig = _Rig()
+    rig.host.set_users(4, 100.0)
+    native.sleep(0.3)
+    early = len(rig.of(Spawned))
+    one = _FakeWorker(rig, "here_1")
+    first = rig.until(lambda: rig.host.users == 4, one)
+    two = _FakeWorker(rig, "here_2")
+    spread = rig.until(lambda: sum(two.counts.values()) == 2, one, two)
+    found = [early, first, spread, rig.until(lambda: rig.host.users == 4 and len(rig.of(Spawned)) >= 2, one, two)]
+    rig.host.stop()
+    return found
+
+
+def a_silent_worker_is_lost_and_its_users_run_elsewhere() -> list[Any]:
+    rig = _Rig()
+    one, two = _FakeWorker(rig, "here_1"), _FakeWorker(rig, "here_2")
+    rig.until(lambda: len(rig.of(WorkersChanged)) == 2, one, two)
+    rig.host.set_users(6, 100.0)
+    rig.until(lambda: rig.of(Spawned), one, two)
+    silent_s = time.monotonic()
+
+    def look() -> bool:
+        one.send("heartbeat", {"state": "running", "current_cpu_usage": 1})
+        return len(rig.of(WorkersChanged)) == 3
+
+    lost = rig.until(look, one)
+    after_s = time.monotonic() - silent_s
+    change = rig.of(WorkersChanged)[-1]
+    moved = rig.until(lambda: sum(one.counts.values()) == 6 and rig.host.users == 6, one)
+    two.report()
+    told_to_end = rig.until(lambda: "quit" in {message.type for message in two.seen}, two)
+    rig.host.stop()
+    return [lost, 2.5 < after_s < 4.0, change.change, change.name, change.count, moved, told_to_end]
+
+
+def workers_take_over_the_users_of_this_process() -> list[Any]:
+    """They run here until the worker is there, and then there alone; a step later goes to the worker."""
+    reports: list[Report] = []
+    host = LoadHost(reports.append)
+    host.start()
+    host.load(lambda: Workload((_Someone,)), None, own_events=True)
+    rig = _Rig.__new__(_Rig)
+    rig.reports, rig.host = reports, host
+    host.set_users(4, 100.0)
+    here = rig.until(lambda: host.users == 4)
+    options = MasterOptions(here="here")
+    host.call(lambda: host.prepare(partial(MasterEngine, options=options, job=JOB_GIVEN)))
+    local, rig.engine = host.engine, host.next_engine
+    one = _FakeWorker(rig, "here_1")
+    joined = rig.until(lambda: len(rig.of(WorkersChanged)) == 1, one)
+    still_here, before = local.users, len(rig.of(Spawned))
+    host.thread.post(host.adopt)
+    over = rig.until(lambda: rig.of(TookOver) and host.users == 4, one)
+    told = rig.until(lambda: len(rig.of(Spawned)) == before + 1, one)
+    found = [here, joined, still_here, over, local.users, sum(one.counts.values()), told]
+    host.set_users(1, 100.0)
+    return [*found, rig.until(lambda: host.users == 1, one), host.stop()]
+
+
+def seconds_of_workers_with_other_clocks_make_one_tick() -> list[Any]:
+    rig = _Rig()
+    one, two = _FakeWorker(rig, "here_1", clock_s=500.0), _FakeWorker(rig, "there_2", HERE_ELSEWHERE, clock_s=-70.0)
+    rig.until(lambda: len(rig.of(WorkersChanged)) == 2, one, two)
+    boundary_s = time.monotonic() + 2.0
+    rig.host.thread.post(lambda: rig.engine.desk.tell_grid(boundary_s))
+    grids = rig.until(lambda: one.of(GRID) and two.of(GRID), one, two)
+    off_s = [abs(worker.of(GRID)[-1]["boundary_s"] - worker.clock_s - boundary_s) for worker in (one, two)]
+    rig.until(lambda: time.monotonic() > boundary_s, one, two)
+    one.report(one.second(boundary_s, 3))
+    alone = rig.until(lambda: len(rig.engine._came) == 1) and rig.host.is_due(boundary_s)
+    two.report(two.second(boundary_s, 4))
+    complete = rig.until(lambda: rig.host.is_due(boundary_s))
+    drained = rig.host.drain(boundary_s)
+    late = rig.host.drain(boundary_s + 1.0)
+    rig.host.stop()
+    return [
+        bool(grids), max(off_s) < 0.05, alone, complete, drained.tick.all_requests, drained.is_whole,
+        [row.name for row in drained.workers.rows] if drained.workers else [],
+        late.is_whole, late.workers.late if late.workers else None,
+    ]  # fmt: skip
+
+
+HERE_ELSEWHERE = Hello(versions=jobs.versions(), host="there", pid=2, cpus=1)
+
+
+def who_may_join() -> dict[str, Any]:
+    """The answer to a hello, by what is wrong with it; and what a plain Locust worker gets."""
+    rig = _Rig()
+    found: dict[str, Any] = {}
+    asking = {
+        "right": jobs.encode(HERE),
+        "another version": jobs.encode(Hello(versions={**jobs.versions(), "capexplorer": "0.0"}, host="h", pid=1, cpus=1)),
+        "no hello": b"\xff\x00",
+    }
+    for index, (name, hello) in enumerate(asking.items()):
+        socket: Any = ZMQ.socket(zmq.DEALER)
+        socket.identity = f"asker_{index}".encode()
+        socket.connect(f"tcp://127.0.0.1:{rig.engine.port}")
+        socket.send(Message(HELLO, hello, "").serialize())
+        answer = Message.unserialize(socket.recv()) if socket.poll(PATIENCE_S * 1000) else None
+        found[name] = answer and [answer.type, jobs.decode(answer.data, Job) == JOB_GIVEN if answer.type == JOB else answer.data]
+    plain = _FakeWorker(rig, "plain_1", hello=None)
+    found["plain"] = rig.until(lambda: plain.of(REFUSED), plain) and plain.of(REFUSED)[0]
+    found["told"] = [each.why.split(":")[0] for each in rig.of(WorkerRefused)]
+    found["joined"] = len(rig.of(WorkersChanged))
+    rig.host.stop()
+    return found
+
+
+def plain_workers_are_welcome_where_they_are_let_in() -> list[Any]:
+    rig = _Rig(plain=True)
+    plain = _FakeWorker(rig, "box_1", hello=None)
+    joined = rig.until(lambda: rig.of(WorkersChanged), plain)
+    rig.host.set_users(3, 100.0)
+    rig.until(lambda: rig.of(Spawned), plain)
+    entry = {
+        **dict.fromkeys(_COUNTS, 0), "name": "/a", "method": "GET", "last_request_timestamp": None, "start_time": 0.0,
+        "num_requests": 9, "total_response_time": 90.0, "max_response_time": 10, "min_response_time": 10,
+        "response_times": {10: 9}, "num_reqs_per_sec": {}, "num_fail_per_sec": {},
+    }  # fmt: skip
+    plain.report(stats=[entry])
+    native.sleep(1.0)
+    plain.report(stats=[entry])
+    came = rig.until(lambda: bool(rig.engine._came))
+    drained = rig.host.drain(time.monotonic())
+    rig.host.stop()
+    assert drained.workers is not None
+    change = rig.of(WorkersChanged)[0]
+    return [joined, change.plain, change.name, came, drained.tick.all_requests, drained.workers.plain]
+
+
+def garbage_stops_nothing() -> list[Any]:
+    rig = _Rig()
+    socket: Any = ZMQ.socket(zmq.DEALER)
+    socket.connect(f"tcp://127.0.0.1:{rig.engine.port}")
+    for junk in (b"", b"\xc1", b"\x93\x01\x02\x03", b"\x81\xa1a\x01", bytes(100)):
+        socket.send(junk)
+    socket.send_multipart([b"a", b"b", b"c"])
+    for kind in (WHO, CLOCK, "stats", "spawning_complete", "locustfile", "heartbeat", "quit"):
+        socket.send(Message(kind, {"x": 1}, "stranger").serialize())
+    native.sleep(0.3)
+    one = _FakeWorker(rig, "here_1")
+    joined = rig.until(lambda: len(rig.of(WorkersChanged)) == 1, one)
+    one.send(CLOCK, "x")
+    lost = rig.until(lambda: len(rig.of(WorkersChanged)) == 2, one)
+    two = _FakeWorker(rig, "here_2")
+    rig.host.set_users(2, 100.0)
+    found = [joined, lost, rig.until(lambda: rig.host.users == 2, two)]
+    rig.host.stop()
+    return [*found, rig.of(WorkersChanged)[1].why]

@@ -1,0 +1,89 @@
+"""Workers' seconds merged: the same tick as if one process had recorded every request."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from capexplorer.errors import InputError
+from capexplorer.load.failures import BYTES_A_TICK
+from capexplorer.load.workers.merging import Merging
+from capexplorer.load.workers.second import Activity, WorkerSecond, decode, encode
+from capexplorer.model.events import FailureSignature, FailureTick
+from capexplorer.model.histogram import LatencyHistogram
+
+from .seconds import endpoint, second
+
+REFUSED = FailureSignature(types=("ConnectionRefusedError",), errno=111, text="connection refused")
+
+
+def test_percentiles_of_several_workers_are_those_of_all_requests_together() -> None:
+    chance = random.Random(7)
+    latencies_ms = [chance.lognormvariate(2.0, 1.0) for _ in range(3_000)]
+    parts = [latencies_ms[:100], latencies_ms[100:1_500], latencies_ms[1_500:]]
+    tick = Merging().tick([second(10.0, endpoint("/a", *part)) for part in parts])
+    whole = LatencyHistogram()
+    whole.record_us([value * 1000 for value in latencies_ms])
+    found = tick.endpoints[0]
+    assert (found.p50_ms, found.p95_ms, found.p99_ms) == whole.percentiles_ms((0.50, 0.95, 0.99))
+    assert found.latency is not None
+    assert LatencyHistogram.decode(found.latency) == whole
+    assert tick.latency == whole
+    assert found.latency_sum_ms == pytest.approx(sum(latencies_ms))
+
+
+def test_counts_and_sums_add() -> None:
+    one = second(
+        10.0, endpoint("/a", 1.0, 2.0, failures=1), endpoint("/b", 5.0), connects=3, activity=Activity(2, 1.5, 1, 0.5, 4, 2)
+    )
+    two = second(10.0, endpoint("/a", 3.0), connects=1, activity=Activity(1, 0.5, 0, 0.0, 1, 1.0), users=3, warm_users=3)
+    tick = Merging(("GET /a",)).tick([one, two])
+    assert [(each.name, each.requests, each.failures, each.received_bytes) for each in tick.endpoints] == [
+        ("/a", 4, 1, 30),
+        ("/b", 1, 0, 10),
+    ]
+    assert (tick.all_requests, tick.finished, tick.connects, tick.warm_users) == (5, 3, 4, 5)
+    activity = tick.activity
+    assert (activity.waits, activity.wait_sum_s, activity.sleeps, activity.tasks, activity.task_sum_s) == (3, 2.0, 1, 5, 3.0)
+
+
+def test_one_worker_that_does_not_know_its_warm_users_leaves_them_unknown() -> None:
+    assert Merging().tick([second(10.0), second(10.0, warm_users=None)]).warm_users is None
+
+
+def _failing(count: int, name: str = "/a", text: str = REFUSED.text) -> WorkerSecond:
+    signature = FailureSignature(types=REFUSED.types, errno=REFUSED.errno, text=text)
+    return second(10.0, failures=(FailureTick(name=name, method="GET", signature=signature, count=count, example=f"[{count}]"),))
+
+
+def test_equal_failures_of_workers_are_one_and_the_first_example_stays() -> None:
+    merging = Merging()
+    tick = merging.tick([_failing(2), _failing(5)])
+    assert [(each.count, each.example) for each in tick.failures] == [(7, "[2]")]
+    assert [(each.count, each.example) for each in merging.tick([_failing(1)]).failures] == [(1, None)]
+
+
+def test_failures_of_many_workers_stay_within_the_bytes_of_one_tick_and_none_is_lost() -> None:
+    import msgspec
+
+    merging, counted = Merging(), 0
+    seconds = [_failing(1, name=f"/{worker}", text=f"refused {worker}") for worker in range(100)]
+    ticks = [merging.tick(seconds)]
+    while ticks[-1].failures:
+        counted += sum(each.count for each in ticks[-1].failures)
+        assert sum(len(msgspec.json.encode(each)) for each in ticks[-1].failures) <= BYTES_A_TICK
+        ticks.append(merging.tick([]))
+    assert counted == 100
+
+
+def test_a_second_survives_its_way() -> None:
+    made = second(10.0, endpoint("/a", 1.0, 2.0), activity=Activity(1, 0.5))
+    assert decode(encode(made)) == made
+
+
+@pytest.mark.parametrize("found", [b"", b"\xc1", b"\x93\x01\x02\x03", None, {"began_s": 1}, b"\x81\xa7began_s\xa1x"])
+def test_a_report_that_is_none_is_refused_in_one_line(found: object) -> None:
+    with pytest.raises(InputError) as refused:
+        decode(found)
+    assert "\n" not in str(refused.value)
