@@ -22,7 +22,15 @@ from capexplorer.model.events import (
     TargetFacts,
     Verdict,
 )
-from capexplorer.model.readings import NeighboursReading, PortsReading, TargetReading, TargetTcpReading, TcpReading
+from capexplorer.model.readings import (
+    NeighboursReading,
+    PortsReading,
+    TargetReading,
+    TargetTcpReading,
+    TcpReading,
+    WorkerReading,
+    WorkersReading,
+)
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation
 from capexplorer.tui.frozen_timeline import moment
@@ -193,6 +201,20 @@ def test_no_detail_is_cut() -> None:
         for line in drawn(ResourcesPane(), Timeline(session()), size):
             for part in line.split(",")[1:]:
                 assert any(part.strip() in each for each in whole)
+
+
+def test_with_workers_the_generator_is_the_fullest_one_and_each_has_a_row_below_all_others() -> None:
+    rows = (
+        WorkerReading(name="1", users=10, requests=40, cpu_ratio=0.2, loop_lag_p99_ms=1.0, fds=30, fds_limit=1_024),
+        WorkerReading(name="2@box", users=10, requests=38, cpu_ratio=0.95, loop_lag_p99_ms=9.0, is_late=True),
+    )
+    workers = WorkersReading(count=12, fullest="2@box", late=1, plain=1, cpu_ratio=1.15, rows=rows)
+    lines = drawn(ResourcesPane(), with_last(Timeline(session()), workers=workers), Size(118, 40))
+    assert any(line.split()[0] == "generator" and "worker 2@box is the fullest of 12" in line for line in lines if line.strip())
+    summary, plain, first, second = [line.split() for line in lines if line.strip()][-4:]
+    assert summary[:2] == ["workers", "12"]
+    assert plain[:3] == ["1", "plain", "Locust:"]
+    assert (first[0], second[0], "late" in second) == ("1", "2@box", True)
 
 
 def test_unmeasured_is_a_dash_never_a_zero() -> None:

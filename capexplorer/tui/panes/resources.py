@@ -175,8 +175,9 @@ def generator_rows(
 ) -> Iterator[Row]:
     """The load thread, then how late its loop is: the error bar on every latency. Of several workers, of the fullest one."""
     full = generator.cpu_ratio is not None and generator.cpu_ratio >= BUSY_RATIO
+    of_workers = () if workers is None else (f"worker {text.safe(workers.fullest or '–')} is the fullest of {workers.count}",)
     details = (
-        *((f"the fullest of {workers.count}",) if workers is not None else ()),
+        *of_workers,
         f"run delay {text.three_digits(generator.run_delay_ratio)}",
         f"screen {text.three_digits(generator.screen_cpu_ratio)}",
         f"recorder {text.three_digits(generator.recorder_cpu_ratio)}",
@@ -184,8 +185,7 @@ def generator_rows(
         f"memory {text.size(generator.rss_bytes)}",
     )
     spark = history.spark("generator_cpu_ratio", 1.0)
-    label = "generator" if workers is None or workers.fullest is None else f"worker {workers.fullest}"
-    yield Row(label, spark, *cores(generator.cpu_ratio, 1), details, palette.accent, full)
+    yield Row("generator", spark, *cores(generator.cpu_ratio, 1), details, palette.accent, full)
     lag = text.ms(generator.loop_lag_p99_ms)
     others = (f"p50 {text.ms(generator.loop_lag_p50_ms)} ms", f"max {text.ms(generator.loop_lag_max_ms)} ms")
     yield Row("loop lag", history.spark("loop_lag_p99_ms"), lag, "ms p99", others, palette.accent)
