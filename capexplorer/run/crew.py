@@ -127,6 +127,8 @@ class Crew:
         self._leaving: set[str] = set()
         self._joined: set[str] = set()
         """Tokens of own workers that make load."""
+        self._given_up: set[str] = set()
+        """Tokens of own workers that were lost while their process may still live."""
         self._lost = Episode("cause:worker_lost", "worker_lost", 0, "error")
         self._grid_s: float | None = None
         self.is_leaving = False
@@ -262,11 +264,13 @@ class Crew:
         if report.change == "lost":
             text = f"worker {report.name}: {report.why}"
             self._lost.occurred(Occurrence(t_s=self._now_s(), users=users, example=text))
-            self._kill(report.token)
+            self._given_up.add(report.token)
+            self._kill_given_up()
 
-    def _kill(self, token: str) -> None:
-        """One that was given up must not make load again."""
-        if token in self._runs:
+    def _kill_given_up(self) -> None:
+        """A lost worker must not make load again. Repeated at each tick until its process has ended."""
+        self._given_up.intersection_update(self._runs)
+        for token in self._given_up:
             self._supervisor.stop_beside(self._runs[token], 0.0)
 
     def tell_grid(self, boundary_s: float) -> None:
@@ -281,7 +285,8 @@ class Crew:
             self.host.thread.post(self.engine.again)
 
     def marks(self, epoch: int, users: int) -> list[Mark]:
-        """Marks to emit now."""
+        """Marks to emit now. Called once a tick."""
+        self._kill_given_up()
         self._lost.epoch = epoch
         self._lost.look(self._now_s(), users)
         mark = self._lost.news(self._now_s(), exactly=True)

@@ -66,8 +66,8 @@ OF_RUNS: list[FromRun] = [
     Refused(why="another version"),
     Answer(number=7, wrong="plan: expected USERS:DURATION"),
     State(
-        seen=3, wanted=5, spawn_rate=None, workers=2, autopilot=False, target_params={"threads": 8, "keep_alive": True}, holds=True,
-        holder="pts/3", asked_by=None, screens=2,
+        seen=3, wanted=5, spawn_rate=None, workers=2, autopilot=False, target_params={"threads": 8, "keep_alive": True},
+        holds=True, holder="pts/3", asked_by=None, screens=2,
     ),
     Over(),
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from capexplorer.remote.protocol import (
     AddNote,
     Answer,
     AskControls,
+    ChangeWorkers,
     FromRun,
     GiveControls,
     Hello,

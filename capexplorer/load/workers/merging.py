@@ -44,6 +44,8 @@ class Merging:
             failures=failures,
             retried=retried,
             connects=sum(second.connects for second in seconds),
+            closed_by_service=sum(second.closed_by_service for second in seconds),
+            closed_by_users=sum(second.closed_by_users for second in seconds),
             activity=_activity(seconds),
             warm_users=_warm_users(seconds),
             latency=everything,

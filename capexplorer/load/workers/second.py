@@ -54,6 +54,8 @@ class WorkerSecond(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     all_requests: int = 0
     all_latency_sum_ms: float = 0.0
     connects: int = 0
+    closed_by_service: int = 0
+    closed_by_users: int = 0
     activity: Activity = Activity()
     user_errors: tuple[UserErrorCount, ...] = ()
     replaced: int = 0

@@ -86,6 +86,8 @@ def second_of(
         all_requests=tick.all_requests,
         all_latency_sum_ms=tick.all_latency_sum_ms,
         connects=tick.connects,
+        closed_by_service=tick.closed_by_service,
+        closed_by_users=tick.closed_by_users,
         activity=Activity(*astuple(tick.activity)),
         user_errors=_user_errors(errors),
         replaced=replaced,
