@@ -24,8 +24,8 @@ from .load_reports import Report, RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from .local_engine import LocalEngine
 from .recorder import Recorder
 from .user_code import UserErrors
-from .workload import Workload
 from .worker_changes import TookOver
+from .workload import Workload
 
 T = TypeVar("T")
 

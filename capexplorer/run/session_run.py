@@ -16,8 +16,8 @@ from ..errors import LogWriteError
 from ..load.endpoints import NAMES
 from ..load.load_host import LoadHost
 from ..load.load_reports import Report as LoadReport
-from ..load.workload import Workload
 from ..load.worker_changes import SecondReported, TookOver, WorkerRefused, WorkersChanged
+from ..load.workload import Workload
 from ..model.events import By, Command, Ended, Log, Note
 from ..model.stream import Param
 from ..probe.panel import Probes

@@ -14,17 +14,17 @@ from urllib.parse import urlsplit
 
 from ..addresses import is_loopback
 from ..errors import InputError
-from ..load import native, proxies, users
+from ..load import native, proxies, workload
 from ..load.guard import HostGuard
 from ..load.load_host import LoadHost
 from ..load.load_reports import Report, RunnerEnded
-from ..load.users import Workload
 from ..load.workers import job as jobs
 from ..load.workers import joining
 from ..load.workers.desk import ENDED
 from ..load.workers.job import Hello, Job
 from ..load.workers.second import encode
 from ..load.workers.worker_engine import WorkerEngine, second_of
+from ..load.workload import Workload
 from ..probe.panel import OwnProbes
 
 INTERVAL_S = 1.0
@@ -92,12 +92,12 @@ class WorkerProcess:
 
     def _workload(self, job: Job) -> Workload:
         if job.users is not None and job.locustfile is None:
-            return users.from_profile(job.users, job.url or "")
+            return workload.from_profile(job.users, job.url or "")
         path = self._options.locustfile or Path(job.locustfile or "")
         if not path.is_file():
             raise InputError(f"{path}: no such locustfile here; give the run's file with -f")
         jobs.check_locustfile(job, path)
-        return users.from_locustfile(path, job.url)
+        return workload.from_locustfile(path, job.url)
 
     def work(self) -> str:
         """Report each second until the run ends it, or `end` is called. Returns why the run wants it no more; empty: in order."""

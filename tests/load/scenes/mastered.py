@@ -14,13 +14,13 @@ from locust.rpc import protocol
 from capexplorer.load import native
 from capexplorer.load.load_host import LoadHost
 from capexplorer.load.load_reports import Report, Spawned
-from capexplorer.load.users import Workload
 from capexplorer.load.worker_changes import TookOver, WorkerRefused, WorkersChanged
 from capexplorer.load.workers import job as jobs
 from capexplorer.load.workers.desk import CLOCK, GRID, HELLO, JOB, REFUSED, WHO
 from capexplorer.load.workers.job import Hello, Job
 from capexplorer.load.workers.master_engine import MasterEngine, MasterOptions
 from capexplorer.load.workers.second import KEY, WorkerSecond, encode
+from capexplorer.load.workload import Workload
 from capexplorer.model.events import EndpointTick
 from capexplorer.profile import Task, Users
 
