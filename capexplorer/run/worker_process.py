@@ -21,7 +21,7 @@ from ..load.load_reports import Report, RunnerEnded
 from ..load.workers import job as jobs
 from ..load.workers import joining
 from ..load.workers.desk import ENDED
-from ..load.workers.job import Hello, Job
+from ..load.workers.job import Job, WorkerHello
 from ..load.workers.second import encode
 from ..load.workers.worker_engine import WorkerEngine, second_of
 from ..load.workload import Workload
@@ -52,7 +52,7 @@ class WorkerProcess:
     def __init__(self, options: WorkerOptions, say: Callable[[str], None]) -> None:
         """`say`: takes lines for whoever started the worker."""
         self._options, self._say = options, say
-        self._hello = Hello(
+        self._hello = WorkerHello(
             versions=jobs.versions(), host=socket.gethostname(), pid=os.getpid(), cpus=os.cpu_count() or 1, token=options.token
         )
         self._boundary_s = time.monotonic() + INTERVAL_S

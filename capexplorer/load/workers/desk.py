@@ -18,7 +18,7 @@ from ..load_reports import Report, RunnerEnded
 from ..worker_changes import Change, WorkerRefused, WorkersChanged
 from . import job as jobs
 from .clock import ClockOffset
-from .job import Hello, Job
+from .job import Job, WorkerHello
 from .master import Master
 from .plain import PlainStats
 
@@ -41,7 +41,7 @@ class KnownWorker:
     """One that makes load, or is about to."""
 
     name: str
-    hello: Hello | None
+    hello: WorkerHello | None
     """None: a plain Locust worker."""
     is_here: bool
     """On this machine."""
@@ -78,7 +78,7 @@ class FrontDesk:
         """A boundary between ticks, `time.monotonic`; None: not known yet."""
         self._job, self._tell, self._on_change, self._on_second = job, tell, on_change, on_second
         self._here, self._accepts_plain = here, accepts_plain
-        self._introduced: dict[str, Hello] = {}
+        self._introduced: dict[str, WorkerHello] = {}
         self._numbers = 0
         self._looked_s = time.monotonic()
         self.master: Master | None = None
@@ -98,7 +98,7 @@ class FrontDesk:
             case "capexplorer_hello":
                 self._greet(client_id, message.data)
             case "capexplorer_worker":
-                self._introduced[client_id] = jobs.decode(message.data, Hello)
+                self._introduced[client_id] = jobs.decode(message.data, WorkerHello)
             case "client_ready":
                 if client_id in self._introduced or self._accepts_plain:
                     return True
@@ -109,7 +109,7 @@ class FrontDesk:
 
     def _greet(self, client_id: str, data: object) -> None:
         try:
-            hello = jobs.decode(data, Hello)
+            hello = jobs.decode(data, WorkerHello)
         except InputError as error:
             self._refuse(client_id, "a worker", str(error))
             return

@@ -22,7 +22,7 @@ VERSIONED = ("capexplorer", "locust")
 """Software of which both sides need the same version."""
 
 
-class Hello(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerHello(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker says of itself."""
 
     versions: dict[str, str]
@@ -60,7 +60,7 @@ def digest_of(path: Path) -> str:
         raise InputError(f"{path}: {error.strerror}") from None
 
 
-def why_refused(hello: Hello) -> str | None:
+def why_refused(hello: WorkerHello) -> str | None:
     """Why a worker of these versions may not join, in one line; None if it may."""
     own = versions()
     for name in VERSIONED:
@@ -81,7 +81,7 @@ def check_locustfile(job: Job, path: Path) -> None:
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def encode(value: Hello | Job) -> bytes:
+def encode(value: WorkerHello | Job) -> bytes:
     """For a message."""
     return _encode(value)
 

@@ -11,12 +11,12 @@ from locust.rpc import Message, zmqrpc
 from ...errors import InputError
 from . import job as jobs
 from .desk import HELLO, JOB, REFUSED
-from .job import Hello, Job
+from .job import Job, WorkerHello
 
 ASK_EVERY_S = 2.0
 
 
-def ask(host: str, port: int, hello: Hello, within_s: float) -> Job:
+def ask(host: str, port: int, hello: WorkerHello, within_s: float) -> Job:
     """The job. Raises InputError: refused, or no answer in time (there is no run, or its secret is another one)."""
     client = zmqrpc.Client(host, port, f"{hello.host}_{uuid4().hex}")  # type: ignore[no-untyped-call]
     deadline_s = time.monotonic() + within_s

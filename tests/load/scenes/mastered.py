@@ -17,7 +17,7 @@ from capexplorer.load.load_reports import Report, Spawned
 from capexplorer.load.worker_changes import TookOver, WorkerRefused, WorkersChanged
 from capexplorer.load.workers import job as jobs
 from capexplorer.load.workers.desk import CLOCK, GRID, HELLO, JOB, REFUSED, WHO
-from capexplorer.load.workers.job import Hello, Job
+from capexplorer.load.workers.job import Job, WorkerHello
 from capexplorer.load.workers.master_engine import MasterEngine, MasterOptions
 from capexplorer.load.workers.second import KEY, WorkerSecond, encode
 from capexplorer.load.workload import Workload
@@ -28,7 +28,7 @@ PATIENCE_S = 30.0
 Message: Any = protocol.Message
 ZMQ: Any = zmq.Context.instance()
 JOB_GIVEN = Job(users=Users(task=(Task(name="/a"),)), url="http://127.0.0.1:1", locustfile="a.py", digest="d1")
-HERE = Hello(versions=jobs.versions(), host="here", pid=1, cpus=1)
+HERE = WorkerHello(versions=jobs.versions(), host="here", pid=1, cpus=1)
 
 
 _COUNTS = (
@@ -68,7 +68,7 @@ class _Rig:
 class _FakeWorker:
     """Speaks as a WorkerRunner does: it has as many users as it is sent."""
 
-    def __init__(self, rig: _Rig, name: str, hello: Hello | None = HERE, clock_s: float = 0.0) -> None:
+    def __init__(self, rig: _Rig, name: str, hello: WorkerHello | None = HERE, clock_s: float = 0.0) -> None:
         self.name, self.clock_s = name, clock_s
         self.seen: list[Any] = []
         self.counts: dict[str, int] = {"_Someone": 0}
@@ -211,7 +211,7 @@ def seconds_of_workers_with_other_clocks_make_one_tick() -> list[Any]:
     ]  # fmt: skip
 
 
-HERE_ELSEWHERE = Hello(versions=jobs.versions(), host="there", pid=2, cpus=1)
+HERE_ELSEWHERE = WorkerHello(versions=jobs.versions(), host="there", pid=2, cpus=1)
 
 
 def who_may_join() -> dict[str, Any]:
@@ -220,7 +220,7 @@ def who_may_join() -> dict[str, Any]:
     found: dict[str, Any] = {}
     asking = {
         "right": jobs.encode(HERE),
-        "another version": jobs.encode(Hello(versions={**jobs.versions(), "capexplorer": "0.0"}, host="h", pid=1, cpus=1)),
+        "another version": jobs.encode(WorkerHello(versions={**jobs.versions(), "capexplorer": "0.0"}, host="h", pid=1, cpus=1)),
         "no hello": b"\xff\x00",
     }
     for index, (name, hello) in enumerate(asking.items()):
