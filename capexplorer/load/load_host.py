@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -106,7 +107,8 @@ class LoadHost:
 
     def drain(self, boundary_s: float) -> Drained:
         """What users did up to this moment since the last call. From the recorder's thread."""
-        return self.engine.drain(boundary_s)
+        drained = self.engine.drain(boundary_s)
+        return replace(drained, users=0) if self.thread.has_ended else drained  # all users end with the thread
 
     def drain_all(self) -> None:
         """The next drain is the last: it holds back nothing. From the recorder's thread."""

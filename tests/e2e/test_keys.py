@@ -139,8 +139,14 @@ def agrees(text: str, moment: Timeline) -> bool:
 
 
 def later_than(screen: Screen, second: int) -> str:
-    """The screen once the level has settled for longer than that."""
-    return screen.once(lambda text: settled_s(text) > second, f"settled for more than {second} s")
+    """The screen once the level has settled for longer than that, between two redraws: panes are drawn one after another."""
+    seen = [screen.once(lambda text: settled_s(text) > second, f"settled for more than {second} s")]
+
+    def unchanged() -> str:
+        seen.append(screen.text())
+        return seen[-1] if seen[-1] == seen[-2] else ""
+
+    return until(unchanged, "a screen that does not change")
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

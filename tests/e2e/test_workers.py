@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from programs import require
 
 from capexplorer.model.events import Command, Ended, LevelClosed, LevelOpened, Mark, Sample, Target
 from capexplorer.target.free_port import free_port
@@ -118,8 +118,9 @@ def _ip(*args: str) -> bool:
 @pytest.fixture
 def two_machines() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Two network namespaces with a cable between them, 10.77.0.1 and 10.77.0.2: the words that run a command in each."""
-    if shutil.which("ip") is None or os.geteuid() != 0 or not _ip("netns", "add", "cap-run"):
-        pytest.skip("needs root, iproute2 and the right to make network namespaces")
+    require("ip")
+    if os.geteuid() != 0 or not _ip("netns", "add", "cap-run"):
+        pytest.skip("needs root and the right to make network namespaces")
     try:
         made = [
             _ip("netns", "add", "cap-worker"),
