@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from .attendance import Attendance
-from .live import LiveRun
+
+if TYPE_CHECKING:
+    from .live import LiveRun  # imports Locust, which patches the process
 
 POLL_S = 0.25
 """Between two checks."""
@@ -18,6 +21,7 @@ class Unattended:
         self._run = run
         self._attendance = Attendance(run.unattended_s)
         self._is_stopped = False
+        self._look()  # a failure between this moment and the first question for a reason is a new one
 
     def stop(self) -> None:
         """From any thread: someone ends the run."""
@@ -31,12 +35,7 @@ class Unattended:
         outcome = self._run.outcome
         if outcome.signal is not None or self._is_stopped:
             return outcome.reason
-        why = self._attendance.look(
-            time.monotonic(),
-            attended=self._run.screens.holder is not None,
-            driven=self._run.goes_by_itself,
-            failure=outcome.failure,
-        )
+        why = self._look()
         if why is None:
             return None
         if self._attendance.was_driven:
@@ -44,3 +43,11 @@ class Unattended:
         else:
             outcome.quit(why)
         return outcome.reason
+
+    def _look(self) -> str | None:
+        return self._attendance.look(
+            time.monotonic(),
+            attended=self._run.screens.holder is not None,
+            driven=self._run.goes_by_itself,
+            failure=self._run.outcome.failure,
+        )

@@ -1,0 +1,21 @@
+"""When a run without a screen ends."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+from capexplorer.run.run_outcome import RunOutcome
+from capexplorer.run.unattended import Unattended
+
+if TYPE_CHECKING:
+    from capexplorer.run.live import LiveRun
+
+
+def test_a_failure_before_the_first_question_ends_the_run() -> None:
+    """A headless run whose sessions folder could not be made once went on for ever, where it failed that early."""
+    outcome = RunOutcome()
+    run = SimpleNamespace(unattended_s=300.0, outcome=outcome, screens=SimpleNamespace(holder=None), goes_by_itself=True)
+    unattended = Unattended(cast("LiveRun", run))
+    outcome.fail("log", "the sessions folder cannot be made", 4)
+    assert unattended.reason == "the sessions folder cannot be made"
