@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,6 @@ GENERATOR = ("locust", "gevent", "geventhttpclient", "requests")
 SCREEN = ("textual",)
 HTTP = ("httpx", "httpcore")
 """0.1 s of a start; what asks a target by HTTP imports them while the target starts."""
-
 
 WEB = ("flask", "jinja2", "werkzeug")
 """A quarter of what Locust takes to start."""
@@ -56,6 +56,20 @@ def test_an_offline_command_loads_no_generator_and_no_screen(args: list[str], se
 
 
 PATCHED = "from capexplorer.load import native; native.patch()\nimport capexplorer.run.live, locust.env\n"
+
+
+@pytest.mark.parametrize("given", [None, "2"])
+def test_numpy_gets_one_blas_thread_unless_the_user_says_otherwise_and_services_do_not_inherit_it(given: str | None) -> None:
+    """A second one spins at each start. `services`: what a run starts has the run's environment."""
+    program = (
+        "import os, capexplorer.model.histogram\n"
+        f"assert os.environ.get('OPENBLAS_NUM_THREADS') == {given!r}\n"
+        f"assert {given!r} or len(os.listdir('/proc/self/task')) == 1, 'threads'"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    environment |= {"OPENBLAS_NUM_THREADS": given} if given else {}
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=240, env=environment)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_run_does_not_load_locusts_web_interface() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from . import one_blas_thread  # noqa: F401  before numpy is loaded
+
+# isort: split
 import numpy as np
 
 from .figures import LevelFigures

@@ -7,6 +7,9 @@ in Python. Must not know endpoints, ticks or levels.
 
 from __future__ import annotations
 
+from . import one_blas_thread  # noqa: F401  before numpy is loaded
+
+# isort: split
 import binascii
 import contextlib
 import math

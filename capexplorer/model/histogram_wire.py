@@ -7,6 +7,9 @@ one costs 1.5 us. Must not know what the counters stand for.
 
 from __future__ import annotations
 
+from . import one_blas_thread  # noqa: F401  before numpy is loaded
+
+# isort: split
 import binascii
 import zlib
 from collections.abc import Sequence

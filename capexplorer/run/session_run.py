@@ -175,8 +175,8 @@ class SessionRun:
         unseen_here = self.service.pid is None and self.service.is_here
         self._probes.watch(self.service.pid, port, self.service.metrics_url, unseen_here=unseen_here)
         if self.load_control.levels.tracker.index < 0:
-            gc.collect()
             gc.freeze()  # objects from start-up are permanent: garbage collections under load skip them
+            gc.set_threshold(700, 10, 10)  # Python's default again: connections that nobody has any more close soon
         self._let_users_run()
 
     def _let_users_run(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import time
@@ -79,6 +80,8 @@ class WorkerProcess:
         proxies.forget_environment()
         self._host.recorder.connects_so_far = lambda: guard.connects
         self._host.load(lambda: self._workload(job), job.url, own_events=job.locustfile is None)
+        gc.freeze()  # as in a run's own process
+        gc.set_threshold(700, 10, 10)
 
     def _check(self, job: Job) -> None:
         """Raises InputError."""

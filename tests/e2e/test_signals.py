@@ -19,7 +19,6 @@ from .rig import HERE, of, session_path, start
 
 pytestmark = pytest.mark.slow
 
-ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 ENDS_WITH_TERMINAL = str(HERE / "profiles" / "ends-with-terminal.toml")
 """As before there were attached screens: `unattended_s = 0`."""
 PLAN = ("--headless", "--plan", "3:60s")
@@ -77,7 +76,8 @@ def assert_given_back(run: OnTerminal) -> None:
     assert f"saved: {session_path(run.sessions)}" in rest
 
 
-@pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
+# SIGHUP comes from the terminal below; tests/tui/test_terminal.py sends each of them to a screen without a run.
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT], ids=lambda number: number.name)
 def test_a_signal_ends_the_live_screen_and_gives_the_terminal_back(tmp_path: Path, number: signal.Signals) -> None:
     with on_terminal(tmp_path, ENDS_WITH_TERMINAL) as run:
         before = run.settings()

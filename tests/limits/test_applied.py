@@ -36,11 +36,8 @@ def network() -> None:
         pytest.skip(refused)
 
 
-@pytest.mark.parametrize("client", ["fast", "requests"])
-def test_few_ports_without_keep_alive_run_out_as_time_wait_of_the_clients(client: str, network: None, tmp_path: Path) -> None:
-    profile = tmp_path / "few.toml"
-    profile.write_text((ROOT / "profiles" / "ports.toml").read_text().replace('client = "fast"', f'client = "{client}"'))
-    run, code = ended(tmp_path, str(profile), "--headless", "--plan", "20:5s", *FEW_PORTS, cwd=tmp_path)
+def test_few_ports_without_keep_alive_run_out_as_time_wait_of_the_clients(network: None, tmp_path: Path) -> None:
+    run, code = ended(tmp_path, str(ROOT / "profiles" / "ports.toml"), "--headless", "--plan", "20:5s", *FEW_PORTS, cwd=tmp_path)
     assert code == 4 and "no level settled with a success" in run.stderr
     ports = [sample.ports for sample in of(run.events(), Sample) if sample.ports]
     assert {each.capacity for each in ports} == {100}

@@ -13,7 +13,7 @@ import pytest
 from trials.simulation.ladders import KINDS
 from trials.simulation.piloted import Flight, fly, linear_system, system_of
 
-SEEDS = range(250_000, 250_003)
+SEEDS = range(250_000, 250_002)
 
 
 @cache
@@ -31,7 +31,7 @@ def errors() -> list[float]:
 
 
 def test_the_knee_is_found_near_the_truth() -> None:
-    assert np.mean(np.array(errors()) <= 0.15) >= 0.72  # 18 systems: 85% less a standard error and a half
+    assert np.mean(np.array(errors()) <= 0.15) >= 0.69  # 12 systems: 85% less a standard error and a half
     assert np.mean(np.array(errors()) <= 0.25) >= 0.83
 
 

@@ -20,7 +20,6 @@ ROWS = (
         neighbours=("cpu", "cpu"),
         neighbours_at=(2, 3),
         plan=_LEVELS,
-        short="4:6s,6:6s,8:8s",
     ),
     Row(
         name="neighbour-cpu-one-thread",
