@@ -57,7 +57,7 @@ def examples(run: Run, cause: str) -> set[str]:
 
 
 def test_an_exception_that_would_end_a_process_ends_one_user(tmp_path: Path) -> None:
-    """The load thread once ended unseen: 0/s without a mark, and a plan that waited for ever. tests/load has the other exceptions."""
+    """The load thread once ended unseen: 0/s without a mark, and a plan that waited for ever. Others: tests/load."""
     run, code = run_with(tmp_path, "if self.visits == 3 and next(deaths) < 2: sys.exit(3)", "2:4s,3:4s")
     assert code == 0, run.stderr
     assert last(run).reason == "plan finished"
