@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import count
 from os import close, waitpid
 from pathlib import Path
 from time import monotonic, sleep
@@ -49,8 +50,9 @@ class Supervisor:
         self._commands: int | None = commands
         self._reports: int | None = reports
         self._listening = False
-        self._run = self._target_run = 0
-        """The latest run of all, and of the target."""
+        self._numbers = count(1)
+        """Of runs. `next` is atomic: the target and what runs beside it are started by different threads."""
+        self._target_run = 0
         self._started: Started | None = None
         self._exits: dict[int, Exited] = {}
         self._output: tuple[str, ...] = ()
@@ -125,8 +127,7 @@ class Supervisor:
 
         Returns at once the run that reports name. Raises TargetError when the supervisor process is gone.
         """
-        self._run += 1
-        self._target_run = self._run
+        run = self._target_run = next(self._numbers)
         command = {
             "argv": spec.command_line(params, port),
             "env": {"PYTHONUNBUFFERED": "1", **spec.environment_for(params, port)},
@@ -134,8 +135,8 @@ class Supervisor:
             "limits": _given(limits),
             "grace_s": grace_s,
         }
-        self._ask_to_start("start", self._run, command)
-        return self._target_run
+        self._ask_to_start("start", run, command)
+        return run
 
     def start_beside(
         self,
@@ -149,16 +150,16 @@ class Supervisor:
         Returns at once the run that reports name; they go to `on_report` alone, in the thread of `listen`. Raises TargetError
         when the supervisor process is gone.
         """
-        self._run += 1
-        self._beside[self._run] = on_report
+        run = next(self._numbers)
+        self._beside[run] = on_report
         command = {
             "argv": list(argv),
             "env": {"PYTHONUNBUFFERED": "1", **environment},
             "cwd": os.getcwd(),
             "limits": _given(limits),
         }
-        self._ask_to_start("start_beside", self._run, command)
-        return self._run
+        self._ask_to_start("start_beside", run, command)
+        return run
 
     def _ask_to_start(self, how: str, run: int, command: Mapping[str, Any]) -> None:
         if not self._send({"do": how, "run": run, **command}):
