@@ -119,20 +119,21 @@ def _ip(*args: str) -> bool:
 def two_machines() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Two network namespaces with a cable between them, 10.77.0.1 and 10.77.0.2: the words that run a command in each."""
     require("ip")
-    if os.geteuid() != 0 or not _ip("netns", "add", "cap-run"):
+    run, worker = (f"cap-{side}-{os.getpid()}" for side in ("run", "worker"))  # a killed test run leaves its own behind
+    if os.geteuid() != 0 or not _ip("netns", "add", run):
         pytest.skip("needs root and the right to make network namespaces")
     try:
         made = [
-            _ip("netns", "add", "cap-worker"),
-            _ip("link", "add", "cap-a", "netns", "cap-run", "type", "veth", "peer", "name", "cap-b", "netns", "cap-worker"),
+            _ip("netns", "add", worker),
+            _ip("link", "add", "cap-a", "netns", run, "type", "veth", "peer", "name", "cap-b", "netns", worker),
         ]
-        for name, end, address in (("cap-run", "cap-a", "10.77.0.1/24"), ("cap-worker", "cap-b", "10.77.0.2/24")):
+        for name, end, address in ((run, "cap-a", "10.77.0.1/24"), (worker, "cap-b", "10.77.0.2/24")):
             made += [_ip("-n", name, "link", "set", "lo", "up"), _ip("-n", name, "addr", "add", address, "dev", end)]
             made.append(_ip("-n", name, "link", "set", end, "up"))
         assert all(made), "the two ends of the cable"
-        yield ("ip", "netns", "exec", "cap-run"), ("ip", "netns", "exec", "cap-worker")
+        yield ("ip", "netns", "exec", run), ("ip", "netns", "exec", worker)
     finally:
-        for name in ("cap-run", "cap-worker"):
+        for name in (run, worker):
             _ip("netns", "del", name)
 
 
