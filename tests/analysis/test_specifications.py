@@ -18,7 +18,9 @@ ELSEWHERE = {
         "causes/saturation_over_seconds",
     ),
     "analysis/epoch/test_epoch.py": ("epoch/measured_epoch",),
-    "analysis/epoch/test_regimes.py": ("epoch/onset", "epoch/regime_verdicts"),
+    "analysis/epoch/test_regimes.py": (
+        "epoch/level_changes", "epoch/level_comparison", "epoch/onset", "epoch/regime", "epoch/regime_verdicts",
+    ),
     "analysis/epoch/test_service_program.py": ("target_process",),
     "analysis/host_checks/test_host_checks.py": (
         "host_checks/check", "host_checks/hardware", "host_checks/open_files", "host_checks/rights", "host_checks/sockets",

@@ -13,7 +13,8 @@ from ..ladder import LadderLevel, Measured, pooled
 from .judgeable import judgeable_levels
 from .neighbours import usable_levels
 from .recovery import Split, split
-from .regimes import Halves, Regime, regimes_of, return_users
+from .regime import Regime, return_users
+from .regimes import Halves, regimes_of
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,9 @@ class MeasuredEpoch:
     def has_fault(self) -> bool:
         """Whether the latest level fails, and that began in the middle of a level."""
         latest = self._latest
-        return latest is not None and latest.fails and latest.is_in_time([each for each in self.regimes if each is not latest])
+        if latest is None or not latest.fails:
+            return False
+        return latest.began_without_load([each for each in self.regimes if each is not latest])
 
     @property
     def explained_by_load(self) -> list[Measured]:

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from ...model.level import Level
 from ...model.verdicts import KneeVerdict, RegimeVerdict
 from .judgeable import judgeable_levels
+from .level_comparison import FAILING, USERS_SAME
 from .measured_epoch import MeasuredEpoch
 from .recovery import analyse
-from .regimes import FAILING, USERS_SAME, Regime, return_users
+from .regime import Regime, return_users
 
 
 def regime_verdicts(epoch: MeasuredEpoch, judged: KneeVerdict | None) -> tuple[RegimeVerdict, ...]:
@@ -30,7 +31,7 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, judged: KneeVerdict | None) -
     return RegimeVerdict(
         began_s=began_s,
         began=regime.began,
-        inside=regime.is_in_time(others),
+        inside=regime.began_without_load(others),
         after_step_s=None if is_first else began_s - _stepped_s(epoch.levels, began_s),
         users=float(first.level.users),
         before_rps=None if is_first else _before(epoch, regime),
