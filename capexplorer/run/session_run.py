@@ -25,13 +25,14 @@ from ..target.reports import Output
 from ..target.reports import Report as TargetReport
 from . import sampling
 from .capture import LogGate
-from .crew import Crew, NoCrew
 from .drivers.load_target import LoadTarget
 from .event_sink import EventSink
 from .header import build_header
 from .load_control import LoadControl
 from .load_health import LoadHealth
+from .load_workers import LoadWorkers
 from .log_failures import LogFailures
+from .no_workers import NoWorkers
 from .options import RunOptions
 from .pump import Pump
 from .run_outcome import RunOutcome
@@ -55,7 +56,7 @@ class SessionRun:
 
     def __init__(self, options: RunOptions, service: Service, load_target: LoadTarget, outcome: RunOutcome) -> None:
         self.options, self.service, self.load_target, self.outcome = options, service, load_target, outcome
-        self.crew: Crew | NoCrew = NoCrew()
+        self.workers: LoadWorkers | NoWorkers = NoWorkers()
         self.pump = Pump(self.tick, self._on_defect)
         self.sink = EventSink(self._on_log_failure, self._on_log_recovery)
         self.path: Path | None = None
@@ -72,7 +73,7 @@ class SessionRun:
         )
         self.sink.watch = CauseWatch().apply
         self.load_control = LoadControl(
-            options, load_target, outcome, self.sink, self.pump, lambda: self.target.epoch, lambda: self.crew.grow()
+            options, load_target, outcome, self.sink, self.pump, lambda: self.target.epoch, lambda: self.workers.grow()
         )
         self._work = sampling.WorkMeter(options.profile.work)
         self._user_errors = UserErrorMarks()
@@ -103,10 +104,10 @@ class SessionRun:
         )  # the main thread's id is the process's
         self.load_control.start_alarm()
         self.target.begin()
-        self.crew.begin()
+        self.workers.begin()
         self.pump.is_due = self.host.is_due
         self.pump.start_ticks()
-        self.crew.tell_grid(self.pump.boundary_s)
+        self.workers.align_seconds(self.pump.boundary_s)
 
     def close(self) -> None:
         """Record the last tick, stop load and target, then close the log."""
@@ -117,9 +118,9 @@ class SessionRun:
         self.host.drain_all()
         self.pump.tick()
         self.load_control.end()
-        self.crew.leaves()
+        self.workers.expect_end()
         self.host.stop(STOP_USERS_S)
-        self.crew.end()
+        self.workers.end()
         self.outcome.wanted_exit_code = self.host.process_exit_code
         self._emit_user_errors(self.pump.now_s(), exactly=True)
         self.target.end(self.pump.drain_until)
@@ -160,9 +161,9 @@ class SessionRun:
     def change_workers(self, by: By, *, add: bool) -> None:
         """Start one more worker, or end one."""
         if add:
-            self.crew.add(by)
+            self.workers.add(by)
         else:
-            self.crew.remove(by)
+            self.workers.remove(by)
 
     def restart(self, params: Mapping[str, Param]) -> None:
         """Take users to zero and restart the target; the users start again in a new level."""
@@ -182,7 +183,7 @@ class SessionRun:
     def _let_users_run(self) -> None:
         """Let users run if the service is ready and the log can be written."""
         failing = self.sink.writer is not None and self.sink.writer.failure is not None
-        if self.target.state == "ready" and self.crew.are_there and not failing and not self.load_target.is_open:
+        if self.target.state == "ready" and self.workers.have_joined and not failing and not self.load_target.is_open:
             self.load_control.begin(has_shape=self.workload.shape is not None)
 
     # -- reports of the load thread
@@ -195,7 +196,7 @@ class SessionRun:
             case WorkersChanged():
                 self._workers_changed(report)
             case TookOver():
-                self.load_control.levels.tracker.workers = self.crew.count
+                self.load_control.levels.tracker.workers = self.workers.count
                 self.load_control.levels.reopen()
             case WorkerRefused(host, why):
                 self.gate.add("capexplorer", "error", f"a worker on {host} was refused: {why}")
@@ -204,10 +205,10 @@ class SessionRun:
 
     def _workers_changed(self, report: WorkersChanged) -> None:
         """Levels never mix sets of workers: one that a worker was lost in is void, else it ends here; a new one begins."""
-        if self.crew.is_leaving:
+        if self.workers.is_ending:
             return
-        self.crew.changed(report, self.load_target.wanted)
-        if self.crew.takes_over:
+        self.workers.changed(report, self.load_target.wanted)
+        if self.workers.is_taking_over:
             return  # users run in this process still
         self.load_control.levels.tracker.workers = report.count
         self._emit_marks_of_workers()
@@ -219,7 +220,7 @@ class SessionRun:
             self.outcome.fail("workers", "no worker is left", 4)
 
     def _emit_marks_of_workers(self) -> None:
-        for mark in self.crew.marks(self.target.epoch, self.load_target.wanted):
+        for mark in self.workers.marks(self.target.epoch, self.load_target.wanted):
             self.sink.emit(mark)
 
     # -- reports on the target
@@ -275,8 +276,8 @@ class SessionRun:
         self._emit_user_errors(ended_s)
         self._look_at_load(ended_s)
         self._emit_marks_of_workers()
-        if self.crew.missing:
-            self.outcome.fail("workers", self.crew.missing, 4)
+        if self.workers.join_failure:
+            self.outcome.fail("workers", self.workers.join_failure, 4)
         self.sink.emit(sample)
         if stood_still_s:
             self._on_standstill(stood_still_s)
@@ -288,7 +289,7 @@ class SessionRun:
         text = f"the process was suspended for {seconds:.1f} s (stopped, or the machine slept): a new level begins here"
         self.sink.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="warning", text=text))
         self.load_control.levels.reopen()
-        self.crew.again()
+        self.workers.resend_users()
 
     def _emit_user_errors(self, t_s: float, *, exactly: bool = False) -> None:
         mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.load_target.wanted, exactly=exactly)

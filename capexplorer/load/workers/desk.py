@@ -74,7 +74,7 @@ class FrontDesk:
     ) -> None:
         """`here`: name of this machine."""
         self.workers: dict[str, KnownWorker] = {}
-        self.grid_s: float | None = None
+        self.boundary_s: float | None = None
         """A boundary between ticks, `time.monotonic`; None: not known yet."""
         self._job, self._tell, self._on_change, self._on_second = job, tell, on_change, on_second
         self._here, self._accepts_plain = here, accepts_plain
@@ -132,7 +132,7 @@ class FrontDesk:
             case "capexplorer_clock":
                 worker.clock.trip(message.data["sent_s"], message.data["worker_s"], time.monotonic())
                 worker.trips += 1
-                self._tell_grid(client_id, worker)
+                self._send_boundary(client_id, worker)
                 if worker.trips < CLOCK_TRIPS_AT_FIRST:
                     self._ask_clock(client_id, worker)
                 return False
@@ -195,11 +195,11 @@ class FrontDesk:
                 self._remove(client_id, "left")
                 self._send(client_id, "quit")
 
-    def tell_grid(self, boundary_s: float) -> None:
+    def align_seconds(self, boundary_s: float) -> None:
         """Ticks end at this moment (`time.monotonic`) and each whole second from there."""
-        self.grid_s = boundary_s
+        self.boundary_s = boundary_s
         for client_id, worker in self.workers.items():
-            self._tell_grid(client_id, worker)
+            self._send_boundary(client_id, worker)
 
     def _remove(self, client_id: str, change: Change, why: str = "") -> None:
         worker = self.workers.pop(client_id)
@@ -218,9 +218,9 @@ class FrontDesk:
         worker.asked_s = time.monotonic()
         self._send(client_id, CLOCK, {"sent_s": worker.asked_s})
 
-    def _tell_grid(self, client_id: str, worker: KnownWorker) -> None:
-        if self.grid_s is not None and worker.clock.is_known:
-            self._send(client_id, GRID, {"boundary_s": self.grid_s - worker.clock.offset_s})
+    def _send_boundary(self, client_id: str, worker: KnownWorker) -> None:
+        if self.boundary_s is not None and worker.clock.is_known:
+            self._send(client_id, GRID, {"boundary_s": self.boundary_s - worker.clock.offset_s})
 
     def _send(self, client_id: str, kind: str, data: Any = None) -> None:
         assert self.master is not None  # messages come once there is a master
