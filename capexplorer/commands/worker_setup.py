@@ -124,7 +124,7 @@ def load_workers_of(options: RunOptions, run: LiveRun) -> LoadWorkers:
         post=pump.post,
         emit=session_run.sink.emit,
         now_s=pump.now_s,
-        log=session_run.gate.add,
+        log=session_run.log.add,
     )
 
 

@@ -251,4 +251,4 @@ class LiveRun:
 
     def on_log_line(self, source: str, level: str, text: str) -> None:
         """A line that was logged or printed."""
-        self._post(lambda: self.session_run.gate.add(source, level, text))
+        self._post(lambda: self.session_run.log.add(source, level, text))
