@@ -28,7 +28,7 @@ ELSEWHERE = {
     "analysis/knee/test_detector.py": ("knee/verdict_kinds",),
     "analysis/knee/test_ramps.py": ("knee/waiting_share",),
     "analysis/ladder/test_measured.py": ("ladder/ladder_level",),
-    "analysis/leaks/test_leaks.py": ("leaks/trend",),
+    "analysis/leaks/test_leaks.py": ("leaks/growth", "leaks/leak_kinds", "leaks/resource_limits", "leaks/trend"),
     "analysis/test_conclusion.py": ("failed_requests", "new_users"),
     "analysis/test_reanalysis.py": ("detectors",),
     "pages/test_causes_page.py": ("causes/catalogue",),
