@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..analysis.causes.generator_saturation import others_cpu
-from ..model.figures import Latency, LevelEndpoint
+from ..model.figures import Latency, LevelBin, LevelEndpoint
 from ..model.level import Level
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation
