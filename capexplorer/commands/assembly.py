@@ -38,7 +38,7 @@ def report_failure(run: LiveRun) -> int:
 
 @contextlib.contextmanager
 def live_run(options: RunOptions) -> Iterator[Parts]:
-    """Set up everything that a run needs, in the necessary order (DESIGN section 3); shut down in reverse order."""
+    """Set up everything that a run needs, in the necessary order; shut down in reverse order."""
     from ..target.supervisor import Supervisor
 
     supervisor = Supervisor.launch()  # before gevent is imported: a patched, threaded process must not fork

@@ -103,7 +103,7 @@ def _session(timeline: Timeline) -> dict[str, Any]:
         "clients": list(clients_of(header)),
         "engine": {"mode": header.engine.mode, "workers": header.engine.workers},
         "client_floor_ms": {
-            name: {"p50": rounded(each.p50_ms), "p99": rounded(each.p99_ms)} for name, each in header.client_floor_ms.items()
+            name: {"p50": rounded(each.p50_ms), "p99": rounded(each.p99_ms)} for name, each in header.client_overhead_ms.items()
         },
     }
 

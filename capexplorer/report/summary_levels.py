@@ -10,7 +10,7 @@ from ..model.level import Level
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation
 from .endpoint_levels import first_to_degrade, goodput_rps, leaves_first
-from .rows import held_levels, recovery_levels
+from .rows import disturbed_levels, recovery_levels
 from .summary_values import rounded, whole
 
 _FIGURES = (
@@ -31,7 +31,7 @@ _COUNTS = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
 
 def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
     """One entry a level, in the order the levels ran; a ramp has one a bin."""
-    recovery, disturbed, first = recovery_levels(timeline), held_levels(timeline), first_to_degrade(timeline)
+    recovery, disturbed, first = recovery_levels(timeline), disturbed_levels(timeline), first_to_degrade(timeline)
     entries = []
     for level in timeline.levels:
         index, degraded = level.opened.index, first.get(level.opened.epoch)

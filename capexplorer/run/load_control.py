@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from .. import wording
-from ..analysis.stop_rules import Struck
+from ..analysis.stop_rules import TriggeredRule
 from ..load.load_reports import Report as LoadReport
 from ..load.load_reports import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
@@ -271,7 +271,7 @@ class LoadControl:
         self._on_triggered(self._stop_watch.look(current))
         self._autopilot.ticked(current)
 
-    def _on_triggered(self, found: Sequence[Struck]) -> None:
+    def _on_triggered(self, found: Sequence[TriggeredRule]) -> None:
         """Mark the triggered stop rules and end the driver. If a person steers, they only mark."""
         ended = self._stoppable
         for each in found:

@@ -233,13 +233,13 @@ class SessionRun:
         if self.workers.join_failure:
             self.outcome.fail("workers", self.workers.join_failure, 4)
         self.sink.emit(sample)
-        if sample.stood_still_s:
-            self._on_standstill(sample.stood_still_s)
+        if sample.suspended_s:
+            self._on_suspension(sample.suspended_s)
         self.load_control.ticked()
         self.sink.flush()
 
-    def _on_standstill(self, seconds: float) -> None:
-        """Log a standstill and begin a new level at the same users."""
+    def _on_suspension(self, seconds: float) -> None:
+        """Log a suspension and begin a new level at the same users."""
         text = f"the process was suspended for {seconds:.1f} s (stopped, or the machine slept): a new level begins here"
         self.sink.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="warning", text=text))
         self.load_control.levels.reopen()

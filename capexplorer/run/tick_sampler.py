@@ -16,7 +16,7 @@ from .drivers.load_target import LoadTarget
 from .level_tracker import LevelTracker
 from .pump import Pump
 from .service import Service
-from .standstill import Standstill
+from .suspension import SuspensionDetector
 
 
 class TickSampler:
@@ -27,8 +27,8 @@ class TickSampler:
     ) -> None:
         self._host, self._probes, self._pump, self._load_target, self._tracker = host, probes, pump, load_target, tracker
         self._work = sampling.WorkMeter(work)
-        self._standstill = Standstill()
-        self.beat = self._standstill.beat
+        self._suspension = SuspensionDetector()
+        self.beat = self._suspension.beat
         self.requests = self.failures = 0
         """Of the session so far, warm-up included."""
 
@@ -45,14 +45,14 @@ class TickSampler:
         exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
         beside = drained.workers.here_cpu_ratio if drained.workers is not None else 0.0
         readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted, workers_cpu_ratio=beside)
-        stood_still_s, wanted = self._standstill.look(lag), self._load_target.wanted
+        suspended_s, wanted = self._suspension.look(lag), self._load_target.wanted
         phase, settled = self._tracker.tick(
             started_s if drained.began_s is None else min(started_s, self._pump.at_s(drained.began_s)),
             ended_s,
             drained.users,
             tick,
             wanted,
-            is_void=stood_still_s is not None or not drained.is_whole,
+            is_void=suspended_s is not None or not drained.is_whole,
         )
         self.requests += tick.all_requests
         self.failures += sum(failure.count for failure in tick.failures)
@@ -64,7 +64,7 @@ class TickSampler:
             wanted=wanted,
             phase=phase,
             settled=settled,
-            stood_still_s=stood_still_s,
+            suspended_s=suspended_s,
             work=self._work.read(tick, readings.app),
             lag=lag,
             readings=readings,

@@ -144,7 +144,7 @@ def _verified(found: KneeVerdict) -> str:
         return f"; {word}" if word else ""
     if checked.state == "contradicted":
         return f"; {word}: " + " and ".join(_contradiction(step) for step in checked.disagreeing)
-    return f"; {word}: " + ", then ".join(_wanted_step(step) for step in checked.lacking) + " would verify it"
+    return f"; {word}: " + ", then ".join(_wanted_step(step) for step in checked.open_steps) + " would verify it"
 
 
 def _wanted_step(step: VerificationStep) -> str:

@@ -20,7 +20,7 @@ class Judgement:
     severity: Severity = "info"
     marked: bool = False
     """Whether the sentence names a cause, a bottleneck or a leak, and not only the capacity curve."""
-    spoiled: bool = False
+    invalid: bool = False
     """Whether the generator, its host or the network failed, so that only levels without such failures describe the service."""
 
 
@@ -35,7 +35,7 @@ def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
     found = conclude(timeline, chosen)
     named = "" if chosen is None else epoch_name(timeline, chosen)
     said = f"{_capital(named)}: {_sentence(found)}" if named else _sentence(found)
-    return Judgement(said, found.severity, found.marked, found.spoiled)
+    return Judgement(said, found.severity, found.marked, found.invalid)
 
 
 def judgements(timeline: Timeline) -> dict[int, Judgement]:

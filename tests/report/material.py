@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from capexplorer.model.events import (
     SCHEMA,
-    ClientFloor,
+    ClientOverhead,
     Ended,
     EndpointTick,
     Event,
@@ -40,7 +40,7 @@ HEADER = Header(
     started_at="2026-01-01T12:00:00.000+01:00",
     label="a1b2c3d",
     versions={"capexplorer": "0.1.0", "locust": "2.47.0"},
-    client_floor_ms={"FastHttpUser": ClientFloor(p50_ms=0.42, p99_ms=1.3)},
+    client_overhead_ms={"FastHttpUser": ClientOverhead(p50_ms=0.42, p99_ms=1.3)},
     profile={"name": "mixed", "title": "Mixed CPU and I/O", "users": {"wait_s": {"between": [0.1, 0.5]}, "client": "fast"}},
     target=TargetFacts(
         name="mixed",

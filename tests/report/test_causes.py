@@ -85,9 +85,9 @@ def test_levels_in_which_the_generator_failed_give_no_knee() -> None:
     knee = KneeVerdict(kind="no_knee", users=50, users_high=50)
     curve = CurveFit(low_load_rps_per_user=2.0, low_load_se=0.1, baseline_users=(5.0,))
     found = Verdict(t_s=36.0, capacity=CapacityVerdict(knee=knee, curve=curve))
-    healthy, spoiled = (Timeline([*events[:-1], found, events[-1]]) for events in (session(), troubled()))
-    assert (summarise(healthy)["no_knee_up_to_users"], summarise(spoiled)["no_knee_up_to_users"]) == (50, 20)
-    assert "| knee | none up to 20 | – | – | generator | – |" in markdown.render(spoiled).decode()
+    healthy, invalid = (Timeline([*events[:-1], found, events[-1]]) for events in (session(), troubled()))
+    assert (summarise(healthy)["no_knee_up_to_users"], summarise(invalid)["no_knee_up_to_users"]) == (50, 20)
+    assert "| knee | none up to 20 | – | – | generator | – |" in markdown.render(invalid).decode()
 
 
 def test_markdown_has_each_with_where_evidence_example_and_a_command_to_copy(timeline: Timeline) -> None:

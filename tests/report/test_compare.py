@@ -13,11 +13,11 @@ from capexplorer.model.events import HostFacts, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict
 from capexplorer.report.compare import Comparison, Session, compare, sentences
-from capexplorer.report.compare.difference import difference, floor_difference
+from capexplorer.report.compare.difference import difference, overhead_difference
 from capexplorer.report.compare.estimates import Estimate, pooled
 from trials.marked import marked
 
-from .compared import HOST, USERS, Seen, floors, knee, session, timeline
+from .compared import HOST, USERS, Seen, knee, overheads, session, timeline
 
 
 def compared(*timelines: Timeline) -> Comparison:
@@ -200,12 +200,12 @@ def test_the_overhead_of_client_classes_is_attributed_to_the_client(
     change_ms: float, floor_ms: float | None, judgement: str
 ) -> None:
     before, after = Estimate(2.22, 0.05), Estimate(2.22 + change_ms, 0.05)
-    assert floor_difference("mean", before, after, floor_ms).judgement == judgement
+    assert overhead_difference("mean", before, after, floor_ms).judgement == judgement
 
 
 def test_a_client_that_costs_less_is_not_faster_server() -> None:
-    slow = session([Seen(50, 49.3, mean_ms=2.22, p50_ms=2.2)], client_floor_ms=floors(HttpUser=1.9))
-    fast = session([Seen(50, 48.6, mean_ms=0.93, p50_ms=0.9)], client_floor_ms=floors(FastHttpUser=0.5))
+    slow = session([Seen(50, 49.3, mean_ms=2.22, p50_ms=2.2)], client_overhead_ms=overheads(HttpUser=1.9))
+    fast = session([Seen(50, 48.6, mean_ms=0.93, p50_ms=0.9)], client_overhead_ms=overheads(FastHttpUser=0.5))
     found = compare([slow, fast])
     level = found.pairs[0].levels[0]
     assert {level[name].judgement for name in ("mean", "p50", "p95", "p99")} == {"client"}
@@ -218,14 +218,16 @@ def test_a_client_that_costs_less_is_not_faster_server() -> None:
 
 
 def test_a_client_that_has_no_floor_is_a_condition_too() -> None:
-    fast = timeline([Seen(50, 49.3, mean_ms=2.2, mean_se_ms=0.02)], client_floor_ms=floors(FastHttpUser=0.5))
+    fast = timeline([Seen(50, 49.3, mean_ms=2.2, mean_se_ms=0.02)], client_overhead_ms=overheads(FastHttpUser=0.5))
     mixed = timeline(
-        [Seen(50, 48.6, mean_ms=0.9, mean_se_ms=0.01)], clients=("FastHttpUser", "User"), client_floor_ms=floors(FastHttpUser=0.5)
+        [Seen(50, 48.6, mean_ms=0.9, mean_se_ms=0.01)],
+        clients=("FastHttpUser", "User"),
+        client_overhead_ms=overheads(FastHttpUser=0.5),
     )
     found = compared(fast, mixed)
     row = next(row for row in found.conditions if row.name == "client")
     assert row.values == ("fast (FastHttpUser)", "fast (FastHttpUser) + other (User)")
-    assert found.pairs[0].levels[0]["mean"].floor_change_ms is None  # what the other class costs nobody measured
+    assert found.pairs[0].levels[0]["mean"].overhead_change_ms is None  # what the other class costs nobody measured
 
 
 # -- conditions and subject

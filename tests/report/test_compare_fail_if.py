@@ -11,7 +11,7 @@ from capexplorer.model.events import Mark
 from capexplorer.report.compare import Session, compare
 from capexplorer.report.compare.fail_if import HELP, NAMES, Condition, Outcome, judge, parse
 
-from .compared import Seen, floors, knee, session, timeline
+from .compared import Seen, knee, overheads, session, timeline
 
 
 def judged(text: str, before: Sequence[Seen], after: Sequence[Seen], *knees: Mark) -> Outcome:
@@ -68,16 +68,16 @@ def test_beyond_the_limit_but_within_noise_does_not_fail_and_says_so() -> None:
 
 
 def test_a_difference_caused_by_the_client_does_not_fail() -> None:
-    slow = session([Seen(50, mean_ms=2.0, mean_se_ms=0.02, p50_ms=2.0)], client_floor_ms=floors(HttpUser=1.9))
-    fast = session([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_floor_ms=floors(FastHttpUser=0.5))
+    slow = session([Seen(50, mean_ms=2.0, mean_se_ms=0.02, p50_ms=2.0)], client_overhead_ms=overheads(HttpUser=1.9))
+    fast = session([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_overhead_ms=overheads(FastHttpUser=0.5))
     found = judge(parse("p50>5%"), compare([fast, slow]))
     assert not found.failed
     assert "client overhead" in found.excused[0]
 
 
 def test_a_difference_that_may_be_partly_the_clients_cannot_be_judged() -> None:
-    slow = session([Seen(50, mean_ms=4.0, mean_se_ms=0.02, p50_ms=4.0)], client_floor_ms=floors(HttpUser=1.9))
-    fast = session([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_floor_ms=floors(FastHttpUser=0.5))
+    slow = session([Seen(50, mean_ms=4.0, mean_se_ms=0.02, p50_ms=4.0)], client_overhead_ms=overheads(HttpUser=1.9))
+    fast = session([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_overhead_ms=overheads(FastHttpUser=0.5))
     found = judge(parse("p50>5%"), compare([fast, slow]))
     assert (found.failed, found.excused) == ((), ())
     assert "partly client" in found.unjudged[0]

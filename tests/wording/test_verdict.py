@@ -78,7 +78,7 @@ def curve(
     limit: Limit = "queueing",
     *,
     t_s: float = 200.0,
-    held_levels: tuple[int, ...] = (),
+    disturbed_levels: tuple[int, ...] = (),
     left_out_levels: tuple[int, ...] = (),
     **changes: Any,
 ) -> Verdict:
@@ -87,7 +87,7 @@ def curve(
         provisional=False, **changes,
     )  # fmt: skip
     capacity = CapacityVerdict(knee=knee, curve=CURVE)
-    return Verdict(t_s=t_s, capacity=capacity, held_levels=held_levels, left_out_levels=left_out_levels)
+    return Verdict(t_s=t_s, capacity=capacity, disturbed_levels=disturbed_levels, left_out_levels=left_out_levels)
 
 
 def reported(*events: Event, started_at: str = STARTED_AT) -> str:
@@ -307,16 +307,16 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
         "of the machine's busy CPU.",
     ),
     "other processes held the levels that would show a knee": (
-        [*held(20, 1.64, {"cc1plus": 1.2, "chrome": 0.3}), curve("no_knee", 14, held_levels=(0, 2), left_out_levels=(2,))],
+        [*held(20, 1.64, {"cc1plus": 1.2, "chrome": 0.3}), curve("no_knee", 14, disturbed_levels=(0, 2), left_out_levels=(2,))],
         "Other processes (cc1plus, chrome) use 1.6 of 2 cores: results at 20 users do not describe the service; no knee "
         "up to 14 users (high confidence).",
     ),
     "other processes held levels on the line": (
-        [*held(20, 1.64, {}), curve("no_knee", 20, held_levels=(2,))],
+        [*held(20, 1.64, {}), curve("no_knee", 20, disturbed_levels=(2,))],
         "Other processes use 1.6 of 2 cores: no knee up to 20 users (high confidence).",
     ),
     "a knee that was found without the levels that other processes held": (
-        [*held(20, 0.4, {"make": 0.4}), curve("knee", 12, held_levels=(2,), left_out_levels=(2,))],
+        [*held(20, 0.4, {"make": 0.4}), curve("knee", 12, disturbed_levels=(2,), left_out_levels=(2,))],
         "Knee at 12 users [8–17] and 122/s, limited by queueing (high confidence); other processes (make) use 0.4 of 2 "
         "cores: results at 20 users do not describe the service.",
     ),

@@ -23,8 +23,8 @@ def regime_verdicts(epoch: MeasuredEpoch, judged: KneeVerdict | None) -> tuple[R
 def _verdict(epoch: MeasuredEpoch, regime: Regime, judged: KneeVerdict | None) -> RegimeVerdict:
     first, is_judged = regime.measured[0], regime is epoch.judged
     knee = judged if is_judged else _knee(epoch, regime)
-    held = [each.rates for each in regime.measured if (each.rates.failure_ratio or 0.0) < FAILING]
-    most = max(held or [each.rates for each in regime.measured], key=lambda level: level.users)
+    disturbed = [each.rates for each in regime.measured if (each.rates.failure_ratio or 0.0) < FAILING]
+    most = max(disturbed or [each.rates for each in regime.measured], key=lambda level: level.users)
     began_s = _began_s(epoch, regime)
     is_first = regime.began is None
     others = [each for each in epoch.regimes if each is not regime]

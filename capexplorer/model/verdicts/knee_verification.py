@@ -44,7 +44,7 @@ class Verification(Reading, frozen=True, kw_only=True):
     steps: tuple[VerificationStep, ...]
 
     @property
-    def lacking(self) -> tuple[VerificationStep, ...]:
+    def open_steps(self) -> tuple[VerificationStep, ...]:
         """Steps that were not measured or disagree, the most useful first."""
         return tuple(step for step in self.steps if not step.agrees)
 

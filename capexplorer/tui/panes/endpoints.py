@@ -24,7 +24,7 @@ from .scrolling import ScrollingPane
 
 ENOUGH_FOR_P95 = 200
 ENOUGH_FOR_P99 = 1_000
-"""Ten values beyond the percentile (DESIGN section 4)."""
+"""Ten values beyond the percentile."""
 
 DEGRADES = "▸ "
 """The sign before the endpoint that degrades first."""

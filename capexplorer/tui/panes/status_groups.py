@@ -17,7 +17,7 @@ from .groups import Group
 from .status_view import View
 
 LAG_WARNING_MS = 10.0
-"""From here on latencies are visibly late: the lag meter's own period (DESIGN section 3)."""
+"""From here on latencies are visibly late: the lag meter's own period."""
 
 
 def what(timeline: Timeline, palette: Palette) -> list[Group]:
@@ -140,7 +140,7 @@ def answers(view: View, palette: Palette, width: int) -> list[Group]:
 def trust(timeline: Timeline, palette: Palette) -> list[Group]:
     """What the tool itself adds to a latency: the client classes in use with their overheads, and the generator's lateness."""
     muted, groups = Style(color=palette.muted), []
-    overheads = timeline.header.client_floor_ms if timeline.header else {}
+    overheads = timeline.header.client_overhead_ms if timeline.header else {}
     for index, client in enumerate(clients_of(timeline.header) if timeline.header else ()):
         floor = overheads.get(client)
         known = (

@@ -100,7 +100,7 @@ def differing(comparison: Comparison, palette: Palette, width: int) -> Text:
         color = Style(color=colors(palette)[index % 4], bold=True)
         title_lines = wrap(safe(sentences.curve(curve)), width - 2)
         lines.append(Text.assemble((f"{curve.letter} ", color), title_lines[0]))
-        rest = wrap(f"client {sentences.floors(curve)}; knee {sentences.knee(curve)}", width - 2)
+        rest = wrap(f"client {sentences.overheads(curve)}; knee {sentences.knee(curve)}", width - 2)
         if curve.judged.marked:
             found = (curve.judged.said, f"marked: {sentences.marked(curve)}")
             rest += [line for each in found for line in wrap(safe(each), width - 2)]

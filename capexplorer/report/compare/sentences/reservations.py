@@ -51,8 +51,8 @@ def _damage(lines: int) -> str:
 def _clients(pair: Pair) -> str:
     before, after = pair.clients or ("", "")
     letters = f"{pair.before.letter} used {before}, {pair.after.letter} {after}"
-    if len(pair.before.floors) == 1 and len(pair.after.floors) == 1:
-        (ours,), (theirs,) = pair.before.floors.values(), pair.after.floors.values()
+    if len(pair.before.overheads) == 1 and len(pair.after.overheads) == 1:
+        (ours,), (theirs,) = pair.before.overheads.values(), pair.after.overheads.values()
         size = theirs.p50_ms - ours.p50_ms
         return (
             f"{letters}: by itself {after} costs {abs(size):.3g} ms {'less' if size < 0 else 'more'} at the median, "
