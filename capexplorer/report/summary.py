@@ -52,7 +52,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "notes": [{"t_s": rounded(note.t_s), "text": note.text} for note in timeline.journal if isinstance(note, Note)],
         "verdict": wording.verdict(timeline),
         "verdicts": [
-            {"epoch": epoch, "verdict": judged.said, "no_knee_up_to_users": _no_knee(verdicts.get(epoch))}
+            {"epoch": epoch, "verdict": judged.sentence, "no_knee_up_to_users": _no_knee(verdicts.get(epoch))}
             for epoch, judged in wording.judgements(timeline).items()
         ],
         **_reanalysed(timeline.reanalysed),

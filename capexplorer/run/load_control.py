@@ -277,10 +277,10 @@ class LoadControl:
         for each in found:
             self._emit(self._stop_watch.mark(each, self._pump.now_s(), ended))
         if found and ended is not None:
-            said = wording.stop_rule(found[0].rule, found[0].measured, found[0].limit, float(self._load_target.wanted))
+            sentence = wording.stop_rule(found[0].rule, found[0].measured, found[0].limit, float(self._load_target.wanted))
             self._end_driver("stop_rule", "guard")
             self.to_zero("guard")
-            self._outcome.fail("stop_rule", said, 3)
+            self._outcome.fail("stop_rule", sentence, 3)
 
     @property
     def _stoppable(self) -> Stopped | None:

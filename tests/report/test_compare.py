@@ -109,8 +109,8 @@ def test_ramps_levels_of_nobody_and_levels_that_never_settled_are_not_matched() 
 
 def test_every_figure_of_a_level_is_compared() -> None:
     (pair,) = compare([session([Seen(10, 100.0)]), session([Seen(10, 110.0, p50_ms=20.0, mean_ms=20.0)])]).pairs
-    said = {one.figure: one.judgement for one in pair.levels[0].differences}
-    assert said == {
+    sentence = {one.figure: one.judgement for one in pair.levels[0].differences}
+    assert sentence == {
         "goodput": "beyond",
         "throughput": "within",
         "mean": "beyond",
@@ -124,9 +124,9 @@ def test_every_figure_of_a_level_is_compared() -> None:
 
 def test_what_has_no_seconds_has_recorded_errors_or_none() -> None:
     (pair,) = compared(timeline([Seen(10, 100.0)]), timeline([Seen(10, 110.0, p50_ms=20.0, mean_ms=20.0)])).pairs
-    said = {one.figure: one.judgement for one in pair.levels[0].differences}
-    assert {said["goodput"], said["mean"]} == {"beyond"}
-    assert {said[name] for name in ("throughput", "p50", "p95", "p99", "failure_ratio")} == {"unknown"}
+    sentence = {one.figure: one.judgement for one in pair.levels[0].differences}
+    assert {sentence["goodput"], sentence["mean"]} == {"beyond"}
+    assert {sentence[name] for name in ("throughput", "p50", "p95", "p99", "failure_ratio")} == {"unknown"}
 
 
 def test_a_percentile_of_too_few_values_is_quiet_and_of_unknown_noise() -> None:
@@ -270,7 +270,7 @@ def test_parameters_label_and_profile_are_the_subject_and_no_flaw() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "sentence"),
     [
         ([Seen(10)], [Seen(20)], "B and A have no settled user count in common"),
         ([Seen(10)], [Seen(10, 101.0)], "Goodput of B and A does not differ beyond noise at 10 users"),
@@ -288,7 +288,7 @@ def test_parameters_label_and_profile_are_the_subject_and_no_flaw() -> None:
         ([Seen(10)], [Seen(10, 900.0, None)], "Whether goodput of B and A differs is unknown at 10 users"),
     ],
 )
-def test_the_verdict_is_one_honest_sentence(before: Sequence[Seen], after: Sequence[Seen], said: str) -> None:
+def test_the_verdict_is_one_honest_sentence(before: Sequence[Seen], after: Sequence[Seen], sentence: str) -> None:
     verdict = sentences.verdict(compared(timeline(before), timeline(after)))
-    assert verdict.startswith(said)
+    assert verdict.startswith(sentence)
     assert verdict.endswith(".")

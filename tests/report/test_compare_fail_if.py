@@ -33,7 +33,7 @@ def test_a_condition_is_a_figure_an_operator_and_a_per_cent(text: str, condition
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("goodputt<-5%", "no figure `goodputt`; did you mean `goodput`?"),
         ("goodput<-5", "expected FIGURE"),
@@ -43,10 +43,10 @@ def test_a_condition_is_a_figure_an_operator_and_a_per_cent(text: str, condition
         ("knee@50<-5%", "remove @50"),
     ],
 )
-def test_an_invalid_condition_is_refused_with_the_expected_form(text: str, said: str) -> None:
+def test_an_invalid_condition_is_refused_with_the_expected_form(text: str, sentence: str) -> None:
     with pytest.raises(InputError) as error:
         parse(text)
-    assert said in str(error.value)
+    assert sentence in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -84,7 +84,7 @@ def test_a_difference_that_may_be_partly_the_clients_cannot_be_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "after", "said"),
+    ("text", "after", "sentence"),
     [
         ("goodput<-5%", [Seen(10, 80.0, None)], "cannot be judged at 10 users: 100.0 to 80.0 (-20.0%), noise unknown"),
         ("goodput<-5%", [Seen(10, None, None)], "cannot be judged: goodput was not measured in B"),
@@ -93,10 +93,10 @@ def test_a_difference_that_may_be_partly_the_clients_cannot_be_judged() -> None:
         ("p95>1%", [Seen(20)], "cannot be judged: no user count in common"),
     ],
 )
-def test_what_cannot_be_judged_never_passes(text: str, after: Sequence[Seen], said: str) -> None:
+def test_what_cannot_be_judged_never_passes(text: str, after: Sequence[Seen], sentence: str) -> None:
     found = judged(text, [Seen(10)], after)
     assert not found.failed
-    assert said in found.unjudged[0]
+    assert sentence in found.unjudged[0]
 
 
 def test_knees_are_judged_by_their_intervals() -> None:

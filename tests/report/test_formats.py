@@ -303,12 +303,12 @@ def test_one_level_that_opened_and_has_no_tick_yet() -> None:
     assert b"| 5 | not settled |" in markdown.render(Timeline(events)) and html.render(Timeline(events))
 
 
-@pytest.mark.parametrize(("wait", "said"), [(0.25, "constant 0.25"), ({"between": [0.1, 0.5], "poisson": None}, "between")])
-def test_a_wait_may_be_a_number_or_a_table(wait: object, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("wait", "sentence"), [(0.25, "constant 0.25"), ({"between": [0.1, 0.5], "poisson": None}, "between")])
+def test_a_wait_may_be_a_number_or_a_table(wait: object, sentence: str, tmp_path: Path) -> None:
     profile = {**HEADER.profile, "users": {"wait_s": wait}}
     to_disk("md", session(header=msgspec.structs.replace(HEADER, profile=profile)), tmp_path / "x.md", force=False)
     [line] = [line for line in (tmp_path / "x.md").read_text().split("\n") if "wait, s" in line]
-    assert said in line.replace("=", " ")
+    assert sentence in line.replace("=", " ")
 
 
 # -- who made the requests

@@ -374,8 +374,8 @@ def test_the_verdict(name: str) -> None:
 
 @pytest.mark.parametrize("started_at", [STARTED_AT, "2026-01-01T03:59:00.000+00:00", ""])
 def test_moments_are_in_the_sessions_time_whatever_the_wall_clock_said(started_at: str) -> None:
-    said = reported(*UP, mark("dns_failure", 82, 185.0), started_at=started_at)
-    assert said.startswith("Limited by a name that does not resolve from 03:05 at 82 users")
+    sentence = reported(*UP, mark("dns_failure", 82, 185.0), started_at=started_at)
+    assert sentence.startswith("Limited by a name that does not resolve from 03:05 at 82 users")
     later = reported(*levels(10, since_s=7_200.0), mark("dns_failure", 10, 7_384.9), started_at=started_at)
     assert later.startswith("Limited by a name that does not resolve from 2:03:04 at 10 users")
 
@@ -402,18 +402,18 @@ def test_the_endpoint_that_leaves_the_line_first_is_in_the_verdict() -> None:
     knee = curve("knee", 47)
     slower = EndpointDegradation(method="GET", name="/search", users=60, column="latency", before=12.0, after=480.0)
     failing = EndpointDegradation(method="POST", name="/pay", users=60, column="failures", before=0.0, after=0.31)
-    said = wording.verdict(Timeline([*levels(20, 40, 60, 80), msgspec.structs.replace(knee, first_endpoint=slower)]))
-    assert "; GET /search degrades first, from 60 users on: p95 12 → 480 ms, the other endpoints do not change" in said
-    said = wording.verdict(Timeline([*levels(20, 40, 60, 80), msgspec.structs.replace(knee, first_endpoint=failing)]))
-    assert "; POST /pay degrades first, from 60 users on: failures 0% → 31%, the other endpoints do not change" in said
+    sentence = wording.verdict(Timeline([*levels(20, 40, 60, 80), msgspec.structs.replace(knee, first_endpoint=slower)]))
+    assert "; GET /search degrades first, from 60 users on: p95 12 → 480 ms, the other endpoints do not change" in sentence
+    sentence = wording.verdict(Timeline([*levels(20, 40, 60, 80), msgspec.structs.replace(knee, first_endpoint=failing)]))
+    assert "; POST /pay degrades first, from 60 users on: failures 0% → 31%, the other endpoints do not change" in sentence
 
 
 def test_a_rate_limiter_is_named_by_what_it_does() -> None:
-    def said(*found: Mark) -> str:
+    def sentence(*found: Mark) -> str:
         return wording.verdict(Timeline([*levels(20, 40, 60, 80), curve("knee", 47, "errors"), *found]))
 
     refuses = mark("rate_limit", how="refuses", status=429, failure_ratio=0.5)
-    assert ": a rate limiter refuses requests (HTTP 429) (high confidence)" in said(refuses, mark("rate_limited", count=9))
-    assert "the service limits the rate" not in said(refuses, mark("rate_limited", count=9))
-    assert ": a rate limiter delays requests to 100/s" in said(mark("rate_limit", how="delays", output_rps=100.02))
-    assert ": a lock, a pool or a rate limiter is the limit" in said(mark("lock_or_pool_limit", competing=["rate_limit"]))
+    assert ": a rate limiter refuses requests (HTTP 429) (high confidence)" in sentence(refuses, mark("rate_limited", count=9))
+    assert "the service limits the rate" not in sentence(refuses, mark("rate_limited", count=9))
+    assert ": a rate limiter delays requests to 100/s" in sentence(mark("rate_limit", how="delays", output_rps=100.02))
+    assert ": a lock, a pool or a rate limiter is the limit" in sentence(mark("lock_or_pool_limit", competing=["rate_limit"]))

@@ -65,7 +65,7 @@ class FrontDesk:
     def __init__(
         self,
         job: Job,
-        tell: Callable[[Report], None],
+        report: Callable[[Report], None],
         on_change: Callable[[], None],
         on_second: Callable[[str, Any], None],
         *,
@@ -76,7 +76,7 @@ class FrontDesk:
         self.workers: dict[str, KnownWorker] = {}
         self.boundary_s: float | None = None
         """A boundary between ticks, `time.monotonic`; None: not known yet."""
-        self._job, self._tell, self._on_change, self._on_second = job, tell, on_change, on_second
+        self._job, self._report, self._on_change, self._on_second = job, report, on_change, on_second
         self._here, self._accepts_plain = here, accepts_plain
         self._introduced: dict[str, WorkerHello] = {}
         self._numbers = 0
@@ -122,7 +122,7 @@ class FrontDesk:
     def _refuse(self, client_id: str, host: str, why: str) -> None:
         self._send(client_id, REFUSED, why)
         self._send(client_id, "quit")
-        self._tell(WorkerRefused(host, why))
+        self._report(WorkerRefused(host, why))
 
     def _of_worker(self, client_id: str, worker: KnownWorker, message: Message) -> bool:
         match message.type:
@@ -137,7 +137,7 @@ class FrontDesk:
                     self._ask_clock(client_id, worker)
                 return False
             case "capexplorer_ended":
-                self._tell(RunnerEnded(message.data))
+                self._report(RunnerEnded(message.data))
                 return False
             case "quit":
                 self._remove(client_id, "left")
@@ -210,7 +210,7 @@ class FrontDesk:
     def _changed(self, change: Change, worker: KnownWorker, why: str = "") -> None:
         self._on_change()
         token = worker.hello.token if worker.hello is not None else ""
-        self._tell(
+        self._report(
             WorkersChanged(change, worker.name, len(self.workers), time.monotonic(), why, plain=worker.is_plain, token=token)
         )
 

@@ -56,7 +56,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
         ],
         "unsettled_users": list(curve.unsettled),
         "marks": [_mark(mark) for mark in curve.marks],
-        "verdict": curve.judged.said,
+        "verdict": curve.judged.sentence,
     }
 
 
