@@ -28,9 +28,9 @@ def ladder(found: Crowded, *, looks: bool) -> tuple[LadderLevel, ...]:
     """As the detector gets it; without looking, nothing is known of neighbours."""
     made = []
     for at, (users, figures) in enumerate(zip(found.users, found.levels, strict=True)):
-        held, goodput_held = disturbance_of(CHECK.withheld(figures) if looks else None)
+        disturbed, goodput_disturbed = disturbance_of(CHECK.withheld(figures) if looks else None)
         at_s = 15.0 * at
-        made.append(ladder_level(float(users), figures, started_s=at_s, held=held, goodput_held=goodput_held))
+        made.append(ladder_level(float(users), figures, started_s=at_s, disturbed=disturbed, goodput_disturbed=goodput_disturbed))
     return usable_levels(made)
 
 
