@@ -72,7 +72,7 @@ def asks_of(found: Profile) -> Asks:
         users=found.guards.max_users,
         keep_alive=users.keep_alive,
         wait_s=None if users.locustfile else mean_wait_s(users.wait_s),
-        starts_target=found.target is not None,
+        starts_target=found.starts_service,
         limits=found.limits,
     )
 
@@ -108,7 +108,7 @@ def _of_limits(found: Profile | None, where: str) -> tuple[Check, ...]:
     elsewhere = tuple(host for host in found.guards.allow_hosts if not is_loopback(host))
     refused = None
     try:
-        check_here(found.limits, where, starts_target=found.target is not None, port=None, allow_hosts=elsewhere)
+        check_here(found.limits, where, starts_target=found.starts_service, port=None, allow_hosts=elsewhere)
     except InputError as error:
         refused = str(error)
     asked = given(found.limits)

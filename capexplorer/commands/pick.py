@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 from .. import paths, profile
-from ..addresses import without_userinfo
 from ..errors import InputError
 from ..tui.picker_app import PickerApp
 from ..tui.screens.profiles import ProfileEntry
@@ -41,6 +40,6 @@ def _profiles() -> list[ProfileEntry]:
         except InputError as error:
             entries.append(ProfileEntry(name=name, path=str(path), problem=str(error)))
         else:
-            target = found.target or without_userinfo(found.url or "")
+            target = found.service
             entries.append(ProfileEntry(name=name, path=str(path), title=found.title, target=target))
     return entries
