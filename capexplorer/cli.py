@@ -17,6 +17,7 @@ from .commands.error_output import print_error
 from .errors import CapexplorerError, TargetError
 
 COMMANDS = {
+    "init": "Write a profile for your own service.",
     "run": "Explore a service on the live screen, or headless by a plan.",
     "attach": "Show a run that is going on, and steer it.",
     "stop": "End a run that is going on; its session is saved.",
