@@ -22,6 +22,8 @@ from capexplorer.profile import Profile
 
 DOCS = Path(__file__).parent
 
+COLUMNS = "| key | type | default | example | meaning |\n| --- | --- | --- | --- | --- |"
+
 HEAD = """\
 # Profiles
 
@@ -112,7 +114,7 @@ def page(examples: Mapping[str, Any]) -> str:
         if unknown:
             raise ValueError(f"docs/profiles.toml has an example of no key: {table.path}.{unknown[0]}")
         parts.append(f"## {table.heading}\n\n{_text(table.struct.__doc__ or '')}\n")
-        parts.append("| key | type | default | example | meaning |\n| --- | --- | --- | --- | --- |")
+        parts.append(COLUMNS)
         parts.append("\n".join(row(table, field, given) for field in table.fields) + "\n")
     return "\n".join(parts)
 
@@ -134,7 +136,7 @@ def row(table: Table, field: shape.Field, given: Mapping[str, Any]) -> str:
     if meaning is None:
         raise ValueError(f"{key} has no docstring")
     if name not in given:
-        raise ValueError(f"docs/profiles.toml has no example of {key}")
+        raise ValueError(f"there is no example of {key}")
     cells = (f"`{name}`", words(field.type), default(field), example(name, field.type, given[name], key), meaning)
     return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
@@ -171,7 +173,7 @@ def words(kind: shape.Type) -> str:
         case shape.StrType(pattern=pattern):
             return _expected(pattern) if pattern else "text"
         case shape.LiteralType(values=values):
-            return ("one of " if len(values) > 1 else "") + ", ".join(f'`"{each}"`' for each in values)
+            return ("one of " if len(values) > 1 else "") + ", ".join(f"`{value(each)}`" for each in values)
         case shape.VarTupleType(item_type=item):
             return "list of tables" if isinstance(item, shape.StructType) else f"list, each {words(item)}"
         case shape.TupleType(item_types=items):

@@ -121,6 +121,13 @@ def sessions(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_the_version_names_what_a_report_of_a_problem_should_say(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--version"]) == 0
+    words = capsys.readouterr().out
+    assert words.startswith("capexplorer ")
+    assert [name for name in ("Python ", "locust ", "gevent ", "textual ", "platform ") if name not in words] == []
+
+
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--help"]) == 0
     said = capsys.readouterr().out

@@ -16,6 +16,7 @@ from ..remote.run_connection import RunConnection
 from ..replay import Replay
 from .afterwards import program_name
 from .error_output import print_line
+from .habits import own_habits
 from .signals import signals_to
 from .terminals import name_of_terminal, require_screen
 
@@ -53,8 +54,9 @@ def _show(connection: RunConnection, recording: Replay, watch: bool) -> int:
     controls = RemoteControls(connection, _plan_wrong)
     feed = AttachedFeed(recording, controls)
     actions: Actions = Watch(controls) if watch else SteerAttached(controls, controls, connection.welcome.unattended_s)
+    habits = own_habits()
     with own_terminal() as terminal:
-        app = ExplorerApp(feed, actions, terminal=terminal)
+        app = ExplorerApp(feed, actions, terminal=terminal, habits=habits)
         with signals_to(app.request_exit):
             ending = app.explore()
     session = connection.welcome.session

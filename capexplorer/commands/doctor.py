@@ -20,6 +20,7 @@ from ..model.limits import Limits, given
 from ..probe.machine import machine
 from ..profile import Profile, Wait
 from ..target.spec import load_spec
+from . import completing
 from .limiting import check_here
 
 SCHEMA = "capexplorer.doctor/1"
@@ -40,7 +41,7 @@ _SHOWN: dict[State, tuple[str, str]] = {
 
 
 @click.command()
-@click.argument("profile_name", metavar="[PROFILE]", required=False)
+@click.argument("profile_name", metavar="[PROFILE]", required=False, shell_complete=completing.profiles)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable: docs/doctor.md.")
 def command(profile_name: str | None, as_json: bool) -> None:
     """Show which limits of this machine will bound an exploration, and how to raise them.

@@ -13,7 +13,9 @@ from ..errors import InputError
 from ..replay import Replay
 from ..session.catalog import find
 from ..tui.playback import Playback, moment
+from . import completing
 from .error_output import print_line
+from .habits import own_habits
 from .reanalysing import reanalysed_copy
 from .signals import signals_to
 from .terminals import require_screen
@@ -22,7 +24,7 @@ _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=completing.sessions)
 @click.option(
     "--speed",
     type=click.Choice(_SPEEDS),
@@ -62,9 +64,9 @@ def _play(recording: Replay, playback: Playback, start: str | None, mouse: bool)
     from ..tui.recorded_feed import RecordedFeed
     from ..tui.terminal import own_terminal
 
-    feed = RecordedFeed(recording, playback, start_at=start)
+    feed, habits = RecordedFeed(recording, playback, start_at=start), own_habits()
     with own_terminal() as terminal:
-        app = ExplorerApp(feed, Transport(feed), terminal=terminal, mouse=mouse)
+        app = ExplorerApp(feed, Transport(feed), terminal=terminal, mouse=mouse, habits=habits)
         with signals_to(app.request_exit):
             ending = app.explore()
     for note in recording.notes:
