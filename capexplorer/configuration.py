@@ -37,8 +37,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     window_s: Literal[60, 300, 900, "all"] = 300
     """Time window of the charts at the start, in seconds; the key `w` changes it."""
     markers: Markers | None = None
-    """Characters of the charts. Octants need a font with Unicode 16; blocks have a quarter of the resolution. Default: braille;
-    on the Linux console, which has none, blocks."""
+    """Characters of the charts. Octants need a terminal, a font and a tmux with Unicode 16, and are torn elsewhere; blocks and
+    ascii have a quarter of the resolution. Default: braille; on the Linux console, which has none, blocks."""
     sessions_dir: str | None = None
     """Folder in which all commands save and look up sessions; `--sessions-dir` overrides it. `~` is your home folder. Default:
     `sessions` in a checkout, else your data folder."""
