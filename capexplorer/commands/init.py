@@ -13,6 +13,7 @@ from ..drafting.profile_text import Draft, text
 from ..errors import InputError
 from ..load.guard import HostGuard
 from ..profile import Profile
+from ..session import redact
 from . import init_requests, init_service
 from .afterwards import program_name
 from .asking import ask
@@ -155,6 +156,10 @@ def _write(path: Path, service: Service, requests: Requests, allow_hosts: tuple[
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
     click.echo(f"wrote {path}: {_counted(requests)}")
+    if redact.text(service.command or "") != (service.command or ""):
+        click.echo(
+            "The command holds what looks like a secret, and is in the profile as it is: better take it from the environment."
+        )
     if requests.secrets.values:
         click.echo(init_requests.variables_line(tuple(requests.secrets.values)))
     where = path.stem if path.parent == Path() else path

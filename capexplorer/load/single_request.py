@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 
@@ -96,4 +97,8 @@ class _Guarded(httpcore.SyncBackend):
     ) -> httpcore.NetworkStream:
         self._guard.check(host)
         found = self._guard.reachable(host, list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
-        return super().connect_tcp(str(found[0][4][0]), port, timeout, local_address, socket_options)
+        addresses = [str(entry[4][0]) for entry in found]
+        for address in addresses[:-1]:  # localhost is ::1 first, where many services do not listen
+            with suppress(httpcore.ConnectError):
+                return super().connect_tcp(address, port, timeout, local_address, socket_options)
+        return super().connect_tcp(addresses[-1], port, timeout, local_address, socket_options)

@@ -98,6 +98,12 @@ def test_a_command_without_a_port_is_looked_up_where_it_listens() -> None:
     assert written().ready == f"http://127.0.0.1:{port}/health"
 
 
+def test_a_command_with_a_secret_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--target-cmd", f"env TOKEN=hunter2XYZ {COMMAND}", "--ready", "/health", "--request", "/items"]
+    assert cli.run(["init", *given]) == 0
+    assert "The command holds what looks like a secret" in capsys.readouterr().out
+
+
 def test_a_locustfile_takes_the_place_of_requests(folder: Path) -> None:
     (folder / "users.py").write_text("")
     (folder / "deep").mkdir()
@@ -156,7 +162,7 @@ def redirecting() -> Iterator[str]:
 
 
 def test_a_single_request_follows_the_guard_of_all_load(redirecting: str) -> None:
-    answer = send(Task(name="/"), redirecting, HostGuard())
+    answer = send(Task(name="/"), redirecting, HostGuard())  # localhost, which has ::1 before the address of the service
     assert not isinstance(answer, str) and answer.status == 302
     refused = "load to 192.0.2.1 is not allowed (only loopback, or --allow-host 192.0.2.1)"
     assert send(Task(name="/"), "http://192.0.2.1", HostGuard()) == refused
