@@ -23,6 +23,11 @@ from .init_requests import line_of, show, succeeded
 from .resolving import check_url
 from .trial_start import started
 
+_LAUNCHERS = frozenset(
+    "bash bundle cargo deno docker dotnet env flask go gradle gunicorn java make mvn npm npx php sh uv uvicorn yarn".split()
+)
+"""Their name says nothing about the service."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
@@ -83,11 +88,16 @@ def from_command(stack: ExitStack, command: str, ready: str | None, guard: HostG
         path = spec.ready.path if ready is not None else _ready_path(service.url, guard, asks=asks)
         stack.push(attempt.pop_all())
     return Service(
-        name=slug(Path(spec.name).stem),
+        name=_profile_name(spec.name),
         reached_at=service.url,
         command=command,
         ready=path if chosen else f"{service.url}{path}",
     )
+
+
+def _profile_name(program: str) -> str:
+    """The program's; of one that starts others, the name of this folder."""
+    return slug(Path.cwd().name if program in _LAUNCHERS else Path(program).stem)
 
 
 def _ready_path(url: str, guard: HostGuard, *, asks: bool) -> str:

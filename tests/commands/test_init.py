@@ -102,6 +102,7 @@ def test_a_command_with_a_secret_is_named(capsys: pytest.CaptureFixture[str]) ->
     given = ["--target-cmd", f"env TOKEN=hunter2XYZ {COMMAND}", "--ready", "/health", "--request", "/items"]
     assert cli.run(["init", *given]) == 0
     assert "The command holds what looks like a secret" in capsys.readouterr().out
+    assert written(Path.cwd().name).ready == "/health"  # `env` is no name of a service
 
 
 def test_a_locustfile_takes_the_place_of_requests(folder: Path) -> None:
