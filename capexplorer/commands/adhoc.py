@@ -3,6 +3,7 @@ that is watched."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from ..target.spec import Ready, TargetSpec
 from ..toml import convert, shown
 
 PORT = "{port}"
+_INTERPRETER = re.compile(r"python[\d.]*|\{python\}|node|ruby|java|sh|bash")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def _name(words: list[str]) -> str:
     """Name of the program; of an interpreter, the name of the script that it runs."""
     program = Path(words[0]).name
     script = next((Path(word).name for word in words[1:] if not word.startswith("-")), None)
-    return script if script and program.startswith(("python", "{python}", "node", "ruby", "java", "sh", "bash")) else program
+    return script if script and _INTERPRETER.fullmatch(program) else program
 
 
 def watched_pid(pid: int | None, port: int | None) -> int | None:
