@@ -46,9 +46,9 @@ class Service:
 def asked_for(stack: ExitStack, guard: HostGuard, allow_hosts: tuple[str, ...]) -> Service:
     """Ask until there is one that answers. What is started ends with the stack."""
     click.echo("How is your service started, or what is its URL? For example:")
-    click.echo("  ./server --port {port}      {port}: a free port, so that runs disturb nobody")
-    click.echo("  python app.py               a command with a port of its own")
-    click.echo("  http://127.0.0.1:8000       a service that runs already (or a curl command for it)")
+    click.echo("  ./server --port {port}   {port}: a free port, so that runs disturb nobody")
+    click.echo("  python app.py            a command with a port of its own")
+    click.echo("  http://127.0.0.1:8000    runs already; a curl command for it will do, too")
     while True:
         answer = ask("service")
         if not answer:
