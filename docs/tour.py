@@ -1,5 +1,5 @@
-"""Makes docs/tour.md and its pictures: `python docs/tour.py` (`make pictures`). Each stop of docs/tour.toml is the real screen, fed
-with the events of a sample session up to a moment, after some keys. The verdicts are the samples' own.
+"""Makes docs/tour.md and its pictures: `python docs/tour.py` (`make pictures`). Each stop of docs/tour.toml is the real screen,
+fed with the events of a sample session up to a moment, after some keys. The verdicts are the samples' own.
 """
 
 from __future__ import annotations
