@@ -1,4 +1,4 @@
-"""A replay draws for `textual serve`, which runs it with Textual's web driver and without a terminal; a run does not."""
+"""A replay draws for `textual serve`, which runs it with Textual's web driver and without a terminal."""
 
 from __future__ import annotations
 
@@ -26,11 +26,3 @@ def test_a_replay_draws_for_a_browser(tmp_path: Path) -> None:
             assert chunk, drawn
             drawn += chunk
         process.kill()
-
-
-def test_a_run_is_refused_in_one_line(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [PROGRAM, "run", "mixed"], env=SERVED, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("capexplorer: the live screen needs a terminal on stdin and stderr")

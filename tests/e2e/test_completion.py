@@ -1,4 +1,4 @@
-"""The Tab key completes commands, profiles and sessions in real shells."""
+"""The Tab key completes in real shells; what is completed is in tests/commands/test_completing.py."""
 
 from __future__ import annotations
 
@@ -58,33 +58,25 @@ class Shell:
 
 
 @pytest.mark.parametrize("name", INTERACTIVE)
-def test_tab_completes_commands_profiles_and_sessions(name: str, tmp_path: Path) -> None:
+def test_tab_completes_the_name_of_a_profile(name: str, tmp_path: Path) -> None:
     require(name)
     words, setup = INTERACTIVE[name]
     shell = Shell(words, tmp_path)
     try:
         shell.type(f"{setup}\n", until="ready")
-        shell.type("capexplorer prof\t", until="profiles")
-        shell.type("\x15capexplorer run taskqueue-l\t", until="taskqueue-leak")
-        shell.type("\x15capexplorer export sample-ta\t", until="sample-taskqueue")
+        shell.type("capexplorer run taskqueue-l\t", until="taskqueue-leak")
     finally:
         shell.end()
 
 
 @needs("fish")
-def test_fish_completes_commands_profiles_and_sessions(tmp_path: Path) -> None:
-    asked = ("capexplorer prof", "capexplorer run taskqueue-l", "capexplorer export sample-ta")
-    script = "capexplorer completion fish | source; " + "; ".join(f"complete -C '{line}'" for line in asked)
+def test_fish_completes_the_name_of_a_profile(tmp_path: Path) -> None:
     done = subprocess.run(
-        ["fish", "--no-config", "-c", script],
+        ["fish", "--no-config", "-c", "capexplorer completion fish | source; complete -C 'capexplorer run taskqueue-l'"],
         env=environment(tmp_path),
         cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
     )
-    assert [line.split("\t")[0] for line in done.stdout.split("\n") if line] == [
-        "profiles",
-        "taskqueue-leak",
-        "sample-taskqueue",
-    ], done.stderr
+    assert done.stdout.split() == ["taskqueue-leak"], done.stderr
