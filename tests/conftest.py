@@ -1,4 +1,4 @@
-"""For all tests: default signals in children, no configuration of the user's own, no deadline, and an order that keeps cores busy."""
+"""For all tests: default signals in children, no configuration of the user's own, no deadline, an order that keeps cores busy."""
 
 from __future__ import annotations
 
