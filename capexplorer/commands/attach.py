@@ -16,8 +16,8 @@ from ..remote.remote_controls import RemoteControls
 from ..remote.run_connection import RunConnection
 from ..replay import Replay
 from .afterwards import program_name
+from .configured_habits import own_habits
 from .error_output import print_line
-from .habits import own_habits
 from .signals import signals_to
 from .terminals import SERVED, name_of_terminal, require_screen, terminal_or_browser
 

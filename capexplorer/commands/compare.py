@@ -18,8 +18,8 @@ from ..session import titles
 from ..session.catalog import find
 from ..session.reader import open_session
 from . import completing
+from .configured_habits import own_habits
 from .error_output import print_error, print_line
-from .habits import own_habits
 from .reanalysing import with_found
 from .terminals import require_screen
 

@@ -18,7 +18,7 @@ from . import init_requests, init_service
 from .afterwards import program_name
 from .asking import ask
 from .init_requests import Requests
-from .init_service import Service
+from .init_service import NewService
 
 NO_TERMINAL = "there is no terminal to ask on: expected --target-cmd COMMAND or --host URL, and --request or -f"
 
@@ -134,7 +134,7 @@ def _check_new(path: Path, *, force: bool) -> None:
         raise InputError(f"-o: {path} exists already; another name, or --force to overwrite it")
 
 
-def _write(path: Path, service: Service, requests: Requests, allow_hosts: tuple[str, ...]) -> None:
+def _write(path: Path, service: NewService, requests: Requests, allow_hosts: tuple[str, ...]) -> None:
     """Write the profile, after it was read as `run` reads it, and say what is next."""
     locustfile = None
     if requests.locustfile is not None:

@@ -13,7 +13,7 @@ from ..addresses import is_loopback
 from ..drafting import reading, references
 from ..errors import InputError
 from ..load.guard import HostGuard
-from ..load.single_request import Answer, send
+from ..load.single_request import HttpAnswer, send
 from ..load.variables import expanded
 from ..profile import Task
 from ..session import redact
@@ -92,19 +92,19 @@ def ask_for(requests: Requests) -> None:
             print_error(str(error))
 
 
-def show(task: Task, url: str, guard: HostGuard) -> Answer | str:
+def show(task: Task, url: str, guard: HostGuard) -> HttpAnswer | str:
     """Send a request and print what came back, without secrets and control characters."""
     answer = send(task, url, guard)
     click.echo("\n".join(_lines(task, answer)))
     return answer
 
 
-def succeeded(answer: Answer | str) -> bool:
+def succeeded(answer: HttpAnswer | str) -> bool:
     """Whether users would count it as a success."""
-    return isinstance(answer, Answer) and 200 <= answer.status < 400
+    return isinstance(answer, HttpAnswer) and 200 <= answer.status < 400
 
 
-def line_of(task: Task, answer: Answer | str) -> str:
+def line_of(task: Task, answer: HttpAnswer | str) -> str:
     """`GET /items: 200 in 3.1 ms, 1,234 bytes of application/json`."""
     asked = f"{task.method} {task.name}"
     if isinstance(answer, str):
@@ -114,9 +114,9 @@ def line_of(task: Task, answer: Answer | str) -> str:
     return f"{asked}: {answer.status} in {answer.seconds * 1000:.1f} ms, {size}{kind}"
 
 
-def _lines(task: Task, answer: Answer | str) -> Iterator[str]:
+def _lines(task: Task, answer: HttpAnswer | str) -> Iterator[str]:
     yield f"  {line_of(task, answer)}"
-    if isinstance(answer, Answer) and answer.body:
+    if isinstance(answer, HttpAnswer) and answer.body:
         text = " ".join(redact.text(answer.body[: 8 * _SHOWN_CHARACTERS].decode("utf-8", "replace")).split())
         yield f"    {printable(text[:_SHOWN_CHARACTERS])}{'…' if len(text) > _SHOWN_CHARACTERS else ''}"
 

@@ -30,7 +30,7 @@ _LAUNCHERS = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class NewService:
     """A service that answers, and what its profile says of it."""
 
     name: str
@@ -43,7 +43,7 @@ class Service:
     """The curl command that was given in place of a URL."""
 
 
-def asked_for(stack: ExitStack, guard: HostGuard, allow_hosts: tuple[str, ...]) -> Service:
+def asked_for(stack: ExitStack, guard: HostGuard, allow_hosts: tuple[str, ...]) -> NewService:
     """Ask until there is one that answers. What is started ends with the stack."""
     click.echo("How is your service started, or what is its URL? For example:")
     click.echo("  ./server --port {port}   {port}: a free port, so that runs disturb nobody")
@@ -61,7 +61,7 @@ def asked_for(stack: ExitStack, guard: HostGuard, allow_hosts: tuple[str, ...]) 
             print_error(str(error), error.output if isinstance(error, TargetError) else ())
 
 
-def running(text: str, allow_hosts: tuple[str, ...], where: str = "service") -> Service:
+def running(text: str, allow_hosts: tuple[str, ...], where: str = "service") -> NewService:
     """A service that runs already, by its URL or by a curl command. Raises InputError."""
     url, first = text.rstrip("/"), None
     if curl.is_curl(text):
@@ -71,10 +71,10 @@ def running(text: str, allow_hosts: tuple[str, ...], where: str = "service") -> 
         raise InputError(f"{where}: expected a URL without a password; give the requests as curl commands with -u USER:PASSWORD")
     check_url(url, allow_hosts)
     parts = urlsplit(url)
-    return Service(name=slug(f"{parts.hostname}-{parts.port or parts.scheme}"), reached_at=url, url=url, first_request=first)
+    return NewService(name=slug(f"{parts.hostname}-{parts.port or parts.scheme}"), reached_at=url, url=url, first_request=first)
 
 
-def from_command(stack: ExitStack, command: str, ready: str | None, guard: HostGuard, *, asks: bool) -> Service:
+def from_command(stack: ExitStack, command: str, ready: str | None, guard: HostGuard, *, asks: bool) -> NewService:
     """Start it, find its port, and find out which path is ready. Raises InputError, TargetError."""
     chosen = adhoc.PORT in command
     finds_port = not chosen and (ready is None or ready.startswith("/"))
@@ -87,7 +87,7 @@ def from_command(stack: ExitStack, command: str, ready: str | None, guard: HostG
         click.echo(f"it listens on {service.url}{more}")
         path = spec.ready.path if ready is not None else _ready_path(service.url, guard, asks=asks)
         stack.push(attempt.pop_all())
-    return Service(
+    return NewService(
         name=_profile_name(spec.name),
         reached_at=service.url,
         command=command,

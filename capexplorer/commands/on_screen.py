@@ -9,7 +9,7 @@ from typing import IO
 
 from ..run.options import RunOptions
 from .assembly import Parts, live_run, report_failure
-from .habits import own_habits
+from .configured_habits import own_habits
 from .signals import signals_to
 from .terminals import name_of_terminal
 

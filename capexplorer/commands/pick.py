@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..tui.picker_app import PickerApp
 from ..tui.screens.profiles import ProfileEntry
 from ..tui.terminal import own_terminal
-from .habits import own_habits
+from .configured_habits import own_habits
 from .resolving import DEFAULT_PROFILE
 from .shelf import SessionShelf
 from .signals import signals_to

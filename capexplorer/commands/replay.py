@@ -14,8 +14,8 @@ from ..replay import Replay
 from ..session.catalog import find
 from ..tui.playback import Playback, moment
 from . import completing
+from .configured_habits import own_habits
 from .error_output import print_line
-from .habits import own_habits
 from .reanalysing import reanalysed_copy
 from .signals import signals_to
 from .terminals import terminal_or_browser

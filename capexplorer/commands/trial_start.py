@@ -19,7 +19,7 @@ _POLL_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedService:
     """A service that runs."""
 
     port: int
@@ -33,7 +33,7 @@ class Started:
 
 
 @contextmanager
-def started(spec: TargetSpec, port: int | None, *, finds_port: bool) -> Iterator[Started]:
+def started(spec: TargetSpec, port: int | None, *, finds_port: bool) -> Iterator[StartedService]:
     """The service, until the context ends. `finds_port`: it listens on a port of its own choice, which is looked for.
 
     Raises TargetError with its last output lines: it ended, listens nowhere, or is not ready in `spec.ready.timeout_s`.
@@ -48,7 +48,7 @@ def started(spec: TargetSpec, port: int | None, *, finds_port: bool) -> Iterator
             port, *rest = _ports(supervisor, run, spec)
             others = tuple(rest)
         wait_until_ready(supervisor, run, spec, port, sleep=sleep)
-        yield Started(port, others)
+        yield StartedService(port, others)
     finally:
         supervisor.close()
 

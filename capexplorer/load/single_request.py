@@ -21,7 +21,7 @@ _KEPT_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """What came back."""
 
     status: int
@@ -33,7 +33,7 @@ class Answer:
     is_whole: bool
 
 
-def send(task: Task, url: str, guard: HostGuard, timeout_s: float = 30.0) -> Answer | str:
+def send(task: Task, url: str, guard: HostGuard, timeout_s: float = 30.0) -> HttpAnswer | str:
     """The answer of the service at `url`, or in a few words why there is none. Follows no redirect."""
     path = task.name if task.path is None else task.path
     headers, body = dict(task.headers), (task.body or "").encode()
@@ -63,7 +63,7 @@ def send(task: Task, url: str, guard: HostGuard, timeout_s: float = 30.0) -> Ans
         return str(error).partition("] ")[2].lower() or str(error) or type(error).__name__
 
 
-def _answer(response: httpcore.Response, began_s: float) -> Answer:
+def _answer(response: httpcore.Response, began_s: float) -> HttpAnswer:
     body, is_whole = b"", True
     for chunk in response.iter_stream():
         body += chunk
@@ -72,7 +72,7 @@ def _answer(response: httpcore.Response, began_s: float) -> Answer:
             break
     kinds = [value.decode("latin-1") for name, value in response.headers if name.lower() == b"content-type"]
     kind = kinds[0].partition(";")[0].strip() if kinds else ""
-    return Answer(response.status, monotonic() - began_s, kind, body, is_whole)
+    return HttpAnswer(response.status, monotonic() - began_s, kind, body, is_whole)
 
 
 def _any_certificate() -> ssl.SSLContext:
