@@ -58,6 +58,11 @@ class Level:
         return self.opened.offered_per_s
 
     @property
+    def has_load(self) -> bool:
+        """Whether there are requests to expect."""
+        return bool(self.opened.users or self.opened.offered_per_s)
+
+    @property
     def started_s(self) -> float:
         """Start of the level's seconds: when it opened, or the time of the shift that opened it."""
         return self.opened.t_s if self.opened.since_s is None else self.opened.since_s

@@ -20,6 +20,11 @@ RATE_MOST_PER_S = 100_000.0
 """Bounds of an offered rate above zero."""
 
 
+def clamped_rate(per_s: float) -> float:
+    """A rate within the bounds; 0 stays 0, and less becomes 0."""
+    return 0.0 if per_s <= 0 else max(RATE_LEAST_PER_S, min(per_s, RATE_MOST_PER_S))
+
+
 class Drops(Reading, frozen=True, kw_only=True):
     """Iterations that were planned and did not run to their end, by reason."""
 

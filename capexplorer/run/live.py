@@ -15,6 +15,7 @@ from ..load.plan import Step, parse
 from ..load.reach import why_unreachable
 from ..load.workload import Workload
 from ..model.events import Event
+from ..model.offered import clamped_rate
 from ..model.stream import Param
 from ..target.reports import Report as TargetReport
 from .crew import Crew
@@ -36,7 +37,13 @@ class LiveRun:
         self.outcome = RunOutcome()
         self._profile = options.profile
         first = 0 if options.steps or options.autopilot else options.start_users  # a plan starts from zero users
-        self._load_target = LoadTarget(first, options.spawn_rate, Plan() if options.steps else Manual())
+        self._load_target = LoadTarget(
+            first,
+            options.spawn_rate,
+            Plan() if options.steps else Manual(),
+            arrivals=options.profile.users.arrivals,
+            max_users=options.profile.guards.max_users,
+        )
         self.session_run = SessionRun(options, service, self._load_target, self.outcome)
         self._post = self.session_run.pump.post
         self.screens = Screens(lambda args: self._command("controls", **args))
@@ -97,6 +104,11 @@ class LiveRun:
     def wanted(self) -> int:
         """Users wanted now."""
         return self._load_target.wanted
+
+    @property
+    def offered_per_s(self) -> float | None:
+        """Iterations offered each second now; None: users are set."""
+        return self._load_target.offered_per_s
 
     @property
     def max_users(self) -> int:
@@ -180,6 +192,13 @@ class LiveRun:
         self._step(users)
         return users
 
+    def set_rate(self, per_s: float) -> float:
+        """Offer iterations at this rate; this ends a plan, a shape or the autopilot."""
+        per_s = clamped_rate(per_s)
+        self._command("rate", per_s=per_s, before=self.offered_per_s, users_before=self.wanted)
+        self._offer(per_s)
+        return per_s
+
     def set_step(self, step: int) -> None:
         """Record the screen's step size."""
         self._command("step", step=step)
@@ -190,14 +209,18 @@ class LiveRun:
         self._command("spawn_rate", rate=self.spawn_rate)
 
     def new_level(self) -> None:
-        """Begin a new level at the same user count."""
-        users = self.wanted
+        """Begin a new level at the same user count, or the same rate."""
+        users, per_s = self.wanted, self.offered_per_s
+        if per_s is not None:
+            self._command("new_level", offered_per_s=per_s)
+            self._offer(per_s)
+            return
         self._command("new_level", users=users)
         self._step(users)
 
     def zero(self) -> None:
         """All users stop at once."""
-        self._command("zero", before=self.wanted)
+        self._command("zero", before=self.wanted, rate_before=self.offered_per_s)
         self._step(0)
 
     def note(self, text: str) -> None:
@@ -232,6 +255,11 @@ class LiveRun:
         self._go_on()
         rate = self._load_target.step(users)
         self._post(lambda: self.session_run.load_control.step(users, "user", rate))
+
+    def _offer(self, per_s: float) -> None:
+        self._go_on()
+        rate = self._load_target.step_rate(per_s)
+        self._post(lambda: self.session_run.load_control.step(0, "user", rate, offered_per_s=per_s))
 
     # -- reports of other threads
 

@@ -247,12 +247,15 @@ class SessionRun:
         beside = drained.workers.here_cpu_ratio if drained.workers is not None else 0.0
         readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted, workers_cpu_ratio=beside)
         stood_still_s, wanted = self._standstill.look(lag), self.load_target.wanted
+        if self.load_target.offered_per_s is not None:
+            wanted = drained.users  # the pool's
         phase, settled = self.load_control.levels.tracker.tick(
             started_s if drained.began_s is None else min(started_s, self.pump.at_s(drained.began_s)),
             ended_s,
             drained.users,
             tick,
             wanted,
+            offered_per_s=self.load_target.offered_per_s,
             is_void=stood_still_s is not None or not drained.is_whole,
         )
         sample = sampling.build(

@@ -12,10 +12,12 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.session import codec
 from capexplorer.session.canonical import canonical
 
+NONE = Drops()
+
 
 def tick(
-    *from_plan_ms: float, planned: int, failed: int = 0, dropped: Drops = Drops(), rate: float = 10.0, **at_end: int
-) -> OfferedTick:  # noqa: B008, E501 - frozen
+    *from_plan_ms: float, planned: int, failed: int = 0, dropped: Drops = NONE, rate: float = 10.0, **at_end: int
+) -> OfferedTick:
     histogram = LatencyHistogram()
     histogram.record_us([value * 1000 for value in from_plan_ms])
     return OfferedTick(

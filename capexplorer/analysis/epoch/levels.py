@@ -39,9 +39,9 @@ class TickCounts:
 
 
 class LevelClock:
-    """One level's phase, tick by tick."""
+    """One level's phase, tick by tick. `wanted` is None at a rate level: its figures need no number of users."""
 
-    def __init__(self, wanted: int) -> None:
+    def __init__(self, wanted: int | None) -> None:
         self.wanted = wanted
         self.spawned_s: float | None = None
         """Time at which all its users were running."""
@@ -60,7 +60,7 @@ class LevelClock:
         """When the level settles, as known so far; None while it spawns."""
         if self.spawned_s is None:
             return None
-        if self.wanted and not self._requests:
+        if self.wanted != 0 and not self._requests:
             return self.spawned_s + SETTLING_MOST_S  # no response yet: the cycle is not known
         mean_wait_s = self._wait_sum_s / self._waits if self._waits else 0.0
         mean_sleep_s = self._sleep_sum_s / self._sleeps if self._sleeps else 0.0
@@ -85,6 +85,7 @@ class LevelClock:
         settles_s = self.settles_s
         if settles_s is None:
             return "spawning", False
-        if min([users, *known]) < least_of(self.wanted) or started_s < settles_s:
+        missing = self.wanted is not None and min([users, *known]) < least_of(self.wanted)
+        if missing or started_s < settles_s:
             return "settling", False
         return "settled", True
