@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from .latency import Latency
 from .readings import Reading
 
@@ -34,29 +36,29 @@ class Drops(Reading, frozen=True, kw_only=True):
     """No user was free: the target held all of max_users, which the rate would not need at the least mean task time so far."""
     starting: int = 0
     """No user was free, and further users had not started yet."""
+    late: int = 0
+    """No user was free, and the load thread handled the arrival a second or more after it was due."""
     stopped: int = 0
     """Load was taken away: queued when the rate ended, or running when its user or its worker ended."""
 
     @property
     def total(self) -> int:
         """All of them."""
-        return self.max_users + self.target + self.starting + self.stopped
+        return sum(msgspec.structs.astuple(self))
 
     def __add__(self, other: Drops) -> Drops:
-        return Drops(
-            max_users=self.max_users + other.max_users,
-            target=self.target + other.target,
-            starting=self.starting + other.starting,
-            stopped=self.stopped + other.stopped,
-        )
+        return self._with(other, 1)
 
     def __sub__(self, other: Drops) -> Drops:
-        return Drops(
-            max_users=self.max_users - other.max_users,
-            target=self.target - other.target,
-            starting=self.starting - other.starting,
-            stopped=self.stopped - other.stopped,
-        )
+        return self._with(other, -1)
+
+    def _with(self, other: Drops, sign: int) -> Drops:
+        pairs = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
+        return Drops(**dict(zip(self.__struct_fields__, (mine + sign * theirs for mine, theirs in pairs), strict=True)))
+
+
+NO_DROPS = Drops()
+"""As a default it is left out of a log's line."""
 
 
 class OfferedTick(Reading, frozen=True, kw_only=True):
@@ -69,7 +71,7 @@ class OfferedTick(Reading, frozen=True, kw_only=True):
     finished: int = 0
     failed: int = 0
     """Ended with a failed request or an exception."""
-    dropped: Drops = Drops()
+    dropped: Drops = NO_DROPS
     queued: int = 0
     running: int = 0
     from_plan: str | None = None
@@ -106,7 +108,7 @@ class OfferedFigures(Reading, frozen=True, kw_only=True):
     started: int = 0
     finished: int = 0
     failed: int = 0
-    dropped: Drops = Drops()
+    dropped: Drops = NO_DROPS
     in_flight_before: int = 0
     in_flight: int = 0
     """At the begin and at the end of these seconds."""

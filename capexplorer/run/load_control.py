@@ -278,7 +278,7 @@ class LoadControl:
             case SetUsers(users) if users != self._load_target.wanted:
                 self._load_target.move(users, self._generation)
             case SetRate(per_s) if per_s != self._load_target.offered_per_s:
-                self._load_target.move_rate(per_s, self._generation)
+                self._load_target.move_rate(per_s, self._generation, at_once=True)
         return move is not None
 
     def ramp(self, now_s: float) -> None:

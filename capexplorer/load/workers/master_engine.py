@@ -13,6 +13,7 @@ from gevent.lock import BoundedSemaphore
 from locust.env import Environment
 
 from ...errors import InputError
+from ...model.offered import Arrivals
 from ..bounded_waits import STALLED_S, Stalled
 from ..engine import Drained, Hosting
 from ..user_code import UserError
@@ -87,6 +88,9 @@ class MasterEngine:
         """Dispatch in a greenlet of its own, in place of one that is under way."""
         self._step = (users, spawn_rate, classes)
         self._dispatch_again()
+
+    def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
+        """TODO"""
 
     def again(self) -> None:
         """Send the latest step once more: to other workers, or to those that lost their users."""

@@ -12,6 +12,7 @@ import msgspec
 from locust.env import Environment
 
 from ...model.events import EndpointTick
+from ...model.offered import Arrivals
 from ...model.readings import GeneratorReading, PortsReading
 from ..engine import Drained, Hosting
 from ..lag import Lag
@@ -38,6 +39,9 @@ class WorkerEngine:
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
         """Nobody steps a worker by hand."""
+
+    def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
+        """Nobody offers a worker a rate by hand."""
 
     @property
     def users(self) -> int:

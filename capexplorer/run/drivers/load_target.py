@@ -25,8 +25,8 @@ class UsersHost(Protocol):
     def set_users(self, users: int, spawn_rate: float) -> None:
         """Step to `users`; returns at once."""
 
-    def set_rate(self, per_s: float, arrivals: Arrivals, max_users: int) -> None:
-        """Offer iterations at this rate, with a pool of at most `max_users`; returns at once."""
+    def set_rate(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool = False) -> None:
+        """Offer iterations at this rate, to at most `max_users` users, when they have started or `at_once`. Returns at once."""
 
     def start_shape(self, generation: int) -> None:
         """Let the locustfile's shape set the users; returns at once."""
@@ -119,10 +119,12 @@ class LoadTarget:
             self.seat.change(Manual())
             return self._offer(per_s)
 
-    def move_rate(self, per_s: float, generation: int) -> float | None:
-        """The same by the driver of this generation. None, and nothing happens, if another driver has begun."""
+    def move_rate(self, per_s: float, generation: int, *, at_once: bool = False) -> float | None:
+        """The same by the driver of this generation. None, and nothing happens, if another driver has begun. `at_once`: without
+        waiting for the users that it needs.
+        """
         with self.seat.locked():
-            return self._offer(per_s) if self.is_current(generation) else None
+            return self._offer(per_s, at_once=at_once) if self.is_current(generation) else None
 
     def move(self, users: int, generation: int, *, at_once: bool = False) -> float | None:
         """Go to `users`, by the driver of this generation. Returns the spawn rate, which is unlimited with `at_once`.
@@ -140,10 +142,10 @@ class LoadTarget:
             self.wanted, self.offered_per_s = users, None
             return True
 
-    def _offer(self, per_s: float) -> float:
+    def _offer(self, per_s: float, *, at_once: bool = False) -> float:
         self.wanted, self.offered_per_s = 0, per_s
         if self.is_open and self.host is not None:
-            self.host.set_rate(per_s, self.arrivals, self._max_users)
+            self.host.set_rate(per_s, self.arrivals, self._max_users, at_once=at_once)
         return POOL_SPAWN_RATE
 
     def _go(self, users: int, at_once: bool = False) -> float:
