@@ -17,7 +17,7 @@ from .events import EndpointTick, LevelOpened, OfferedTick, Sample
 from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .histogram import LatencyHistogram
 from .merged import EndpointFold, Merged, latency_of
-from .offered import OfferedFigures
+from .offered import NO_DROPS, OfferedFigures
 from .reading_means import ReadingSums
 
 BATCHES = 6
@@ -130,7 +130,7 @@ class LevelFold:
             started=sums.started,
             finished=sums.finished,
             failed=sums.failed,
-            dropped=sums.dropped,
+            dropped=sums.dropped if sums.dropped.total else NO_DROPS,
             in_flight_before=sums.in_flight_before,
             in_flight=sums.in_flight,
             finished_per_s=sums.finished / self.settled_seconds,

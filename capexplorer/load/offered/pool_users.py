@@ -49,3 +49,33 @@ class LocalUsers:
         node.user_classes_count = {**node.user_classes_count, kind: node.user_classes_count.get(kind, 0) + count}
         self._runner.target_user_count += count
         self._runner.spawn_users({kind: count})
+
+
+class WorkerUsers:
+    """`PoolUsers` of a WorkerRunner. The run begins the test, with the first users; further ones are the worker's own."""
+
+    def __init__(self, runner: Any) -> None:
+        self._runner = runner
+
+    def shares(self) -> Mapping[str, float]:
+        """By weight."""
+        return shares_of(self._runner.user_classes)
+
+    def wanted(self) -> Mapping[str, int]:
+        """As the run said last, and those that were added to it."""
+        counts: Mapping[str, int] = self._runner.target_user_classes_count
+        return counts
+
+    def begin(self, users: int) -> None:
+        """The run does."""
+
+    def can_grow(self) -> bool:
+        """Once the run has begun the test."""
+        return bool(self._runner.worker_state == STATE_RUNNING)
+
+    def add(self, kind: str, count: int) -> None:
+        """Unknown to the run's own dispatch."""
+        counts = self._runner.target_user_classes_count
+        self._runner.target_user_classes_count = {**counts, kind: counts.get(kind, 0) + count}
+        self._runner.target_user_count += count
+        self._runner.spawn_users({kind: count})

@@ -16,8 +16,11 @@ from ...model.offered import Arrivals
 from ...model.readings import GeneratorReading, PortsReading
 from ..engine import Drained, Hosting
 from ..lag import Lag
+from ..offered.pool import Pool
+from ..offered.pool_users import WorkerUsers
 from ..replacement import Replacement
 from ..user_code import UserError, UserErrors
+from .offered_rate import RATE_BEGAN, from_plain
 from .second import USER_ERRORS_MOST, Activity, UserErrorCount, WorkerSecond
 from .worker_runner import Worker
 
@@ -30,12 +33,34 @@ class WorkerEngine:
     def __init__(self, hosting: Hosting, address: tuple[str, int], hello: bytes, on_grid: Callable[[float], None]) -> None:
         self._hosting, self._address, self._hello, self._on_grid = hosting, address, hello, on_grid
         self._replacement: Replacement | None = None
+        self._pool_users: Any = None
 
     def create_runner(self, environment: Environment) -> None:
         """A WorkerRunner that has joined when this returns. Raises ConnectionError."""
-        self.runner = runner = environment.runner = Worker(environment, *self._address, self._hello, self._on_grid)
+        offering = self._hosting.offering
+        self.runner = runner = environment.runner = Worker(
+            environment, *self._address, self._hello, self._on_grid, self._offer, keeps_users=lambda: offering.is_on
+        )
+        self._pool_users = WorkerUsers(runner)
+        offering.pool = Pool(offering.dispatch, self._pool_users, self._hosting.errors)
         self._replacement = Replacement(runner, lambda: runner.target_user_classes_count, self._hosting.errors)
         gevent.spawn(self._replacement.run)
+
+    def _offer(self, data: object) -> None:
+        """A rate of the run's; None: no rate."""
+        offering, runner = self._hosting.offering, self.runner
+        if data is None:
+            offering.close(lambda: runner.user_count <= runner.target_user_count)
+            return
+        rate = from_plain(data)
+        offering.offer(
+            rate.offered_per_s,
+            rate.arrivals,
+            rate.max_users,
+            at_once=rate.at_once,
+            shares=self._pool_users.shares(),
+            began=lambda: runner.send_message(RATE_BEGAN, rate.turn),
+        )
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
         """Nobody steps a worker by hand."""
@@ -92,6 +117,7 @@ def second_of(
         connects=tick.connects,
         closed_by_service=tick.closed_by_service,
         closed_by_users=tick.closed_by_users,
+        offered=tick.offered,
         activity=Activity(*astuple(tick.activity)),
         user_errors=_user_errors(errors),
         replaced=replaced,
