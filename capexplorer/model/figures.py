@@ -6,8 +6,8 @@ from typing import Annotated
 
 import msgspec
 
-from .latency import Latency
 from .offered import OfferedFigures
+from .percentiles import Latency
 from .readings import Reading
 
 __all__ = ["Latency", "LevelBin", "LevelEndpoint", "LevelFigures"]

@@ -126,12 +126,21 @@ class Level:
             failed = folded[0].figures().failures + folded[0].failures_while_unsettled
             figures = LevelFigures(settled=False, failures_while_unsettled=failed)
             index, users, started_s = self.opened.index, self.opened.users, self.started_s
-            return LevelClosed(t_s=t_s, index=index, users=users, started_s=started_s, void=void, figures=figures)
+            return LevelClosed(
+                t_s=t_s,
+                index=index,
+                users=users,
+                offered_per_s=self.offered_per_s,
+                started_s=started_s,
+                void=void,
+                figures=figures,
+            )
         fold, ramp = (folded[0].without(later) if later else folded[0]), folded[1]
         return LevelClosed(
             t_s=t_s,
             index=self.opened.index,
             users=self.opened.users,
+            offered_per_s=self.offered_per_s,
             started_s=self.started_s,
             ended_s=ended_s,
             settled_s=fold.settled_s,

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from .latency import Latency
+from .percentiles import Latency
 from .readings import Reading
 
 Arrivals = Literal["poisson", "even"]

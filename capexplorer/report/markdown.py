@@ -22,7 +22,7 @@ from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, level_rows
 _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
 
 
-_SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ ", "held": "× "}
+_SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ ", "held": "× ", "rate": ""}
 _HELD = "Rows with ×: other processes used the CPU; these rows do not describe the service."
 _RECOVERY = "Rows with an arrow: recovery from overload; these rows are not part of the curve."
 _ENDPOINTS_MOST = 8
@@ -86,7 +86,7 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
 def _cells(row: ReportedLevel) -> list[str]:
     shown, latency = row.figures, row.figures.latency_ms
     return [
-        _SIGNS[row.kind] + figures.users(row.users),
+        _SIGNS[row.kind] + figures.load(row.users, row.offered_per_s),
         figures.number(row.settled_seconds) if shown.settled else "void" if row.void else "not settled",
         figures.number(row.requests),
         figures.beside(shown.goodput_rps, row.goodput_error_rps),
@@ -134,7 +134,7 @@ def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
     return [
         f"**{name}**" if row.leaves_first else name,
         *[str(level.opened.epoch)] * epoch,
-        _SIGNS[level.kind] + figures.users(level.users),
+        _SIGNS[level.kind] + figures.load(level.users, level.offered_per_s),
         figures.number(row.endpoint.requests),
         figures.number(row.goodput_rps),
         figures.number(latency.mean),

@@ -17,7 +17,8 @@ from ..model.level import Level
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, RegimeVerdict
 from .endpoint_levels import first_to_degrade, goodput_rps, leaves_first
-from .rows import held_levels, recovery_levels
+from .iterations import offered
+from .rows import bin_users, held_levels, recovery_levels
 
 SCHEMA = "capexplorer.summary/1"
 
@@ -139,9 +140,9 @@ def _levels(
 ) -> list[dict[str, Any]]:
     """One entry a level; a ramp has one a bin."""
     if not level.opened.ramp:
-        kind = "recovery" if level.opened.index in recovery else "step"
+        kind = "recovery" if level.opened.index in recovery else "step" if level.offered_per_s is None else "rate"
         return [_level(level, timeline, level.users, level.figures, level.endpoints, kind, first)]
-    return [_level(level, timeline, each.users, each.figures, each.endpoints, "ramp", first) for each in level.bins]
+    return [_level(level, timeline, bin_users(level, each), each.figures, each.endpoints, "ramp", first) for each in level.bins]
 
 
 def _level(
@@ -183,6 +184,7 @@ def _level(
         "other_processes": {name: _rounded(ratio) for name, ratio in figures.other_processes.items()} or None,
         **{name: _rounded(figures.readings.get(reading)) for name, reading in _WAITS.items()},
         "held": opened.index in held_levels(timeline),
+        "offered": offered(opened, figures.offered),
     }
 
 

@@ -6,9 +6,11 @@ from typing import Literal
 
 from ..analysis.epoch.levels import LevelClock, TickCounts
 from ..load.recorder import Tick
-from ..model.events import Arrivals, By, LevelClosed, LevelOpened, Phase
+from ..model.events import Arrivals, By, LevelClosed, LevelOpened, OfferedTick, Phase
 from ..model.level import Void
 from ..model.timeline import Timeline
+
+NO_ITERATIONS = OfferedTick()
 
 
 class LevelTracker:
@@ -38,7 +40,9 @@ class LevelTracker:
         """Open a new level. Close the previous one first."""
         self.index += 1
         self.phase = "spawning"
-        self._clock = LevelClock(users if offered_per_s is None else None)
+        before = self._timeline.last.offered if self._timeline.last is not None else None
+        in_flight = before.in_flight if before is not None else 0
+        self._clock = LevelClock(users) if offered_per_s is None else LevelClock(None, in_flight)
         self.opened = LevelOpened(
             t_s=t_s,
             index=self.index,
@@ -76,15 +80,19 @@ class LevelTracker:
         """
         if self.opened is None or self.opened.ramp or is_void:
             return self.phase, False
-        did = tick.activity
+        did, offered = tick.activity, tick.offered or NO_ITERATIONS
+        requests, latency_sum_ms = tick.all_requests, tick.all_latency_sum_ms
+        if self.opened.offered_per_s is not None and offered.finished:
+            requests, latency_sum_ms = offered.finished, offered.from_plan_sum_ms
         counts = TickCounts(
-            requests=tick.all_requests,
-            latency_sum_s=tick.all_latency_sum_ms / 1000,
+            requests=requests,
+            latency_sum_s=latency_sum_ms / 1000,
             waits=did.waits,
             wait_sum_s=did.wait_sum_s,
             sleeps=did.sleeps,
             sleep_sum_s=did.sleep_sum_s,
             warm_users=tick.warm_users,
+            ended=offered.finished + offered.failed + offered.dropped.total,
         )
         self.phase, settled = self._clock.tick(started_s, ended_s, users, counts)
         if settled and self._is_overtaken(users, wanted, offered_per_s):

@@ -91,6 +91,8 @@ class LoadControl:
     def _emit_end(self, why: EndedBy, who: By) -> None:
         what = "shape" if isinstance(self._driver, Shape) else "plan"
         args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": self._load_target.wanted}
+        if self._load_target.offered_per_s is not None:
+            args["offered_per_s"] = self._load_target.offered_per_s
         self._emit(Command(t_s=self._pump.now_s(), name="plan", by=who, args=args))
 
     def _end_if_stopped_by_guard(self) -> None:

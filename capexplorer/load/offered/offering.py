@@ -25,7 +25,7 @@ from .dispatch import Dispatch
 from .iteration import Iteration, Seat, current_iteration
 from .ledger import Ledger
 from .pool import LOOK_EVERY_S, Pool
-from .schedule import Schedule
+from .schedule import ArrivalSchedule
 
 PREPARE_MOST_S = 5.0
 """How long a rate may wait for its users to start (their `on_start` may log in) before it begins without them."""
@@ -47,12 +47,12 @@ class Offering:
         self._random = random or Random()
         self._ledger = ledger
         self.dispatch = Dispatch(self._ledger.record, _wake)
-        self._schedule: Schedule | None = None
+        self._schedule: ArrivalSchedule | None = None
         self._kinds: tuple[list[str], list[float]] = ([], [])
         """User classes, and their shares summed up."""
         self._news: Any = None
         self._turn = 0
-        """Grows with each call of `offer` and `close`: what an earlier one began is over."""
+        """Grows with each call of `offer` and `close`, which replaces what an earlier one began."""
         self._pausing: set[Any] = set()
         """Waiters of users that wait between tasks."""
 
@@ -95,7 +95,7 @@ class Offering:
         now_s = time.monotonic()
         self.dispatch.offered_per_s = self._ledger.record_rate_per_s = offered_per_s
         if self._schedule is None or self._schedule.arrivals != arrivals:
-            self._schedule = Schedule(offered_per_s, arrivals, now_s, self._random)
+            self._schedule = ArrivalSchedule(offered_per_s, arrivals, now_s, self._random)
             gevent.spawn(self._run, self._schedule)
         else:
             self._plan_due(self._schedule, now_s)
@@ -125,7 +125,7 @@ class Offering:
 
     # -- greenlets
 
-    def _run(self, schedule: Schedule) -> None:
+    def _run(self, schedule: ArrivalSchedule) -> None:
         while self._schedule is schedule:
             now_s = time.monotonic()
             if now_s - schedule.next_s > STOOD_STILL_S:
@@ -134,7 +134,7 @@ class Offering:
             self._news.clear()
             self._news.wait(None if schedule.next_s == math.inf else max(0.0, schedule.next_s - time.monotonic()))
 
-    def _plan_due(self, schedule: Schedule, now_s: float) -> None:
+    def _plan_due(self, schedule: ArrivalSchedule, now_s: float) -> None:
         kinds, shares = self._kinds
         for planned_s in schedule.due(now_s):
             kind = kinds[0] if len(kinds) == 1 else self._random.choices(kinds, cum_weights=shares)[0]

@@ -1,4 +1,4 @@
-"""The users of a rate level: enough of them idle that arrivals seldom wait for one, and never more than the guard allows."""
+"""The users of a rate level: enough of them idle that arrivals seldom wait for one, and at most guards.max_users."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from random import Random
 from ...model.offered import Arrivals
 
 
-class Schedule:
+class ArrivalSchedule:
     """Times are seconds of one clock. `due` gives each arrival once."""
 
     def __init__(self, offered_per_s: float, arrivals: Arrivals, began_s: float, random: Random) -> None:

@@ -37,6 +37,8 @@ class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
 
     index: int
     users: int
+    offered_per_s: float | None = None
+    """As of `LevelOpened`."""
     started_s: float
     ended_s: float | None = None
     """Where a shift was found later than it happened: when. None: at `t_s`."""

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from capexplorer.load.offered.schedule import Schedule
+from capexplorer.load.offered.schedule import ArrivalSchedule
 
 KOLMOGOROV_999 = 1.949
 """Kolmogorov's distribution at 99.9%: the greatest distance times the root of the number of values stays below it."""
@@ -17,7 +17,7 @@ GAPS = 10_000
 
 def arrivals(rate: float, count: int, kind: str = "poisson", seed: int = 1, look_s: float = 0.01) -> list[float]:
     """As a loop that looks every `look_s` takes them."""
-    schedule, found, now_s = Schedule(rate, kind, 0.0, Random(seed)), [], 0.0  # type: ignore[arg-type]
+    schedule, found, now_s = ArrivalSchedule(rate, kind, 0.0, Random(seed)), [], 0.0  # type: ignore[arg-type]
     while len(found) < count:
         now_s += look_s
         found += schedule.due(now_s)
@@ -74,7 +74,7 @@ def test_workers_do_not_arrive_evenly_in_step() -> None:
 
 
 def test_a_change_of_rate_keeps_the_phase() -> None:
-    schedule = Schedule(1.0, "even", 0.0, Random(1))
+    schedule = ArrivalSchedule(1.0, "even", 0.0, Random(1))
     first_s = schedule.next_s
     assert list(schedule.due(first_s)) == [first_s]
     schedule.change(2.0, first_s + 0.5)
@@ -87,7 +87,7 @@ def test_a_change_of_rate_keeps_the_phase() -> None:
 
 
 def test_a_rate_that_rises_has_as_many_arrivals_as_its_integral() -> None:
-    schedule, count = Schedule(0.0, "poisson", 0.0, Random(3)), 0
+    schedule, count = ArrivalSchedule(0.0, "poisson", 0.0, Random(3)), 0
     for second in range(200):
         schedule.change(float(second), float(second))
         count += len(list(schedule.due(second + 1.0)))
@@ -95,6 +95,6 @@ def test_a_rate_that_rises_has_as_many_arrivals_as_its_integral() -> None:
 
 
 def test_a_process_that_stood_still_plans_nothing_for_that_time() -> None:
-    schedule = Schedule(100.0, "poisson", 0.0, Random(1))
+    schedule = ArrivalSchedule(100.0, "poisson", 0.0, Random(1))
     schedule.skip_to(3_600.0)
     assert len(list(schedule.due(3_601.0))) < 200
