@@ -34,21 +34,21 @@ from ..model.offered import RATE_LEAST_PER_S, RATE_MOST_PER_S
 from ..toml import shown
 
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
-_USERS = r"(?:(?P<users>\d+)|(?P<percent>\d+(?:\.\d+)?)\s*%\s*(?:of\s+)?(?:the\s+)?knee)"
-_RATE = r"(?:(?P<rate>\d+(?:\.\d+)?)\s*/\s*s|(?P<percent>\d+(?:\.\d+)?)\s*%\s*(?:of\s+)?(?:the\s+)?capacity)"
+_SHARE = r"(?P<{}>\d+(?:\.\d+)?)\s*%\s*(?:of\s+)?(?:the\s+)?{}"
+_USERS = rf"(?:(?P<users>\d+)|{_SHARE.format('knee_percent', 'knee')})"
+_RATE = rf"(?:(?P<rate>\d+(?:\.\d+)?)\s*/\s*s|{_SHARE.format('capacity_percent', 'capacity')})"
+_LOAD = rf"(?:{_USERS}|{_RATE})"
 _DURATION = r"(?:(?:for|over)\s+)?(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h)?"
 _FIRST_RATE, _LAST_RATE, _BY_RATE = (rf"(?P<{name}>\d+(?:\.\d+)?)(?:\s*/\s*s)?" for name in ("first", "last", "by"))
 _FORMS = {
     kind: re.compile(pattern, re.ASCII | re.DOTALL)
     for kind, pattern in (
-        ("hold", rf"(?:hold\s+)?{_USERS}\s*[:\s]\s*{_DURATION}"),
-        ("ramp", rf"ramp\s+(?:to\s+)?{_USERS}\s*[:\s]\s*{_DURATION}"),
-        ("spike", rf"spike\s+(?:to\s+)?{_USERS}\s*[:\s]\s*{_DURATION}"),
+        ("hold", rf"(?:hold\s+)?{_LOAD}\s*[:\s]\s*{_DURATION}"),
+        ("ramp", rf"ramp\s+(?:to\s+)?{_LOAD}\s*[:\s]\s*{_DURATION}"),
+        ("spike", rf"spike\s+(?:to\s+)?{_LOAD}\s*[:\s]\s*{_DURATION}"),
         ("steps", rf"steps\s+(?P<first>\d+)\s*\.\.\s*(?P<last>\d+)\s+by\s+(?P<by>\d+)\s*[:\s]\s*(?:each\s+)?{_DURATION}"),
-        ("rate", rf"(?:(?:hold|rate)\s+)?{_RATE}\s*[:\s]\s*{_DURATION}"),
+        ("rate", rf"rate\s+{_RATE}\s*[:\s]\s*{_DURATION}"),
         ("rates", rf"rates\s+{_FIRST_RATE}\s*\.\.\s*{_LAST_RATE}\s+by\s+{_BY_RATE}\s*[:\s]\s*(?:each\s+)?{_DURATION}"),
-        ("ramp_rate", rf"ramp\s+(?:to\s+)?{_RATE}\s*[:\s]\s*{_DURATION}"),
-        ("spike_rate", rf"spike\s+(?:to\s+)?{_RATE}\s*[:\s]\s*{_DURATION}"),
         ("find", r"find\s+(?:the\s+)?knee"),
         ("verify", r"verify(?:\s+(?:the\s+)?knee)?"),
         ("loop", r"loop\s+(?P<times>\d+)\s*\((?P<parts>.*)\)"),
@@ -135,7 +135,7 @@ def _unrolled(text: str, where: str) -> list[Step]:
 
 
 def _unknown_part(part: str, where: str) -> InputError:
-    forms = ", ".join(form for form in _FORMS if form not in ("ramp_rate", "spike_rate"))
+    forms = ", ".join(_FORMS)
     return InputError(f"{where}: expected USERS:DURATION like 10:30s, got {shown(part)} (there are also {forms})")
 
 
@@ -166,21 +166,18 @@ def _part(part: str, where: str) -> list[Step]:
     raise _unknown_part(part, where)
 
 
-def _held(kind: Literal["hold", "ramp", "spike", "back"], found: re.Match[str], where: str) -> Step:
-    if found["percent"] is None:
-        return Step(int(found["users"]), _duration_s(found, where), kind=kind)
-    if float(found["percent"]) > 1000:
-        raise InputError(f"{where}: expected at most 1000% of the knee, got {shown(found[0])}")
-    return Step(0, _duration_s(found, where), float(found["percent"]) / 100, kind)
-
-
-def _offered(kind: Literal["hold", "ramp", "spike"], found: re.Match[str], where: str) -> Step:
-    hold_s = _duration_s(found, where)
-    if found["percent"] is None:
-        return Step(0, hold_s, kind=kind, offered_per_s=float(found["rate"]))
-    if float(found["percent"]) > 1000:
-        raise InputError(f"{where}: expected at most 1000% of the capacity, got {shown(found[0])}")
-    return Step(0, hold_s, float(found["percent"]) / 100, kind, offered_per_s=0.0)
+def _held(kind: Literal["hold", "ramp", "spike"], found: re.Match[str], where: str) -> Step:
+    given, hold_s = found.groupdict(), _duration_s(found, where)
+    if given.get("users") is not None:
+        return Step(int(given["users"]), hold_s, kind=kind)
+    if given.get("rate") is not None:
+        return Step(0, hold_s, kind=kind, offered_per_s=float(given["rate"]))
+    of_knee = given.get("knee_percent")
+    percent = float(of_knee or given["capacity_percent"])
+    if percent > 1000:
+        what = "knee" if of_knee is not None else "capacity"
+        raise InputError(f"{where}: expected at most 1000% of the {what}, got {shown(found[0])}")
+    return Step(0, hold_s, percent / 100, kind, offered_per_s=None if of_knee is not None else 0.0)
 
 
 def _duration_s(found: re.Match[str], where: str) -> float:
@@ -192,11 +189,6 @@ def _duration_s(found: re.Match[str], where: str) -> float:
 
 def _spike(found: re.Match[str], where: str) -> list[Step]:
     up = _held("spike", found, where)
-    return [up, Step(0, up.hold_s, kind="back")]
-
-
-def _spike_of_rate(found: re.Match[str], where: str) -> list[Step]:
-    up = _offered("spike", found, where)
     return [up, Step(0, up.hold_s, kind="back")]
 
 
@@ -234,10 +226,8 @@ _MEANING: dict[str, Callable[[re.Match[str], str], list[Step]]] = {
     "ramp": lambda found, where: [_held("ramp", found, where)],
     "spike": _spike,
     "steps": _steps,
-    "rate": lambda found, where: [_offered("hold", found, where)],
+    "rate": lambda found, where: [_held("hold", found, where)],
     "rates": _rates,
-    "ramp_rate": lambda found, where: [_offered("ramp", found, where)],
-    "spike_rate": _spike_of_rate,
     "find": lambda found, where: [Step(0, 0.0, kind="find")],
     "verify": lambda found, where: [Step(0, 0.0, kind="verify")],
     "loop": _loop,
