@@ -23,8 +23,8 @@ RATE_MOST_PER_S = 100_000.0
 
 
 def clamped_rate(per_s: float) -> float:
-    """A rate within the bounds; 0 stays 0, and less becomes 0."""
-    return 0.0 if per_s <= 0 else max(RATE_LEAST_PER_S, min(per_s, RATE_MOST_PER_S))
+    """A rate within the bounds, to a millionth; 0 stays 0, and less becomes 0."""
+    return 0.0 if per_s <= 0 else round(max(RATE_LEAST_PER_S, min(per_s, RATE_MOST_PER_S)), 6)
 
 
 class Drops(Reading, frozen=True, kw_only=True):

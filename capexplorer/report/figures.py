@@ -52,7 +52,7 @@ def users(value: float) -> str:
 
 def load(users_wanted: float, offered_per_s: float | None) -> str:
     """A level's user count, or its offered rate: `200/s`."""
-    return users(users_wanted) if offered_per_s is None else f"{offered_per_s:,.6g}/s"
+    return users(users_wanted) if offered_per_s is None else f"{number(offered_per_s, 4)}/s"
 
 
 def span(seconds: float) -> str:

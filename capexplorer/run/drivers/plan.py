@@ -58,7 +58,7 @@ class _Ramp:
     def at(self, now_s: float) -> Move:
         share = min(1.0, max(0.0, (now_s - self.began_s) / self.over_s))
         value = self.first + share * (self.last - self.first)
-        return SetRate(value) if self.is_rate else SetUsers(round(value))
+        return SetRate(round(value, 3)) if self.is_rate else SetUsers(round(value))
 
 
 class PlanDriver:

@@ -9,15 +9,17 @@ from random import Random
 import pytest
 
 from capexplorer.load.offered.schedule import ArrivalSchedule
+from capexplorer.model.offered import Arrivals
 
 KOLMOGOROV_999 = 1.949
 """Kolmogorov's distribution at 99.9%: the greatest distance times the root of the number of values stays below it."""
 GAPS = 10_000
 
 
-def arrivals(rate: float, count: int, kind: str = "poisson", seed: int = 1, look_s: float = 0.01) -> list[float]:
+def arrivals(rate: float, count: int, kind: Arrivals = "poisson", seed: int = 1, look_s: float = 0.01) -> list[float]:
     """As a loop that looks every `look_s` takes them."""
-    schedule, found, now_s = ArrivalSchedule(rate, kind, 0.0, Random(seed)), [], 0.0  # type: ignore[arg-type]
+    schedule, now_s = ArrivalSchedule(rate, kind, 0.0, Random(seed)), 0.0
+    found: list[float] = []
     while len(found) < count:
         now_s += look_s
         found += schedule.due(now_s)
