@@ -6,7 +6,6 @@ dropped, tasks that run go on, and idle users wait once as their `wait_time` say
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from itertools import accumulate
@@ -15,12 +14,12 @@ from typing import Any
 
 import gevent
 from gevent import getcurrent
-from gevent.event import Event
 from gevent.hub import Waiter, get_hub
 from locust.exception import StopUser
 from locust.user.task import LOCUST_STATE_RUNNING, LOCUST_STATE_STOPPING, LOCUST_STATE_WAITING
 
 from ...model.offered import Arrivals
+from .alarm import Alarm
 from .dispatch import Dispatch
 from .iteration import Iteration, Seat, current_iteration
 from .ledger import Ledger
@@ -50,7 +49,8 @@ class Offering:
         self._schedule: ArrivalSchedule | None = None
         self._kinds: tuple[list[str], list[float]] = ([], [])
         """User classes, and their shares summed up."""
-        self._news: Any = None
+        self._alarm: Alarm | None = None
+        """Wakes the schedule."""
         self._turn = 0
         """Grows with each call of `offer` and `close`, which replaces what an earlier one began."""
         self._pausing: set[Any] = set()
@@ -80,7 +80,7 @@ class Offering:
         gevent.spawn(self._begin, self._turn, offered_per_s, arrivals, at_once, began)
 
     def _open(self) -> None:
-        self.is_on, self._news = True, Event()
+        self.is_on = True
         for waiter in tuple(self._pausing):
             get_hub().loop.run_callback(waiter.switch, None)
         gevent.spawn(self._grow)
@@ -96,12 +96,18 @@ class Offering:
         self.dispatch.offered_per_s = self._ledger.record_rate_per_s = offered_per_s
         if self._schedule is None or self._schedule.arrivals != arrivals:
             self._schedule = ArrivalSchedule(offered_per_s, arrivals, now_s, self._random)
-            gevent.spawn(self._run, self._schedule)
+            self._ring()
+            self._alarm = Alarm()
+            gevent.spawn(self._run, self._schedule, self._alarm)
         else:
             self._plan_due(self._schedule, now_s)
             self._schedule.change(offered_per_s, now_s)
-        self._news.set()
+            self._ring()
         began()
+
+    def _ring(self) -> None:
+        if self._alarm is not None:
+            self._alarm.ring()
 
     def close(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
         """No rate is offered any more. Idle users go on a moment later, and not before `may_go_on` (for a second)."""
@@ -110,7 +116,7 @@ class Offering:
         self._turn += 1
         self.is_on, self._schedule = False, None
         self._ledger.record_rate_per_s, self.dispatch.offered_per_s = None, 0.0
-        self._news.set()
+        self._ring()
         seats = self.dispatch.clear()
         gevent.spawn(self._release, seats, may_go_on)
 
@@ -125,14 +131,14 @@ class Offering:
 
     # -- greenlets
 
-    def _run(self, schedule: ArrivalSchedule) -> None:
+    def _run(self, schedule: ArrivalSchedule, alarm: Alarm) -> None:
         while self._schedule is schedule:
             now_s = time.monotonic()
             if now_s - schedule.next_s > STOOD_STILL_S:
                 schedule.skip_to(now_s)
             self._plan_due(schedule, now_s)
-            self._news.clear()
-            self._news.wait(None if schedule.next_s == math.inf else max(0.0, schedule.next_s - time.monotonic()))
+            alarm.wait_until(schedule.next_s)
+        alarm.close()
 
     def _plan_due(self, schedule: ArrivalSchedule, now_s: float) -> None:
         kinds, shares = self._kinds
