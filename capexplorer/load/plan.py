@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate
@@ -99,6 +99,11 @@ def parse(text: str, where: str, max_users: int) -> tuple[Step, ...]:
     if days > DAYS_MOST:
         raise InputError(f"{where}: expected at most {DAYS_MOST} days in total, got {days:,.2f} days")
     return steps
+
+
+def offers_rates(steps: Iterable[Step]) -> bool:
+    """Whether some of them offer a rate."""
+    return any(step.offered_per_s is not None for step in steps)
 
 
 def is_text(plan: str) -> bool:

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..load import native
 from ..load.load_host import LoadHost
 from ..load.load_reports import Report as LoadReport
-from ..load.plan import Step, parse
+from ..load.plan import Step, offers_rates, parse
 from ..load.reach import why_unreachable
 from ..load.workload import Workload
 from ..model.events import Event
@@ -21,7 +21,7 @@ from ..target.reports import Report as TargetReport
 from .crew import Crew
 from .drivers.driver import Autopilot, Manual, Plan
 from .drivers.load_target import LoadTarget
-from .options import RunOptions
+from .options import NO_RATES, RunOptions
 from .run_outcome import RunOutcome
 from .screens import Screens
 from .service import Service
@@ -183,7 +183,15 @@ class LiveRun:
         self._post(lambda: self.session_run.load_control.begin_plan(steps, generation))
 
     def _steps(self, plan: str) -> tuple[Step, ...]:
-        return parse(self.plans.get(plan, plan), "plan", self.max_users)
+        steps = parse(self.plans.get(plan, plan), "plan", self.max_users)
+        if self._has_plain_workers and offers_rates(steps):
+            raise InputError(f"plan: {NO_RATES}")
+        return steps
+
+    @property
+    def _has_plain_workers(self) -> bool:
+        workers = self.session_run.options.workers
+        return workers is not None and workers.plain
 
     def set_users(self, users: int) -> int:
         """Set the users by hand; this ends a plan, a shape or the autopilot."""
@@ -194,6 +202,9 @@ class LiveRun:
 
     def set_rate(self, per_s: float) -> float:
         """Offer iterations at this rate; this ends a plan, a shape or the autopilot."""
+        if self._has_plain_workers:
+            self.on_log_line("capexplorer", "error", NO_RATES)
+            return self.offered_per_s or 0.0
         per_s = clamped_rate(per_s)
         self._command("rate", per_s=per_s, before=self.offered_per_s, users_before=self.wanted)
         self._offer(per_s)
