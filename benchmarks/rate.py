@@ -1,7 +1,7 @@
 """Time from plan at 200 a second, on a server with stalls of 200 ms every 2 s: percentiles over what follows from arithmetic.
 
-Generators take turns. k6 (constant-arrival-rate, 100 virtual users) and oha (-q, --latency-correction) run where they are
-installed; k6 has no time from plan, but with users enough its iterations begin on time, so how long they take is the same.
+Generators take turns: this app with two of its clients, and where they are installed k6 (constant-arrival-rate, 100 virtual users)
+and oha (-q, --latency-correction). k6 has no time from plan; with users enough its iterations begin on time, and last as long.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ Percentiles = Mapping[str, float]
 
 def main() -> None:
     tools: dict[str, Callable[[str], Percentiles]] = {
-        "capexplorer": lambda url: _app(url, "poisson"),
-        "capexplorer, even": lambda url: _app(url, "even"),
+        "fast": lambda url: _app(url, "fast"),
+        "lean": lambda url: _app(url, "lean"),
     }
     others = {"k6": _k6, "oha": _oha}
     tools |= {name: run for name, run in others.items() if _path(name)}
@@ -58,7 +58,7 @@ def main() -> None:
         for turn in range(ROUNDS):
             for name in tools if turn % 2 == 0 else reversed(tools):
                 found[name].append(tools[name](url))
-                print(f"{name:>18}: {_shown(found[name][-1])}", flush=True)
+                print(f"{name:>5}: {_shown(found[name][-1])}", flush=True)
     for name, rounds in found.items():
         ratios = {quantile: rig.median([one[quantile] / expected[quantile] for one in rounds]) for quantile in QUANTILES}
         print(f"median over expected, {name}: " + ", ".join(f"{quantile} {ratio:.3f}" for quantile, ratio in ratios.items()))
@@ -74,11 +74,10 @@ def _shown(values: Percentiles) -> str:
     return ", ".join(f"{name} {value:.1f}" for name, value in values.items())
 
 
-def _app(url: str, arrivals: str) -> Percentiles:
+def _app(url: str, client: str) -> Percentiles:
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "bench.toml"
-        text = rig.PROFILE.format(url=url, users=1, wait_s=0, client="fast", path="/")
-        profile.write_text(text.replace("[[users.task]]", f'arrivals = "{arrivals}"\n[[users.task]]'))
+        profile.write_text(rig.PROFILE.format(url=url, users=1, wait_s=0, client=client, path="/"))
         command = [str(rig.BIN / "capexplorer"), "--sessions-dir", folder, "run", str(profile), "--headless"]
         subprocess.run([*command, "--plan", f"rate {RATE}/s {SECONDS}s"], check=True, capture_output=True, timeout=SECONDS + 60)
         log = next(Path(folder).glob("*.jsonl"))
