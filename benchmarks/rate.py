@@ -1,7 +1,7 @@
 """Time from plan at 200 a second, on a server with stalls of 200 ms every 2 s: percentiles over what follows from arithmetic.
 
-Generators take turns: this app with two of its clients, and where they are installed k6 (constant-arrival-rate, 100 virtual users)
-and oha (-q, --latency-correction). k6 has no time from plan; with users enough its iterations begin on time, and last as long.
+Generators take turns: this app with two of its clients, and where they are installed k6 (constant-arrival-rate, 100 virtual
+users) and oha (-q, --latency-correction). k6 has no time from plan; with users enough its iterations begin on time.
 """
 
 from __future__ import annotations

@@ -45,7 +45,10 @@ def _waiting(activity: UserActivity, offering: Offering) -> Wait:
             return
         seconds = seconds_of(chosen, type(tasks.user).__name__)
         activity.on_wait(seconds)
-        offering.pause(seconds)
+        if seconds > 0:
+            offering.pause(seconds)
+        else:
+            _sleep(0)
 
     return wait
 

@@ -56,8 +56,9 @@ def test_rate_levels_are_on_no_curve_of_users() -> None:
 def test_a_rate_level_among_levels_of_users_changes_nothing() -> None:
     without, mixed = closed_session(*LADDER), closed_session(*LADDER, Load(500, 5.0, 9_000.0, WAIT_S))
     mixed.levels[-1].opened = replace(mixed.levels[-1].opened, offered_per_s=60.0)
-    assert epoch_of(mixed, 0).verdict is not None
-    assert replace(epoch_of(mixed, 0).verdict, t_s=0.0) == replace(epoch_of(without, 0).verdict, t_s=0.0)
+    found, expected = epoch_of(mixed, 0).verdict, epoch_of(without, 0).verdict
+    assert found is not None and expected is not None
+    assert replace(found, t_s=0.0) == replace(expected, t_s=0.0)
 
 
 def test_without_a_level_there_is_not_verdict_and_no_mark() -> None:
