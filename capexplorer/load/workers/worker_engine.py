@@ -32,7 +32,6 @@ class WorkerEngine(InProcessEngine):
     ) -> None:
         super().__init__(context)
         self._address, self._hello, self._on_boundary = address, hello, on_boundary
-        self._pool_users: Any = None
 
     def create_runner(self, environment: Environment) -> None:
         """A WorkerRunner that has joined when this returns. Raises ConnectionError."""
@@ -40,23 +39,23 @@ class WorkerEngine(InProcessEngine):
         self.runner = runner = environment.runner = Worker(
             environment, *self._address, self._hello, self._on_boundary, self._offer, keeps_users=lambda: offering.is_on
         )
-        self._pool_users = WorkerUsers(runner)
-        offering.pool = Pool(offering.dispatch, self._pool_users, self._context.errors)
         self.replace_dead_users(lambda: runner.target_user_classes_count)
 
-    def _offer(self, data: object) -> None:
-        """A rate of the run's; None: no rate."""
-        offering, runner = self._context.offering, self.runner
+    def _offer(self, runner: Any, data: object) -> None:
+        """A rate of the run's; None: no rate. The first may come while `create_runner` still joins."""
+        offering = self._context.offering
         if data is None:
             offering.close(lambda: runner.user_count <= runner.target_user_count)
             return
-        rate = from_plain(data)
+        users, rate = WorkerUsers(runner), from_plain(data)
+        if offering.pool is None:
+            offering.pool = Pool(offering.dispatch, users, self._context.errors)
         offering.offer(
             rate.offered_per_s,
             rate.arrivals,
             rate.max_users,
             at_once=rate.at_once,
-            shares=self._pool_users.shares(),
+            shares=users.shares(),
             began=lambda: runner.send_message(RATE_BEGAN, rate.turn),
         )
 

@@ -41,3 +41,7 @@ def test_each_task_of_a_nested_task_set_is_an_iteration(seen: Played) -> None:
 
 def test_arrivals_are_shared_among_classes_by_weight(seen: Played) -> None:
     assert seen["arrivals_are_shared_by_weight"] == [True, True, True, *IN_ORDER]
+
+
+def test_a_worker_takes_a_rate_that_comes_while_it_joins(seen: Played) -> None:
+    assert seen["a_rate_comes_before_a_worker_has_joined"]

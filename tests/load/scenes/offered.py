@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import gevent
@@ -12,8 +13,14 @@ from locust import TaskSet, User, constant, task
 from locust.exception import StopUser
 
 from capexplorer.load import native
+from capexplorer.load.engine import EngineContext
 from capexplorer.load.load_host import LoadHost
 from capexplorer.load.load_reports import Report, Spawned
+from capexplorer.load.offered.offering import Offering
+from capexplorer.load.recorder import Recorder
+from capexplorer.load.user_code import UserErrors
+from capexplorer.load.workers.offered_rate import WorkerRate, as_plain
+from capexplorer.load.workers.worker_engine import WorkerEngine
 from capexplorer.load.workload import Workload
 from capexplorer.model.events import Drops, OfferedTick
 
@@ -136,3 +143,16 @@ def arrivals_are_shared_by_weight() -> list[Any]:
     rig = _Rig(_kind("Often", noting("often", 0.1), weight=3), _kind("Seldom", noting("seldom", 0.0), weight=1))
     found = [rig.offer(200.0), rig.until(lambda: rig.totals["finished"] >= 300)]
     return [*found, 0.65 < ran["often"] / ran.total() < 0.85, *rig.ends()]
+
+
+def a_rate_comes_before_a_worker_has_joined() -> bool:
+    """The run sends it as soon as it knows the worker, which may be in the middle of joining."""
+    recorder = Recorder()
+    offering = Offering(recorder.iterations)
+    context = EngineContext(recorder, UserErrors(), lambda: None, offering, lambda report: None)
+    engine = WorkerEngine(context, ("127.0.0.1", 0), b"", lambda boundary_s: None)
+    runner = SimpleNamespace(user_classes=[_kind("U")], target_user_classes_count={}, worker_state="ready")
+    engine._offer(runner, as_plain(WorkerRate(turn=1, offered_per_s=5.0, arrivals="even", max_users=2)))
+    is_on = offering.is_on
+    engine._offer(runner, None)
+    return is_on and not offering.is_on
