@@ -30,6 +30,7 @@ ALL = {
     "probe_cost": "(f) probes",
     "day": "a day's session: disk, opening, seeking, memory",
     "views": "(g) latency as reported by the app, by the target itself and by wrk",
+    "rate": "time from plan at an offered rate, on a server with stalls, over the arithmetic",
     "look": "what a look at 24 levels costs beside the load",
     "clients": "load generators side by side: requests a second of CPU, latency at an equal rate",
     "keep_alive": "connects at 1,500 and 4,000 users who keep their connections, by client",

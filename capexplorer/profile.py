@@ -15,6 +15,7 @@ from . import toml
 from .addresses import is_http_url, without_userinfo
 from .errors import InputError
 from .model.limits import Limits, mistakes
+from .model.offered import Arrivals
 from .model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 
 Param = str | int | float | bool
@@ -104,6 +105,8 @@ class Users(Table, frozen=True, kw_only=True):
     """Number of users when the live screen opens."""
     spawn_rate: Annotated[float, Meta(ge=SPAWN_RATE_LEAST, le=SPAWN_RATE_MOST)] | None = None
     """Users started per second; default: a step takes one second, at most 100 users per second."""
+    arrivals: Arrivals = "poisson"
+    """How iterations of a rate level arrive: at random with exponential gaps, or evenly."""
     client: Literal["fast", "requests", "lean"] = "fast"
     """FastHttpUser, HttpUser, or LeanHttpUser: least CPU per request, without redirects and cookies."""
     keep_alive: bool = True

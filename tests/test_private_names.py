@@ -37,6 +37,7 @@ REPLY = "geventhttpclient.response:HTTPSocketPoolResponse"
 CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/bodies.py",), ("tui/terminal_driver.py",)
 KEEP_ALIVE, LEAN = ("load/keep_alive.py",), ("load/lean/reply.py", "load/lean/session.py")
 MASTER = ("load/workers/master.py",)
+DISPATCHED = ("load/local_engine.py", "load/offered/pool_users.py")
 QUEUES = ("commands/headless.py", "load/hub_thread.py", "run/inbox.py", "run/drivers/driver.py")
 EMPTY = ("commands/headless.py", "run/inbox.py")
 NATIVE = "is never patched by gevent: native threads wait on it without a hub"
@@ -50,7 +51,8 @@ RELIED_ON = (
     Private("_socket:socket", "_accept", ("run/control_server.py",), "accepts: the public accept makes a socket of gevent"),
     Private("http.client", "_read_headers", ("load/truncated.py",), "is wrapped: a reply cut off in its headers is a failure"),
     Private("locust.user.task:TaskSet", "_sleep", ("load/task_hooks.py",), "is replaced: every wait of every user passes it"),
-    Private("locust.runners:LocalRunner", "_local_worker_node", ("load/local_engine.py",), "has the dispatched users, by class"),
+    Private("locust.runners:LocalRunner", "_local_worker_node", DISPATCHED, "has the dispatched users, by class"),
+    Private("locust.user:User", "_state", ("load/offered/offering.py",), "is set: Locust may stop who waits for an arrival"),
     Private("locust.runners:MasterRunner", "_users_dispatcher", MASTER, "is told that a worker gets no users any more"),
     Private("geventhttpclient.client", "_may_retry_after_send_error", ("load/attempts.py",), "is wrapped: it allows a resend"),
     Private("geventhttpclient.useragent:UserAgent", "_handle_error", ("load/attempts.py",), "is wrapped: it allows a retry"),

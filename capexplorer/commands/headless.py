@@ -18,6 +18,7 @@ from ..model.events import Command, Event, LevelClosed, Log, Mark, Target
 from ..model.figures import LevelBin
 from ..model.intervals import Z95
 from ..model.level import Level
+from ..model.offered import OfferedFigures
 from ..model.stream import EventSource
 from ..model.timeline import Timeline
 from ..run.options import RunOptions
@@ -112,19 +113,42 @@ def _print(events: Sequence[Event], timeline: Timeline, console: Console) -> Non
 def level_line(closed: LevelClosed) -> str:
     """One level in one line."""
     figures = closed.figures
+    if closed.bins and closed.offered_per_s is not None:
+        return f"ramp to {closed.offered_per_s:g}/s offered: {_most_finished(closed.bins)} (binned by rate)"
     if closed.bins:
         return f"ramp to {closed.users} users: {_most(closed.bins)} (binned by users)"
+    load = f"level {closed.users:>5} users" if closed.offered_per_s is None else f"level {closed.offered_per_s:>5g}/s offered"
     if closed.void is not None:
-        return f"level {closed.users:>5} users: {wording.VOID[closed.void]}"
+        return f"{load}: {wording.VOID[closed.void]}"
+    if figures.offered is not None:
+        return f"{load}: {_iterations(figures.offered)} in {figures.settled_seconds:.0f} settled seconds"
     if figures.goodput_rps is None:
-        known = (wording.warm(figures), f"{figures.failures_while_unsettled} failures")
-        return ", ".join((f"level {closed.users:>5} users: did not settle", *filter(None, known)))
+        known = (wording.warm(figures) if closed.users else None, f"{figures.failures_while_unsettled} failures")
+        return ", ".join((f"{load}: did not settle", *filter(None, known)))
     se = "" if figures.goodput_se_rps is None else f" ±{Z95 * figures.goodput_se_rps:.2g}"
     p95 = "–" if figures.latency_ms.p95 is None else f"{figures.latency_ms.p95:.4g} ms"
     return (
-        f"level {closed.users:>5} users: {figures.goodput_rps:.4g}{se} req/s goodput, p95 {p95},"
+        f"{load}: {figures.goodput_rps:.4g}{se} req/s goodput, p95 {p95},"
         f" {figures.failures} failures in {figures.settled_seconds:.0f} settled seconds"
     )
+
+
+def _iterations(offered: OfferedFigures) -> str:
+    """`finished 198 ±1.2/s, p95 from plan 12.1 ms, 2 failed, 31 dropped (31 held by the target)`."""
+    se = "" if offered.finished_se_per_s is None else f" ±{Z95 * offered.finished_se_per_s:.2g}"
+    p95 = "–" if offered.from_plan_ms.p95 is None else f"{offered.from_plan_ms.p95:.4g} ms"
+    why = wording.drops(offered.dropped)
+    dropped = f"{offered.dropped.total} dropped" + (f" ({why})" if why else "")
+    return f"finished {offered.finished_per_s:.4g}{se}/s, p95 from plan {p95}, {offered.failed} failed, {dropped}"
+
+
+def _most_finished(bins: Sequence[LevelBin]) -> str:
+    """`at most 45.3/s finished at 60/s offered`: the bin with the most."""
+    known = [(each.figures.offered.finished_per_s, each.figures.offered.offered_per_s) for each in bins if each.figures.offered]
+    if not known:
+        return "nothing measured"
+    finished_per_s, offered_per_s = max(known)
+    return f"at most {finished_per_s:.4g}/s finished at {offered_per_s:.4g}/s offered"
 
 
 def _most(bins: Sequence[LevelBin]) -> str:
@@ -138,23 +162,39 @@ def _most(bins: Sequence[LevelBin]) -> str:
 
 def progress(timeline: Timeline) -> Table:
     """The state of the run."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("time", "users", "phase", "req/s", "p95 ms", "failures/s", "lag p99 ms"):
+    table, level, last = Table(box=None, padding=(0, 2, 0, 0)), timeline.level, timeline.last
+    columns = {
+        "time": wording.session_time(timeline.last_s),
+        "users": f"{last.users}/{last.wanted}" if last is not None else "",
+        **_offered(timeline),
+        "phase": _phase(timeline, level),
+        "req/s": _latest(timeline, "throughput_rps"),
+        "p95 ms": _latest(timeline, "p95_ms"),
+        "failures/s": _latest(timeline, "failures_rps"),
+        "lag p99 ms": _latest(timeline, "loop_lag_p99_ms"),
+    }
+    for name in columns:
         table.add_column(name, justify="right")
-    level, last = timeline.level, timeline.last
-    if last is None:
-        table.add_row("starting", *[""] * 6)
-        return table
-    table.add_row(
-        wording.session_time(timeline.last_s),
-        f"{last.users}/{last.wanted}",
-        _phase(timeline, level),
-        _number(timeline.columns["throughput_rps"][-1]),
-        _number(timeline.columns["p95_ms"][-1]),
-        _number(timeline.columns["failures_rps"][-1]),
-        _number(timeline.columns["loop_lag_p99_ms"][-1]),
-    )
+    table.add_row(*columns.values()) if last is not None else table.add_row("starting", *[""] * (len(columns) - 1))
     return table
+
+
+def _offered(timeline: Timeline) -> dict[str, str]:
+    """Further columns of a rate level."""
+    if timeline.offered_per_s is None:
+        return {}
+    return {
+        "offered/s": f"{timeline.offered_per_s:g}",
+        "finished/s": _latest(timeline, "finished_per_s"),
+        "in flight": _latest(timeline, "in_flight"),
+        "dropped/s": _latest(timeline, "dropped_per_s"),
+        "p95 from plan": _latest(timeline, "from_plan_p95_ms"),
+    }
+
+
+def _latest(timeline: Timeline, column: str) -> str:
+    values = timeline.columns[column]
+    return _number(values[-1]) if values else ""
 
 
 def _phase(timeline: Timeline, level: Level | None) -> str:

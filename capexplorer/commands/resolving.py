@@ -15,10 +15,10 @@ from .. import namespace, paths, profile
 from ..addresses import is_host_and_port, is_http_url, is_loopback, without_userinfo
 from ..errors import InputError
 from ..load import variables
-from ..load.plan import Step, is_text, parse
+from ..load.plan import Step, is_text, offers_rates, parse
 from ..model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..profile import Profile, Task, Users, Wait
-from ..run.options import RAW, RunOptions
+from ..run.options import NO_RATES, RAW, RunOptions
 from ..target import scratch
 from ..target.spec import TargetSpec, load_spec
 from ..toml import shown
@@ -89,6 +89,9 @@ def resolve(asked: RunArguments) -> RunOptions:
     params = {}
     if spec is not None:
         params = spec.resolve({**spec.resolve(found.params, f"{where}: params"), **given})
+    steps = _steps(asked.plan, found, where)
+    if asked.plain_workers and offers_rates(steps):
+        raise InputError(f"--plan: {NO_RATES}")
     return RunOptions(
         name=name,
         profile=msgspec.structs.replace(found, limits=limits),
@@ -102,7 +105,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         spawn_rate=asked.spawn_rate or found.users.spawn_rate,
         label=asked.label or _commit(spec),
         sessions_dir=sessions_dir,
-        steps=_steps(asked.plan, found, where),
+        steps=steps,
         allow_hosts=allow_hosts,
         sandbox=asked.sandbox,
         autopilot=asked.autopilot,

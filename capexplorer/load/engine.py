@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..model.offered import Arrivals
 from ..model.readings import GeneratorReading, WorkersReading
 from .load_reports import Report
 from .recorder import Recorder, Tick
@@ -13,6 +14,8 @@ from .user_code import UserErrors
 
 if TYPE_CHECKING:
     from locust.env import Environment  # imports Locust, which patches the process
+
+    from .offered.offering import Offering
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class EngineContext:
     errors: UserErrors
     on_spawned: Callable[[], None]
     """To be called in the load thread when all users of a step run, or when it is given up."""
+    offering: Offering
+    """Offers iterations to the users of this process."""
     report: Callable[[Report], None]
     """Takes reports that the engine makes by itself."""
 
@@ -56,7 +61,10 @@ class LoadEngine(Protocol):
         """Make the runner of this environment."""
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
-        """Begin to go to `users`, in place of a step that is under way."""
+        """Begin to go to `users`, in place of a step that is under way. A rate that is offered ends."""
+
+    def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
+        """Begin to offer iterations at this rate, with at most so many users. `at_once`: do not wait until more have started."""
 
     @property
     def users(self) -> int:

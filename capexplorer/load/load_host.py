@@ -18,11 +18,13 @@ from locust.argument_parser import get_parser
 from locust.env import Environment
 from locust.event import Events
 
+from ..model.offered import Arrivals
 from . import bounded_waits, task_hooks
 from .engine import Drained, EngineContext, LoadEngine, MakeEngine
 from .hub_thread import HubThread
 from .load_reports import Report, RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from .local_engine import LocalEngine
+from .offered.offering import Offering
 from .recorder import Recorder
 from .user_code import UserErrors
 from .worker_changes import TookOver
@@ -39,10 +41,11 @@ class LoadHost:
     ) -> None:
         self._on_report = on_report
         self.recorder = Recorder(work_endpoints=work_endpoints)
+        self.offering = Offering(self.recorder.iterations)
         self.errors = UserErrors()
         self.recorder.on_invalid_event = self.errors.add
         self.thread = HubThread(self.errors, self._is_user)
-        self.engine = engine(EngineContext(self.recorder, self.errors, self._on_spawned, on_report))
+        self.engine = engine(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, on_report))
         self.next_engine: LoadEngine | None = None
         """Prepared to take the place of `engine`."""
         self._make_environment: Callable[[], Any] = lambda: None
@@ -53,6 +56,8 @@ class LoadHost:
         self._bounded_waits: Any = None
         self._shape: Any = None
         self._shape_tick: Any = None
+        self._offered: tuple[float, Arrivals, int] | None = None
+        """Rate, arrivals and most users that are offered now."""
         self._is_stopping = False
         """Whether the runner is stopping, because the locustfile asked for it or the run ends."""
         self._is_over = False
@@ -93,6 +98,12 @@ class LoadHost:
         """Set `users`; this replaces a step that is still spawning, and a shape, at once."""
         self.thread.post(lambda: self._step(users, spawn_rate))
 
+    def set_rate(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool = False) -> None:
+        """Offer iterations at this rate, to a pool of at most `max_users`, once enough of them have started or `at_once`; this
+        replaces a step, and a shape.
+        """
+        self.thread.post(lambda: self._offer(offered_per_s, arrivals, max_users, at_once))
+
     def start_shape(self, generation: int) -> None:
         """Let the locustfile's shape set the users until `set_users` is called. Its reports carry `generation`."""
         self.thread.post(lambda: self._start_shape(generation))
@@ -122,7 +133,7 @@ class LoadHost:
 
     def _prepare(self) -> None:
         self._step_lock = BoundedSemaphore(1)
-        task_hooks.install(self.recorder.activity)
+        task_hooks.install(self.recorder.activity, self.offering)
 
     def _is_user(self, greenlet: Any) -> bool:
         return self.engine.runner is not None and greenlet in self.engine.runner.user_greenlets
@@ -159,7 +170,7 @@ class LoadHost:
 
     def prepare(self, make: MakeEngine) -> None:
         """Make another engine, beside the one that runs users now."""
-        self.next_engine = make(EngineContext(self.recorder, self.errors, self._on_spawned, self._on_report))
+        self.next_engine = make(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, self._on_report))
         self._next_environment = self._make_environment()
         self.next_engine.create_runner(self._next_environment)
 
@@ -173,8 +184,16 @@ class LoadHost:
             self.engine, self.next_engine = self.next_engine, None
             self._environment = self._next_environment
             self._hold_runner()
-            self.engine.step(users, float(max(1, users)), None)
+            if self._offered is not None:
+                self.engine.offer(*self._offered, at_once=False)
+            else:
+                self.engine.step(users, float(max(1, users)), None)
             self._on_report(TookOver())
+
+    def _offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, at_once: bool) -> None:
+        self._shape, self._offered = None, (offered_per_s, arrivals, max_users)
+        with self._step_lock:
+            self.engine.offer(offered_per_s, arrivals, max_users, at_once=at_once)
 
     def _step(self, users: int, spawn_rate: float) -> None:
         self._shape = None
@@ -185,6 +204,7 @@ class LoadHost:
         with self._step_lock:
             if self._shape is not shape:
                 return False
+            self._offered = None
             self.engine.step(users, spawn_rate, classes)
             return True
 
@@ -212,6 +232,7 @@ class LoadHost:
             self._stopper = gevent.getcurrent()
             stop()
 
+        self.offering.close()
         self._bounded_waits.stop(as_stopper, within_s)
 
     def _start_shape(self, generation: int) -> None:

@@ -10,11 +10,13 @@ from .worker_changes import SecondReported, TookOver, WorkerRefused, WorkersChan
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """The wanted users are running."""
+    """The wanted users are running, or the schedule has the wanted rate."""
 
     users: int
     at_s: float
     """`time.monotonic`."""
+    offered_per_s: float | None = None
+    """Of a schedule; `users` are then those of its pool."""
 
 
 @dataclass(frozen=True, slots=True)

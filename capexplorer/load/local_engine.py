@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import gevent
@@ -10,9 +11,14 @@ from locust.env import Environment
 from locust.event import EventHook
 from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED
 
+from ..model.offered import Arrivals
 from .bounded_waits import BoundedWaits
 from .engine import EngineContext
 from .in_process import InProcessEngine
+from .load_reports import Spawned
+from .offered.offering import Offering
+from .offered.pool import Pool
+from .offered.pool_users import LocalUsers
 
 
 class LocalEngine(InProcessEngine):
@@ -21,6 +27,7 @@ class LocalEngine(InProcessEngine):
     def __init__(self, context: EngineContext) -> None:
         super().__init__(context)
         self._bounded_waits: Any = None
+        self._pool_users: Any = None
 
     def create_runner(self, environment: Environment) -> None:
         """A LocalRunner whose dead users are replaced."""
@@ -31,9 +38,30 @@ class LocalEngine(InProcessEngine):
         # as dispatched: the runner's own count lacks who died meanwhile
         self.replace_dead_users(lambda: runner._local_worker_node.user_classes_count)
         self._bounded_waits = BoundedWaits(runner, self._context.errors)
+        self._pool_users = LocalUsers(runner, self._step)
+        self._offering.pool = Pool(self._offering.dispatch, self._pool_users, self._context.errors)
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
         """`runner.start`, which is bounded in time."""
+        self._offering.close(lambda: self.runner.user_count <= self.runner.target_user_count)
+        self._step(users, spawn_rate, classes)
+
+    def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
+        """By a schedule in this thread."""
+        self._offering.offer(
+            offered_per_s,
+            arrivals,
+            max_users,
+            at_once=at_once,
+            shares=self._pool_users.shares(),
+            began=lambda: self._context.report(Spawned(self.users, time.monotonic(), offered_per_s)),
+        )
+
+    @property
+    def _offering(self) -> Offering:
+        return self._context.offering
+
+    def _step(self, users: int, spawn_rate: float, classes: Any = None) -> None:
         if users == 0 and self.runner.state in (STATE_CLEANUP, STATE_STOPPED):
             self.runner.target_user_count = 0  # the locustfile has stopped them all: no test begins for nobody
             self._context.on_spawned()

@@ -10,6 +10,11 @@ Parts, separated by commas or lines; a duration is a number with ms, s (the defa
     find knee                the autopilot, until it has the knee and has verified it
     verify                   the levels that verify the knee known by then
     60% knee                 anywhere in place of users: that share of the knee known when its turn comes
+    rate 200/s 30s           200 iterations offered a second for 30 s, counted from when the schedule has that rate
+    rates 50..400 by 50 20s  50, 100, ... 400 a second for 20 seconds each
+    ramp to 400/s 5m         evenly from the current rate (from users: from 0) to 400 a second
+    spike 800/s 30s          to 800 a second at once for 30 s, at once back to what was before
+    60% capacity             anywhere in place of a rate: that share of the capacity, known when its turn comes
 
 A plan has at most 10,000 characters, 10,000 steps with loops unrolled, loops nested 8 deep, and lasts at most 30 days.
 """
@@ -18,24 +23,32 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import accumulate
 from typing import Literal
 
 from ..errors import InputError
+from ..model.offered import RATE_LEAST_PER_S, RATE_MOST_PER_S
 from ..toml import shown
 
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
-_USERS = r"(?:(?P<users>\d+)|(?P<percent>\d+(?:\.\d+)?)\s*%\s*(?:of\s+)?(?:the\s+)?knee)"
+_SHARE = r"(?P<{}>\d+(?:\.\d+)?)\s*%\s*(?:of\s+)?(?:the\s+)?{}"
+_USERS = rf"(?:(?P<users>\d+)|{_SHARE.format('knee_percent', 'knee')})"
+_RATE = rf"(?:(?P<rate>\d+(?:\.\d+)?)\s*/\s*s|{_SHARE.format('capacity_percent', 'capacity')})"
+_LOAD = rf"(?:{_USERS}|{_RATE})"
 _DURATION = r"(?:(?:for|over)\s+)?(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h)?"
+_FIRST_RATE, _LAST_RATE, _BY_RATE = (rf"(?P<{name}>\d+(?:\.\d+)?)(?:\s*/\s*s)?" for name in ("first", "last", "by"))
 _FORMS = {
     kind: re.compile(pattern, re.ASCII | re.DOTALL)
     for kind, pattern in (
-        ("hold", rf"(?:hold\s+)?{_USERS}\s*[:\s]\s*{_DURATION}"),
-        ("ramp", rf"ramp\s+(?:to\s+)?{_USERS}\s*[:\s]\s*{_DURATION}"),
-        ("spike", rf"spike\s+(?:to\s+)?{_USERS}\s*[:\s]\s*{_DURATION}"),
+        ("hold", rf"(?:hold\s+)?{_LOAD}\s*[:\s]\s*{_DURATION}"),
+        ("ramp", rf"ramp\s+(?:to\s+)?{_LOAD}\s*[:\s]\s*{_DURATION}"),
+        ("spike", rf"spike\s+(?:to\s+)?{_LOAD}\s*[:\s]\s*{_DURATION}"),
         ("steps", rf"steps\s+(?P<first>\d+)\s*\.\.\s*(?P<last>\d+)\s+by\s+(?P<by>\d+)\s*[:\s]\s*(?:each\s+)?{_DURATION}"),
+        ("rate", rf"rate\s+{_RATE}\s*[:\s]\s*{_DURATION}"),
+        ("rates", rf"rates\s+{_FIRST_RATE}\s*\.\.\s*{_LAST_RATE}\s+by\s+{_BY_RATE}\s*[:\s]\s*(?:each\s+)?{_DURATION}"),
         ("find", r"find\s+(?:the\s+)?knee"),
         ("verify", r"verify(?:\s+(?:the\s+)?knee)?"),
         ("loop", r"loop\s+(?P<times>\d+)\s*\((?P<parts>.*)\)"),
@@ -54,15 +67,17 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A number of users and a duration, which counts from when all of them run."""
+    """A number of users or an offered rate, and a duration, which counts from when all users run or the schedule has the rate."""
 
     users: int
     hold_s: float
     share: float | None = None
-    """Of the knee, in place of `users`."""
+    """Of the knee, in place of `users`; of the capacity, in place of `offered_per_s`."""
     kind: Literal["hold", "ramp", "spike", "back", "find", "verify"] = "hold"
-    """`ramp`: evenly over `hold_s`. `spike`: at once. `back`: at once to the users before the spike. `find`, `verify`: the
-    autopilot."""
+    """`ramp`: evenly over `hold_s`. `spike`: at once. `back`: at once to the users, or the rate, before the spike. `find`,
+    `verify`: the autopilot."""
+    offered_per_s: float | None = None
+    """Iterations offered each second, in place of `users`; 0 with a share of the capacity."""
 
     @property
     def is_autopilots(self) -> bool:
@@ -77,10 +92,18 @@ def parse(text: str, where: str, max_users: int) -> tuple[Step, ...]:
     for step in steps:
         if step.users > max_users:
             raise InputError(f"{where}: {step.users} users exceed guards.max_users ({max_users})")
+        if step.offered_per_s and not RATE_LEAST_PER_S <= step.offered_per_s <= RATE_MOST_PER_S:
+            expected = f"expected rates of {RATE_LEAST_PER_S:g} to {RATE_MOST_PER_S:,.0f} a second"
+            raise InputError(f"{where}: {expected}, got {step.offered_per_s:,.10g}/s")
     days = math.fsum(step.hold_s for step in steps) / _DAY_S
     if days > DAYS_MOST:
         raise InputError(f"{where}: expected at most {DAYS_MOST} days in total, got {days:,.2f} days")
     return steps
+
+
+def offers_rates(steps: Iterable[Step]) -> bool:
+    """Whether some of them offer a rate."""
+    return any(step.offered_per_s is not None for step in steps)
 
 
 def is_text(plan: str) -> bool:
@@ -148,12 +171,18 @@ def _part(part: str, where: str) -> list[Step]:
     raise _unknown_part(part, where)
 
 
-def _held(kind: Literal["hold", "ramp", "spike", "back"], found: re.Match[str], where: str) -> Step:
-    if found["percent"] is None:
-        return Step(int(found["users"]), _duration_s(found, where), kind=kind)
-    if float(found["percent"]) > 1000:
-        raise InputError(f"{where}: expected at most 1000% of the knee, got {shown(found[0])}")
-    return Step(0, _duration_s(found, where), float(found["percent"]) / 100, kind)
+def _held(kind: Literal["hold", "ramp", "spike"], found: re.Match[str], where: str) -> Step:
+    given, hold_s = found.groupdict(), _duration_s(found, where)
+    if given.get("users") is not None:
+        return Step(int(given["users"]), hold_s, kind=kind)
+    if given.get("rate") is not None:
+        return Step(0, hold_s, kind=kind, offered_per_s=float(given["rate"]))
+    of_knee = given.get("knee_percent")
+    percent = float(of_knee or given["capacity_percent"])
+    if percent > 1000:
+        what = "knee" if of_knee is not None else "capacity"
+        raise InputError(f"{where}: expected at most 1000% of the {what}, got {shown(found[0])}")
+    return Step(0, hold_s, percent / 100, kind, offered_per_s=None if of_knee is not None else 0.0)
 
 
 def _duration_s(found: re.Match[str], where: str) -> float:
@@ -179,6 +208,17 @@ def _steps(found: re.Match[str], where: str) -> list[Step]:
     return [Step(users, hold_s) for users in counts]
 
 
+def _rates(found: re.Match[str], where: str) -> list[Step]:
+    first, last, by = (Decimal(found[name]) for name in ("first", "last", "by"))
+    if by == 0:
+        raise InputError(f"{where}: expected rates by more than 0, got {shown(found[0])}")
+    hold_s, count = _duration_s(found, where), int(abs(last - first) / by) + 1
+    if count > STEPS_MOST:
+        raise InputError(f"{where}: expected at most {STEPS_MOST} steps, got {shown(found[0])}")
+    signed = by if last >= first else -by
+    return [Step(0, hold_s, offered_per_s=float(first + signed * index)) for index in range(count)]
+
+
 def _loop(found: re.Match[str], where: str) -> list[Step]:
     inner, times = _unrolled(found["parts"], where), int(found["times"])
     if times < 1 or times * len(inner) > STEPS_MOST:
@@ -191,6 +231,8 @@ _MEANING: dict[str, Callable[[re.Match[str], str], list[Step]]] = {
     "ramp": lambda found, where: [_held("ramp", found, where)],
     "spike": _spike,
     "steps": _steps,
+    "rate": lambda found, where: [_held("hold", found, where)],
+    "rates": _rates,
     "find": lambda found, where: [Step(0, 0.0, kind="find")],
     "verify": lambda found, where: [Step(0, 0.0, kind="verify")],
     "loop": _loop,

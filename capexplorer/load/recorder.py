@@ -11,12 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ..model.events import EndpointTick, FailureSignature, FailureTick
+from ..model.events import EndpointTick, FailureSignature, FailureTick, OfferedTick
 from ..model.histogram import LatencyHistogram
 from . import attempts
 from .endpoints import EndpointNames
 from .failures import FailureStream
 from .keep_alive import Closes, closes
+from .offered.iteration import current_iteration
+from .offered.ledger import Ledger
 from .signature import example, reduce
 from .user_activity import ActivitySums, UserActivity
 from .user_code import Complaint
@@ -49,6 +51,8 @@ class Tick:
     finished: int = 0
     """Successful requests among those that count as work, warm-up left out."""
     finished_warmup: int = 0
+    offered: OfferedTick | None = None
+    """Iterations of a rate level; None: no rate is offered."""
 
 
 class _Request(NamedTuple):
@@ -84,6 +88,8 @@ class Recorder:
     """`on_request` runs in the load thread, `drain` in the recorder's."""
 
     def __init__(self, activity: UserActivity | None = None, work_endpoints: tuple[str, ...] = ()) -> None:
+        self.iterations = Ledger()
+        """What became of those of rate levels."""
         self.activity = activity or UserActivity()
         """Knows which requests belong to users that are not warm yet."""
         self.work_endpoints = frozenset(work_endpoints)
@@ -121,6 +127,8 @@ class Recorder:
             )
             return
         signature = reduce(exception, response) if exception else None
+        if signature is not None and (iteration := current_iteration()) is not None:
+            iteration.failed = True
         full = self._example(signature, exception, response) if signature is not None and exception else ""
         retried = attempts.of_request(exception, response)
         method, named = str(request_type or ""), str(name or "")
@@ -190,6 +198,7 @@ class Recorder:
             all_latency_sum_ms=math.fsum(endpoint.all_latency_sum_ms for endpoint in endpoints.values()),
             finished=finished,
             finished_warmup=finished_warmup,
+            offered=self.iterations.drain(),
         )
 
 

@@ -11,47 +11,76 @@ from typing import Any
 
 import gevent
 import gevent.hub
+from locust.exception import InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopTest, StopUser
 from locust.user.task import DefaultTaskSet, TaskSet
 
+from .offered.offering import Offering
 from .user_activity import UserActivity
 from .workload import seconds_of
 
 _sleep = gevent.hub.sleep
+_LEAVING = (InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopTest, StopUser)
+"""How user code ends a task early: no failures."""
 _executes: dict[type[TaskSet], Callable[[Any, Any], Any]] = {kind: kind.execute_task for kind in (TaskSet, DefaultTaskSet)}
 """The original functions, so that a second installation replaces the first."""
 
 
-def install(activity: UserActivity) -> None:
+def install(activity: UserActivity, offering: Offering) -> None:
     """Before a locustfile is imported, which may take `sleep` by its name."""
-    TaskSet._sleep = _waiting(activity)  # type: ignore[method-assign]
+    wait = _waiting(activity, offering)
+    TaskSet._sleep = wait  # type: ignore[method-assign]
     for kind, execute in _executes.items():
-        kind.execute_task = _executing(activity, execute)  # type: ignore[method-assign]
+        kind.execute_task = _executing(activity, offering, wait, execute)  # type: ignore[method-assign]
     time.sleep = gevent.sleep = gevent.hub.sleep = _sleeping(activity)  # gevent has patched `time.sleep` already
 
 
-def _waiting(activity: UserActivity) -> Callable[[TaskSet, object], None]:
-    """All waits of all users pass `TaskSet._sleep`, whatever class defines `wait_time`."""
+Wait = Callable[[TaskSet, object], None]
+
+
+def _waiting(activity: UserActivity, offering: Offering) -> Wait:
+    """All waits of all users pass `TaskSet._sleep`, whatever class defines `wait_time`. At a rate level there are none."""
 
     def wait(tasks: TaskSet, chosen: object) -> None:
+        if offering.takes_now:
+            return
         seconds = seconds_of(chosen, type(tasks.user).__name__)
         activity.on_wait(seconds)
-        _sleep(seconds)
+        if seconds > 0:
+            offering.pause(seconds)
+        else:
+            _sleep(0)
 
     return wait
 
 
-def _executing(activity: UserActivity, execute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], None]:
+def _executing(
+    activity: UserActivity, offering: Offering, wait: Wait, execute: Callable[[Any, Any], Any]
+) -> Callable[[Any, Any], None]:
     def execute_task(tasks: Any, task: Any) -> None:
         if isinstance(task, type):  # a nested task set: its `on_start` is none of its tasks
             execute(tasks, task)
             return
+        iteration = None
+        if offering.takes_now:
+            activity.on_idle()
+            iteration = offering.take(tasks.user)
+            if iteration is None:
+                wait(tasks, tasks.wait_time())  # the rate has ended
         began_s = activity.on_task()
         try:
             execute(tasks, task)
-        except Exception:  # a failure, or Locust's own way to leave a task set
+        except Exception as error:  # a failure, or Locust's own way to leave a task set
             activity.on_task_end(began_s)
+            if iteration is not None:
+                offering.ended(iteration, failed=not isinstance(error, _LEAVING))
+            raise
+        except BaseException:  # the user is stopped
+            if iteration is not None:
+                offering.abandoned(iteration)
             raise
         activity.on_task_end(began_s)
+        if iteration is not None:
+            offering.ended(iteration)
 
     return execute_task
 

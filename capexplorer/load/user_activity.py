@@ -50,6 +50,12 @@ class UserActivity:
         self._sums.tasks += 1
         self._sums.task_sum_s += time.monotonic() - began_s
 
+    def on_idle(self) -> None:
+        """A user of a rate level waits for an arrival. Its requests count from now on: new users do not all begin at once."""
+        cycle = self._cycle()
+        if cycle is not None:
+            cycle.waits()
+
     def on_wait(self, seconds: float) -> None:
         """A user waits: its first cycle has ended, and its requests count from now on."""
         cycle = self._cycle()

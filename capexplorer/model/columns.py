@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from .events import Sample
+from .events import OfferedTick, Sample
 from .readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 
 COLUMNS = (
@@ -21,13 +21,15 @@ COLUMNS = (
     "generator_rss_bytes", "generator_fds",
     "ports_used", "ports_capacity", "ports_time_wait", "ports_burn_rate_per_s", "ports_exhausted_in_s",
     "others_cpu_ratio",
+    "offered_per_s", "finished_per_s", "dropped_per_s", "in_flight", "queued",
+    "from_plan_p50_ms", "from_plan_p95_ms", "from_plan_p99_ms", "from_plan_max_ms", "late_p99_ms",
 )  # fmt: skip
 
 FOLD_COLUMNS = (
     "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s",
     "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
     "generator_run_delay_ratio", "open_sockets", "disk_busy_ratio", "unsettled_failures",
-    "app_backlog", "warm_users", "target_run_delay_ratio",
+    "app_backlog", "warm_users", "target_run_delay_ratio", "finished",
 )  # fmt: skip
 """Further columns: counts and sums of settled requests, for a level's figures (SECOND_COLUMNS), and columns that only detectors
 use.
@@ -43,6 +45,7 @@ READINGS = (
 SECOND_COLUMNS = (
     "duration_s", "users", "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s",
     "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
+    "offered_per_s", "finished", "in_flight", "queued", "late_p99_ms",
     *READINGS,
 )  # fmt: skip
 """What a level's figures need of a second, its histograms apart; names of the timeline's columns."""
@@ -85,7 +88,24 @@ def row(sample: Sample) -> dict[str, float | None]:
         "app_backlog": _backlog(sample.app),
         "warm_users": sample.warm_users,
         "target_run_delay_ratio": total([target.run_delay_ratio for target in targets]),
+        **_offered_row(sample.offered, duration_s),
     }
+
+
+def _offered_row(offered: OfferedTick | None, duration_s: float) -> dict[str, float | None]:
+    """A tick's iterations beside those of `second_values`; None: no rate was offered."""
+    if offered is None:
+        return dict.fromkeys(_OFFERED_ROW)
+    values = (
+        offered.finished / duration_s, offered.dropped.total / duration_s,
+        offered.p50_ms, offered.p95_ms, offered.p99_ms, offered.max_ms,
+    )  # fmt: skip
+    return dict(zip(_OFFERED_ROW, values, strict=True))
+
+
+_OFFERED_ROW = (
+    "finished_per_s", "dropped_per_s", "from_plan_p50_ms", "from_plan_p95_ms", "from_plan_p99_ms", "from_plan_max_ms",
+)  # fmt: skip
 
 
 def _backlog(app: Mapping[str, float]) -> float | None:
@@ -110,7 +130,7 @@ def _fullest(targets: Sequence[TargetReading]) -> tuple[float | None, float | No
 def second_values(sample: Sample) -> dict[str, float | None]:
     """A tick's values in the order of SECOND_COLUMNS; None: not measured."""
     generator, host = sample.generator or _NO_GENERATOR, sample.host or _NO_HOST
-    ports, tcp, ticks = sample.ports or _NO_PORTS, sample.tcp or _NO_TCP, sample.endpoints
+    ports, tcp, ticks, offered = sample.ports or _NO_PORTS, sample.tcp or _NO_TCP, sample.endpoints, sample.offered
     return {
         "duration_s": sample.duration_s,
         "users": sample.users,
@@ -124,6 +144,11 @@ def second_values(sample: Sample) -> dict[str, float | None]:
         "failures": sum([tick.failures for tick in ticks]),
         "latency_sum_ms": math.fsum([tick.latency_sum_ms for tick in ticks]),
         "failure_latency_sum_ms": math.fsum([tick.failure_latency_sum_ms for tick in ticks]),
+        "offered_per_s": offered.offered_per_s if offered is not None else None,
+        "finished": offered.finished if offered is not None else None,
+        "in_flight": offered.in_flight if offered is not None else None,
+        "queued": offered.queued if offered is not None else None,
+        "late_p99_ms": offered.late_p99_ms if offered is not None else None,
         "target_cpu_ratio": total([target.cpu_ratio for target in sample.targets]),
         "target_rss_bytes": total([target.rss_bytes for target in sample.targets]),
         "host_cpu_ratio": host.cpu_ratio,

@@ -6,20 +6,11 @@ from typing import Annotated
 
 import msgspec
 
+from .offered import OfferedFigures
+from .percentiles import Latency
 from .readings import Reading
 
-
-class Latency(Reading, frozen=True, kw_only=True):
-    """Latency of successes in ms. None: no value."""
-
-    min: float | None = None
-    mean: float | None = None
-    p50: float | None = None
-    p90: float | None = None
-    p95: float | None = None
-    p99: float | None = None
-    p999: float | None = None
-    max: float | None = None
+__all__ = ["Latency", "LevelBin", "LevelEndpoint", "LevelFigures"]
 
 
 class LevelEndpoint(Reading, frozen=True, kw_only=True):
@@ -79,6 +70,8 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     ports_used: float | None = None
     """Maximum over the level."""
     ports_capacity: float | None = None
+    offered: OfferedFigures | None = None
+    """Of a rate level; None: a level of users."""
     readings: dict[str, float] = {}
     """Every number that was read in settled ticks, `part.field` (`target.listen_queue`, `tcp.listen_overflows`, `app.queued`; see
     `reading_means`): its mean over the ticks in which it was measured."""
@@ -93,7 +86,7 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
 
 
 class LevelBin(Reading, frozen=True, kw_only=True):
-    """The seconds of a ramp with about the same number of users."""
+    """The seconds of a ramp with about the same number of users; of a ramp of rates, with about the same offered rate."""
 
     users: float
     figures: LevelFigures

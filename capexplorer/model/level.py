@@ -27,7 +27,7 @@ class Level:
         """Column index of the first tick after the level opened; later than `first_index` if a shift was detected with a delay.
         """
         self.closed: LevelClosed | None = None
-        self._folded: Folded | None = (LevelFold(), RampFold() if opened.ramp else None)
+        self._folded: Folded | None = (LevelFold(), RampFold.of(opened) if opened.ramp else None)
         self._fold_again: Callable[[], Folded] | None = None
         self._figures: LevelFigures | None = None
         self._endpoints: tuple[LevelEndpoint, ...] | None = None
@@ -51,6 +51,16 @@ class Level:
     def users(self) -> int:
         """The requested user count, by which the level is named."""
         return self.opened.users
+
+    @property
+    def offered_per_s(self) -> float | None:
+        """The offered rate, by which a rate level is named; None: a level of users."""
+        return self.opened.offered_per_s
+
+    @property
+    def has_load(self) -> bool:
+        """Whether there are requests to expect."""
+        return bool(self.opened.users or self.opened.offered_per_s)
 
     @property
     def started_s(self) -> float:
@@ -116,16 +126,25 @@ class Level:
             failed = folded[0].figures().failures + folded[0].failures_while_unsettled
             figures = LevelFigures(settled=False, failures_while_unsettled=failed)
             index, users, started_s = self.opened.index, self.opened.users, self.started_s
-            return LevelClosed(t_s=t_s, index=index, users=users, started_s=started_s, void=void, figures=figures)
+            return LevelClosed(
+                t_s=t_s,
+                index=index,
+                users=users,
+                offered_per_s=self.offered_per_s,
+                started_s=started_s,
+                void=void,
+                figures=figures,
+            )
         fold, ramp = (folded[0].without(later) if later else folded[0]), folded[1]
         return LevelClosed(
             t_s=t_s,
             index=self.opened.index,
             users=self.opened.users,
+            offered_per_s=self.offered_per_s,
             started_s=self.started_s,
             ended_s=ended_s,
             settled_s=fold.settled_s,
-            figures=fold.figures(),
+            figures=fold.figures(with_histogram=True),
             endpoints=fold.endpoint_figures(with_histogram=True),
             bins=ramp.bins(with_histogram=True) if ramp is not None else (),
         )

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from .columns import READINGS, SECOND_COLUMNS, second_values, unsettled_failures
-from .events import EndpointTick, Sample
+from .events import EndpointTick, LevelOpened, OfferedTick, Sample
 from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .histogram import LatencyHistogram
 from .merged import EndpointFold, Merged, latency_of
+from .offered import NO_DROPS, OfferedFigures
 from .reading_means import ReadingSums
 
 BATCHES = 6
@@ -69,7 +70,7 @@ class LevelFold:
         earlier.merged = self.merged.without(settled)
         return earlier
 
-    def figures(self) -> LevelFigures:
+    def figures(self, *, with_histogram: bool = False) -> LevelFigures:
         """The level's figures so far; rates are None while nothing has settled."""
         columns, duration_s = self.columns, self.settled_seconds
         if duration_s <= 0:
@@ -101,6 +102,7 @@ class LevelFold:
             warm_ratio=self.warm_ratio,
             users_mean=round(sum(users_seconds) / duration_s, 6),  # 40 users are not 40.000000000000014
             **self._reading_figures(),
+            offered=self._offered(with_histogram) if self.merged.offered.ticks else None,
             readings=self.merged.readings.means(),
             other_processes=self.merged.readings.other_processes(),
         )
@@ -116,6 +118,31 @@ class LevelFold:
         """Per endpoint, in the order first seen."""
         return tuple(fold.figures(with_histogram=with_histogram) for fold in self.endpoints.values())
 
+    def _offered(self, with_histogram: bool) -> OfferedFigures:
+        """What a rate level offered, and what became of it."""
+        sums, durations = self.merged.offered, self.columns["duration_s"]
+        known = {name: [value for value in self.columns[name] if value == value] for name in _OFFERED_MEANS}
+        means = {name: math.fsum(values) / len(values) for name, values in known.items() if values}
+        finished = list(zip(self.columns["finished"], durations, strict=True))
+        return OfferedFigures(
+            offered_per_s=round(means["offered_per_s"], 6),
+            planned=sums.planned,
+            started=sums.started,
+            finished=sums.finished,
+            failed=sums.failed,
+            dropped=sums.dropped if sums.dropped.total else NO_DROPS,
+            in_flight_before=sums.in_flight_before,
+            in_flight=sums.in_flight,
+            finished_per_s=sums.finished / self.settled_seconds,
+            finished_se_per_s=batch_error(finished) if sums.ticks == len(durations) else None,
+            in_flight_mean=means["in_flight"],
+            queued_mean=means["queued"],
+            from_plan_ms=latency_of(sums.histogram, sums.from_plan_sum_ms),
+            late_p99_ms=means.get("late_p99_ms"),
+            late_max_ms=sums.late_max_ms,
+            from_plan=sums.histogram.encode() if with_histogram and sums.histogram.count else None,
+        )
+
     def _reading_figures(self) -> dict[str, Any]:
         """Means over the seconds in which a reading was measured; of the ports the greatest."""
         known = {name: [value for value in self.columns[name] if value == value] for name in READINGS}
@@ -125,39 +152,52 @@ class LevelFold:
         return figures
 
 
+_OFFERED_MEANS = ("offered_per_s", "in_flight", "queued", "late_p99_ms")
+
 RAMP_BINS = 24
 """At most: more would leave a bin of a short ramp too few seconds."""
 
 
 class RampFold:
-    """Accumulates a ramp's seconds, to be binned by user count. Keeps about 2 KB for each tick."""
+    """Accumulates a ramp's seconds, to be binned by user count or offered rate. Keeps about 2 KB for each tick."""
 
-    def __init__(self) -> None:
+    def __init__(self, axis: Literal["users", "offered_per_s"] = "users") -> None:
+        """`axis`: the column that changes."""
+        self._axis = axis
+        self._offered: list[OfferedTick | None] = []
         self._columns: dict[str, array[float]] = {name: array("d") for name in SECOND_COLUMNS}
         self._endpoints: list[tuple[EndpointTick, ...]] = []
         self._warmup_failures: list[int] = []
-        self._readings: dict[int, ReadingSums] = {}
-        """By user count: a bin holds whole counts."""
+        self._readings: dict[float, ReadingSums] = {}
+        """By user count or rate: a bin holds whole ones."""
+
+    @classmethod
+    def of(cls, opened: LevelOpened) -> RampFold:
+        """Of users, or of an offered rate."""
+        return cls("users" if opened.offered_per_s is None else "offered_per_s")
 
     def add(self, sample: Sample) -> None:
         """Keep one tick, unless the process was suspended in it."""
-        if sample.suspended_s is not None:
+        values = second_values(sample)
+        at = values[self._axis]
+        if sample.suspended_s is not None or at is None:
             return
-        for name, value in second_values(sample).items():
+        for name, value in values.items():
             self._columns[name].append(math.nan if value is None else value)
+        self._offered.append(sample.offered)
         self._endpoints.append(sample.endpoints)
         self._warmup_failures.append(sum(tick.warmup_failures for tick in sample.endpoints))
-        self._readings.setdefault(sample.users, ReadingSums()).add(sample)
+        self._readings.setdefault(at, ReadingSums()).add(sample)
 
     def bins(self, *, with_histogram: bool = False) -> tuple[LevelBin, ...]:
-        """At most RAMP_BINS bins of equal width in users, empty ones left out."""
-        users = self._columns["users"]
-        if not users:
+        """At most RAMP_BINS bins of equal width, empty ones left out."""
+        counts = self._columns[self._axis]
+        if not counts:
             return ()
-        least = min(users)
-        width = max(1.0, (max(users) - least + 1) / RAMP_BINS)
+        least = min(counts)
+        width = max(1.0, (max(counts) - least + 1) / RAMP_BINS)
         members: dict[int, list[int]] = {}
-        for tick, count in enumerate(users):
+        for tick, count in enumerate(counts):
             members.setdefault(int((count - least) / width), []).append(tick)
         return tuple(_bin(self._fold(members[index]), with_histogram) for index in sorted(members))
 
@@ -167,8 +207,9 @@ class RampFold:
         fold.failures_while_unsettled = sum(self._warmup_failures[tick] for tick in ticks)
         for tick in ticks:
             fold.merged.add_endpoints(self._endpoints[tick])
-        for users in {int(count) for count in fold.columns["users"]}:
-            fold.merged.readings.merge(self._readings[users])
+            fold.merged.offered.add(self._offered[tick])
+        for at in set(fold.columns[self._axis]):
+            fold.merged.readings.merge(self._readings[at])
         return fold
 
 
@@ -179,7 +220,7 @@ def _think_s(columns: Mapping[str, array[float]], requests: int) -> float | None
 
 
 def _bin(fold: LevelFold, with_histogram: bool) -> LevelBin:
-    figures = fold.figures()
+    figures = fold.figures(with_histogram=with_histogram)
     endpoints = fold.endpoint_figures(with_histogram=with_histogram)
     return LevelBin(users=figures.users_mean or 0.0, figures=figures, endpoints=endpoints)
 

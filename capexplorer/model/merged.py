@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from .events import EndpointTick, Sample
 from .figures import Latency, LevelEndpoint
 from .histogram import LatencyHistogram, merged
+from .offered_fold import OfferedSums
 from .reading_means import ReadingSums
 
 _QUANTILES = (0.50, 0.90, 0.95, 0.99, 0.999)
@@ -86,15 +87,17 @@ class EndpointFold:
 
 
 class Merged:
-    """Histograms by endpoint and sums of readings, merged over a level's settled seconds."""
+    """Histograms by endpoint, sums of readings, and iterations of a rate level, merged over a level's settled seconds."""
 
     def __init__(self) -> None:
         self.endpoints: dict[tuple[str, str], EndpointFold] = {}
         self.readings = ReadingSums()
+        self.offered = OfferedSums()
 
     def add(self, sample: Sample) -> None:
         """Fold one settled second."""
         self.readings.add(sample)
+        self.offered.add(sample.offered)
         self.add_endpoints(sample.endpoints)
 
     def add_endpoints(self, ticks: Iterable[EndpointTick]) -> None:
@@ -109,13 +112,14 @@ class Merged:
         """An independent copy."""
         twin = Merged()
         twin.endpoints = {key: fold.copy() for key, fold in self.endpoints.items()}
-        twin.readings = self.readings.copy()
+        twin.readings, twin.offered = self.readings.copy(), self.offered.copy()
         return twin
 
     def without(self, samples: Sequence[Sample]) -> Merged:
         """An independent copy without these settled seconds."""
         twin = Merged()
         twin.readings = self.readings.without(samples)
+        twin.offered = self.offered.without(sample.offered for sample in samples)
         for key, fold in self.endpoints.items():
             rest = fold.without(tick for sample in samples for tick in sample.endpoints if (tick.name, tick.method) == key)
             if rest.requests:

@@ -45,6 +45,10 @@ class Controls(Protocol):
         """Requested users as of the last call, so that steps typed quickly add up."""
 
     @property
+    def offered_per_s(self) -> float | None:
+        """Iterations offered each second as of the last call; None: users are set. While it is set, `wanted` is 0."""
+
+    @property
     def max_users(self) -> int:
         """The limit guards.max_users, which no call exceeds."""
 
@@ -90,6 +94,11 @@ class Controls(Protocol):
     def set_users(self, users: int) -> int:
         """Step to `users` (clamped to 0..max_users); opens a level. Returns the requested count."""
 
+    def set_rate(self, per_s: float) -> float:
+        """Offer iterations at this rate (clamped to RATE_LEAST_PER_S..RATE_MOST_PER_S, or 0); opens a rate level, whose pool has
+        at most `max_users`. Returns the requested rate.
+        """
+
     def set_step(self, step: int) -> None:
         """Record a new step size."""
 
@@ -97,7 +106,7 @@ class Controls(Protocol):
         """Users a second from the next step on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST); None: automatic."""
 
     def new_level(self) -> None:
-        """A new level at the same count."""
+        """A new level at the same count, or the same rate."""
 
     def zero(self) -> None:
         """To zero users, at once."""

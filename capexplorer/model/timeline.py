@@ -108,6 +108,11 @@ class Timeline:
         return self.levels[-1].users if self.levels else 0
 
     @property
+    def offered_per_s(self) -> float | None:
+        """The rate that is offered now; None: users are set."""
+        return self.levels[-1].offered_per_s if self.levels else None
+
+    @property
     def phase(self) -> Phase | None:
         """The latest level's phase; None before the first level."""
         if not self.levels:

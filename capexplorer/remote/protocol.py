@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from ..model.stream import Param
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Raised when a message changes its meaning; a run and a screen of different protocols refuse each other."""
 
 NAME_MOST = 64
@@ -56,6 +56,12 @@ class StepTo(Call, frozen=True, kw_only=True, tag="users"):
     """`Controls.set_users`."""
 
     users: Count
+
+
+class StepToRate(Call, frozen=True, kw_only=True, tag="rate"):
+    """`Controls.set_rate`."""
+
+    per_s: Annotated[float, Meta(ge=0, le=1e9)]
 
 
 class SetStep(Call, frozen=True, kw_only=True, tag="step"):
@@ -126,6 +132,7 @@ class Stop(Call, frozen=True, kw_only=True, tag="stop"):
 
 ControlsCall = (
     StepTo
+    | StepToRate
     | SetStep
     | SetSpawnRate
     | ChangeWorkers
@@ -177,6 +184,7 @@ class State(Message, frozen=True, kw_only=True, tag="state"):
     seen: int
     """Number of this screen's last call that was carried out or refused."""
     wanted: int
+    offered_per_s: float | None
     spawn_rate: float | None
     workers: int
     autopilot: bool

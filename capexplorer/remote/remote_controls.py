@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..errors import InputError
+from ..model.offered import clamped_rate
 from ..model.stream import Param
 from .protocol import (
     AddNote,
@@ -25,6 +26,7 @@ from .protocol import (
     StartPlan,
     State,
     StepTo,
+    StepToRate,
     Stop,
     VerifyKnee,
     Zero,
@@ -34,6 +36,7 @@ from .run_connection import RunConnection
 _NOTHING_YET = State(
     seen=0,
     wanted=0,
+    offered_per_s=None,
     spawn_rate=None,
     workers=0,
     autopilot=False,
@@ -54,6 +57,7 @@ class RemoteControls:
         self._state = _NOTHING_YET
         self._sent = 0
         self._wanted = 0
+        self._offered_per_s: float | None = None
         self._autopilot = False
         self._answers: dict[int, str | None] = {}
         self._notices: list[str] = []
@@ -82,7 +86,7 @@ class RemoteControls:
     def _become(self, state: State) -> None:
         self._state = state
         if state.seen == self._sent:  # an older one knows nothing of the last keys
-            self._wanted, self._autopilot = state.wanted, state.autopilot
+            self._wanted, self._autopilot, self._offered_per_s = state.wanted, state.autopilot, state.offered_per_s
 
     # -- Holding
 
@@ -127,6 +131,11 @@ class RemoteControls:
         return self._wanted
 
     @property
+    def offered_per_s(self) -> float | None:
+        """Iterations offered each second as of the last key; None: users are set."""
+        return self._offered_per_s
+
+    @property
     def max_users(self) -> int:
         """The guard."""
         return self._connection.welcome.max_users
@@ -162,9 +171,15 @@ class RemoteControls:
 
     def set_users(self, users: int) -> int:
         """Step to `users`. Returns the count that is wanted now."""
-        self._wanted, self._autopilot = max(0, min(users, self.max_users)), False
+        self._wanted, self._autopilot, self._offered_per_s = max(0, min(users, self.max_users)), False, None
         self._call(StepTo(number=self._next, users=self._wanted))
         return self._wanted
+
+    def set_rate(self, per_s: float) -> float:
+        """Offer iterations at this rate. Returns the rate that is wanted now."""
+        self._wanted, self._autopilot, self._offered_per_s = 0, False, (rate := clamped_rate(per_s))
+        self._call(StepToRate(number=self._next, per_s=rate))
+        return rate
 
     def set_step(self, step: int) -> None:
         """Record the step size."""
@@ -206,7 +221,7 @@ class RemoteControls:
 
     def zero(self) -> None:
         """To zero users."""
-        self._wanted, self._autopilot = 0, False
+        self._wanted, self._autopilot, self._offered_per_s = 0, False, None
         self._call(Zero(number=self._next))
 
     def note(self, text: str) -> None:

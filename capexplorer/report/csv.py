@@ -10,11 +10,13 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from .. import wording
 from ..model.columns import COLUMNS
 from ..model.events import Header, Mark
 from ..model.timeline import Timeline
+from . import iterations
 from .endpoint_levels import EndpointAtLevel, endpoint_levels
 from .escaping import cell
 from .listed_findings import findings
@@ -49,13 +51,15 @@ LEVEL_COLUMNS = (
     "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
     "others_cpu_ratio", "target_run_delay_ratio", "generator_run_delay_ratio", "cpu_pressure_ratio", "steal_ratio", "held",
     "warm_ratio", "think_s", "requests_per_task", "task_s", "void",
+    *iterations.COLUMNS,
 )  # fmt: skip
 
 
 def _flat(level: dict[str, object]) -> dict[str, object]:
     latency = level["latency_ms"]
     assert isinstance(latency, dict)
-    flat = {**level, **{f"latency_{name}_ms": value for name, value in latency.items()}}
+    known: Any = level["offered"]
+    flat = {**level, **{f"latency_{name}_ms": value for name, value in latency.items()}, **iterations.columns(known)}
     return {name: flat[name] for name in LEVEL_COLUMNS}
 
 

@@ -50,6 +50,11 @@ def users(value: float) -> str:
     return f"{int(value):,}" if value == int(value) else f"{value:,.1f}"
 
 
+def load(users_wanted: float, offered_per_s: float | None) -> str:
+    """A level's user count, or its offered rate: `200/s`."""
+    return users(users_wanted) if offered_per_s is None else f"{number(offered_per_s, 4)}/s"
+
+
 def span(seconds: float) -> str:
     """A duration: 12 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)

@@ -1,8 +1,10 @@
 """`export --format hgrm`: one HdrHistogram percentile distribution per level, in ms, in the format of HdrHistogram's plotters.
 
-Latencies of successes in settled seconds, all endpoints together, as measured: nothing is corrected for coordinated omission
-(the load is closed: users wait for their responses). Not the library's `output_percentile_distribution`, which
-does not scale the standard deviation, steps otherwise than HdrHistogram's original, and walks 23,552 counters in Python.
+Of a level of users: latencies of successes in settled seconds, all endpoints together, as measured: nothing is corrected for
+coordinated omission (the load is closed: users wait for their responses). A rate level has two files, which their names tell
+apart: service-time, the same as above, and time-from-plan, of iterations, from the moment at which each was due. Not the
+library's `output_percentile_distribution`, which does not scale the standard deviation, steps otherwise than HdrHistogram's
+original, and walks 23,552 counters in Python.
 """
 
 from __future__ import annotations
@@ -26,12 +28,15 @@ _US_PER_MS = 1000
 def render(timeline: Timeline) -> dict[str, bytes]:
     """A file for each level (or bin of a ramp) with a value. Raises InputError when none has one."""
     folds = {level.opened.index: level.fold for level in timeline.levels}
-    files = {}
+    files: dict[str, bytes] = {}
     for row in level_rows(timeline):
         fold = folds[row.opened.index]
-        histogram = fold.histogram() if fold is not None and row.bin is None else _recorded(row)
-        if histogram.count:
-            files[f"{_name(row)}.hgrm"] = distribution(histogram)
+        of_open = fold if row.bin is None else None
+        found = {"": of_open.histogram() if of_open is not None else _recorded(row)}
+        if row.offered_per_s is not None:
+            from_plan = of_open.merged.offered.histogram if of_open is not None else _recorded_from_plan(row)
+            found = {"-service-time": found[""], "-time-from-plan": from_plan}
+        files |= {f"{_name(row)}{what}.hgrm": distribution(one) for what, one in found.items() if one.count}
     if not files:
         raise InputError("hgrm: no level of this session has a latency histogram: there is no distribution to write")
     return files
@@ -75,6 +80,12 @@ def _recorded(row: ReportedLevel) -> LatencyHistogram:
     return merged([endpoint.latency for endpoint in row.endpoints if endpoint.latency])
 
 
+def _recorded_from_plan(row: ReportedLevel) -> LatencyHistogram:
+    offered = row.figures.offered
+    return merged([offered.from_plan] if offered is not None and offered.from_plan else [])
+
+
 def _name(row: ReportedLevel) -> str:
     part = "" if row.bin is None else f"-bin-{row.bin:02}"
-    return f"level-{row.opened.index:02}{part}-users-{row.users:g}"
+    load = f"users-{row.users:g}" if row.offered_per_s is None else f"rate-{row.offered_per_s:g}"
+    return f"level-{row.opened.index:02}{part}-{load}"

@@ -176,14 +176,14 @@ def _levels(timeline: Timeline) -> _Levels | None:
     )
 
 
-_SIGNS = {"step": "", "ramp": "~", "recovery": "↓", "held": "×"}
+_SIGNS = {"step": "", "ramp": "~", "recovery": "↓", "held": "×", "rate": ""}
 
 
 def _row(row: ReportedLevel) -> _Row:
     shown, latency = row.figures, row.figures.latency_ms
     mib = None if shown.target_rss_bytes is None else shown.target_rss_bytes / 2**20
     percent = None if shown.failure_ratio is None else 100 * shown.failure_ratio
-    users = f"{_SIGNS[row.kind]}{figures.users(row.users)}"
+    users = f"{_SIGNS[row.kind]}{figures.load(row.users, row.offered_per_s)}"
     cells = [
         _cell(row.opened.epoch), _cell(row.opened.index), _cell(row.users, users),
         _cell(row.settled_seconds), _cell(row.requests), _cell(shown.goodput_rps), _cell(row.goodput_error_rps, digits=2),
@@ -233,7 +233,7 @@ def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, begins: bool) -> _End
     level, latency = row.level, row.endpoint.latency_ms
     percent = None if row.failure_ratio is None else 100 * row.failure_ratio
     cells = [
-        _cell(level.opened.epoch), _cell(level.users, f"{_SIGNS[level.kind]}{figures.users(level.users)}"),
+        _cell(level.opened.epoch), _cell(level.users, f"{_SIGNS[level.kind]}{figures.load(level.users, level.offered_per_s)}"),
         _cell(row.endpoint.requests), _cell(row.goodput_rps), _cell(latency.mean), _cell(latency.p50),
         _cell(latency.p95, few=row.few_for_p95), _cell(latency.p99, few=row.few_for_p99), _cell(percent),
         *[_cell(None, "yes" if row.leaves_first else "")] * leaves,

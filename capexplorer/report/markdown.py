@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from .. import wording
+from ..model.intervals import Z95
 from ..model.timeline import Timeline
 from . import figures, knees
 from .capacity import picture
@@ -22,8 +23,9 @@ from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, level_rows
 _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
 
 
-_SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ ", "held": "× "}
+_SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ ", "held": "× ", "rate": ""}
 _HELD = "Rows with ×: other processes used the CPU; these rows do not describe the service."
+_TIMES = "Counts and percentiles of iterations, from the moment at which each was due. The table above has service times."
 _RECOVERY = "Rows with an arrow: recovery from overload; these rows are not part of the curve."
 _ENDPOINTS_MOST = 8
 """Endpoints in the table of endpoints by level: a ticket has no room for forty."""
@@ -48,6 +50,7 @@ def render(timeline: Timeline, picture_name: str | None = None) -> bytes:
     if picture_name is not None:
         blocks.append(f"![Goodput and latency against users]({quote(picture_name)})")
     blocks += _levels(level_rows(timeline))
+    blocks += _rate_levels(level_rows(timeline))
     blocks += _endpoint_levels(timeline)
     blocks += _marks(timeline)
     blocks += _notes(timeline)
@@ -83,10 +86,32 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     return ["## Levels", "\n".join(lines), *([" ".join(sentence)] if sentence else [])]
 
 
+def _rate_levels(rows: list[ReportedLevel]) -> list[str]:
+    """None without rate levels."""
+    offered = [(row, row.figures.offered) for row in rows if row.figures.offered is not None]
+    if not offered:
+        return []
+    titles = ["offered", "finished /s", "failed", "dropped", "in flight", "p50 ms", "p95 ms", "p99 ms", "p99.9 ms", "late p99 ms"]
+    lines = [_line(titles), _line(["--:"] * len(titles))]
+    for row, found in offered:
+        se_per_s, times = found.finished_se_per_s, found.from_plan_ms
+        cells = [
+            figures.load(0, row.offered_per_s),
+            figures.beside(found.finished_per_s, None if se_per_s is None else Z95 * se_per_s),
+            figures.number(found.failed),
+            figures.number(found.dropped.total),
+            figures.number(found.in_flight_mean),
+            *(figures.number(value) for value in (times.p50, times.p95, times.p99, times.p999)),
+            figures.number(found.late_p99_ms),
+        ]
+        lines.append(_line(cells))
+    return ["## Rate levels, by time from plan", "\n".join(lines), _TIMES]
+
+
 def _cells(row: ReportedLevel) -> list[str]:
     shown, latency = row.figures, row.figures.latency_ms
     return [
-        _SIGNS[row.kind] + figures.users(row.users),
+        _SIGNS[row.kind] + figures.load(row.users, row.offered_per_s),
         figures.number(row.settled_seconds) if shown.settled else "void" if row.void else "not settled",
         figures.number(row.requests),
         figures.beside(shown.goodput_rps, row.goodput_error_rps),
@@ -134,7 +159,7 @@ def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
     return [
         f"**{name}**" if row.leaves_first else name,
         *[str(level.opened.epoch)] * epoch,
-        _SIGNS[level.kind] + figures.users(level.users),
+        _SIGNS[level.kind] + figures.load(level.users, level.offered_per_s),
         figures.number(row.endpoint.requests),
         figures.number(row.goodput_rps),
         figures.number(latency.mean),

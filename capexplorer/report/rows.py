@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..model.events import LevelOpened
-from ..model.figures import LevelEndpoint, LevelFigures
+from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
 from ..model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ..model.level import Level, Void
 from ..model.timeline import Timeline
@@ -16,8 +16,9 @@ P95_LEAST, P99_LEAST = PERCENTILE_VALUES_LEAST["p95"], PERCENTILE_VALUES_LEAST["
 """Number of successes below which a percentile is shown in parentheses."""
 
 
-Kind = Literal["step", "ramp", "recovery", "held"]
-"""`disturbed`: other processes used the CPU that it needed, so that it does not describe the service."""
+Kind = Literal["step", "ramp", "recovery", "held", "rate"]
+"""`rate`: a constant offered rate. A `ramp` is one of users or of rates. `held`: other processes used the CPU that it needed,
+so that it does not describe the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class ReportedLevel:
     opened: LevelOpened
     started_s: float
     users: float
+    """0 at a rate level."""
     kind: Kind
     settled_s: float | None
     ended_s: float
@@ -37,6 +39,13 @@ class ReportedLevel:
     """Number of the bin, of a ramp."""
     void: Void | None = None
     """Why it has no figures."""
+
+    @property
+    def offered_per_s(self) -> float | None:
+        """The offered rate, of a bin its mean; None: a level of users."""
+        if self.opened.offered_per_s is None or self.figures.offered is None or self.bin is None:
+            return self.opened.offered_per_s
+        return self.figures.offered.offered_per_s
 
     @property
     def successes(self) -> int:
@@ -105,7 +114,7 @@ def _rows(level: Level, timeline: Timeline, kind: Kind) -> list[ReportedLevel]:
                 level.opened,
                 level.started_s,
                 level.users,
-                kind,
+                kind if level.offered_per_s is None else "rate",
                 level.settled_s,
                 ended_s,
                 level.figures,
@@ -115,10 +124,23 @@ def _rows(level: Level, timeline: Timeline, kind: Kind) -> list[ReportedLevel]:
         ]
     return [
         ReportedLevel(
-            level.opened, level.started_s, part.users, "ramp", level.settled_s, ended_s, part.figures, part.endpoints, n
+            level.opened,
+            level.started_s,
+            bin_users(level, part),
+            "ramp",
+            level.settled_s,
+            ended_s,
+            part.figures,
+            part.endpoints,
+            n,
         )
         for n, part in enumerate(level.bins)
     ]
+
+
+def bin_users(level: Level, part: LevelBin) -> float:
+    """Users of a ramp's bin; 0 of a ramp of rates, whose pool is no measure of the load."""
+    return part.users if level.offered_per_s is None else 0.0
 
 
 def epochs(rows: list[ReportedLevel]) -> list[int]:

@@ -10,6 +10,7 @@ from ..model.level import Level
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation
 from .endpoint_levels import first_to_degrade, goodput_rps, leaves_first
+from .iterations import offered
 from .rows import disturbed_levels, recovery_levels
 from .summary_values import rounded, whole
 
@@ -36,6 +37,7 @@ def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
     for level in timeline.levels:
         index, degraded = level.opened.index, first.get(level.opened.epoch)
         kind = "ramp" if level.opened.ramp else "recovery" if index in recovery else "step"
+        kind = "rate" if kind != "ramp" and level.offered_per_s is not None else kind
         for part in level.bins if level.opened.ramp else (level,):
             entries.append(_entry(level, part, timeline.last_s, kind, degraded) | {"held": index in disturbed})
     return entries
@@ -45,7 +47,7 @@ def _entry(
     level: Level, part: Level | LevelBin, last_s: float, kind: str, degraded: EndpointDegradation | None
 ) -> dict[str, Any]:
     """`part`: the level itself, or a bin of it, whose figures these are."""
-    users, figures = part.users, part.figures
+    users, figures = part.users if level.offered_per_s is None else 0.0, part.figures
     opened, counted = level.opened, figures.counted  # a table of levels holds neither times nor counts
     return {
         "index": opened.index,
@@ -75,6 +77,7 @@ def _entry(
         "others_cpu_ratio": rounded(others_cpu(figures)),
         "other_processes": {name: rounded(ratio) for name, ratio in figures.other_processes.items()} or None,
         **{name: rounded(figures.readings.get(reading)) for name, reading in _WAITS.items()},
+        "offered": offered(opened, figures.offered),
     }
 
 

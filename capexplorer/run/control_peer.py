@@ -32,6 +32,7 @@ from ..remote.protocol import (
     StartPlan,
     State,
     StepTo,
+    StepToRate,
     Stop,
     VerifyKnee,
     Welcome,
@@ -173,9 +174,9 @@ class Peer:
         if held is None or self.is_over:
             return
         state = State(
-            seen=self._seen, wanted=held.wanted, spawn_rate=held.spawn_rate, workers=held.workers, autopilot=held.autopilot,
-            target_params=held.target_params, holds=held.holds, holder=held.holder, asked_by=held.asked_by,
-            screens=held.screens,
+            seen=self._seen, wanted=held.wanted, offered_per_s=held.offered_per_s, spawn_rate=held.spawn_rate,
+            workers=held.workers, autopilot=held.autopilot, target_params=held.target_params, holds=held.holds,
+            holder=held.holder, asked_by=held.asked_by, screens=held.screens,
         )  # fmt: skip
         if state != self._sent:
             self._sent = state
@@ -197,6 +198,8 @@ def _carry_out(call: ControlsCall, controls: Controls) -> None:  # noqa: C901 - 
     match call:
         case StepTo():
             controls.set_users(call.users)
+        case StepToRate():
+            controls.set_rate(call.per_s)
         case SetStep():
             controls.set_step(call.step)
         case SetSpawnRate():

@@ -57,6 +57,11 @@ class HeldControls:
         return self._controls.wanted
 
     @property
+    def offered_per_s(self) -> float | None:
+        """Iterations offered each second; None: users are set."""
+        return self._controls.offered_per_s
+
+    @property
     def max_users(self) -> int:
         """The guard."""
         return self._controls.max_users
@@ -101,6 +106,11 @@ class HeldControls:
         """Step to `users`. Returns the count that is wanted now."""
         with self._screens.turn(self.screen) as holds:
             return self._controls.set_users(users) if holds else self._controls.wanted
+
+    def set_rate(self, per_s: float) -> float:
+        """Offer iterations at this rate. Returns the rate that is wanted now."""
+        with self._screens.turn(self.screen) as holds:
+            return self._controls.set_rate(per_s) if holds else self._controls.offered_per_s or 0.0
 
     def set_step(self, step: int) -> None:
         """Record the step size."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from ..model.events import By
+from ..model.events import Arrivals, By
 from ..model.level import Void
 from .event_sink import EventSink
 from .level_tracker import LevelTracker
@@ -20,10 +20,20 @@ class LevelEvents:
         self.tracker = LevelTracker(sink.timeline)
         self.marks = LiveMarks(sink.timeline, sink.emit, now_s, self._split)
 
-    def open(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
+    def open(
+        self,
+        users: int,
+        by: By,
+        spawn_rate: float,
+        *,
+        ramp: bool = False,
+        offered_per_s: float | None = None,
+        arrivals: Arrivals = "poisson",
+    ) -> None:
         """Open a level; close the one before it first. `spawn_rate`: users a second."""
-        self.tracker.epoch = self._epoch()
-        self._emit(self.tracker.open(self._now_s(), users, spawn_rate, by, ramp=ramp))
+        self.tracker.epoch, now_s = self._epoch(), self._now_s()
+        opened = self.tracker.open(now_s, users, spawn_rate, by, ramp=ramp, offered_per_s=offered_per_s, arrivals=arrivals)
+        self._emit(opened)
 
     def close(self, void: Void | None = None) -> None:
         """Close the open level, if any, and judge it. `void`: why it has no figures."""
@@ -33,11 +43,22 @@ class LevelEvents:
             self.marks.judge()
 
     def reopen(self, void: Void | None = None) -> None:
-        """Close the open level, if any, and open a new one with the same users. `void`: why the closed one has no figures."""
+        """Close the open level, if any, and open a new one with the same users or rate. `void`: why the closed one has no
+        figures.
+        """
         opened = self.tracker.opened
         if opened is not None:
             self.close(void)
-            self._emit(self.tracker.open(self._now_s(), opened.users, opened.spawn_rate, opened.by, ramp=opened.ramp))
+            again = self.tracker.open(
+                self._now_s(),
+                opened.users,
+                opened.spawn_rate,
+                opened.by,
+                ramp=opened.ramp,
+                offered_per_s=opened.offered_per_s,
+                arrivals=opened.arrivals,
+            )
+            self._emit(again)
 
     def _split(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
         parts = self.tracker.split(self._now_s(), since_s, shifted)

@@ -6,9 +6,11 @@ from typing import Literal
 
 from ..analysis.epoch.levels import LevelClock, TickCounts
 from ..load.recorder import Tick
-from ..model.events import By, LevelClosed, LevelOpened, Phase
+from ..model.events import Arrivals, By, LevelClosed, LevelOpened, OfferedTick, Phase
 from ..model.level import Void
 from ..model.timeline import Timeline
+
+NO_ITERATIONS = OfferedTick()
 
 
 class LevelTracker:
@@ -24,11 +26,23 @@ class LevelTracker:
         self._timeline = timeline
         self._clock = LevelClock(0)
 
-    def open(self, t_s: float, users: int, spawn_rate: float, by: By, *, ramp: bool = False) -> LevelOpened:
+    def open(
+        self,
+        t_s: float,
+        users: int,
+        spawn_rate: float,
+        by: By,
+        *,
+        ramp: bool = False,
+        offered_per_s: float | None = None,
+        arrivals: Arrivals = "poisson",
+    ) -> LevelOpened:
         """Open a new level. Close the previous one first."""
         self.index += 1
         self.phase = "spawning"
-        self._clock = LevelClock(users)
+        before = self._timeline.last.offered if self._timeline.last is not None else None
+        in_flight = before.in_flight if before is not None else 0
+        self._clock = LevelClock(users) if offered_per_s is None else LevelClock(None, in_flight)
         self.opened = LevelOpened(
             t_s=t_s,
             index=self.index,
@@ -38,37 +52,59 @@ class LevelTracker:
             epoch=self.epoch,
             workers=self.workers,
             ramp=ramp,
+            offered_per_s=offered_per_s,
+            arrivals=arrivals,
         )
         return self.opened
 
     def spawned(self, at_s: float) -> None:
-        """All users of the open level have been running since `at_s`."""
+        """All users of the open level have been running, or its schedule has had its rate, since `at_s`."""
         if self.opened is not None and not self.opened.ramp:
             self._clock.spawned(at_s)
 
     def tick(
-        self, started_s: float, ended_s: float, users: int, tick: Tick, wanted: int | None = None, *, is_void: bool = False
+        self,
+        started_s: float,
+        ended_s: float,
+        users: int,
+        tick: Tick,
+        wanted: int | None = None,
+        *,
+        offered_per_s: float | None = None,
+        is_void: bool = False,
     ) -> tuple[Phase, bool]:
         """(phase, settled) of the tick that ends now. A tick that began in an earlier level, or is void, never counts.
 
-        `wanted`: the users requested by now; a step may have reached the load before its level was opened.
+        `wanted`, `offered_per_s`: the users or the rate requested by now; a step may have reached the load before its level was
+        opened.
         """
         if self.opened is None or self.opened.ramp or is_void:
             return self.phase, False
-        did = tick.activity
+        did, offered = tick.activity, tick.offered or NO_ITERATIONS
+        requests, latency_sum_ms = tick.all_requests, tick.all_latency_sum_ms
+        if self.opened.offered_per_s is not None and offered.finished:
+            requests, latency_sum_ms = offered.finished, offered.from_plan_sum_ms
         counts = TickCounts(
-            requests=tick.all_requests,
-            latency_sum_s=tick.all_latency_sum_ms / 1000,
+            requests=requests,
+            latency_sum_s=latency_sum_ms / 1000,
             waits=did.waits,
             wait_sum_s=did.wait_sum_s,
             sleeps=did.sleeps,
             sleep_sum_s=did.sleep_sum_s,
             warm_users=tick.warm_users,
+            ended=offered.finished + offered.failed + offered.dropped.total,
         )
         self.phase, settled = self._clock.tick(started_s, ended_s, users, counts)
-        if settled and (users > self.opened.users or wanted not in (None, self.opened.users)):
+        if settled and self._is_overtaken(users, wanted, offered_per_s):
             self.phase, settled = "spawning", False
         return self.phase, settled
+
+    def _is_overtaken(self, users: int, wanted: int | None, offered_per_s: float | None) -> bool:
+        """Whether the load has gone to another level already."""
+        assert self.opened is not None
+        if self.opened.offered_per_s is not None or offered_per_s is not None:
+            return offered_per_s != self.opened.offered_per_s
+        return users > self.opened.users or wanted not in (None, self.opened.users)
 
     def close(self, t_s: float, void: Void | None = None) -> LevelClosed | None:
         """The event that closes the open level, with its figures; None if no level is open. `void`: why it has none."""
@@ -94,5 +130,7 @@ class LevelTracker:
             workers=before.workers,
             since_s=since_s,
             shifted=shifted,
+            offered_per_s=before.offered_per_s,
+            arrivals=before.arrivals,
         )
         return closed, self.opened

@@ -11,16 +11,17 @@ from ..errors import InputError
 from ..load import native
 from ..load.load_host import LoadHost
 from ..load.load_reports import Report as LoadReport
-from ..load.plan import Step, parse
+from ..load.plan import Step, offers_rates, parse
 from ..load.reach import why_unreachable
 from ..load.workload import Workload
 from ..model.events import Event
+from ..model.offered import clamped_rate
 from ..model.stream import Param
 from ..target.reports import Report as TargetReport
 from .drivers.driver import Autopilot, Manual, Plan
 from .drivers.load_target import LoadTarget
 from .load_workers import LoadWorkers
-from .options import RunOptions
+from .options import NO_RATES, RunOptions
 from .run_outcome import RunOutcome
 from .screens import Screens
 from .service import Service
@@ -36,7 +37,13 @@ class LiveRun:
         self.outcome = RunOutcome()
         self._profile = options.profile
         first = 0 if options.steps or options.autopilot else options.start_users  # a plan starts from zero users
-        self._load_target = LoadTarget(first, options.spawn_rate, Plan() if options.steps else Manual())
+        self._load_target = LoadTarget(
+            first,
+            options.spawn_rate,
+            Plan() if options.steps else Manual(),
+            arrivals=options.profile.users.arrivals,
+            max_users=options.profile.guards.max_users,
+        )
         self.session_run = SessionRun(options, service, self._load_target, self.outcome)
         self._post = self.session_run.pump.post
         self.screens = Screens(lambda args: self._command("controls", **args))
@@ -97,6 +104,11 @@ class LiveRun:
     def wanted(self) -> int:
         """Users wanted now."""
         return self._load_target.wanted
+
+    @property
+    def offered_per_s(self) -> float | None:
+        """Iterations offered each second now; None: users are set."""
+        return self._load_target.offered_per_s
 
     @property
     def max_users(self) -> int:
@@ -171,7 +183,15 @@ class LiveRun:
         self._post(lambda: self.session_run.load_control.begin_plan(steps, generation))
 
     def _steps(self, plan: str) -> tuple[Step, ...]:
-        return parse(self.plans.get(plan, plan), "plan", self.max_users)
+        steps = parse(self.plans.get(plan, plan), "plan", self.max_users)
+        if self._has_plain_workers and offers_rates(steps):
+            raise InputError(f"plan: {NO_RATES}")
+        return steps
+
+    @property
+    def _has_plain_workers(self) -> bool:
+        workers = self.session_run.options.workers
+        return workers is not None and workers.plain
 
     def set_users(self, users: int) -> int:
         """Set the users by hand; this ends a plan, a shape or the autopilot."""
@@ -179,6 +199,16 @@ class LiveRun:
         self._command("users", users=users, before=self.wanted)
         self._step(users)
         return users
+
+    def set_rate(self, per_s: float) -> float:
+        """Offer iterations at this rate; this ends a plan, a shape or the autopilot."""
+        if self._has_plain_workers:
+            self.on_log_line("capexplorer", "error", NO_RATES)
+            return self.offered_per_s or 0.0
+        per_s = clamped_rate(per_s)
+        self._command("rate", per_s=per_s, before=self.offered_per_s, users_before=self.wanted)
+        self._offer(per_s)
+        return per_s
 
     def set_step(self, step: int) -> None:
         """Record the screen's step size."""
@@ -190,14 +220,18 @@ class LiveRun:
         self._command("spawn_rate", rate=self.spawn_rate)
 
     def new_level(self) -> None:
-        """Begin a new level at the same user count."""
-        users = self.wanted
+        """Begin a new level at the same user count, or the same rate."""
+        users, per_s = self.wanted, self.offered_per_s
+        if per_s is not None:
+            self._command("new_level", offered_per_s=per_s)
+            self._offer(per_s)
+            return
         self._command("new_level", users=users)
         self._step(users)
 
     def zero(self) -> None:
         """All users stop at once."""
-        self._command("zero", before=self.wanted)
+        self._command("zero", before=self.wanted, rate_before=self.offered_per_s)
         self._step(0)
 
     def note(self, text: str) -> None:
@@ -232,6 +266,11 @@ class LiveRun:
         self._go_on()
         rate = self._load_target.step(users)
         self._post(lambda: self.session_run.load_control.step(users, "user", rate))
+
+    def _offer(self, per_s: float) -> None:
+        self._go_on()
+        rate = self._load_target.step_rate(per_s)
+        self._post(lambda: self.session_run.load_control.step(0, "user", rate, offered_per_s=per_s))
 
     # -- reports of other threads
 

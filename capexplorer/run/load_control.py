@@ -18,8 +18,8 @@ from ..model.stream import Param
 from .current_epoch import CurrentEpoch
 from .drivers.autopilot import AutopilotDriver
 from .drivers.driver import Autopilot, Driver, Manual, Plan, Shape
-from .drivers.load_target import LoadTarget
-from .drivers.plan import CannotGoOn, FindKnee, PlanDriver, SetUsers
+from .drivers.load_target import POOL_SPAWN_RATE, LoadTarget
+from .drivers.plan import CannotGoOn, FindKnee, Move, PlanDriver, SetRate, SetUsers
 from .drivers.shape import RAMP_OVER_S, level_for
 from .drivers.stop_watch import Stopped, StopWatch
 from .event_sink import EventSink
@@ -91,6 +91,8 @@ class LoadControl:
     def _emit_end(self, why: EndedBy, who: By) -> None:
         what = "shape" if isinstance(self._driver, Shape) else "plan"
         args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": self._load_target.wanted}
+        if self._load_target.offered_per_s is not None:
+            args["offered_per_s"] = self._load_target.offered_per_s
         self._emit(Command(t_s=self._pump.now_s(), name="plan", by=who, args=args))
 
     def _end_if_stopped_by_guard(self) -> None:
@@ -111,9 +113,15 @@ class LoadControl:
                 self._autopilot.ticked(CurrentEpoch(self._timeline))
             case Manual() if is_free and has_shape and self._options.follow_shape:
                 self._begin_driver(Shape(), self._load_target.open_with_shape())
-            case _ if self.levels.tracker.opened is None or self.levels.tracker.opened.users != self._load_target.wanted:
+            case _ if not self._is_level_of_wanted_load:
                 by: By = "autopilot" if self._autopilot.is_on else "user"
-                self.step(self._load_target.wanted, by, self._load_target.open())
+                wanted, offered_per_s = self._load_target.wanted, self._load_target.offered_per_s
+                self.step(wanted, by, self._load_target.open(), offered_per_s=offered_per_s)
+
+    @property
+    def _is_level_of_wanted_load(self) -> bool:
+        opened, target = self.levels.tracker.opened, self._load_target
+        return opened is not None and (opened.users, opened.offered_per_s) == (target.wanted, target.offered_per_s)
 
     def pause(self) -> None:
         """The target restarts: no users and no level until `begin`. A plan that has not begun waits for that."""
@@ -145,11 +153,12 @@ class LoadControl:
             self._end_if_stopped_by_guard()
 
     def _begin_autopilot(self, first_users: int, *, only_verifies: bool = False) -> None:
-        """By itself or for a plan. A ramp has no figures of its own to judge, so a level at its users begins."""
+        """By itself or for a plan. A ramp has no figures of its own to judge, a rate no users: a level of users begins."""
         self._autopilot.begin(self._generation, first_users, only_verifies=only_verifies)
         opened = self.levels.tracker.opened
-        if self._load_target.is_open and (opened.ramp if opened is not None else self.levels.tracker.index >= 0):
-            users = self._load_target.wanted
+        is_rate = opened is not None and opened.offered_per_s is not None
+        if self._load_target.is_open and (is_rate or (opened.ramp if opened is not None else self.levels.tracker.index >= 0)):
+            users = first_users if is_rate else self._load_target.wanted
             rate = self._load_target.move(users, self._generation)
             if rate is not None:
                 self.step(users, "autopilot", rate)
@@ -165,19 +174,20 @@ class LoadControl:
 
     # -- steps and levels
 
-    def step(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
-        """`by` has moved the load to `users`: a new level. A person or a guard ends the driver."""
+    def step(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False, offered_per_s: float | None = None) -> None:
+        """`by` has moved the load to `users`, or to a rate: a new level. A person or a guard ends the driver."""
         if by == "user":
             self._outcome.recover("stop_rule")
         if by in ("user", "guard"):
             self._end_driver("taken_over", by)
-        if users != self._load_target.wanted and not ramp:
+        if (users, offered_per_s) != (self._load_target.wanted, self._load_target.offered_per_s) and not ramp:
             return  # a later step overtook this one in another thread: the level is that one's
         if self._load_target.is_open:  # else kept as wanted until the service is ready
             self.levels.close()
         if not self._load_target.is_open:
             return  # the log failed as the level closed, and users went to zero in a level of their own
-        self.levels.open(users, by, spawn_rate, ramp=ramp)
+        arrivals = self._load_target.arrivals
+        self.levels.open(users, by, spawn_rate, ramp=ramp, offered_per_s=offered_per_s, arrivals=arrivals)
 
     def to_zero(self, by: By) -> None:
         """Stop all users; this opens a level of zero users."""
@@ -186,7 +196,7 @@ class LoadControl:
     def load_report(self, report: LoadReport) -> None:
         """Handle a report of the load thread. Reports of a shape that was replaced are dropped."""
         match report:
-            case Spawned(users, at_s) if users == self._load_target.wanted:
+            case Spawned(users, at_s, offered_per_s) if self._load_target.is_wanted(users, offered_per_s):
                 self.levels.tracker.spawned(self._pump.at_s(at_s))
                 self._plan.spawned(self._pump.at_s(at_s))
             case ShapeStep(users, spawn_rate, generation):
@@ -222,14 +232,9 @@ class LoadControl:
             return
         now_s = self._pump.now_s()
         self._move_ramp(now_s)  # to its last users, before the next move
-        match self._plan.due(now_s, self._load_target.wanted):
-            case SetUsers(users, None, at_once):
-                rate = self._load_target.move(users, self._generation, at_once=at_once)
-                if rate is not None:
-                    self.step(users, "plan", rate)
-            case SetUsers(users, over_s):
-                change = abs(users - self._load_target.wanted)
-                self.step(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
+        match self._plan.due(now_s, self._load_target.wanted, self._load_target.offered_per_s):
+            case SetUsers() | SetRate() as move:
+                self._carry_out(move)
             case FindKnee(only_verifies):
                 self._load_target.find_knee(self._generation)
                 self._begin_autopilot(max(1, self._load_target.wanted), only_verifies=only_verifies)
@@ -241,6 +246,27 @@ class LoadControl:
             case None if self._plan.is_over:
                 self._finish_plan()
 
+    def _carry_out(self, move: Move) -> None:
+        """A step or the begin of a ramp: a new level."""
+        match move:
+            case SetUsers(users, None, at_once):
+                rate = self._load_target.move(users, self._generation, at_once=at_once)
+                if rate is not None:
+                    self.step(users, "plan", rate)
+            case SetUsers(users, over_s):
+                if self._load_target.offered_per_s is not None:
+                    self._load_target.move(self._load_target.wanted, self._generation)
+                change = abs(users - self._load_target.wanted)
+                self.step(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
+            case SetRate(per_s, None):
+                rate = self._load_target.move_rate(per_s, self._generation)
+                if rate is not None:
+                    self.step(0, "plan", rate, offered_per_s=per_s)
+            case SetRate(per_s):
+                if self._load_target.offered_per_s is None:
+                    self._load_target.move_rate(0.0, self._generation)
+                self.step(0, "plan", POOL_SPAWN_RATE, ramp=True, offered_per_s=per_s)
+
     def _finish_plan(self) -> None:
         """The users and their level stay, for a person to continue. A ramp's level ends in the same way as that of a shape."""
         self._end_driver("finished", "plan")
@@ -250,10 +276,12 @@ class LoadControl:
 
     def _move_ramp(self, now_s: float) -> bool:
         """Whether a plan ramps the users; where it does, they are moved."""
-        users = self._plan.ramping(now_s) if isinstance(self._driver, Plan) else None
-        if users is not None and users != self._load_target.wanted:
-            self._load_target.move(users, self._generation)
-        return users is not None
+        match move := self._plan.ramping(now_s) if isinstance(self._driver, Plan) else None:
+            case SetUsers(users) if users != self._load_target.wanted:
+                self._load_target.move(users, self._generation)
+            case SetRate(per_s) if per_s != self._load_target.offered_per_s:
+                self._load_target.move_rate(per_s, self._generation, at_once=True)
+        return move is not None
 
     def ramp(self, now_s: float) -> None:
         """Advance a plan's ramp; end a shape's ramp whose user count no longer changes. (A plan ends its own ramps.)"""
@@ -261,7 +289,8 @@ class LoadControl:
             return
         opened = self.levels.tracker.opened
         if opened is not None and opened.ramp and now_s - self._ramp_moved_s >= RAMP_OVER_S:
-            self.step(self._load_target.wanted, "plan", opened.spawn_rate)
+            offered_per_s = self._load_target.offered_per_s
+            self.step(self._load_target.wanted, "plan", opened.spawn_rate, offered_per_s=offered_per_s)
 
     def ticked(self) -> None:
         """Called after each sample: runs marks and stop rules, then the autopilot."""

@@ -15,6 +15,9 @@ RAW = "tcp://"
 """URL scheme for `HOST:PORT` of a service without HTTP, whose users open sockets themselves; users get it without the scheme."""
 
 
+NO_RATES = "plain Locust workers cannot be offered a rate: leave out --plain-workers"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkersWanted:
     """Worker processes instead of users in this process."""

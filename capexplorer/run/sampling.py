@@ -72,6 +72,7 @@ def build(
         tasks=tick.activity.tasks,
         task_sum_s=tick.activity.task_sum_s,
         warm_users=tick.warm_users,
+        offered=tick.offered,
         p50_ms=p50_ms,
         p95_ms=p95_ms,
         p99_ms=p99_ms,

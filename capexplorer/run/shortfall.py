@@ -20,12 +20,12 @@ def judge(outcome: RunOutcome, timeline: Timeline, requests: int, failures: int)
 
 
 def shortfall(timeline: Timeline, requests: int, failures: int, *, finished: bool) -> str | None:
-    """None for a run of which a level settled with a success, and for one without users.
+    """None for a run of which a level settled with a success, and for one without load.
 
     `requests`, `failures`: of the session, warm-up included. `finished`: a plan, a shape or the autopilot came to its end; a
     person who quits before any level has settled, without a failure, gets no error.
     """
-    loaded = [level for level in timeline.levels if level.users > 0]
+    loaded = [level for level in timeline.levels if level.has_load]
     if not loaded or any(map(_succeeded, loaded)):
         return None
     if requests and failures >= requests:

@@ -45,13 +45,15 @@ class TickSampler:
         exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
         beside = drained.workers.here_cpu_ratio if drained.workers is not None else 0.0
         readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted, workers_cpu_ratio=beside)
-        suspended_s, wanted = self._suspension.look(lag), self._load_target.wanted
+        suspended_s, offered_per_s = self._suspension.look(lag), self._load_target.offered_per_s
+        wanted = self._load_target.wanted if offered_per_s is None else drained.users  # the pool's
         phase, settled = self._tracker.tick(
             started_s if drained.began_s is None else min(started_s, self._pump.at_s(drained.began_s)),
             ended_s,
             drained.users,
             tick,
             wanted,
+            offered_per_s=offered_per_s,
             is_void=suspended_s is not None or not drained.is_whole,
         )
         self.requests += tick.all_requests

@@ -20,10 +20,12 @@ E = TypeVar("E", bound=Event)
 
 _TIMES = {"t_s": 3, "started_s": 3, "settled_s": 3, "since_s": 3, "ended_s": 3}
 """Decimals of times, the same in every event, so that times of different events can be compared."""
-_DECIMALS = (("_per_s", 1), ("_ms", 3), ("_ratio", 4), ("_s", 6))
+_DECIMALS = (("offered_per_s", 6), ("_per_s", 1), ("_ms", 3), ("_ratio", 4), ("_s", 6))
 """Decimals by unit, in samples only: 1 us, a ten-thousandth of a core. A level's figures keep all they have."""
 _IN_HISTOGRAM = frozenset(("p50_ms", "p95_ms", "p99_ms", "max_ms"))
 """Fields of an endpoint's second that its histogram yields; they are not written."""
+_HISTOGRAMS = frozenset(("latency", "from_plan"))
+"""Encoded histograms: no text to search for secrets."""
 _PLAIN = frozenset(("profile", "params", "args"))
 """Fields with nested values, in which keys determine what is secret."""
 
@@ -68,7 +70,7 @@ def _value(name: str, value: Any, in_sample: bool) -> Any:
             rounded = value if decimals is None else round(value, decimals)
             return value if rounded == value else rounded
         case str():
-            cleaned = value if name == "latency" else _text(value)
+            cleaned = value if name in _HISTOGRAMS else _text(value)
             return value if cleaned == value else cleaned
         case msgspec.Struct():
             return _struct(value, in_sample)

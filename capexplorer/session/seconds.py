@@ -44,7 +44,7 @@ class LevelSeconds:
         if ticks:
             fold.settled_s = self._columns["t_s"][ticks[0]] - self._columns["duration_s"][ticks[0]]
         fold.merged = self._merged(first, ticks)
-        return fold, self._ramp((np.flatnonzero(own) + first).tolist()) if opened.ramp else None
+        return fold, self._ramp(opened, (np.flatnonzero(own) + first).tolist()) if opened.ramp else None
 
     def walk(self, opened: LevelOpened, first: int, stop: int, named: int) -> Iterator[None]:
         """Compute the level's states in advance, one per step of the iterator."""
@@ -71,8 +71,8 @@ class LevelSeconds:
         column = self._columns[name]
         return array("d", [column[tick] for tick in ticks])
 
-    def _ramp(self, ticks: Sequence[int]) -> RampFold:
-        ramp = RampFold()
+    def _ramp(self, opened: LevelOpened, ticks: Sequence[int]) -> RampFold:
+        ramp = RampFold.of(opened)
         for tick in ticks:
             ramp.add(self._sample(tick))
         return ramp

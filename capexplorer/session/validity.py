@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from ..model import histogram
-from ..model.events import EndpointTick, Event, Header, LevelClosed, Log, Mark, Sample
+from ..model.events import EndpointTick, Event, Header, LevelClosed, Log, Mark, OfferedTick, Sample
 from ..model.figures import LevelEndpoint
 from ..model.findings import Blame, Readings
+from ..model.offered import OfferedFigures
 
 _DEEPEST = 32
 """Of lists and objects in a field whose values have no declared type; what we write stays below 8."""
@@ -96,11 +97,14 @@ def check_histograms(event: Event | None) -> None:
     match event:
         case Sample():
             endpoints: Iterable[EndpointTick | LevelEndpoint] = event.endpoints
+            offered: Iterable[OfferedTick | OfferedFigures | None] = (event.offered,)
         case LevelClosed():
             endpoints = (*event.endpoints, *(endpoint for each in event.bins for endpoint in each.endpoints))
+            offered = (event.figures.offered, *(each.figures.offered for each in event.bins))
         case _:
             return
+    from_plan = [each.from_plan for each in offered if each is not None and each.from_plan]
     try:
-        histogram.check([each.latency for each in endpoints if each.latency])
+        histogram.check([*(each.latency for each in endpoints if each.latency), *from_plan])
     except ValueError as error:
         raise LineError(str(error)) from None

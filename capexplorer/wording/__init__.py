@@ -11,6 +11,7 @@ from .advice import advice, advice_for
 from .autopilot_and_plan import TROUBLES, autopilot, autopilot_step, plan, verifying, why_not_verify
 from .cause_names import GROUPS, clients, name
 from .conventions import CONVENTIONS, INTERVALS, MOMENTS
+from .drops import DROPS, drops
 from .evidence import counted, doubts, endpoints, example, readings
 from .knee_sentences import (
     FALLS,
@@ -34,6 +35,7 @@ from .warm_users import warm
 __all__ = [
     "BLAMES",
     "CONVENTIONS",
+    "DROPS",
     "FALLS",
     "GROUPS",
     "INTERVALS",
@@ -54,6 +56,7 @@ __all__ = [
     "command",
     "counted",
     "doubts",
+    "drops",
     "endpoints",
     "epoch_name",
     "epochs",

@@ -130,7 +130,9 @@ def plan(args: Mapping[str, Any]) -> str:
 def _afterwards(args: Mapping[str, Any]) -> str:
     if args.get("why") != "finished":
         return "users were changed by hand"
-    users = args.get("users")
+    users, offered_per_s = args.get("users"), args.get("offered_per_s")
+    if offered_per_s is not None and args.get("what") != "shape":
+        return f"{numbers.figure(offered_per_s)}/s are still offered"
     return (
         "all users stop" if args.get("what") == "shape" else f"{users} user{'s' * (users != 1)} keep{'s' * (users == 1)} running"
     )

@@ -50,9 +50,10 @@ def _workers(args: Mapping[str, Any]) -> str:
 
 _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "users": lambda args: f"users → {args.get('users', args.get('to', '?'))}",
+    "rate": lambda args: f"rate → {numbers.figure(args.get('per_s'))}/s",
     "step": lambda args: f"step size {args.get('step', '?')}",
     "spawn_rate": _spawn_rate,
-    "new_level": lambda _: "new level at the same count",
+    "new_level": lambda args: f"new level at the same {'count' if args.get('offered_per_s') is None else 'rate'}",
     "zero": lambda _: "to zero users",
     "restart": lambda args: f"restart of the target{parameters(args)}",
     "note": lambda _: "note",

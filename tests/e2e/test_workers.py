@@ -178,6 +178,10 @@ def test_a_worker_without_a_run_ends_with_one_line() -> None:
         (("--workers", "many"), "--workers: expected 1 to 256, or auto, got 'many'"),
         (("--workers", "200"), "--workers: expected at most guards.max_workers (8), got 200"),
         (("--expect-workers", "2"), "--expect-workers: needs --bind ADDRESS:PORT"),
+        (
+            ("--plain-workers", "--bind", "127.0.0.1:7999", "--plan", "rate 5/s 3s"),
+            "--plan: plain Locust workers cannot be offered a rate: leave out --plain-workers",
+        ),
         (("--bind", "here"), "--bind: expected ADDRESS:PORT, got 'here'"),
         (("--bind", "10.1.2.3:5557"), "--bind: set CAPEXPLORER_SECRET here and for the workers"),
     ],

@@ -31,6 +31,7 @@ from capexplorer.remote.protocol import (
     StartPlan,
     State,
     StepTo,
+    StepToRate,
     Stop,
     VerifyKnee,
     Welcome,
@@ -43,6 +44,7 @@ from capexplorer.remote.protocol import (
 OF_SCREENS: list[FromScreen] = [
     Hello(protocol=PROTOCOL, role="steer", name="pts/3"),
     StepTo(number=1, users=40),
+    StepToRate(number=2, per_s=0.5),
     SetStep(number=2, step=10),
     SetSpawnRate(number=3, rate=2.5),
     SetSpawnRate(number=4, rate=None),
@@ -66,7 +68,8 @@ OF_RUNS: list[FromRun] = [
     Refused(why="another version"),
     Answer(number=7, wrong="plan: expected USERS:DURATION"),
     State(
-        seen=3, wanted=5, spawn_rate=None, workers=2, autopilot=False, target_params={"threads": 8, "keep_alive": True},
+        seen=3, wanted=5, offered_per_s=None, spawn_rate=None, workers=2, autopilot=False,
+        target_params={"threads": 8, "keep_alive": True},
         holds=True, holder="pts/3", asked_by=None, screens=2,
     ),
     Over(),
@@ -124,5 +127,5 @@ def test_a_megabyte_of_garbage_is_refused_in_its_first_bytes(seed: int) -> None:
     ],
 )
 def test_what_is_no_message_is_refused(wrong: bytes) -> None:
-    with pytest.raises(ProtocolError, match="no message of protocol 1: "):
+    with pytest.raises(ProtocolError, match="no message of protocol 2: "):
         from_screen(wrong)

@@ -9,8 +9,24 @@ import msgspec
 from session.samples import busy_sample
 from tui.fakes import Session, died, header, session
 
-from capexplorer.model.events import Command, Ended, Event, LevelClosed, LevelOpened, Log, Note, Sample, Target, Unknown
+from capexplorer.model.events import (
+    Command,
+    Drops,
+    Ended,
+    EndpointTick,
+    Event,
+    LevelClosed,
+    LevelOpened,
+    Log,
+    Note,
+    OfferedTick,
+    Sample,
+    Target,
+    Unknown,
+)
+from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level_fold import LevelFold, RampFold
+from capexplorer.model.timeline import Timeline
 from capexplorer.session.canonical import canonical
 from capexplorer.session.writer import SessionWriter
 from trials.marked import marked
@@ -71,6 +87,41 @@ def saved(path: Path, events: Iterable[Event]) -> Path:
         writer.write(event)
     writer.close()
     return path
+
+
+def rates() -> list[Event]:
+    """A rate level, a ramp of rates, and a level of users in whose first second iterations still end."""
+    events: list[Event] = [header()]
+    timeline = Timeline()
+    for index, (offered_per_s, ramp) in enumerate(((20.0, False), (40.0, True), (None, False))):
+        users = 3 if offered_per_s is None else 0
+        at_s = 10.0 * index
+        level = LevelOpened(t_s=at_s, index=index, users=users, spawn_rate=1.0, by="plan", offered_per_s=offered_per_s, ramp=ramp)
+        timeline.apply(level)
+        events.append(level)
+        for second in range(10):
+            rate = 20.0 + 4 * second if ramp else offered_per_s
+            sample = _at_rate(at_s + second + 1, index, rate, settled=second > 1 and not ramp)
+            timeline.apply(sample)
+            events.append(sample)
+        closed = timeline.levels[-1].ending(at_s + 10)
+        timeline.apply(closed)
+        events.append(closed)
+    return [*events, Ended(t_s=30.5, reason="ended by the user", levels=3)]
+
+
+def _at_rate(t_s: float, level: int, rate: float | None, *, settled: bool) -> Sample:
+    histogram = LatencyHistogram()
+    histogram.record_us([1000.0 * t_s, 2000.0])
+    offered = OfferedTick(
+        offered_per_s=rate or 0.0, planned=4, started=3, finished=2, failed=1, dropped=Drops(target=1), running=3,
+        from_plan=histogram.encode(), from_plan_sum_ms=t_s + 2, p50_ms=2.0, late_p99_ms=0.5 * t_s, late_max_ms=t_s,
+    )  # fmt: skip
+    return Sample(
+        t_s=t_s, duration_s=1.0, level=level, users=9, wanted=9, phase="settled" if settled else "settling", settled=settled,
+        endpoints=(EndpointTick(name="/a", requests=3, failures=1, latency=histogram.encode(), latency_sum_ms=t_s + 2),),
+        work=2.0, offered=offered if rate is not None or t_s <= 21 else None,
+    )  # fmt: skip
 
 
 def as_shown(events: Sequence[Event]) -> list[Event]:

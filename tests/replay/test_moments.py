@@ -18,10 +18,10 @@ from capexplorer.report.summary import summarise
 from capexplorer.session.reader import read
 from trials.timeline_digest import digest
 
-from .logs import as_shown, eventful, saved, small
+from .logs import as_shown, eventful, rates, saved, small
 
 
-@pytest.fixture(params=[small, eventful], ids=["small", "eventful"])
+@pytest.fixture(params=[small, eventful, rates], ids=["small", "eventful", "rates"])
 def events(request: pytest.FixtureRequest) -> list[Event]:
     made: Callable[[], list[Event]] = request.param
     return as_shown(made())

@@ -19,7 +19,7 @@ from capexplorer.model.events import ClientOverhead, Ended, Event, LevelClosed, 
 from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation
-from capexplorer.report import capacity, charts, html, markdown
+from capexplorer.report import capacity, charts, html, iterations, markdown
 from capexplorer.report import csv as csv_report
 from capexplorer.report.formats import FORMATS, to_disk, to_text, write
 from capexplorer.report.series import points
@@ -228,7 +228,8 @@ def test_levels_csv_is_the_summary_flat() -> None:
 def test_every_figure_of_a_level_is_in_levels_csv() -> None:
     level = summarise(Timeline(session()))["levels"][0]
     latency = {f"latency_{name}_ms" for name in level["latency_ms"]}
-    assert set(csv_report.LEVEL_COLUMNS) == set(level) - {"latency_ms", "endpoints", "other_processes"} | latency
+    known = set(level) - {"latency_ms", "endpoints", "other_processes", "offered"} | latency | set(iterations.COLUMNS)
+    assert set(csv_report.LEVEL_COLUMNS) == known
 
 
 def test_seconds_csv_has_every_tick_and_leaves_empty_what_was_not_measured() -> None:

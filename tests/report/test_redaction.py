@@ -18,11 +18,11 @@ from capexplorer.report.redaction import redacted
 from .material import HEADER, session
 
 TELLING = (
-    "bench-7", "db7", "corp.internal", "10.1.2.3", "fe80::1", "/home", "ann", "/srv", "/etc", "venv", "limits.conf", "10.9.8.7",
+    "bench-7", "db7", "corp.internal", "10.1.2.3", "fe80::1", "/home", "jd0", "/srv", "/etc", "venv", "limits.conf", "10.9.8.7",
     "cache-3", "build01", "C:\\Users",
 )  # fmt: skip
 TEXT = (
-    "bench-7: http://ann:pw@10.9.8.7:8080/v1 refused, fe80::1 too; see /etc/app/limits.conf, ~/venv/bin/x, C:\\Users\\ann\\x.log;"
+    "bench-7: http://jd0:pw@10.9.8.7:8080/v1 refused, fe80::1 too; see /etc/app/limits.conf, ~/venv/bin/x, C:\\Users\\jd0\\x.log;"
     " HTTPConnectionPool(host='cache-3', port=6379) at build01:9000 via DB7.corp.internal"
 )
 

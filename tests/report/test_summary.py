@@ -31,7 +31,7 @@ LEVEL = {
     "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
     "others_cpu_ratio", "other_processes", "target_run_delay_ratio", "generator_run_delay_ratio", "cpu_pressure_ratio",
     "steal_ratio", "held",
-    "warm_ratio", "think_s", "requests_per_task", "task_s", "void",
+    "warm_ratio", "think_s", "requests_per_task", "task_s", "void", "offered",
 }  # fmt: skip
 LATENCY = {"min", "mean", "p50", "p90", "p95", "p99", "p999", "max"}
 LEVEL_ENDPOINT = {"name", "method", "requests", "failures", "goodput_rps", "leaves_first", "mean_bytes", "latency_ms"}
@@ -114,7 +114,7 @@ def test_the_keys_are_exactly_the_contract() -> None:
 
 def test_everything_that_was_measured_has_a_figure() -> None:
     (only,) = summary(*FULL)["levels"]
-    assert [key for key, value in only.items() if value is None] == ["void"], "it has the figures that were measured"
+    assert [key for key, value in only.items() if value is None] == ["void", "offered"], "it has the figures that were measured"
     assert (only["kind"], only["by"], only["users"], only["settled"]) == ("step", "plan", 10, True)
     assert isinstance(only["ports_used"], int) and isinstance(only["target_rss_bytes"], int)
 

@@ -29,6 +29,7 @@ from capexplorer.remote.protocol import (
     StartPlan,
     State,
     StepTo,
+    StepToRate,
     Stop,
     VerifyKnee,
     Welcome,
@@ -91,6 +92,7 @@ def test_a_hello_is_answered_with_what_does_not_change_and_then_with_the_state()
     ("call", "done"),
     [
         (StepTo(number=1, users=40), ("set_users", 40)),
+        (StepToRate(number=1, per_s=200.0), ("set_rate", 200.0)),
         (SetStep(number=1, step=10), ("set_step", 10)),
         (SetSpawnRate(number=1, rate=2.5), ("set_spawn_rate", 2.5)),
         (ChangeWorkers(number=1, add=True), ("change_workers", True)),
@@ -177,7 +179,7 @@ def test_another_protocol_is_refused_with_both_numbers() -> None:
     rig = Rig()
     peer = rig.peer(role=None)
     rig.send(peer, Hello(protocol=PROTOCOL + 1, role="steer", name="pts/1"))
-    assert refusals(rig, peer) == ["the run speaks protocol 1, this capexplorer 2: use the version that started the run"]
+    assert refusals(rig, peer) == ["the run speaks protocol 2, this capexplorer 3: use the version that started the run"]
     assert peer.is_over
 
 

@@ -33,6 +33,10 @@ def broken(events: list[Event]) -> list[str]:
                 settled_s[event.level] = settled_s.get(event.level, 0.0) + event.duration_s
                 if opened is None or opened.index != event.level or not event.settled:
                     wrong.append(f"{event.t_s:.1f} s: {event.users} users settled, open is {opened and opened.index}")
+                elif opened.offered_per_s is not None or event.offered is not None:
+                    offered_per_s = event.offered.offered_per_s if event.offered is not None else None
+                    if offered_per_s != opened.offered_per_s and not (opened.offered_per_s is None and not offered_per_s):
+                        wrong.append(f"{event.t_s:.1f} s: {offered_per_s}/s in a level of {opened.offered_per_s}/s")
                 elif not opened.ramp and (event.wanted != opened.users or event.users > opened.users):
                     wrong.append(f"{event.t_s:.1f} s: {event.users} of {event.wanted} users in a level of {opened.users}")
             case Sample() if event.users and opened is None and event.wanted == event.users and event.phase != "spawning":
@@ -68,6 +72,7 @@ def test_the_sessions_have_what_the_rule_is_about(sessions: dict[str, list[Event
         ("shape", "taken_over"),
     }
     assert sum(isinstance(event, Sample) and event.settled for event in events) > 10 * SESSIONS
+    assert sum(isinstance(event, Sample) and event.settled and event.offered is not None for event in events) > 3 * SESSIONS
     assert {event.by for event in events if isinstance(event, LevelOpened)} >= {"user", "plan", "autopilot", "guard"}
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from capexplorer.load.plan import parse
 from capexplorer.model.events import Verdict
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
-from capexplorer.run.drivers.plan import CannotGoOn, FindKnee, PlanDriver, SetUsers
+from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, RateCapacity
+from capexplorer.run.drivers.plan import CannotGoOn, FindKnee, Move, PlanDriver, SetRate, SetUsers
 
 
 def planned(text: str, knee: KneeVerdict | None = None) -> PlanDriver:
@@ -16,9 +16,9 @@ def planned(text: str, knee: KneeVerdict | None = None) -> PlanDriver:
     return PlanDriver(parse(text, "--plan", 500), timeline, 500)
 
 
-def held(plan: PlanDriver, now_s: float, wanted: int) -> SetUsers | FindKnee | CannotGoOn | None:
+def held(plan: PlanDriver, now_s: float, wanted: int, offered_per_s: float | None = None) -> Move | FindKnee | CannotGoOn | None:
     """What is due, taken and there at once."""
-    move = plan.due(now_s, wanted)
+    move = plan.due(now_s, wanted, offered_per_s)
     plan.spawned(now_s)
     return move
 
@@ -53,7 +53,7 @@ def test_a_ramp_moves_evenly_and_ends_where_it_should() -> None:
     plan = planned("10:1s, ramp to 50 40s, 50:1s")
     held(plan, 0.0, 0)
     assert held(plan, 1.0, 10) == SetUsers(50, over_s=40.0)
-    assert [plan.ramping(now_s) for now_s in (1.0, 11.0, 21.0, 41.0, 99.0)] == [10, 20, 30, 50, 50]
+    assert [plan.ramping(now_s) for now_s in (1.0, 11.0, 21.0, 41.0, 99.0)] == [SetUsers(users) for users in (10, 20, 30, 50, 50)]
     assert plan.due(40.9, 49) is None
     assert held(plan, 41.0, 50) == SetUsers(50)
     assert plan.ramping(41.0) is None
@@ -74,3 +74,29 @@ def test_a_plan_verifies_a_knee_that_is_known_and_ends_where_none_is() -> None:
     plan.found(60.0)
     assert held(plan, 60.0, 3) == SetUsers(5)
     assert held(planned("verify"), 0.0, 0) == CannotGoOn("the plan asks to verify the knee, but no knee has been found")
+
+
+def test_a_spike_of_rate_goes_back_to_what_was_before() -> None:
+    plan = planned("20:10s, spike 80/s 5s, rate 10/s 1s, spike 50 2s")
+    assert held(plan, 0.0, 0) == SetUsers(20)
+    assert held(plan, 10.0, 20) == SetRate(80.0)
+    assert held(plan, 15.0, 0, 80.0) == SetUsers(20, at_once=True)
+    assert held(plan, 20.0, 20) == SetRate(10.0)
+    assert held(plan, 21.0, 0, 10.0) == SetUsers(50, at_once=True)
+    assert held(plan, 23.0, 50) == SetRate(10.0)
+
+
+def test_a_ramp_of_rates_begins_at_the_rate_before_it_or_at_zero() -> None:
+    plan = planned("ramp to 400/s 40s, ramp to 100/s 10s")
+    assert held(plan, 0.0, 20) == SetRate(400.0, over_s=40.0)
+    assert [plan.ramping(now_s) for now_s in (0.0, 10.0, 99.0)] == [SetRate(0.0), SetRate(100.0), SetRate(400.0)]
+    assert held(plan, 40.0, 0, 400.0) == SetRate(100.0, over_s=10.0)
+    assert plan.ramping(45.0) == SetRate(250.0)
+
+
+def test_a_share_of_the_capacity_is_of_rate_levels_alone() -> None:
+    plan = planned("60% capacity:10s", KNEE)
+    move = held(plan, 0.0, 0)
+    assert isinstance(move, CannotGoOn) and "60% of the capacity" in move.why
+    found = Timeline([Verdict(t_s=1.0, rate_capacity=RateCapacity(per_s=200.0))])
+    assert PlanDriver(parse("rate 60% capacity 10s", "--plan", 500), found, 500).due(0.0, 0) == SetRate(120.0)

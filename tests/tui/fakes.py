@@ -28,6 +28,7 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level_fold import LevelFold
+from capexplorer.model.offered import clamped_rate
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 from capexplorer.model.stream import Param
 
@@ -69,6 +70,7 @@ class FakeControls:
 
     def __init__(self, wanted: int = 1, max_users: int = 2_000, *, can_restart: bool = True) -> None:
         self.wanted, self.max_users, self.can_restart = wanted, max_users, can_restart
+        self.offered_per_s: float | None = None
         self.spawn_rate: float | None = None
         self.autopilot = False
         self.workers = 0
@@ -95,10 +97,16 @@ class FakeControls:
         self.calls.append(("start_plan", plan))
 
     def set_users(self, users: int) -> int:
-        self.autopilot = False
+        self.autopilot, self.offered_per_s = False, None
         self.wanted = min(max(users, 0), self.max_users)
         self.calls.append(("set_users", users))
         return self.wanted
+
+    def set_rate(self, per_s: float) -> float:
+        self.autopilot, self.wanted = False, 0
+        self.offered_per_s = clamped_rate(per_s)
+        self.calls.append(("set_rate", self.offered_per_s))
+        return self.offered_per_s
 
     def set_step(self, step: int) -> None:
         self.calls.append(("set_step", step))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -24,15 +24,20 @@ LONGEST_LINE = 300
 
 UNITS = {"": Fraction(1), "s": Fraction(1), "ms": Fraction(1, 1000), "m": Fraction(60), "h": Fraction(3600)}
 WORDS = "loop |loop 2 (|steps|by|..|ramp to|spike|find knee|verify|knee|hold|for|over|each|ms|h|d|%|:|,|(|)|-1|1.5|1e9"
-PIECES = [*WORDS.split("|"), "\n", " ", "9" * 19, "0" * 40, *"٣²🙂'\"\\{\x00\udcff\u00a0\u2028\x1b"]
+RATES = "rate|rates|/s|capacity"
+PIECES = [*WORDS.split("|"), *RATES.split("|"), "\n", " ", "9" * 19, "0" * 40, *"٣²🙂'\"\\{\x00\udcff\u00a0\u2028\x1b"]
+
+
+Expected = tuple[int, Fraction, Fraction, str] | tuple[int, Fraction, Fraction, str, Fraction]
+"""(users, share of the knee or the capacity in percent, seconds, kind), and the offered rate."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A part of a plan, and its steps: (users, share of the knee in percent, seconds, kind)."""
+    """A part of a plan, and its steps."""
 
     text: str
-    steps: list[tuple[int, Fraction, Fraction, str]]
+    steps: Sequence[Expected]
 
 
 def run(count: int, seed: int) -> Result:
@@ -119,13 +124,15 @@ def _lasts_s(steps: tuple[Step, ...]) -> float:
     return now_s
 
 
-def _figures(step: Step) -> tuple[int, float | None, float, str]:
-    return step.users, None if step.share is None else round(step.share, 9), round(step.hold_s, 6), step.kind
+def _figures(step: Step) -> tuple[int, float | None, float, str, float | None]:
+    share = None if step.share is None else round(step.share, 9)
+    return step.users, share, round(step.hold_s, 6), step.kind, step.offered_per_s
 
 
-def _expected(step: tuple[int, Fraction, Fraction, str]) -> tuple[int, float | None, float, str]:
-    users, percent, seconds, kind = step
-    return users, None if percent < 0 else round(float(percent) / 100, 9), round(float(seconds), 6), kind
+def _expected(step: Expected) -> tuple[int, float | None, float, str, float | None]:
+    users, percent, seconds, kind, *rate = step
+    share = None if percent < 0 else round(float(percent) / 100, 9)
+    return users, share, round(float(seconds), 6), kind, float(rate[0]) if rate else None
 
 
 def _plan(chance: random.Random, deep: int) -> Written:
@@ -141,7 +148,7 @@ def _plan(chance: random.Random, deep: int) -> Written:
 def _part(chance: random.Random, deep: int) -> Written:
     if deep < 7 and chance.random() < 0.25:
         return _loop(chance, deep)
-    return chance.choice((_hold, _hold, _ramp, _spike, _steps, _find))(chance)
+    return chance.choice((_hold, _hold, _ramp, _spike, _steps, _rate, _rates, _find))(chance)
 
 
 def _hold(chance: random.Random) -> Written:
@@ -175,6 +182,29 @@ def _steps(chance: random.Random) -> Written:
     return Written(f"steps {first}..{last} by {by} {each}{text}", [(users, Fraction(-1), seconds, "hold") for users in counts])
 
 
+def _rate(chance: random.Random) -> Written:
+    """A hold, ramp or spike of a rate, or of a share of the capacity."""
+    word, kind = chance.choice((("", "hold"), ("rate ", "hold"), ("hold ", "hold"), ("ramp to ", "ramp"), ("spike ", "spike")))
+    text, seconds = _duration(chance)
+    if chance.random() < 0.3:
+        percent = chance.randint(1, 1_000)
+        load, step = f"{percent}% {chance.choice(('', 'of the '))}capacity", (0, Fraction(percent), seconds, kind, Fraction(0))
+    else:
+        rate = Fraction(chance.randint(1, 4_000), 4)
+        load, step = f"{float(rate):g}{chance.choice(('/s', ' / s'))}", (0, Fraction(-1), seconds, kind, rate)
+    back: list[Expected] = [(0, Fraction(-1), seconds, "back")] if kind == "spike" else []
+    return Written(f"{word}{load}{_between(chance)}{text}", [step, *back])
+
+
+def _rates(chance: random.Random) -> Written:
+    first, last, by = chance.randint(1, 300), chance.randint(1, 300), chance.choice((1, 5, 20, 1_000))
+    text, seconds = _duration(chance)
+    found = range(first, last + 1, by) if first <= last else range(first, last - 1, -by)
+    unit = chance.choice(("", "/s"))
+    steps = [(0, Fraction(-1), seconds, "hold", Fraction(rate)) for rate in found]
+    return Written(f"rates {first}{unit}..{last}{unit} by {by} {text}", steps)
+
+
 def _find(chance: random.Random) -> Written:
     kind = chance.choice(("find", "verify"))
     return Written(f"{kind} {chance.choice(('knee', 'the  knee'))}", [(0, Fraction(-1), Fraction(0), kind)])
@@ -183,7 +213,7 @@ def _find(chance: random.Random) -> Written:
 def _loop(chance: random.Random, deep: int) -> Written:
     """More steps than a plan may have are not made: one too many says as much."""
     inner, times = _plan(chance, deep + 1), chance.choice((1, 2, 3, 50))
-    return Written(f"loop {times} ({inner.text})", (inner.steps * times)[: STEPS_MOST + 1])
+    return Written(f"loop {times} ({inner.text})", (list(inner.steps) * times)[: STEPS_MOST + 1])
 
 
 def _users(chance: random.Random) -> tuple[str, tuple[int, Fraction]]:

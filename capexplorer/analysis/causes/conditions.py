@@ -150,6 +150,8 @@ def _churn(recent: RecentReadings, host: HostFacts) -> Proof | None:
     """
     ticks = _settled(recent, CHURN_OVER)
     opens, done = connects(ticks), requests(ticks)
+    if any(tick.offered is not None for tick in ticks):  # a pool that grows, or uses its spare users, opens first connections
+        opens = min(opens, sum((tick.closed_by_service or 0) + (tick.closed_by_users or 0) for tick in ticks))
     if len(ticks) < CHURN_OVER or not done or failures(ticks) > done / 2:
         return None
     if opens < CHURN_LEAST_PER_S * sum(tick.duration_s for tick in ticks) or retried(ticks) > AMPLIFIED_LEAST / 2 * done:

@@ -90,8 +90,9 @@ def indices(timeline: Timeline) -> list[int]:
 
 
 def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = None) -> Epoch:
-    """One epoch as the timeline has it now. `levels`: use these levels only."""
-    own = tuple(level for level in (timeline.levels if levels is None else levels) if level.opened.epoch == index)
+    """One epoch as the timeline has it now. `levels`: use these levels only. Rate levels are on another axis, and never used."""
+    given = timeline.levels if levels is None else levels
+    own = tuple(level for level in given if level.opened.epoch == index and level.offered_per_s is None)
     counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]
     partial = tuple(level.opened.index for level in counted if level.figures.settled and is_partial(timeline, level))
     counted = [level for level in counted if level.opened.index not in partial]

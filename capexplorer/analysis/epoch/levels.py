@@ -36,13 +36,20 @@ class TickCounts:
     sleep_sum_s: float = 0.0
     warm_users: int | None = None
     """Warm users at the tick's end; None: unknown, then all count as warm."""
+    ended: int = 0
+    """Iterations of a rate level that finished, failed or were dropped."""
 
 
 class LevelClock:
-    """One level's phase, tick by tick."""
+    """One level's phase, tick by tick. `wanted` is None at a rate level: its figures need no number of users.
 
-    def __init__(self, wanted: int) -> None:
+    A rate level settles once the iterations that it `inherited` from the level before have ended, too, but within
+    SETTLING_MOST_S: they were planned by another rate. They end first, since arrivals queue in order.
+    """
+
+    def __init__(self, wanted: int | None, inherited: int = 0) -> None:
         self.wanted = wanted
+        self._inherited = inherited
         self.spawned_s: float | None = None
         """Time at which all its users were running."""
         self._requests = self._waits = self._sleeps = 0
@@ -60,7 +67,7 @@ class LevelClock:
         """When the level settles, as known so far; None while it spawns."""
         if self.spawned_s is None:
             return None
-        if self.wanted and not self._requests:
+        if self.wanted != 0 and not self._requests:
             return self.spawned_s + SETTLING_MOST_S  # no response yet: the cycle is not known
         mean_wait_s = self._wait_sum_s / self._waits if self._waits else 0.0
         mean_sleep_s = self._sleep_sum_s / self._sleeps if self._sleeps else 0.0
@@ -80,11 +87,16 @@ class LevelClock:
         self._wait_sum_s += counts.wait_sum_s
         self._sleeps += counts.sleeps
         self._sleep_sum_s += counts.sleep_sum_s
+        self._inherited -= counts.ended
         known = [warm for warm in (self._warm_users, counts.warm_users) if warm is not None]
         self._warm_users = counts.warm_users
         settles_s = self.settles_s
         if settles_s is None:
             return "spawning", False
-        if min([users, *known]) < least_of(self.wanted) or started_s < settles_s:
+        if self.wanted is None:
+            missing = self._inherited > 0 and started_s < (self.spawned_s or 0.0) + SETTLING_MOST_S
+        else:
+            missing = min([users, *known]) < least_of(self.wanted)
+        if missing or started_s < settles_s:
             return "settling", False
         return "settled", True

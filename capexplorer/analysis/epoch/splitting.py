@@ -27,7 +27,7 @@ Series = tuple[Sequence[float], Sequence[float]]
 def latest_shift(timeline: Timeline, level: Level) -> tuple[float, ChangePoint] | None:
     """(when, what) of the first shift in the latest seconds of an open level; None: there is none, or no search is due."""
     ticks = timeline.seconds_of(level)
-    if level.opened.ramp or not _is_due(len(ticks)):
+    if not _is_searched(level) or not _is_due(len(ticks)):
         return None
     window = ticks[-WINDOW_S:]
     found = _first(*series(timeline, window), lag_ms(timeline, window))
@@ -36,7 +36,7 @@ def latest_shift(timeline: Timeline, level: Level) -> tuple[float, ChangePoint] 
 
 def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, ChangePoint]]:
     """(when, what) of shifts in a level that was not split: what `latest_shift` would have found while it grew."""
-    ticks = [] if level.opened.ramp else timeline.seconds_of(level)
+    ticks = timeline.seconds_of(level) if _is_searched(level) else []
     goodput, latency_ms = series(timeline, ticks)
     lags_ms = lag_ms(timeline, ticks)
     begin, seconds = 0, 0
@@ -48,6 +48,11 @@ def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, Cha
             continue
         yield started_s(timeline, ticks[first + found.at]), found
         begin, seconds = first + found.at, 0
+
+
+def _is_searched(level: Level) -> bool:
+    """Load must be constant, and set by users: above capacity latency grows at a constant rate, too."""
+    return not level.opened.ramp and level.offered_per_s is None
 
 
 def _is_due(seconds: int) -> bool:

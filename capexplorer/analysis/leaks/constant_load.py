@@ -75,7 +75,7 @@ def pieces(values: Floats, limit: float | None) -> Iterator[tuple[int, int]]:
 def loaded_s(timeline: Timeline, level: Level) -> float:
     """When the target process of this level first had users; seconds of the session."""
     since_s = max((t for t in restarts_s(timeline) if t <= level.started_s), default=0.0)
-    loaded = (each.started_s for each in timeline.levels if each.users and each.started_s >= since_s)
+    loaded = (each.started_s for each in timeline.levels if each.has_load and each.started_s >= since_s)
     return min(loaded, default=level.started_s)
 
 

@@ -14,12 +14,14 @@ from typing import Any
 from locust.rpc import Message
 
 from ...errors import InputError
-from ..load_reports import Report, RunnerEnded
+from ...model.offered import Arrivals
+from ..load_reports import Report, RunnerEnded, Spawned
 from ..worker_changes import Change, WorkerRefused, WorkersChanged
 from . import job as jobs
 from .clock import ClockOffset
 from .job import Job, WorkerHello
 from .master import Master
+from .offered_rate import RATE, RATE_ENDED, WorkerRate, as_plain, split
 from .plain import PlainStats
 
 HELLO, JOB, REFUSED = "capexplorer_hello", "capexplorer_job", "capexplorer_refused"
@@ -50,6 +52,8 @@ class KnownWorker:
     trips: int = 0
     asked_s: float = 0.0
     """When its clock was asked last."""
+    rate_turn: int = 0
+    """Of the latest offered rate that its schedule has."""
     plain: PlainStats = field(default_factory=PlainStats)
     """What a plain Locust worker has reported so far."""
 
@@ -80,6 +84,8 @@ class FrontDesk:
         self._here, self._accepts_plain = here, accepts_plain
         self._introduced: dict[str, WorkerHello] = {}
         self._numbers = 0
+        self._rate: WorkerRate | None = None
+        self._rate_turn = 0
         self._looked_s = time.monotonic()
         self.master: Master | None = None
 
@@ -142,6 +148,10 @@ class FrontDesk:
             case "quit":
                 self._remove(client_id, "left")
                 return False
+            case "capexplorer_rate_began":
+                worker.rate_turn = int(message.data)
+                self._look_at_rate()
+                return False
             case "stats":
                 self._on_second(client_id, message.data)
         return True
@@ -194,6 +204,28 @@ class FrontDesk:
             if worker.hello is not None and worker.hello.token == token:
                 self._remove(client_id, "left")
                 self._send(client_id, "quit")
+
+    def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
+        """Split a rate among the workers. Reported once the schedules of all of them have it. Plain Locust workers get none."""
+        self._rate_turn += 1
+        whole = WorkerRate(
+            turn=self._rate_turn, offered_per_s=offered_per_s, arrivals=arrivals, max_users=max_users, at_once=at_once
+        )
+        self._rate = whole
+        own = [client_id for client_id, worker in self.workers.items() if not worker.is_plain]
+        for client_id, rate in zip(own, split(whole, len(own)) if own else (), strict=True):
+            self._send(client_id, RATE, as_plain(rate))
+
+    def end_rate(self) -> None:
+        """Offer none any more."""
+        self._rate = None
+        for client_id in self.workers:
+            self._send(client_id, RATE_ENDED)
+
+    def _look_at_rate(self) -> None:
+        if self._rate is not None and all(worker.rate_turn == self._rate.turn for worker in self.workers.values()):
+            users = int(self.master.user_count) if self.master is not None else 0
+            self._report(Spawned(users, time.monotonic(), self._rate.offered_per_s))
 
     def align_seconds(self, boundary_s: float) -> None:
         """Ticks end at this moment (`time.monotonic`) and each whole second from there."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gevent
@@ -13,8 +14,11 @@ from gevent.lock import BoundedSemaphore
 from locust.env import Environment
 
 from ...errors import InputError
+from ...model.offered import Arrivals
 from ..bounded_waits import STALLED_S, Stalled
 from ..engine import Drained, EngineContext
+from ..offered.pool import FIRST_MOST, SPARE_S
+from ..offered.pool_users import BEGIN_PER_S
 from ..user_code import UserError
 from ..worker_changes import SecondReported
 from .desk import FrontDesk
@@ -23,6 +27,7 @@ from .gathering import Gathering
 from .job import Job
 from .master import Master
 from .merging import Merging
+from .offered_rate import MergedRate
 from .second import KEY, WorkerSecond, decode
 
 POLL_S = 0.05
@@ -67,6 +72,9 @@ class MasterEngine:
         self._gathering, self._merging = Gathering(), Merging(work_endpoints)
         self._replaced: dict[str, int] = {}
         self._complaint = ""
+        self._offered: tuple[float, Arrivals, int] | None = None
+        """Rate, arrivals and most users that are offered now."""
+        self._merged_rate = MergedRate()
 
     # -- in the load thread
 
@@ -85,15 +93,30 @@ class MasterEngine:
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
         """Dispatch in a greenlet of its own, in place of one that is under way."""
+        if self._offered is not None:
+            self._offered = None
+            self.desk.end_rate()
         self._step = (users, spawn_rate, classes)
         self._redispatch()
+
+    def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
+        """Split among the workers, which have pools of their own; the first users are sent as ever, so that a test begins."""
+        is_new, self._offered = self._offered is None, (offered_per_s, arrivals, max_users)
+        self.desk.offer(offered_per_s, arrivals, max_users, at_once=at_once)
+        if is_new:
+            first = max(len(self.desk.workers), min(FIRST_MOST, math.ceil(offered_per_s * SPARE_S)), self._step[0])
+            self._step = (min(first, max_users), BEGIN_PER_S, None)
+            self._redispatch(offers=False)
 
     def repeat_step(self) -> None:
         """Send the latest step once more: to other workers, or to those that lost their users."""
         if self.runner is not None and self._dispatching is not None:
             self._redispatch()
 
-    def _redispatch(self) -> None:
+    def _redispatch(self, *, offers: bool = True) -> None:
+        """The latest step, and the rate with `offers`."""
+        if offers and self._offered is not None:
+            self.desk.offer(*self._offered, at_once=False)
         with self._turn:
             if self._dispatching is not None:
                 self._dispatching.kill()
@@ -113,12 +136,17 @@ class MasterEngine:
     def _wait_for(self, users: int) -> None:
         """Until so many run, or their number has not changed for STALLED_S."""
         there, quiet_s = self.runner.user_count, 0.0
-        while self.runner.user_count != users and quiet_s < STALLED_S:
+        while not self._are_there(users) and quiet_s < STALLED_S:
             gevent.sleep(POLL_S)
             quiet_s = quiet_s + POLL_S if self.runner.user_count == there else 0.0
             there = self.runner.user_count
-        if self.runner.user_count != users:
+        if not self._are_there(users):
             self._context.errors.add(Stalled(f"{self.runner.user_count} users run instead of {users} after {STALLED_S:g} s"))
+
+    def _are_there(self, users: int) -> bool:
+        """Pools of an offered rate may have more."""
+        count = self.runner.user_count
+        return bool(count >= users if self._offered is not None else count == users)
 
     def _on_change(self) -> None:
         self._sets.append((tuple(self.desk.workers), time.monotonic()))
@@ -180,8 +208,9 @@ class MasterEngine:
         workers = dict(tuple(self.desk.workers.items()))  # the load thread changes it
         for client_id, second in gathered.seconds:
             self._count_user_errors(client_id, second)
+        offered = self._merged_rate.tick([(worker, second.offered) for worker, second in gathered.seconds], workers)
         return Drained(
-            self._merging.tick(seconds),
+            replace(self._merging.tick(seconds), offered=offered),
             self.users,
             is_whole=gathered.is_whole,
             began_s=min((second.began_s for second in seconds), default=None),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from ...errors import InputError
-from ...model.events import EndpointTick, FailureTick
+from ...model.events import EndpointTick, FailureTick, OfferedTick
 from ...model.readings import GeneratorReading, PortsReading
 
 KEY = "capexplorer"
@@ -57,6 +57,8 @@ class WorkerSecond(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     closed_by_service: int = 0
     closed_by_users: int = 0
     activity: Activity = Activity()
+    offered: OfferedTick | None = None
+    """Iterations of an offered rate."""
     user_errors: tuple[UserErrorCount, ...] = ()
     replaced: int = 0
     """Dead users replaced, since the worker began."""

@@ -11,11 +11,15 @@ import msgspec
 from locust.env import Environment
 
 from ...model.events import EndpointTick
+from ...model.offered import Arrivals
 from ...model.readings import GeneratorReading, PortsReading
 from ..engine import Drained, EngineContext
 from ..in_process import InProcessEngine
 from ..lag import Lag
+from ..offered.pool import Pool
+from ..offered.pool_users import WorkerUsers
 from ..user_code import UserError, UserErrors
+from .offered_rate import RATE_BEGAN, from_plain
 from .second import USER_ERRORS_MOST, Activity, UserErrorCount, WorkerSecond
 from .worker_runner import Worker
 
@@ -31,11 +35,35 @@ class WorkerEngine(InProcessEngine):
 
     def create_runner(self, environment: Environment) -> None:
         """A WorkerRunner that has joined when this returns. Raises ConnectionError."""
-        self.runner = runner = environment.runner = Worker(environment, *self._address, self._hello, self._on_boundary)
+        offering = self._context.offering
+        self.runner = runner = environment.runner = Worker(
+            environment, *self._address, self._hello, self._on_boundary, self._offer, keeps_users=lambda: offering.is_on
+        )
         self.replace_dead_users(lambda: runner.target_user_classes_count)
+
+    def _offer(self, runner: Any, data: object) -> None:
+        """A rate of the run's; None: no rate. The first may come while `create_runner` still joins."""
+        offering = self._context.offering
+        if data is None:
+            offering.close(lambda: runner.user_count <= runner.target_user_count)
+            return
+        users, rate = WorkerUsers(runner), from_plain(data)
+        if offering.pool is None:
+            offering.pool = Pool(offering.dispatch, users, self._context.errors)
+        offering.offer(
+            rate.offered_per_s,
+            rate.arrivals,
+            rate.max_users,
+            at_once=rate.at_once,
+            shares=users.shares(),
+            began=lambda: runner.send_message(RATE_BEGAN, rate.turn),
+        )
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
         """Nobody steps a worker by hand."""
+
+    def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
+        """Nobody offers a worker a rate by hand."""
 
 
 def second_of(
@@ -64,6 +92,7 @@ def second_of(
         connects=tick.connects,
         closed_by_service=tick.closed_by_service,
         closed_by_users=tick.closed_by_users,
+        offered=tick.offered,
         activity=Activity(*astuple(tick.activity)),
         user_errors=_user_errors(errors),
         replaced=replaced,

@@ -28,9 +28,21 @@ class Worker(WorkerRunner):
     """`report` sends what one second held."""
 
     def __init__(
-        self, environment: Environment, host: str, port: int, hello: bytes, on_boundary: Callable[[float], None]
+        self,
+        environment: Environment,
+        host: str,
+        port: int,
+        hello: bytes,
+        on_boundary: Callable[[float], None],
+        on_rate: Callable[[Worker, object], None],
+        *,
+        keeps_users: Callable[[], bool],
     ) -> None:
-        """`hello`: as in its request for a job. `on_boundary`: gets a boundary between ticks, by this machine's clock."""
+        """`hello`: as in its request for a job. `on_boundary`: gets a boundary between ticks, by this machine's clock.
+        `on_rate`: gets this runner and a rate to offer; None: none any more. `keeps_users`: a rate is offered, whose pool is not
+        made smaller.
+        """
+        self._on_rate, self._keeps_users = on_rate, keeps_users
         self.ended_because = ""
         """Why the run wants it no more; empty while it does, and where the run has ended."""
         self.has_ended = False
@@ -68,6 +80,10 @@ class Worker(WorkerRunner):
                 self.send_message(CLOCK, {**msg.data, "worker_s": time.monotonic()})
             case "capexplorer_grid":
                 self._on_boundary(msg.data["boundary_s"])
+            case "capexplorer_rate":
+                self._on_rate(self, msg.data)
+            case "capexplorer_rate_ended":
+                self._on_rate(self, None)
             case "capexplorer_refused":
                 self.ended_because = str(msg.data)
             case "quit":
@@ -79,10 +95,18 @@ class Worker(WorkerRunner):
 
     def _stop_for_now(self) -> None:
         """The locustfile of the run has stopped the test: as Locust does, but not as if user code of this worker had."""
+        self._on_rate(self, None)
         type(self).stop(self)
         self.send_message("client_stopped")
         self.client.send(Message("client_ready", __version__, self.client_id))  # type: ignore[no-untyped-call]
         self.worker_state = STATE_INIT
+
+    def start_worker(self, user_classes_count: dict[str, int], **kwargs: Any) -> None:
+        """Start and stop users as the run says; it does not know those that a pool has added."""
+        if self._keeps_users():
+            there = self.target_user_classes_count
+            user_classes_count = {kind: max(count, there.get(kind, 0)) for kind, count in user_classes_count.items()}
+        super().start_worker(user_classes_count, **kwargs)
 
     def heartbeat_timeout_checker(self) -> NoReturn:
         """In place of Locust's minute of silence."""
@@ -93,5 +117,6 @@ class Worker(WorkerRunner):
                 self.ended_because, self.has_ended = f"the run has not answered for {GIVEN_UP_S:g} s", True
                 self.stop_users(self.user_classes_count)
             elif silent_s > ABANDONED_S and self.user_count:
+                self._on_rate(self, None)
                 self.target_user_classes_count, self.target_user_count = {}, 0
                 self.stop_users(self.user_classes_count)

@@ -4,6 +4,7 @@ Live, saved and replayed sessions are the same sequence of events. `t_s` is seco
 clock; wall time stands once, in the header. Unknown event types survive a read as `Unknown`; unknown fields are ignored.
 """
 
+from ..offered import Arrivals, Drops, OfferedTick
 from .event import By, Event, Unknown
 from .level_bounds import LevelClosed, LevelOpened
 from .mark import Mark, Verdict
@@ -17,7 +18,8 @@ KnownEvent = Header | LevelOpened | Sample | LevelClosed | Mark | Note | Command
 """All that a log of this version holds; an event of another type is read as `Unknown`."""
 
 __all__ = [
-    "SCHEMA", "By", "ClientOverhead", "Command", "Ended", "EndpointTick", "Engine", "Event", "FailureSignature", "FailureTick",
-    "FigureChange", "Header", "HostFacts", "KnownEvent", "LevelClosed", "LevelOpened", "Log", "Mark", "MarkChange", "Note",
-    "Phase", "Reanalysed", "Sample", "Target", "TargetFacts", "TargetState", "Unknown", "Verdict",
+    "SCHEMA", "Arrivals", "By", "ClientOverhead", "Command", "Drops", "Ended", "EndpointTick", "Engine", "Event",
+    "FailureSignature", "FailureTick", "FigureChange", "Header", "HostFacts", "KnownEvent", "LevelClosed",
+    "LevelOpened", "Log", "Mark", "MarkChange", "Note", "OfferedTick", "Phase", "Reanalysed", "Sample", "Target",
+    "TargetFacts", "TargetState", "Unknown", "Verdict",
 ]  # fmt: skip

@@ -5,21 +5,27 @@ from __future__ import annotations
 from typing import Literal
 
 from ..figures import LevelBin, LevelEndpoint, LevelFigures
+from ..offered import Arrivals
 from .event import By, Event
 
 
 class LevelOpened(Event, frozen=True, kw_only=True, tag="level"):
-    """A command changed the users: a level opened, and the one before it ended."""
+    """A command changed the users or the offered rate: a level opened, and the one before it ended."""
 
     index: int
     users: int
+    """0 at a rate level: its pool has as many users as the arrivals need."""
+    offered_per_s: float | None = None
+    """Iterations offered each second, whoever is late: a rate level. None: a level of users, as in older logs."""
+    arrivals: Arrivals = "poisson"
+    """Of a rate level."""
     spawn_rate: float
     by: By
     epoch: int = 0
     workers: int = 0
     """Worker processes that run its users; 0: they run in this process, as in older logs."""
     ramp: bool = False
-    """Users change all the time (a shape): seconds are binned by user count."""
+    """Users, or the offered rate, change all the time: seconds are binned by it. `offered_per_s` is then the last rate."""
     since_s: float | None = None
     """For a level opened by a shift: start of its seconds. Ticks until the detection name the previous level."""
     shifted: Literal["goodput", "latency"] | None = None
@@ -31,6 +37,8 @@ class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
 
     index: int
     users: int
+    offered_per_s: float | None = None
+    """As of `LevelOpened`."""
     started_s: float
     ended_s: float | None = None
     """Where a shift was found later than it happened: when. None: at `t_s`."""

@@ -8,7 +8,7 @@ import msgspec
 
 from ..findings import AnyFinding, MarkKind, kind_of
 from ..grades import Confidence, Severity
-from ..verdicts import CapacityVerdict, EndpointDegradation, RegimeVerdict, SloVerdict
+from ..verdicts import CapacityVerdict, EndpointDegradation, RateCapacity, RegimeVerdict, SloVerdict
 from .event import Event
 
 
@@ -40,6 +40,8 @@ class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
 
     epoch: int = 0
     capacity: CapacityVerdict = CapacityVerdict()
+    rate_capacity: RateCapacity | None = None
+    """On the axis of offered rates; levels of users never contribute to it, nor rate levels to `capacity`."""
     slo: tuple[SloVerdict, ...] = ()
     recovery_levels: tuple[int, ...] = ()
     """Indices of levels of recovery from overload, which the fit does not use."""

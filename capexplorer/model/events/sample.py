@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from ..offered import OfferedTick
 from ..readings import (
     GeneratorReading,
     HostReading,
@@ -80,6 +81,7 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     users: int
     """Running users at the end of the tick."""
     wanted: int
+    """Users requested; at a rate level those that its pool has."""
     phase: Phase
     settled: bool = False
     """True when this tick makes its level's figures."""
@@ -112,6 +114,8 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     """Tasks that ended in this tick, and how long they took, requests and sleeps included."""
     warm_users: int | None = None
     """Of `users`, those that have completed a task cycle: their requests count. None: not recorded, in older logs."""
+    offered: OfferedTick | None = None
+    """None: no rate was offered, and no iteration of an earlier rate level is in flight."""
     p50_ms: float | None = None
     p95_ms: float | None = None
     p99_ms: float | None = None

@@ -18,6 +18,7 @@ class Command(Event, frozen=True, kw_only=True, tag="command"):
 
     name: Literal[
         "users",
+        "rate",
         "step",
         "spawn_rate",
         "new_level",

@@ -1,12 +1,15 @@
-"""The requested number of users, and the only way to change it. Called in the screen's and the pump's thread."""
+"""The requested number of users or offered rate, and the only way to change it. Called in the screen's and the pump's thread."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from ...model.events import By
+from ...model.events import Arrivals, By
 from ...model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from .driver import Driver, DriverSeat, Manual, Plan, Shape
+
+POOL_SPAWN_RATE = 1_000.0
+"""Users per second that a pool of a rate level grows by at most: about what the load thread can make beside its requests."""
 
 AUTOMATIC_SPAWN_RATE_MOST = 100.0
 """Maximum spawn rate in users per second if none was set; Locust warns about higher rates."""
@@ -22,20 +25,37 @@ class UsersHost(Protocol):
     def set_users(self, users: int, spawn_rate: float) -> None:
         """Step to `users`; returns at once."""
 
+    def set_rate(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool = False) -> None:
+        """Offer iterations at this rate, to at most `max_users` users, when they have started or `at_once`. Returns at once."""
+
     def start_shape(self, generation: int) -> None:
         """Let the locustfile's shape set the users; returns at once."""
 
 
 class LoadTarget:
-    """The requested user count and the gate to the load.
+    """The requested user count, or offered rate, and the gate to the load.
 
     While the gate is shut (the service is not ready, or the log cannot be written), `wanted` changes without effect; it takes
     effect when the gate opens. A step by hand takes effect at once, in the caller's thread, and begins a new generation: steps
     of the previous driver are refused from then on, also those that were decided already.
     """
 
-    def __init__(self, wanted: int, spawn_rate: float | None, driver: Driver = Manual()) -> None:  # noqa: B008 - frozen
+    def __init__(
+        self,
+        wanted: int,
+        spawn_rate: float | None,
+        driver: Driver = Manual(),  # noqa: B008 - frozen
+        *,
+        arrivals: Arrivals = "poisson",
+        max_users: int = 0,
+    ) -> None:
+        """`arrivals`, `max_users`: of rate levels."""
         self.wanted = wanted
+        """0 while a rate is offered."""
+        self.offered_per_s: float | None = None
+        """None: users are set."""
+        self.arrivals: Arrivals = arrivals
+        self._max_users = max_users
         self.spawn_rate = spawn_rate
         """Users a second for all steps; None: see `rate`."""
         self.is_open = False
@@ -45,6 +65,12 @@ class LoadTarget:
     def set_spawn_rate(self, rate: float | None) -> None:
         """Users a second for all steps from the next one on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST)."""
         self.spawn_rate = None if rate is None else max(SPAWN_RATE_LEAST, min(rate, SPAWN_RATE_MOST))
+
+    def is_wanted(self, users: int, offered_per_s: float | None) -> bool:
+        """Whether this is the load that is requested now."""
+        if offered_per_s is not None or self.offered_per_s is not None:
+            return offered_per_s == self.offered_per_s
+        return users == self.wanted
 
     # -- drivers
 
@@ -56,7 +82,7 @@ class LoadTarget:
         """Make `driver` the only one that may change the users. Returns its generation. The user count does not change."""
         with self.seat.locked():
             if isinstance(self.seat.driver, Shape):
-                self._step(self.wanted)  # the load follows a shape until it gets a step
+                self._go(self.wanted)  # the load follows a shape until it gets a step
             return self.seat.change(driver)
 
     def release(self, generation: int, by: By) -> None:
@@ -85,7 +111,20 @@ class LoadTarget:
         """A person or a guard sets `users` and ends the driver. Returns the spawn rate in users per second."""
         with self.seat.locked():
             self.seat.change(Manual(by))
-            return self._step(users)
+            return self._go(users)
+
+    def step_rate(self, per_s: float) -> float:
+        """A person offers iterations at this rate and ends the driver. Returns the spawn rate of the pool."""
+        with self.seat.locked():
+            self.seat.change(Manual())
+            return self._offer(per_s)
+
+    def move_rate(self, per_s: float, generation: int, *, at_once: bool = False) -> float | None:
+        """The same by the driver of this generation. None, and nothing happens, if another driver has begun. `at_once`: without
+        waiting for the users that it needs.
+        """
+        with self.seat.locked():
+            return self._offer(per_s, at_once=at_once) if self.is_current(generation) else None
 
     def move(self, users: int, generation: int, *, at_once: bool = False) -> float | None:
         """Go to `users`, by the driver of this generation. Returns the spawn rate, which is unlimited with `at_once`.
@@ -93,19 +132,25 @@ class LoadTarget:
         None, and nothing happens, if another driver has begun.
         """
         with self.seat.locked():
-            return self._step(users, at_once) if self.is_current(generation) else None
+            return self._go(users, at_once) if self.is_current(generation) else None
 
     def shape_moved(self, users: int, generation: int) -> bool:
         """The shape has changed the load to `users`. False, without any effect, if another driver has begun."""
         with self.seat.locked():
             if not self.is_current(generation):
                 return False
-            self.wanted = users
+            self.wanted, self.offered_per_s = users, None
             return True
 
-    def _step(self, users: int, at_once: bool = False) -> float:
+    def _offer(self, per_s: float, *, at_once: bool = False) -> float:
+        self.wanted, self.offered_per_s = 0, per_s
+        if self.is_open and self.host is not None:
+            self.host.set_rate(per_s, self.arrivals, self._max_users, at_once=at_once)
+        return POOL_SPAWN_RATE
+
+    def _go(self, users: int, at_once: bool = False) -> float:
         rate = float(max(1, abs(users - self.wanted))) if at_once else self.rate(self.wanted, users)
-        self.wanted = users
+        self.wanted, self.offered_per_s = users, None
         if self.is_open and self.host is not None:
             self.host.set_users(users, rate)
         return rate
@@ -113,8 +158,10 @@ class LoadTarget:
     # -- the gate
 
     def open(self) -> float:
-        """Open the gate: start the requested users. Returns the spawn rate."""
+        """Open the gate: start the requested users, or offer the requested rate. Returns the spawn rate."""
         self.is_open = True
+        if self.offered_per_s is not None:
+            return self._offer(self.offered_per_s)
         rate = self.rate(0, self.wanted)
         if self.host is not None:
             self.host.set_users(self.wanted, rate)

@@ -1,13 +1,15 @@
-"""A plan as a driver: which step is due, with shares of the knee and the users before a spike filled in."""
+"""A plan as a driver: which step is due, with shares of the knee or the capacity, and the load before a spike, filled in."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ...load.plan import PlanCursor, Step
+from ...model.offered import clamped_rate
 from ...model.timeline import Timeline
 
 NO_KNEE = "the plan asks {}, but no knee has been found"
+NO_CAPACITY = "the plan asks for {:.0%} of the capacity, but no capacity has been found on rate levels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,17 @@ class SetUsers:
     users: int
     over_s: float | None = None
     at_once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetRate:
+    """Offer `per_s` iterations a second in a new level. `over_s`: change evenly over this many seconds."""
+
+    per_s: float
+    over_s: float | None = None
+
+
+Move = SetUsers | SetRate
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +49,16 @@ class CannotGoOn:
 
 @dataclass(frozen=True, slots=True)
 class _Ramp:
-    first: int
-    last: int
+    first: float
+    last: float
     began_s: float
     over_s: float
+    is_rate: bool = False
 
-    def at(self, now_s: float) -> int:
+    def at(self, now_s: float) -> Move:
         share = min(1.0, max(0.0, (now_s - self.began_s) / self.over_s))
-        return round(self.first + share * (self.last - self.first))
+        value = self.first + share * (self.last - self.first)
+        return SetRate(round(value, 3)) if self.is_rate else SetUsers(round(value))
 
 
 class PlanDriver:
@@ -53,7 +68,7 @@ class PlanDriver:
         self._cursor = PlanCursor(steps)
         self._timeline, self._max_users = timeline, max_users
         self._ramp: _Ramp | None = None
-        self._before_spike = 0
+        self._before_spike: Move = SetUsers(0)
 
     @property
     def has_begun(self) -> bool:
@@ -79,8 +94,8 @@ class PlanDriver:
         """The autopilot has ended its search at `at_s`."""
         self._cursor.found(at_s)
 
-    def due(self, now_s: float, wanted: int) -> SetUsers | FindKnee | CannotGoOn | None:
-        """The step that is due at `now_s`; None if it is not due yet. `wanted`: the users requested before it."""
+    def due(self, now_s: float, wanted: int, offered_per_s: float | None = None) -> Move | FindKnee | CannotGoOn | None:
+        """The step that is due at `now_s`; None if it is not due yet. `wanted`, `offered_per_s`: the load requested before it."""
         step = self._cursor.due(now_s)
         if step is None:
             return None
@@ -89,24 +104,41 @@ class PlanDriver:
             return FindKnee()
         if step.kind == "verify":
             return FindKnee(only_verifies=True) if self._knee_users else CannotGoOn(NO_KNEE.format("to verify the knee"))
+        if step.kind == "back":
+            return self._before_spike
+        if step.kind == "spike":
+            self._before_spike = SetUsers(wanted, at_once=True) if offered_per_s is None else SetRate(offered_per_s)
+        if step.offered_per_s is not None:
+            return self._offer(step, now_s, offered_per_s)
         users = self._users(step)
         if users is None:
             return CannotGoOn(NO_KNEE.format(f"for {step.share:.0%} of the knee"))
         if step.kind == "ramp":
-            self._ramp = _Ramp(wanted, users, now_s, step.hold_s)
-            self._cursor.spawned(now_s)
+            self._begin_ramp(_Ramp(wanted, users, now_s, step.hold_s))
             return SetUsers(users, over_s=step.hold_s)
-        if step.kind == "spike":
-            self._before_spike = wanted
-        return SetUsers(users, at_once=step.kind in ("spike", "back"))
+        return SetUsers(users, at_once=step.kind == "spike")
 
-    def ramping(self, now_s: float) -> int | None:
-        """Users that a ramp requests at `now_s`; None outside a ramp."""
+    def _offer(self, step: Step, now_s: float, before_per_s: float | None) -> SetRate | CannotGoOn:
+        per_s = step.offered_per_s or 0.0
+        if step.share is not None:
+            capacity = self._timeline.verdict.rate_capacity if self._timeline.verdict is not None else None
+            if capacity is None:
+                return CannotGoOn(NO_CAPACITY.format(step.share))
+            per_s = clamped_rate(step.share * capacity.per_s)
+        if step.kind != "ramp":
+            return SetRate(per_s)
+        self._begin_ramp(_Ramp(before_per_s or 0.0, per_s, now_s, step.hold_s, is_rate=True))
+        return SetRate(per_s, over_s=step.hold_s)
+
+    def _begin_ramp(self, ramp: _Ramp) -> None:
+        self._ramp = ramp
+        self._cursor.spawned(ramp.began_s)
+
+    def ramping(self, now_s: float) -> Move | None:
+        """The users or the rate that a ramp requests at `now_s`; None outside a ramp."""
         return self._ramp.at(now_s) if self._ramp is not None else None
 
     def _users(self, step: Step) -> int | None:
-        if step.kind == "back":
-            return self._before_spike
         if step.share is None:
             return step.users
         knee_users = self._knee_users

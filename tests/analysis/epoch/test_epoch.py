@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.analysis import bottleneck, capacity_marks
 from capexplorer.analysis.epoch import epoch as epoch_module
@@ -41,6 +42,23 @@ def test_the_first_levels_give_the_verdict_as_of_that_time() -> None:
     then, now = epoch_of(timeline, 0, timeline.levels[:3]).verdict, epoch_of(timeline, 0).verdict
     assert then is not None and then.capacity.knee is not None and then.capacity.knee.kind == "no_knee"
     assert now is not None and now.capacity.knee is not None and now.capacity.knee.kind == "knee"
+
+
+def test_rate_levels_are_on_no_curve_of_users() -> None:
+    timeline = closed_session(*LADDER)
+    for level in timeline.levels:
+        level.opened = replace(level.opened, offered_per_s=60.0)
+    epoch = epoch_of(timeline, 0)
+    assert epoch.verdict is None and epoch.levels == ()
+    assert list(capacity_marks.shifts(timeline)) == list(bottleneck.marks(epoch)) == []
+
+
+def test_a_rate_level_among_levels_of_users_changes_nothing() -> None:
+    without, mixed = closed_session(*LADDER), closed_session(*LADDER, Load(500, 5.0, 9_000.0, WAIT_S))
+    mixed.levels[-1].opened = replace(mixed.levels[-1].opened, offered_per_s=60.0)
+    found, expected = epoch_of(mixed, 0).verdict, epoch_of(without, 0).verdict
+    assert found is not None and expected is not None
+    assert replace(found, t_s=0.0) == replace(expected, t_s=0.0)
 
 
 def test_without_a_level_there_is_not_verdict_and_no_mark() -> None:

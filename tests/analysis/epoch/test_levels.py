@@ -150,3 +150,28 @@ def test_users_that_return_make_it_settled_again() -> None:
     clock.spawned(0.0)
     seen = [clock.tick(t, t + 1, users, did(0.1, 0.1))[1] for t, users in ((5, 10), (6, 7), (7, 10))]
     assert seen == [True, False, True]
+
+
+def done(ended: int, latency_s: float = 0.1) -> TickCounts:
+    return TickCounts(requests=ended, latency_sum_s=ended * latency_s, waits=0, wait_sum_s=0.0, ended=ended)
+
+
+def test_a_rate_level_settles_without_a_number_of_users() -> None:
+    clock = LevelClock(None)
+    assert clock.tick(0.0, 1.0, 7, done(0)) == ("spawning", False)
+    clock.spawned(1.0)
+    assert [clock.tick(at, at + 1.0, users, done(20))[0] for at, users in ((1.0, 9), (2.0, 30), (3.0, 12))] == [
+        "settling", "settling", "settled",
+    ]  # fmt: skip
+
+
+def test_a_rate_level_settles_once_what_an_earlier_rate_planned_has_ended() -> None:
+    clock = LevelClock(None, inherited=100)
+    clock.spawned(0.0)
+    assert [clock.tick(float(at), at + 1.0, 5, done(30))[1] for at in range(5)] == [False, False, False, True, True]
+
+
+def test_a_rate_level_settles_in_half_a_minute_whatever_is_in_flight() -> None:
+    clock = LevelClock(None, inherited=10**6)
+    clock.spawned(0.0)
+    assert [clock.tick(float(at), at + 1.0, 5, done(1))[1] for at in (1, 29, 30)] == [False, False, True]

@@ -41,7 +41,11 @@ PLANS = (
     "ramp to 8 20s, find knee",
     "find knee, 5:4s",
     "50% knee:5s",
+    "rate 30/s 4s, 3:3s",
+    "ramp to 40/s 9s, spike 80/s 3s, find knee",
 )
+POOL = 5
+"""Users of a rate level."""
 SHAPE = [2, 2, 5, 8, 9, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 4, 4, 4]
 
 
@@ -65,6 +69,7 @@ class _Host:
         self._thread = thread
         self._followed: deque[int] | None = None
         self._generation = 0
+        self._offered_per_s: float | None = None
         self.on_report: Callable[[Report], None] = lambda report: None
 
     def drain(self, boundary_s: float) -> Drained:
@@ -75,8 +80,16 @@ class _Host:
 
     def set_users(self, users: int, spawn_rate: float) -> None:
         def step() -> None:
-            self._shape = None
+            self._shape = self._offered_per_s = self.recorder.iterations.record_rate_per_s = None
             self._aim(users, spawn_rate)
+
+        self._thread.append(step)
+
+    def set_rate(self, offered_per_s: float, arrivals: str, max_users: int, *, at_once: bool = False) -> None:
+        def step() -> None:
+            self._shape = None
+            self._offered_per_s = self.recorder.iterations.record_rate_per_s = offered_per_s
+            self._aim(POOL, 100.0)
 
         self._thread.append(step)
 
@@ -100,7 +113,10 @@ class _Host:
         self.users += max(-change, min(change, self._target - self.users))
         if self.users == self._target and not self._there:
             self._there = True
-            self.on_report(Spawned(self._target, at_s))
+            self.on_report(Spawned(self._target, at_s, self._offered_per_s))
+        if self._offered_per_s is not None and self._there:
+            for what in ("started", "finished"):
+                self.recorder.iterations.record((what, 0.05))
         for _ in range(min(self.users, 7)):
             self.recorder.on_request("GET", "/a", max(50.0, 50.0 * self.users / 7), 10)
 
@@ -188,12 +204,25 @@ class _Commanded:
         live, chance = self.live, self.chance
         for _ in range(chance.choice((1, 1, 1, 2, 3))):
             act = chance.choice(
-                (self._more, self._more, live.zero, live.new_level, self._plan, self._plan, self._pilot, self._restart)
+                (
+                    self._more,
+                    self._more,
+                    self._rate,
+                    live.zero,
+                    live.new_level,
+                    self._plan,
+                    self._plan,
+                    self._pilot,
+                    self._restart,
+                )
             )
             act()
 
     def _more(self) -> None:
         self.live.set_users(self.live.wanted + self.chance.choice((-3, 1, 2, 10)))
+
+    def _rate(self) -> None:
+        self.live.set_rate((self.live.offered_per_s or 0.0) + self.chance.choice((-20.0, 5.0, 30.0)))
 
     def _plan(self) -> None:
         self.live.start_plan(self.chance.choice(PLANS))

@@ -1,0 +1,40 @@
+"""A server that replies after 20 ms, but to nobody during a stall: 200 ms every 2 s. How long replies take follows from that."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import cast
+
+SERVICE_S = 0.020
+STALL_S, EVERY_S = 0.2, 2.0
+REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+def expected_ms(quantile: float) -> float:
+    """Of the time from plan: SERVICE_S, and for the share STALL_S / EVERY_S of replies what is left of a stall, uniform in it."""
+    in_tail_s = STALL_S - (1 - quantile) * EVERY_S
+    return 1000 * (SERVICE_S + max(0.0, in_tail_s))
+
+
+class Connection(asyncio.Protocol):
+    """One request at a time."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        loop = asyncio.get_running_loop()
+        ready_s = loop.time() + SERVICE_S
+        into_s = ready_s % EVERY_S
+        loop.call_at(ready_s + max(0.0, STALL_S - into_s), self._transport.write, REPLY)
+
+
+async def main() -> None:
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(Connection, "127.0.0.1", int(sys.argv[1]), backlog=1024)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,82 @@
+"""What became of iterations, from the load thread to the recorder's: one entry each through a deque, added up once a tick.
+
+Each entry moves one iteration from one state to another, so whatever part of them a tick takes, planned = finished + failed +
+dropped + queued + running.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from collections.abc import Sequence
+
+from ...model.histogram import LatencyHistogram
+from ...model.offered import NO_DROPS, Drops, OfferedTick
+
+Entry = tuple[str, float]
+"""What happened, and how late it was planned (arrivals) or the time from plan (finished), in seconds."""
+
+_ARRIVALS = ("started", "queued", "max_users", "target", "starting", "late")
+"""What an arrival became, of which all but the first two are reasons of a drop."""
+
+
+class Ledger:
+    """`record` in the load thread, `drain` in the recorder's."""
+
+    def __init__(self) -> None:
+        self.record_rate_per_s: float | None = None
+        """The schedule's; None: there is none. Set in the load thread."""
+        self._entries: deque[Entry] = deque()
+        self.record = self._entries.append
+        self._queued = self._running = 0
+
+    def drain(self) -> OfferedTick | None:
+        """Since the last call; None if nothing is or was in flight and no rate is offered."""
+        offered_per_s = self.record_rate_per_s
+        entries = [self._entries.popleft() for _ in range(len(self._entries))]
+        if offered_per_s is None and not entries and not self._queued and not self._running:
+            return None
+        counts = Counter(what for what, _ in entries)
+        started = counts["started"] + counts["dequeued"]
+        self._queued += counts["queued"] - counts["dequeued"] - counts["unqueued"]
+        self._running += started - counts["finished"] - counts["failed"] - counts["abandoned"]
+        from_plan_ms = [seconds * 1000 for what, seconds in entries if what == "finished"]
+        late_ms = sorted(seconds * 1000 for what, seconds in entries if what in _ARRIVALS)
+        histogram = LatencyHistogram()
+        histogram.record_us([value * 1000 for value in from_plan_ms])
+        p50, p95, p99 = histogram.percentiles_ms((0.50, 0.95, 0.99))
+        return OfferedTick(
+            offered_per_s=offered_per_s or 0.0,
+            planned=sum(counts[what] for what in _ARRIVALS),
+            started=started,
+            finished=counts["finished"],
+            failed=counts["failed"],
+            dropped=_drops(counts),
+            queued=self._queued,
+            running=self._running,
+            from_plan=histogram.encode() if histogram.count else None,
+            from_plan_sum_ms=math.fsum(from_plan_ms),
+            p50_ms=p50,
+            p95_ms=p95,
+            p99_ms=p99,
+            max_ms=histogram.max_ms,
+            late_p50_ms=_rank(late_ms, 0.50),
+            late_p99_ms=_rank(late_ms, 0.99),
+            late_max_ms=_rank(late_ms, 1.0),
+        )
+
+
+def _drops(counts: Counter[str]) -> Drops:
+    found = Drops(
+        max_users=counts["max_users"],
+        target=counts["target"],
+        starting=counts["starting"],
+        late=counts["late"],
+        stopped=counts["unqueued"] + counts["abandoned"],
+    )
+    return found if found.total else NO_DROPS
+
+
+def _rank(values: Sequence[float], q: float) -> float | None:
+    """Nearest rank of sorted values."""
+    return values[max(0, math.ceil(q * len(values)) - 1)] if values else None

@@ -1,0 +1,91 @@
+"""The users of a rate level: enough of them idle that arrivals seldom wait for one, and at most guards.max_users."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Protocol
+
+import gevent
+
+from ..user_code import UserErrors
+from .dispatch import Dispatch
+
+SPARE_S = 0.25
+"""Idle users are kept for the arrivals of this long: a service that stalls for 200 ms finds none missing."""
+
+CHUNK = 5
+"""Users made between two turns of the hub: about 1 ms, which is then the most that they delay an arrival."""
+
+LOOK_EVERY_S = 0.02
+
+FIRST_MOST = 100
+"""Users that Locust's own dispatch starts with; it would start them in one go, and the others follow in chunks."""
+
+
+class PoolUsers(Protocol):
+    """The users of an engine. Called in the load thread."""
+
+    def shares(self) -> Mapping[str, float]:
+        """Of each user class among arrivals, by its weight; together 1."""
+
+    def wanted(self) -> Mapping[str, int]:
+        """Users that run or start, by user class."""
+
+    def begin(self, users: int) -> None:
+        """Make sure that a test runs with at least so many users, in place of a step that is under way."""
+
+    def can_grow(self) -> bool:
+        """Whether the first users have been started."""
+
+    def add(self, kind: str, count: int) -> None:
+        """Start more users of a class."""
+
+
+class Pool:
+    """`aim` at a rate, then `run` keeps the spare."""
+
+    def __init__(self, dispatch: Dispatch, users: PoolUsers, errors: UserErrors) -> None:
+        self._dispatch, self._users, self._errors = dispatch, users, errors
+        self._spare: dict[str, int] = {}
+        dispatch.users = lambda: sum(users.wanted().values())
+
+    def aim(self, offered_per_s: float) -> None:
+        """Keep as many idle users as this rate needs."""
+        per_class = {kind: share * offered_per_s for kind, share in self._users.shares().items()}
+        self._spare = {kind: math.ceil(rate * SPARE_S) for kind, rate in per_class.items()}
+
+    def begin(self) -> None:
+        """Start the first users."""
+        spare = min(sum(self._spare.values()), self._dispatch.max_users)
+        self._users.begin(min(max(len(self._spare), spare), FIRST_MOST))
+
+    def missing(self, kind: str) -> int:
+        """Users of a class that are to be started."""
+        dispatch = self._dispatch
+        idle, running = len(dispatch.idle.get(kind, ())), dispatch.running.get(kind, 0)
+        starting = max(0, self._users.wanted().get(kind, 0) - idle - running)
+        return max(0, self._spare.get(kind, 0) + dispatch.queued_of(kind) - idle - starting)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every user that the pool wants is there and idle, or busy; those that may not be started are not missed."""
+        if not self._users.can_grow():
+            return False
+        wanted, dispatch = self._users.wanted(), self._dispatch
+        there = sum(map(len, dispatch.idle.values())) + sum(dispatch.running.values())
+        is_full = sum(wanted.values()) >= dispatch.max_users
+        return there >= sum(wanted.values()) and (is_full or not any(map(self.missing, self._spare)))
+
+    def look(self) -> None:
+        """Start users that are missing."""
+        if not self._users.can_grow():
+            return
+        for kind in self._spare:
+            room = self._dispatch.max_users - sum(self._users.wanted().values())
+            count = min(self.missing(kind), room)
+            while count > 0:
+                with self._errors.counted():
+                    self._users.add(kind, min(CHUNK, count))
+                count -= CHUNK
+                gevent.sleep(0)

@@ -1,0 +1,94 @@
+"""What the run tells workers of an offered rate, and what they report of its iterations, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import msgspec
+
+from ...model.histogram import merged
+from ...model.offered import NO_DROPS, Arrivals, Drops, OfferedTick
+
+RATE, RATE_BEGAN, RATE_ENDED = "capexplorer_rate", "capexplorer_rate_began", "capexplorer_rate_ended"
+"""Kinds of messages: offer this rate; the schedule has it; offer none."""
+
+LATENESS = ("late_p50_ms", "late_p99_ms", "late_max_ms")
+
+
+class WorkerRate(msgspec.Struct, frozen=True, kw_only=True):
+    """One worker's part of an offered rate. The sum of independent Poisson processes is one, of the summed rate."""
+
+    turn: int
+    """Number of the message; the answer has it."""
+    offered_per_s: float
+    arrivals: Arrivals
+    max_users: int
+    at_once: bool = False
+
+
+def split(whole: WorkerRate, workers: int) -> list[WorkerRate]:
+    """Equal rates; users that add up, at least one each."""
+    shares = [whole.max_users * (at + 1) // workers - whole.max_users * at // workers for at in range(workers)]
+    per_s = whole.offered_per_s / workers
+    return [msgspec.structs.replace(whole, offered_per_s=per_s, max_users=max(1, share)) for share in shares]
+
+
+def as_plain(rate: WorkerRate) -> dict[str, Any]:
+    """For a message."""
+    plain: dict[str, Any] = msgspec.to_builtins(rate)
+    return plain
+
+
+def from_plain(data: object) -> WorkerRate:
+    """Of a message. Raises msgspec.ValidationError."""
+    return msgspec.convert(data, WorkerRate)
+
+
+class MergedRate:
+    """`tick` once a tick. Iterations of workers that are gone were stopped with them."""
+
+    def __init__(self) -> None:
+        self._in_flight: dict[str, tuple[int, int]] = {}
+        """(queued, running) by worker, as it has reported last."""
+
+    def tick(self, reported: Iterable[tuple[str, OfferedTick | None]], workers: Collection[str]) -> OfferedTick | None:
+        """Seconds of workers in the order they came; `workers`: those that there are now. None: no rate is offered."""
+        stopped = sum(queued + running for worker, (queued, running) in self._in_flight.items() if worker not in workers)
+        self._in_flight = {worker: there for worker, there in self._in_flight.items() if worker in workers}
+        ticks, rates = [], dict.fromkeys(self._in_flight, 0.0)
+        for worker, tick in reported:
+            if tick is None:
+                continue
+            ticks.append(tick)
+            rates[worker] = tick.offered_per_s
+            if worker in workers:
+                self._in_flight[worker] = (tick.queued, tick.running)
+            else:
+                stopped += tick.in_flight
+        if not ticks and not stopped and not any(map(sum, self._in_flight.values())):
+            return None
+        return self._sum(ticks, sum(rates.values()), stopped)
+
+    def _sum(self, ticks: list[OfferedTick], offered_per_s: float, stopped: int) -> OfferedTick:
+        dropped = sum((tick.dropped for tick in ticks), Drops(stopped=stopped))
+        histogram = merged([tick.from_plan for tick in ticks if tick.from_plan])
+        p50, p95, p99 = histogram.percentiles_ms((0.50, 0.95, 0.99))
+        late = {name: [value for tick in ticks if (value := getattr(tick, name)) is not None] for name in LATENESS}
+        return OfferedTick(
+            offered_per_s=offered_per_s,
+            planned=sum(tick.planned for tick in ticks),
+            started=sum(tick.started for tick in ticks),
+            finished=sum(tick.finished for tick in ticks),
+            failed=sum(tick.failed for tick in ticks),
+            dropped=dropped if dropped.total else NO_DROPS,
+            queued=sum(queued for queued, _ in self._in_flight.values()),
+            running=sum(running for _, running in self._in_flight.values()),
+            from_plan=histogram.encode() if histogram.count else None,
+            from_plan_sum_ms=sum(tick.from_plan_sum_ms for tick in ticks),
+            p50_ms=p50,
+            p95_ms=p95,
+            p99_ms=p99,
+            max_ms=histogram.max_ms,
+            **{name: max(values, default=None) for name, values in late.items()},  # of the latest worker
+        )

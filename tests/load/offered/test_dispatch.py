@@ -1,0 +1,198 @@
+"""Arrivals meet users: in which order, what is dropped and why, and that every iteration is accounted for."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from capexplorer.load.offered.dispatch import LATE_MOST_S, QUEUE_LEAST, TASKS, Dispatch
+from capexplorer.load.offered.iteration import Iteration, Seat
+from capexplorer.load.offered.ledger import Ledger
+from capexplorer.model.events import Drops, OfferedTick
+
+
+class Rig:
+    """A pool of users who run what they get, in virtual time."""
+
+    def __init__(self, users: int = 0, max_users: int = 100, rate: float = 10.0) -> None:
+        self.ledger = Ledger()
+        self.ledger.record_rate_per_s = rate
+        self.dispatch = Dispatch(self.ledger.record, lambda seat: self.woken.append(seat))
+        self.dispatch.offered_per_s, self.dispatch.max_users = rate, max_users
+        self.dispatch.users = lambda: self.users
+        self.users, self.now_s = 0, 0.0
+        self.woken: list[Seat] = []
+        self.running: list[Iteration] = []
+        for _ in range(users):
+            self.join()
+
+    def join(self, kind: str = "A") -> None:
+        self.users += 1
+        self.park(kind)
+
+    def park(self, kind: str = "A") -> Seat:
+        seat = Seat(kind, None)
+        got = self.dispatch.park(seat, self.now_s)
+        if got is not None:
+            self.running.append(got)
+        return seat
+
+    def arrive(self, count: int = 1, kind: str = "A", late_s: float = 0.0) -> None:
+        for _ in range(count):
+            self.dispatch.arrive(self.now_s - late_s, self.now_s, kind)
+        self.running += [seat.iteration for seat in self.woken if seat.iteration is not None]
+        self.woken.clear()
+
+    def end(self, *, failed: bool = False) -> None:
+        iteration = self.running.pop(0)
+        iteration.failed = failed
+        self.dispatch.ended(iteration, self.now_s)
+        self.park(iteration.kind)
+
+    def tick(self) -> OfferedTick:
+        tick = self.ledger.drain()
+        assert tick is not None
+        return tick
+
+
+def test_an_idle_user_takes_an_arrival_at_once_and_time_from_plan_is_all_of_it() -> None:
+    rig = Rig(users=1)
+    rig.now_s = 5.0
+    rig.arrive(late_s=0.25)
+    rig.now_s = 6.0
+    rig.end()
+    tick = rig.tick()
+    assert (tick.planned, tick.started, tick.finished, tick.in_flight) == (1, 1, 1, 0)
+    assert tick.from_plan_sum_ms == 1_250.0
+    assert (tick.late_p50_ms, tick.late_p99_ms, tick.late_max_ms) == (250.0, 250.0, 250.0)
+
+
+def test_an_arrival_without_a_user_waits_for_the_first_that_is_free() -> None:
+    rig = Rig(users=1)
+    rig.arrive(2)
+    assert (rig.tick().queued, len(rig.running)) == (1, 1)
+    rig.now_s = 3.0
+    rig.end()
+    rig.now_s = 4.0
+    rig.end()
+    tick = rig.tick()
+    assert (tick.started, tick.finished, tick.queued, tick.from_plan_sum_ms) == (1, 2, 0, 7_000.0)
+
+
+def test_a_failed_iteration_has_no_time_from_plan() -> None:
+    rig = Rig(users=1)
+    rig.arrive()
+    rig.end(failed=True)
+    tick = rig.tick()
+    assert (tick.finished, tick.failed, tick.from_plan) == (0, 1, None)
+
+
+def test_the_user_that_became_idle_last_is_the_next() -> None:
+    rig = Rig()
+    rig.users = 2
+    _, last = rig.park(), rig.park()
+    rig.dispatch.arrive(0.0, 0.0, "A")
+    assert rig.woken == [last]
+
+
+def test_an_arrival_takes_only_a_user_of_its_class() -> None:
+    rig = Rig(users=3)
+    rig.arrive(kind="B")
+    assert rig.tick().queued == 1
+    rig.join("B")
+    assert rig.tick().running == 1
+
+
+def test_beyond_a_seconds_arrivals_the_queue_is_full() -> None:
+    for rate, most in ((0.5, QUEUE_LEAST), (50.0, 50)):
+        rig = Rig(rate=rate)
+        rig.arrive(200)
+        tick = rig.tick()
+        assert (tick.queued, tick.dropped.total) == (most, 200 - most)
+
+
+@pytest.mark.parametrize(
+    ("users", "max_users", "task_s", "expected"),
+    [
+        (5, 10, 0.1, Drops(starting=1)),  # users may still be added
+        (10, 10, 0.1, Drops(target=1)),  # 10/s of 0.1 s need one user: the target holds ten
+        (10, 10, 2.0, Drops(max_users=1)),  # 10/s of 2 s need twenty, and ten are allowed
+    ],
+)
+def test_a_drop_is_attributed_by_the_users_that_a_rate_needs(users: int, max_users: int, task_s: float, expected: Drops) -> None:
+    rig = Rig(users=users, max_users=max_users, rate=10.0)
+    for _ in range(TASKS):
+        rig.arrive()
+        rig.now_s += task_s
+        rig.end()
+    rig.arrive(users + 10)
+    rig.tick()
+    rig.arrive()
+    assert rig.tick().dropped == expected
+
+
+def test_before_any_task_has_ended_a_full_pool_is_held_by_the_target() -> None:
+    rig = Rig(users=2, max_users=2)
+    rig.arrive(2 + QUEUE_LEAST + 1)
+    assert rig.tick().dropped == Drops(target=1)
+
+
+def test_an_arrival_that_was_handled_too_late_is_dropped_for_that() -> None:
+    rig = Rig(users=1)
+    rig.arrive(3, late_s=LATE_MOST_S)
+    tick = rig.tick()
+    assert (tick.started, tick.dropped) == (1, Drops(late=2))
+
+
+def test_the_end_of_a_rate_drops_what_queues_and_frees_the_idle() -> None:
+    rig = Rig(users=1)
+    rig.arrive(3)
+    assert rig.dispatch.clear() == []
+    rig.ledger.record_rate_per_s = None
+    tick = rig.tick()
+    assert (tick.dropped, tick.running, tick.offered_per_s) == (Drops(stopped=2), 1, 0.0)
+    rig.dispatch.ended(rig.running.pop(), 1.0)
+    assert rig.tick().finished == 1
+    assert rig.ledger.drain() is None
+
+
+def test_a_user_that_ends_before_it_began_what_it_got_has_dropped_it() -> None:
+    rig = Rig()
+    rig.users, seat, idle = 2, rig.park(), rig.park()
+    rig.dispatch.left(idle)
+    rig.dispatch.arrive(0.0, 0.0, "A")
+    rig.dispatch.left(seat)
+    assert rig.tick().dropped == Drops(stopped=1)
+    assert not rig.dispatch.idle["A"]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32))
+def test_whatever_happens_each_iteration_is_accounted_for(seed: int) -> None:
+    random = Random(seed)
+    rig = Rig(users=random.randrange(4), max_users=8, rate=random.choice((1.0, 5.0, 100.0)))
+    planned = ended = dropped = in_flight = 0
+    for _ in range(300):
+        rig.now_s += random.expovariate(20.0)
+        match random.randrange(8):
+            case 0 | 1 | 2:
+                rig.arrive(random.randrange(6), random.choice("AAB"), late_s=random.choice((0.0, 0.0, 2.0)))
+            case 3 | 4 if rig.running:
+                rig.end(failed=random.random() < 0.3)
+            case 5 if rig.running:
+                rig.dispatch.abandoned(rig.running.pop())
+                rig.users -= 1
+            case 6 if rig.users < 8:
+                rig.join(random.choice("AB"))
+            case 7 if random.random() < 0.1:
+                rig.dispatch.clear()
+        if random.random() < 0.2:
+            tick = rig.tick()
+            assert tick.in_flight_before == in_flight
+            planned, in_flight = planned + tick.planned, tick.in_flight
+            ended, dropped = ended + tick.finished + tick.failed, dropped + tick.dropped.total
+            assert planned == ended + dropped + in_flight
+            assert (tick.queued, tick.running) == (rig.dispatch.queued, len(rig.running))

@@ -1,0 +1,158 @@
+"""Rates offered to users that need no network: what becomes of iterations, added up over all ticks."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import gevent
+from locust import TaskSet, User, constant, task
+from locust.exception import StopUser
+
+from capexplorer.load import native
+from capexplorer.load.engine import EngineContext
+from capexplorer.load.load_host import LoadHost
+from capexplorer.load.load_reports import Report, Spawned
+from capexplorer.load.offered.offering import Offering
+from capexplorer.load.recorder import Recorder
+from capexplorer.load.user_code import UserErrors
+from capexplorer.load.workers.offered_rate import WorkerRate, as_plain
+from capexplorer.load.workers.worker_engine import WorkerEngine
+from capexplorer.load.workload import Workload
+from capexplorer.model.events import Drops, OfferedTick
+
+TIMEOUT_S = 60.0
+
+
+def _work(user: Any) -> None:
+    gevent.sleep(user.task_s)
+
+
+def _kind(name: str, task: Any = _work, **attributes: Any) -> type[User]:
+    """Users who wait for an hour between tasks of 5 ms: at a rate level this wait is not applied."""
+    return type(name, (User,), {"tasks": [task], "task_s": 0.005, "wait_time": constant(3_600), **attributes})
+
+
+class _Rig:
+    """A host that runs these users. Adds up the ticks, each of which must account for all iterations."""
+
+    def __init__(self, *classes: type[User]) -> None:
+        self.reports: list[Report] = []
+        self.totals: Counter[str] = Counter()
+        self.dropped = Drops()
+        self.in_flight = 0
+        self.is_conserved = True
+        self.host = LoadHost(self.reports.append)
+        self.host.start()
+        self.host.load(lambda: Workload(classes), None, own_events=True)
+
+    def tick(self) -> OfferedTick | None:
+        tick = self.host.drain(time.monotonic()).tick.offered
+        if tick is not None:
+            self.is_conserved = self.is_conserved and tick.in_flight_before == self.in_flight
+            self.totals.update({name: getattr(tick, name) for name in ("planned", "started", "finished", "failed")})
+            self.dropped, self.in_flight = self.dropped + tick.dropped, tick.in_flight
+        return tick
+
+    def until(self, done: Callable[[], bool]) -> bool:
+        deadline_s = time.monotonic() + TIMEOUT_S
+        while not done() and time.monotonic() < deadline_s:
+            native.sleep(0.02)
+            self.tick()
+        return done()
+
+    def offer(self, per_s: float, max_users: int = 100) -> bool:
+        self.host.set_rate(per_s, "even", max_users)
+        return self.until(lambda: any(isinstance(each, Spawned) and each.offered_per_s == per_s for each in self.reports))
+
+    def ends(self) -> list[Any]:
+        stopped = self.host.stop()
+        self.tick()
+        return [stopped, self.is_conserved, self.in_flight]
+
+
+def any_user_runs_its_tasks_at_the_rate_whatever_its_wait() -> list[Any]:
+    rig = _Rig(_kind("U"))
+    found = [rig.offer(100.0), rig.until(lambda: rig.totals["finished"] >= 100)]
+    return [*found, rig.totals["failed"], rig.dropped.total, *rig.ends()]
+
+
+def a_step_of_the_rate_and_back_to_users() -> list[Any]:
+    """Users of the level before the rate wait for an hour, and are in the pool at once; after it they wait again."""
+    rig = _Rig(_kind("U"))
+    rig.host.set_users(3, 100.0)
+    found = [rig.until(lambda: rig.host.users == 3), rig.offer(20.0), rig.until(lambda: rig.totals["finished"] >= 5)]
+    found += [rig.offer(200.0), rig.until(lambda: rig.totals["finished"] >= 100), rig.host.users >= 50]
+    rig.host.set_users(2, 100.0)
+    found += [rig.until(lambda: rig.host.users == 2), rig.until(lambda: rig.tick() is None)]
+    return [*found, *rig.ends()]
+
+
+def a_full_pool_queues_and_then_drops() -> list[Any]:
+    """20 a second of a task that lasts for an hour, for 4 users: 10 and 10 more queue, all others are dropped."""
+    rig = _Rig(_kind("U", task_s=3_600.0))
+    found: list[Any] = [rig.offer(20.0, max_users=4), rig.until(lambda: rig.dropped.total >= 5), rig.host.users]
+    found += [rig.dropped == Drops(target=rig.dropped.total), rig.in_flight]
+    rig.host.set_users(0, 100.0)
+    found += [rig.until(lambda: rig.in_flight == 0), rig.dropped.stopped, rig.totals["finished"]]
+    return [*found, *rig.ends()]
+
+
+def tasks_that_raise_fail_and_those_that_leave_do_not() -> list[Any]:
+    """The third ends its user, who is replaced."""
+    turns = Counter[str]()
+
+    def work(user: Any) -> None:
+        turns["all"] += 1
+        if turns["all"] % 3 == 1:
+            raise RuntimeError("no luck")
+        if turns["all"] % 3 == 2:
+            raise StopUser()
+
+    rig = _Rig(_kind("U", work))
+    found = [rig.offer(60.0), rig.until(lambda: rig.totals["finished"] >= 20)]
+    shares = rig.totals["failed"] / (rig.totals["failed"] + rig.totals["finished"])
+    return [*found, 0.3 < shares < 0.4, *rig.ends()]
+
+
+def each_task_of_a_nested_task_set_is_an_iteration() -> list[Any]:
+    class Inner(TaskSet):
+        @task
+        def one(self) -> None:
+            self.wait()  # type: ignore[no-untyped-call]  # a wait inside a task is none between two
+            self.interrupt()  # type: ignore[no-untyped-call]
+
+    rig = _Rig(_kind("U", Inner, wait_time=constant(0.01)))
+    return [rig.offer(50.0), rig.until(lambda: rig.totals["finished"] >= 30), rig.totals["failed"], *rig.ends()]
+
+
+def arrivals_are_shared_by_weight() -> list[Any]:
+    """The class that is slower gets as many arrivals as its weight says, not fewer."""
+    ran = Counter[str]()
+
+    def noting(name: str, seconds: float) -> Callable[[Any], None]:
+        def work(user: Any) -> None:
+            ran[name] += 1
+            gevent.sleep(seconds)
+
+        return work
+
+    rig = _Rig(_kind("Often", noting("often", 0.1), weight=3), _kind("Seldom", noting("seldom", 0.0), weight=1))
+    found = [rig.offer(200.0), rig.until(lambda: rig.totals["finished"] >= 300)]
+    return [*found, 0.65 < ran["often"] / ran.total() < 0.85, *rig.ends()]
+
+
+def a_rate_comes_before_a_worker_has_joined() -> bool:
+    """The run sends it as soon as it knows the worker, which may be in the middle of joining."""
+    recorder = Recorder()
+    offering = Offering(recorder.iterations)
+    context = EngineContext(recorder, UserErrors(), lambda: None, offering, lambda report: None)
+    engine = WorkerEngine(context, ("127.0.0.1", 0), b"", lambda boundary_s: None)
+    runner = SimpleNamespace(user_classes=[_kind("U")], target_user_classes_count={}, worker_state="ready")
+    engine._offer(runner, as_plain(WorkerRate(turn=1, offered_per_s=5.0, arrivals="even", max_users=2)))
+    is_on = offering.is_on
+    engine._offer(runner, None)
+    return is_on and not offering.is_on

@@ -1,0 +1,66 @@
+"""An offered rate among workers: split evenly, and put together from what they report."""
+
+from __future__ import annotations
+
+from capexplorer.load.workers.offered_rate import MergedRate, WorkerRate, as_plain, from_plain, split
+from capexplorer.model.events import Drops, OfferedTick
+from capexplorer.model.histogram import LatencyHistogram
+
+WHOLE = WorkerRate(turn=3, offered_per_s=200.0, arrivals="poisson", max_users=10)
+
+
+def tick(*from_plan_ms: float, **more: object) -> OfferedTick:
+    histogram = LatencyHistogram()
+    histogram.record_us([value * 1000 for value in from_plan_ms])
+    given: dict[str, object] = {
+        "offered_per_s": 100.0, "planned": len(from_plan_ms), "started": len(from_plan_ms), "finished": len(from_plan_ms),
+        "from_plan": histogram.encode() if from_plan_ms else None, "from_plan_sum_ms": sum(from_plan_ms),
+    }  # fmt: skip
+    return OfferedTick(**(given | more))  # type: ignore[arg-type]
+
+
+def test_rates_are_equal_and_users_add_up() -> None:
+    parts = split(WHOLE, 3)
+    assert [each.max_users for each in parts] == [3, 3, 4]
+    assert sum(each.offered_per_s for each in parts) == 200.0
+    assert {(each.turn, each.arrivals) for each in parts} == {(3, "poisson")}
+
+
+def test_a_worker_has_at_least_one_user() -> None:
+    assert [each.max_users for each in split(WHOLE, 20)] == [1] * 20
+
+
+def test_a_part_arrives_as_it_was_sent() -> None:
+    assert from_plain(as_plain(WHOLE)) == WHOLE
+
+
+def test_counts_add_and_the_latest_worker_says_how_late_the_schedule_was() -> None:
+    merged = MergedRate().tick(
+        [("a", tick(10, 20, late_p99_ms=1.0)), ("b", tick(30, planned=3, queued=2, dropped=Drops(target=1), late_p99_ms=5.0))],
+        ["a", "b"],
+    )
+    assert merged is not None
+    assert (merged.offered_per_s, merged.planned, merged.finished, merged.queued) == (200.0, 5, 3, 2)
+    assert (merged.dropped, merged.late_p99_ms, merged.from_plan_sum_ms) == (Drops(target=1), 5.0, 60)
+    assert merged.max_ms is not None and round(merged.max_ms) == 30
+
+
+def test_without_a_rate_there_is_nothing() -> None:
+    assert MergedRate().tick([("a", None)], ["a"]) is None
+
+
+def test_what_a_lost_worker_had_in_flight_was_stopped_with_it() -> None:
+    merged = MergedRate()
+    first = merged.tick([("a", tick(5, planned=4, running=3)), ("b", tick(5, planned=2, running=1))], ["a", "b"])
+    after = merged.tick([("b", tick(5, planned=1, running=1))], ["b"])
+    assert first is not None and after is not None
+    assert (first.in_flight, after.in_flight_before, after.in_flight, after.dropped) == (4, 4, 1, Drops(stopped=3))
+
+
+def test_what_a_worker_reports_late_counts_when_it_comes() -> None:
+    merged = MergedRate()
+    merged.tick([("a", tick(planned=2, running=2)), ("b", tick(planned=1, running=1))], ["a", "b"])
+    missing = merged.tick([("b", tick(running=1))], ["a", "b"])
+    both = merged.tick([("a", tick(5, planned=0, running=1)), ("a", tick(5, planned=0)), ("b", tick(5, planned=0))], ["a", "b"])
+    assert missing is not None and missing.in_flight == missing.in_flight_before == 3
+    assert both is not None and (both.in_flight_before, both.finished, both.in_flight) == (3, 3, 0)

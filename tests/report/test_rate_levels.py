@@ -1,0 +1,103 @@
+"""Rate levels in exports: both times by their names, every iteration, and no point on a curve of users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from capexplorer.model.events import (
+    SCHEMA,
+    Drops,
+    EndpointTick,
+    Event,
+    Header,
+    HostFacts,
+    LevelOpened,
+    OfferedTick,
+    Sample,
+    TargetFacts,
+)
+from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.timeline import Timeline
+from capexplorer.report import capacity, csv, hgrm, iterations, markdown
+from capexplorer.report.summary import summarise
+
+
+def histogram(*values_ms: float) -> str:
+    found = LatencyHistogram()
+    found.record_us([value * 1000 for value in values_ms])
+    return found.encode()
+
+
+def events(*, closed: bool, ramp: bool = False) -> Iterator[Event]:
+    """40 iterations a second are offered for 6 s. Two of them finish, in 10 ms, 300 ms from plan."""
+    yield Header(t_s=0.0, schema=SCHEMA, id="rates", started_at="", target=TargetFacts(name="a", url=""), host=HostFacts())
+    opened = LevelOpened(t_s=0.0, index=0, users=0, spawn_rate=1.0, by="user", offered_per_s=40.0, arrivals="even", ramp=ramp)
+    timeline = Timeline([opened])
+    yield opened
+    for second in range(6):
+        sample = Sample(
+            t_s=second + 1.0, duration_s=1.0, level=0, users=9, wanted=9, phase="settled", settled=not ramp, work=2.0,
+            endpoints=(EndpointTick(name="/a", requests=2, latency=histogram(10, 10), latency_sum_ms=20.0),),
+            offered=OfferedTick(
+                offered_per_s=40.0, planned=40, started=2, finished=2, dropped=Drops(target=38),
+                from_plan=histogram(300, 300), from_plan_sum_ms=600.0, late_p99_ms=1.25, late_max_ms=3.0,
+            ),
+        )  # fmt: skip
+        timeline.apply(sample)
+        yield sample
+    if closed:
+        yield timeline.levels[0].ending(6.0)
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_hgrm_has_a_file_of_each_time_by_name(closed: bool) -> None:
+    files = hgrm.render(Timeline(events(closed=closed)))
+    assert list(files) == ["level-00-rate-40-service-time.hgrm", "level-00-rate-40-time-from-plan.hgrm"]
+    service, from_plan = (next(line for line in text.decode().splitlines() if "Max " in line) for text in files.values())
+    assert "10.0" in service and "300." in from_plan
+
+
+def test_hgrm_has_both_of_a_ramp_of_rates() -> None:
+    files = hgrm.render(Timeline(events(closed=True, ramp=True)))
+    assert list(files) == ["level-00-bin-00-rate-40-service-time.hgrm", "level-00-bin-00-rate-40-time-from-plan.hgrm"]
+
+
+def test_the_json_accounts_for_every_iteration() -> None:
+    (level,) = summarise(Timeline(events(closed=True)))["levels"]
+    offered = level["offered"]
+    assert (level["users"], level["kind"], offered["offered_per_s"], offered["arrivals"]) == (0, "rate", 40.0, "even")
+    assert (offered["planned"], offered["finished"]) == (240, 12)
+    assert (offered["dropped"]["target"], offered["dropped"]["total"]) == (228, 228)
+    assert offered["planned"] + offered["in_flight_before"] == (
+        offered["finished"] + offered["failed"] + offered["dropped"]["total"] + offered["in_flight"]
+    )
+    assert (offered["finished_per_s"], offered["late_p99_ms"], offered["late_max_ms"]) == (2.0, 1.25, 3.0)
+    assert (level["latency_ms"]["mean"], offered["from_plan_ms"]["mean"]) == (10.0, 300.0)
+
+
+def test_an_unsettled_rate_level_has_its_rate_alone() -> None:
+    opened = LevelOpened(t_s=0.0, index=0, users=0, spawn_rate=1.0, by="user", offered_per_s=40.0)
+    header = next(events(closed=False))
+    (level,) = summarise(Timeline([header, opened]))["levels"]
+    assert level["offered"] == {"offered_per_s": 40.0, "arrivals": "poisson"}
+    assert set(iterations.columns(level["offered"])) == set(iterations.COLUMNS)
+
+
+def test_csv_has_the_iterations_of_levels_and_seconds() -> None:
+    timeline = Timeline(events(closed=True))
+    titles, level = (line.split(",") for line in csv.levels(timeline).decode().splitlines())
+    shown = dict(zip(titles, level, strict=True))
+    assert (shown["offered_per_s"], shown["iterations_planned"], shown["iterations_dropped_target"]) == ("40.0", "240", "228")
+    assert (shown["latency_mean_ms"], shown["from_plan_mean_ms"]) == ("10.0", "300.0")
+    titles, second, *_ = (line.split(",") for line in csv.seconds(timeline).decode().splitlines())
+    shown = dict(zip(titles, second, strict=True))
+    assert (shown["offered_per_s"], shown["finished_per_s"], shown["dropped_per_s"]) == ("40", "2", "38")
+
+
+@pytest.mark.parametrize("ramp", [False, True])
+def test_a_rate_level_is_named_by_its_rate_and_is_no_point_of_a_curve(ramp: bool) -> None:
+    timeline = Timeline(events(closed=True, ramp=ramp))
+    assert b"| 40/s |" in markdown.render(timeline)
+    assert capacity.drawing(timeline) is None
