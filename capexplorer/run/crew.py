@@ -22,6 +22,7 @@ from ..model.limits import ProcessLimits
 from ..model.stream import Param
 from ..target.reports import Exited, Output, Report
 from ..target.supervisor import Supervisor
+from .drivers.adviser import Growth
 
 TOKEN, SECRET = "CAPEXPLORER_WORKER_TOKEN", "CAPEXPLORER_SECRET"
 """Variables of a worker's environment."""
@@ -69,9 +70,9 @@ class NoCrew:
 
     remove = add
 
-    def grow(self) -> bool:
+    def growth(self) -> Growth:
         """None can be started."""
-        return False
+        return "none"
 
     def changed(self, report: WorkersChanged, users: int) -> None:
         """There are none."""
@@ -197,14 +198,11 @@ class Crew:
             self._start()
         self._command_event(by, change="added", count=self.own)
 
-    def grow(self) -> bool:
-        """Start one more for the autopilot. Whether one is on its way; False: there may be no more."""
+    def growth(self) -> Growth:
+        """Whether one more may be started, or is on its way."""
         if self.own > self.joined or self.takes_over:
-            return True
-        if self.why_not(add=True):
-            return False
-        self.add("autopilot")
-        return True
+            return "coming"
+        return "none" if self.why_not(add=True) else "possible"
 
     def remove(self, by: By) -> None:
         """End the one that was started last, in order: its users go to the others first."""

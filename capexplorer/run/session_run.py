@@ -72,7 +72,14 @@ class SessionRun:
         )
         self.sink.watch = CauseWatch().apply
         self.load_control = LoadControl(
-            options, load_target, outcome, self.sink, self.pump, lambda: self.target.epoch, lambda: self.crew.grow()
+            options,
+            load_target,
+            outcome,
+            self.sink,
+            self.pump,
+            lambda: self.target.epoch,
+            growth=lambda: self.crew.growth(),
+            grow=lambda: self.crew.add("autopilot"),
         )
         self._work = sampling.WorkMeter(options.profile.work)
         self._user_errors = UserErrorMarks()

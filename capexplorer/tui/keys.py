@@ -38,6 +38,7 @@ _PICKER: tuple[ScreenName, ...] = ("picker",)
 
 KEYS = (
     # steering the load
+    Key("enter", "take_step", "Enter", "", 0, "take the next step that the line NEXT proposes", _LIVE),
     Key("plus,equals_sign,up", "step(1)", "+ = ↑", "+/- users", 0, "add one step of users", _LIVE),
     Key("minus,underscore,down", "step(-1)", "- _ ↓", "", 0, "take one step of users away", _LIVE),
     Key("left_square_bracket,comma", "resize_step(-1)", "[ ,", "[ ] step", 0, "make the step smaller", _LIVE),

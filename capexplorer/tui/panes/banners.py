@@ -54,8 +54,22 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
     said = wording.command(last).replace(", autopilot", "", 1) if last is not None and last.name == "users" else "measuring"
     settled_s = timeline.level.figures.settled_seconds if timeline.level is not None else 0.0
     said = (wording.verifying(last.args, settled_s) if last is not None else None) or said
-    shown = text.shorten(text.safe(said), width - 12)
+    countdown = wording.until_next(timeline)
+    room = width - 12 - (len(countdown) + 2 if countdown else 0)
+    shown = text.shorten(text.safe(said), room) + (f"; {countdown}" if countdown else "")
     return [text.line([(" AUTOPILOT ", badge), (f" {shown}", Style(color=palette.text))], width)]
+
+
+def next_step(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
+    """One line: the proposed next step and the key that performs it; keys only where the load can be steered."""
+    step = wording.next_step(timeline, can_restart=view.can_restart, exported=view.exported)
+    if step is None or view.autopilot:
+        return []
+    badge = Style(color=palette.background, bgcolor=palette.success if step.key else palette.muted, bold=True)
+    key = (f"{step.key}: " if view.max_users is not None or step.key in ("e", "f", "q") else "") if step.key else "wait: "
+    shown = text.shorten_end(text.safe(step.said), width - 7 - len(key))
+    bold, plain = Style(color=palette.text, bold=True), Style(color=palette.text)
+    return [text.line([(" NEXT ", badge), (f" {key}", bold), (shown, plain)], width)]
 
 
 def plan_ended(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
