@@ -138,7 +138,7 @@ KEYS = (
     Key("y", "copy", "y", "y copy", 2, "copy a Markdown summary to your terminal's clipboard (OSC 52, also over SSH)", _CHARTS),
     Key("", "", "Ctrl+P", "^P commands", 7, "search all commands, or choose the colours", _CHARTS),
     # the picker's list
-    Key("", "", "Enter", "Enter {open}", 0, "run the profile, or replay the session", _PICKER),
+    Key("", "", "Enter", "Enter {open}", 0, "run the profile, attach to the running session, or replay the saved one", _PICKER),
     Key("tab,shift+tab", "next_list", "Tab", "Tab {other}", 0, "go to the other list: profiles or saved sessions", _PICKER),
     Key("slash", "filter", "/", "/ filter", 1, "show only what contains a text; Esc shows all again", _PICKER),
     Key("escape", "clear", "Esc", "", 0, "show all entries again", _PICKER),

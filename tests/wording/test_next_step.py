@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.model.events import Ended, Event, LevelOpened, Proposed, Target
-from capexplorer.model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Proposal
+from capexplorer.model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold, Proposal, Why
 from capexplorer.model.timeline import Timeline
 from capexplorer.wording import NextStep, next_step
 
-KNEE: dict[str, float | int | str | bool | None] = {
+KNEE: Figures = {
     "kind": "knee", "knee_users": 14.0, "users_low": 11.0, "users_high": 16.0, "capacity_rps": 122.0,
 }  # fmt: skip
 
@@ -18,9 +18,12 @@ def opened(users: int, t_s: float = 1.0, index: int = 0) -> LevelOpened:
     return LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=10.0, by="user")
 
 
-FAILING: dict[str, float | int | str | bool | None] = {"because": "failures"}
-LEVEL = {"least_s": 8.0, "most_s": 20.0}
+FAILING: Figures = {"because": "failures"}
 TWO_LEVELS = (opened(6), opened(12, 20.0, 1))
+
+
+def level(users: int, why: Why, figures: Figures, *, anew: bool = False) -> GoTo:
+    return GoTo(users, why, figures, anew, least_s=8.0, most_s=20.0)
 
 
 def at(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeline:
@@ -32,13 +35,13 @@ def at(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeline:
 @pytest.mark.parametrize(
     ("proposal", "key", "said"),
     [
-        (GoTo(24, "double", {"efficiency": 0.97}, **LEVEL), "Enter", "24 users for 8–20 s; still scaling linearly (97%)"),
-        (GoTo(18, "bend_near", {"efficiency": 0.85}, **LEVEL), "Enter", "18 users for 8–20 s; scaling starts to flatten (85%)"),
-        (GoTo(28, "plateau", KNEE, **LEVEL), "Enter", "28 users for 8–20 s; measures beyond the knee 14 [11–16]"),
+        (level(24, "double", {"efficiency": 0.97}), "Enter", "24 users for 8–20 s; still scaling linearly (97%)"),
+        (level(18, "bend_near", {"efficiency": 0.85}), "Enter", "18 users for 8–20 s; scaling starts to flatten (85%)"),
+        (level(28, "plateau", KNEE), "Enter", "28 users for 8–20 s; measures beyond the knee 14 [11–16]"),
         (GoTo(10, "soak", KNEE, least_s=22, most_s=42), "Enter", "soak at 10 users for 22–42 s; confirms the knee 14 [11–16]"),
-        (GoTo(17, "beyond", KNEE, **LEVEL), "Enter", "17 users for 8–20 s; 20% beyond the knee, confirms it"),
-        (GoTo(12, "beyond", KNEE, anew=True, **LEVEL), "Enter", "12 users again for 8–20 s; 20% beyond the knee, confirms it"),
-        (GoTo(6, "retreat", FAILING, **LEVEL), "Enter", "6 users for 8–20 s; requests fail; does the service recover?"),
+        (level(17, "beyond", KNEE), "Enter", "17 users for 8–20 s; 20% beyond the knee, confirms it"),
+        (level(12, "beyond", KNEE, anew=True), "Enter", "12 users again for 8–20 s; 20% beyond the knee, confirms it"),
+        (level(6, "retreat", FAILING), "Enter", "6 users for 8–20 s; requests fail; does the service recover?"),
         (GoTo(1, "rest"), "Enter", "1 user; ends the load beyond it; the search is complete"),
         (Hold("measuring", 4.0, 12.0), "", "measuring 12 users; next step in 4–12 s"),
         (Hold("measuring", 14.0, 34.0, "soak"), "", "soak at 12 users; next step in 14–34 s"),
@@ -69,12 +72,12 @@ def test_the_countdown_goes_on_between_proposals(later_s: float, countdown: str)
 
 
 def test_one_level_shows_no_scaling_yet() -> None:
-    step = next_step(at(GoTo(3, "double", {"efficiency": 1.0}, **LEVEL), opened(1)))
+    step = next_step(at(level(3, "double", {"efficiency": 1.0}), opened(1)))
     assert step == NextStep("Enter", "3 users for 8–20 s; no limit reached yet")
 
 
 def test_a_proposal_that_was_taken_is_proposed_no_more() -> None:
-    timeline = at(GoTo(24, "double", {"efficiency": 0.97}, **LEVEL))
+    timeline = at(level(24, "double", {"efficiency": 0.97}))
     timeline.apply(opened(24, 31.0, 2))
     assert next_step(timeline) == NextStep("", "changing to 24 users")
 

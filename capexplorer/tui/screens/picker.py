@@ -128,8 +128,9 @@ class Picker(Screen[None]):
         self.query_one("#detail", Static).update(
             Text("\n").join(Text(line, "" if index else "bold") for index, line in enumerate(lines))
         )
-        session = self._entries.row is not None
-        words = {"open": "replays" if session else "runs", "other": "profiles" if session else "sessions"}
+        row = self._entries.row
+        opens = "runs" if row is None else "attaches" if row.recording else "replays"
+        words = {"open": opens, "other": "sessions" if row is None else "profiles"}
         self.query_one("#keys", Static).update(Text(key_bar(self.NAME, self.size.width - 1, **words), no_wrap=True))
 
     def _say(self, said: str) -> None:
