@@ -82,8 +82,10 @@ class Picker(Screen[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Lines as wide as the screen."""
-        self._entries.cells = event.size.width - 1  # the scrollbar's
-        self._entries.fill()
+        cells = event.size.width - 1  # the scrollbar's
+        if cells != self._entries.cells:
+            self._entries.cells = cells
+            self._entries.fill()
         self._show_detail()
 
     def _load(self) -> None:
