@@ -43,10 +43,13 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
     CSS_PATH = "screens/explorer.tcss"  # the default screen's own would not be loaded
     ENABLE_COMMAND_PALETTE = True
 
-    def __init__(self, feed: Feed, actions: Actions, *, terminal: Terminal | None = None, mouse: bool = False) -> None:
+    def __init__(
+        self, feed: Feed, actions: Actions, *, terminal: Terminal | None = None, mouse: bool = False, whole: bool = False
+    ) -> None:
+        """`whole`: charts show all of the session's time."""
         super().__init__(terminal=terminal)
         self.feed, self.actions, self._mouse = feed, actions, mouse
-        self.explorer = ExplorerScreen(feed, actions)
+        self.explorer = ExplorerScreen(feed, actions, whole=whole)
         self._waking = False
         self._failure: SessionError | None = None
 

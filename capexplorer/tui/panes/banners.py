@@ -22,11 +22,11 @@ OUTPUT_LINES = 2
 
 
 def verdict(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
-    """The verdict in one or two lines, if it contains a mark; otherwise the knee above says the same. The failures pane has all
-    of it.
+    """The verdict in one or two lines, if it contains a mark or the session has ended; otherwise the knee above says the same.
+    The failures pane has all of it.
     """
     judged = wording.judgement(timeline)
-    if not judged.marked:
+    if not judged.marked and timeline.ended is None:
         return []
     said, room = text.safe(judged.said), max(width - 2, 2)
     lines = text.wrap(said, room)

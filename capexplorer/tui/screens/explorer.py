@@ -51,7 +51,8 @@ class ExplorerScreen(Screen[None]):
     CSS_PATH = "explorer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*perform_bindings("live", "replay")]
 
-    def __init__(self, feed: Feed, actions: Actions) -> None:
+    def __init__(self, feed: Feed, actions: Actions, *, whole: bool = False) -> None:
+        """`whole`: charts show all of the session's time."""
         super().__init__()
         self.feed, self.actions = feed, actions
         self.palette = Palette()
@@ -60,6 +61,8 @@ class ExplorerScreen(Screen[None]):
         self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
         self.arrangement = Arrangement(self.say, self._arranged)
         self.options = ViewOptions(self, self.draw)
+        if whole:
+            self.options.window_s = None
         self._exporting = Exporting(self, self._write)
         self._parts = (self, self.arrangement, self.options, self._exporting, actions)
         actions.attach(self)
