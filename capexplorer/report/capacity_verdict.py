@@ -33,7 +33,9 @@ def knees(verdicts: Verdicts, goodput: Panel, latency: Panel) -> Iterator[str]:
         if latency_knee is not None and latency_knee.users is not None and latency_knee.users <= latency.x_most:
             x = latency.x(latency_knee.users)
             yield line("knee soft", (x, latency.top), (x, latency.bottom))
-            yield text(*_beside(x, latency, latency.top + 12), kind="alarm", said=f"{named}latency knee {latency_knee.users:g}")
+            yield text(
+                *_beside(x, latency, latency.top + 12), kind="alarm", said=f"{named}latency climbs from {latency_knee.users:g}"
+            )
 
 
 def _knee(knee: KneeVerdict, named: str, place: int, goodput: Panel, latency: Panel) -> Iterator[str]:

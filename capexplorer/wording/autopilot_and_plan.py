@@ -49,7 +49,7 @@ STEPS = {
     "double": "{line}: larger step",
     "bend_near": "{line}: smaller step, close to where scaling flattens",
     "plateau": "{found}: measure one more level beyond it",
-    "lower": "all levels are beyond the knee: measure a lower level",
+    "lower": "no level at low load yet: measure a lower one",
     "careful": "the service recovered: stepping up in smaller steps",
     "between": "between the last good level and the first bad one",
     "again": "the lowest failing level once more, to check whether load causes it",

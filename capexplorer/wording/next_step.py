@@ -14,12 +14,15 @@ from .autopilot_and_plan import TROUBLES, VERIFICATION_ENDS, found
 LINEAR = 0.93
 """Efficiency from which scaling is called linear (`load.level_end.STRAIGHT`)."""
 
+BUSY_CORES = 0.5
+"""CPU of other processes above which another measurement would be disturbed as well (set by judgement)."""
+
 REASONS = {
     "first": "measures the baseline",
     "double": "{line}",
     "bend_near": "{line}",
     "plateau": "measures beyond the {knee}",
-    "lower": "all levels so far are beyond the knee",
+    "lower": "a lower level gives the baseline",
     "careful": "recovered; a smaller step this time",
     "between": "between the last good level and the first bad one",
     "again": "the failing level again: does load cause it?",
@@ -94,7 +97,7 @@ def _said(proposed: Proposed, timeline: Timeline, *, exported: bool) -> NextStep
             how = VERIFICATION_ENDS.get(str(figures.get("verification")))
             return NextStep("e", f"export; {found(figures)}{f', {how}' if how else ''}")
         case GiveUp(why="neighbours", figures=figures):
-            return NextStep("Enter", f"measure {numbers.counted(timeline.wanted)} again; {_neighbours(figures)}")
+            return _beside_neighbours(timeline, figures)
         case GiveUp(_, why, figures):
             return NextStep(*ENDS.get(why, ("e", f"export; {TROUBLES.get(why, why)}")))
 
@@ -141,8 +144,12 @@ def _seconds(least: float, most: float) -> str:
     return numbers.span(most) if least == most or most >= 100 else f"{least:.0f}–{most:.0f} s"
 
 
-def _neighbours(figures: Figures) -> str:
-    busy, cpus = figures.get("others_cpu_ratio"), figures.get("cpus")
-    known = isinstance(busy, float | int) and isinstance(cpus, int)
-    used = f"{busy:.1f} of {cpus} cores" if known else "the machine's CPU"
-    return f"other processes use {used}: end them first"
+def _beside_neighbours(timeline: Timeline, figures: Figures) -> NextStep:
+    """Nothing while other processes are busy, then the same level again."""
+    now = timeline.last.neighbours if timeline.last is not None else None
+    busy = now.cpu_ratio if now is not None and now.cpu_ratio is not None else figures.get("others_cpu_ratio")
+    if isinstance(busy, float | int) and busy < BUSY_CORES:
+        return NextStep("Enter", f"{numbers.counted(timeline.wanted)} again; other processes used the CPU until now")
+    cpus = figures.get("cpus")
+    used = f"{busy:.1f} of {cpus} cores" if isinstance(busy, float | int) and cpus else "the machine's CPU"
+    return NextStep("", f"other processes use {used}; end them, or use another machine")

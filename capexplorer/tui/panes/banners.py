@@ -63,8 +63,9 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
 def next_step(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
     """One line: the proposed next step and the key that performs it; keys only where the load can be steered."""
     step = wording.next_step(timeline, can_restart=view.can_restart, exported=view.exported)
-    if step is None or view.autopilot:
+    if view.autopilot or (step is None and view.max_users is None):
         return []
+    step = step or wording.NextStep("", "no level is measured yet")
     badge = Style(color=palette.background, bgcolor=palette.success if step.key else palette.muted, bold=True)
     key = (f"{step.key}: " if view.max_users is not None or step.key in ("e", "f", "q") else "") if step.key else "wait: "
     shown = text.shorten_end(text.safe(step.said), width - 7 - len(key))
