@@ -24,7 +24,8 @@ def reported(kind: str, id_: str, **evidence: object) -> str:
         (reported("knee", "knee", users_low=7.0, users_high=9.0, capacity_rps=40.0, soft=False, provisional=True, levels_below=3),
          "knee at 8 users [7–9] and 40/s, limited by a cause that no reading shows (low confidence)"),
         (reported("knee", "knee", low_load_rps_per_user=2.69, baseline_levels=3, top_efficiency=0.5, top_slope=-0.07,
-                  levels_below=1, levels_beyond=2, half_width_ratio=0.15, second_detector_users=9.0, response_ratio=6.27, little_ratio=1.25),
+                  levels_below=1, levels_beyond=2, half_width_ratio=0.15, second_detector_users=9.0, response_ratio=6.27,
+                  little_ratio=1.25),
          "knee at 8 users (low confidence): at low load each user makes 2.69/s (3 levels); at the highest level goodput is "
          "50% of linear scaling, and more users do not raise it; 1 level lies below the knee and 2 above it (interval ±15%); "
          "a second method finds the knee at 9 users; responses take 6.27 times as long as at low load; responses and think "
