@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from capexplorer.model.events import Ended, Event, LevelOpened, Proposed, Target
 from capexplorer.model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold, Proposal, Why
 from capexplorer.model.timeline import Timeline
 from capexplorer.wording import NextStep, next_step
+from capexplorer.wording.next_step import ENDS, REASONS, WAITS
 
 KNEE: Figures = {
     "kind": "knee", "knee_users": 14.0, "users_low": 11.0, "users_high": 16.0, "capacity_rps": 122.0,
@@ -103,3 +106,8 @@ def test_after_the_export_one_quits() -> None:
 
 def test_a_log_without_proposals_has_no_line() -> None:
     assert next_step(Timeline([Target(t_s=0.5, state="ready"), opened(1)])) is None
+
+
+def test_every_reason_of_a_step_has_words() -> None:
+    worded = {*REASONS, *ENDS, *WAITS, "knee", "at_or_below", "neighbours"}
+    assert worded == set(get_args(Why))
