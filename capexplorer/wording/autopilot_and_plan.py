@@ -45,7 +45,7 @@ PLAN_ENDS = {
 """Reasons why a plan ended, besides `finished` and `taken_over`."""
 
 STEPS = {
-    "first": "measure the lowest level first",
+    "first": "measure the baseline",
     "double": "{line}: larger step",
     "bend_near": "{line}: smaller step, close to where scaling flattens",
     "plateau": "{found}: measure one more level beyond it",

@@ -78,8 +78,8 @@ def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool =
 
 
 def _said(proposed: Proposed, timeline: Timeline, *, exported: bool) -> NextStep:
-    level = timeline.level
-    if level is not None and level.opened.t_s > proposed.t_s:
+    level, taken = timeline.level, isinstance(proposed.proposal, GoTo | Hold)
+    if taken and level is not None and level.opened.t_s > proposed.t_s:
         return NextStep("", f"changing to {numbers.counted(level.users)}")
     match proposed.proposal:
         case GoTo() as step:

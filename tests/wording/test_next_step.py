@@ -89,6 +89,12 @@ def test_a_proposal_that_was_taken_is_proposed_no_more() -> None:
     assert next_step(timeline) == NextStep("", "changing to 24 users")
 
 
+def test_an_end_is_proposed_on_the_level_that_the_autopilot_goes_back_to() -> None:
+    timeline = at(GiveUp(1, "max_users"))
+    timeline.apply(opened(1, 31.0, 2))
+    assert next_step(timeline) == NextStep("e", "export; no knee up to the limit: raise guards.max_users to go on")
+
+
 def test_where_no_load_can_run_the_target_comes_first() -> None:
     timeline = at(Hold("measuring", 4.0, 12.0))
     timeline.apply(Target(t_s=40.0, state="died"))
