@@ -23,14 +23,14 @@ REASONS = {
     "bend_near": "{line}",
     "plateau": "measures beyond the {knee}",
     "lower": "a lower level gives the baseline",
-    "careful": "recovered; a smaller step this time",
+    "careful": "recovered; stepping up in smaller steps",
     "between": "between the last good level and the first bad one",
-    "again": "the failing level again: does load cause it?",
+    "again": "the failing level once more: is load the cause?",
     "retreat": "{trouble}; does the service recover?",
     "soak": "confirms the {knee}",
-    "beyond": "20% beyond the knee, confirms it",
+    "beyond": "20% beyond the knee, to confirm it",
     "return_to_first": "shows whether the service has changed",
-    "rest": "ends the load beyond it; the search is complete",
+    "rest": "back to low load; the search is complete",
 }
 """Why a number of users is proposed."""
 
