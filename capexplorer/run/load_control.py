@@ -14,7 +14,6 @@ from ..load.load_reports import Report as LoadReport
 from ..load.load_reports import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
 from ..model.events import By, Command
-from ..model.proposals import Hold
 from ..model.stream import Param
 from .current_epoch import CurrentEpoch
 from .drivers.adviser import Growth
@@ -280,21 +279,10 @@ class LoadControl:
         current = CurrentEpoch(self._timeline)
         self.levels.marks.ticked(current)
         self._on_triggered(self._stop_watch.look(current))
-        if self._is_programmed:
-            left_s = self._until_next_move_s()
-            self._proposals.show(Hold("plan", left_s, left_s))
+        if isinstance(self._driver, Plan | Shape) and self._is_current and not self._autopilot.is_on:
+            self._proposals.show(self._plan.proposal(self._pump.now_s()))
         else:
             self._autopilot.ticked(current)
-
-    @property
-    def _is_programmed(self) -> bool:
-        """Whether a plan or a shape sets the users by itself, without the autopilot."""
-        return isinstance(self._driver, Plan | Shape) and self._is_current and not self._autopilot.is_on
-
-    def _until_next_move_s(self) -> float:
-        """Seconds until the plan's next step; 0: not known."""
-        next_s = self._next_move_s()
-        return max(next_s - self._pump.now_s(), 0.0) if next_s is not None else 0.0
 
     def _on_triggered(self, found: Sequence[Struck]) -> None:
         """Mark the triggered stop rules and end the driver. If a person steers, they only mark."""
