@@ -16,6 +16,7 @@ from ..report.redaction import redacted
 from ..session.canonical import canonical
 from ..session.catalog import find
 from ..session.reader import open_session
+from . import completing
 from .error_output import print_error
 from .reanalysing import with_found
 
@@ -23,11 +24,11 @@ _STDOUT = Path("-")
 
 
 def _format_help() -> str:
-    return "; ".join(f"{each.name}: {each.said}" for each in FORMATS.values()) + f". {wording.CONVENTIONS}"
+    return "; ".join(f"{each.name}: {each.description}" for each in FORMATS.values()) + f". {wording.CONVENTIONS}"
 
 
 @click.command(epilog=_format_help())
-@click.argument("session")
+@click.argument("session", shell_complete=completing.sessions)
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="json", show_default=True)
 @click.option(
     "-o",

@@ -9,6 +9,7 @@ from typing import IO
 
 from ..run.options import RunOptions
 from .assembly import Parts, live_run, report_failure
+from .configured_habits import own_habits
 from .signals import signals_to
 from .terminals import name_of_terminal
 
@@ -33,7 +34,7 @@ def explore_on_screen(options: RunOptions) -> int:
             run.screens.begin(own)
             controls = HeldControls(run, run.screens, own)
             feed = LiveFeed(run)
-            app = ExplorerApp(feed, Steer(controls, controls), terminal=terminal)
+            app = ExplorerApp(feed, Steer(controls, controls), terminal=terminal, habits=own_habits())
             parts.server.stop = app.end
             with signals_to(app.request_exit):
                 ending = app.explore()
@@ -60,7 +61,7 @@ def wait_unattended(parts: Parts, take: Callable[[], object]) -> None:
     unattended = Unattended(run)
     parts.server.stop = unattended.stop
     let_go_of_input()
-    say_goes_on(parts.capture.stderr, run.session_run.path.stem if run.session_run.path else None)
+    print_session_goes_on(parts.capture.stderr, run.session_run.path.stem if run.session_run.path else None)
     with signals_to(lambda name: None if name == HANG_UP else run.outcome.interrupt(name)):
         while unattended.reason is None:
             native.sleep(POLL_S)
@@ -74,7 +75,7 @@ def let_go_of_input() -> None:
     os.close(null)
 
 
-def say_goes_on(stderr: IO[str] | None, session: str | None) -> None:
+def print_session_goes_on(stderr: IO[str] | None, session: str | None) -> None:
     """How to get a screen again; to nobody, where the terminal is gone."""
     if stderr is None or session is None:
         return

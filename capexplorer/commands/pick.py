@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 from .. import paths, profile
-from ..addresses import without_userinfo
 from ..errors import InputError
 from ..model.stream import SessionEntry
 from ..remote import run_sockets
 from ..tui.picker_app import PickerApp
 from ..tui.screens.profiles import ProfileEntry
 from ..tui.terminal import own_terminal
+from .configured_habits import own_habits
 from .resolving import DEFAULT_PROFILE
 from .shelf import SessionShelf
 from .signals import signals_to
@@ -26,8 +26,10 @@ def pick(folder: Path | None = None) -> None:
     return when one is.
     """
     require_screen("the picker", "capexplorer profiles, sessions or --help")
+    habits = own_habits()
     with own_terminal() as terminal:
-        app = PickerApp(_profiles(), SessionShelf(folder or paths.sessions()), default=DEFAULT_PROFILE, terminal=terminal)
+        shelf = SessionShelf(folder or paths.sessions())
+        app = PickerApp(_profiles(), shelf, default=DEFAULT_PROFILE, terminal=terminal, habits=habits)
         with signals_to(app.request_exit):
             picked = app.pick()
     if picked is None:
@@ -53,6 +55,6 @@ def _profiles() -> list[ProfileEntry]:
         except InputError as error:
             entries.append(ProfileEntry(name=name, path=str(path), problem=str(error)))
         else:
-            target = found.target or without_userinfo(found.url or "")
+            target = found.service
             entries.append(ProfileEntry(name=name, path=str(path), title=found.title, target=target))
     return entries

@@ -126,7 +126,7 @@ class LevelFold:
 
 
 RAMP_BINS = 24
-"""DESIGN section 4."""
+"""At most: more would leave a bin of a short ramp too few seconds."""
 
 
 class RampFold:
@@ -141,7 +141,7 @@ class RampFold:
 
     def add(self, sample: Sample) -> None:
         """Keep one tick, unless the process was suspended in it."""
-        if sample.stood_still_s is not None:
+        if sample.suspended_s is not None:
             return
         for name, value in second_values(sample).items():
             self._columns[name].append(math.nan if value is None else value)

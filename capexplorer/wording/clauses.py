@@ -29,10 +29,10 @@ def clause(each: found.Clause) -> str:
 
 
 @clause.register
-def _(each: found.RunSpoiled) -> str:
+def _(each: found.RunInvalid) -> str:
     results = "the results" if each.clean_users is None else f"results above {numbers.counted(each.clean_users)}"
-    said = f"limited by {limiter(each.cause.id)} {_since(each.cause)}: {results} do not describe the service"
-    return said if each.knee is None else f"{said}; up to there {knee_alone(each.knee)}"
+    sentence = f"limited by {limiter(each.cause.id)} {_since(each.cause)}: {results} do not describe the service"
+    return sentence if each.knee is None else f"{sentence}; up to there {knee_alone(each.knee)}"
 
 
 @clause.register

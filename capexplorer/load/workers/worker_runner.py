@@ -27,12 +27,14 @@ GIVEN_UP_S = 15.0
 class Worker(WorkerRunner):
     """`report` sends what one second held."""
 
-    def __init__(self, environment: Environment, host: str, port: int, hello: bytes, on_grid: Callable[[float], None]) -> None:
-        """`hello`: as said when it asked for its job. `on_grid`: gets a boundary between ticks, by this machine's clock."""
+    def __init__(
+        self, environment: Environment, host: str, port: int, hello: bytes, on_boundary: Callable[[float], None]
+    ) -> None:
+        """`hello`: as in its request for a job. `on_boundary`: gets a boundary between ticks, by this machine's clock."""
         self.ended_because = ""
         """Why the run wants it no more; empty while it does, and where the run has ended."""
         self.has_ended = False
-        self._hello, self._on_grid = hello, on_grid
+        self._hello, self._on_boundary = hello, on_boundary
         self._waiting: deque[bytes] = deque(maxlen=60)
         self._news = Event()
         self._heard_s = time.monotonic()
@@ -65,7 +67,7 @@ class Worker(WorkerRunner):
             case "capexplorer_clock":
                 self.send_message(CLOCK, {**msg.data, "worker_s": time.monotonic()})
             case "capexplorer_grid":
-                self._on_grid(msg.data["boundary_s"])
+                self._on_boundary(msg.data["boundary_s"])
             case "capexplorer_refused":
                 self.ended_because = str(msg.data)
             case "quit":

@@ -11,7 +11,7 @@ from .process_events import Ended, Log, Target, TargetState
 from .proposed import Proposed
 from .reanalysed import FigureChange, MarkChange, Reanalysed
 from .sample import EndpointTick, FailureSignature, FailureTick, Phase, Sample
-from .session_header import SCHEMA, ClientFloor, Engine, Header, HostFacts, TargetFacts
+from .session_header import SCHEMA, ClientOverhead, Engine, Header, HostFacts, TargetFacts
 from .user_events import Command, Note
 
 KnownEvent = (
@@ -20,7 +20,7 @@ KnownEvent = (
 """All that a log of this version holds; an event of another type is read as `Unknown`."""
 
 __all__ = [
-    "SCHEMA", "By", "ClientFloor", "Command", "Ended", "EndpointTick", "Engine", "Event", "FailureSignature", "FailureTick",
+    "SCHEMA", "By", "ClientOverhead", "Command", "Ended", "EndpointTick", "Engine", "Event", "FailureSignature", "FailureTick",
     "FigureChange", "Header", "HostFacts", "KnownEvent", "LevelClosed", "LevelOpened", "Log", "Mark", "MarkChange", "Note",
     "Phase", "Proposed", "Reanalysed", "Sample", "Target", "TargetFacts", "TargetState", "Unknown", "Verdict",
 ]  # fmt: skip

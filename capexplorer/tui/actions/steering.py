@@ -51,7 +51,7 @@ class Steer:
             spawn_rate=controls.spawn_rate,
             can_restart=controls.can_restart,
             autopilot=controls.autopilot,
-            controls=holding.said(self.held) if self._screen.timeline.ended is None else "",
+            controls=holding.controls_line(self.held) if self._screen.timeline.ended is None else "",
             controls_asked=self.held.holds and self.held.asked_by is not None,
         )
 
@@ -86,7 +86,7 @@ class Steer:
 
     def action_controls(self) -> None:
         """Ask for the controls, or hand them to the screen that asks."""
-        self._screen.say(holding.passed_on(self.held))
+        self._screen.show_message(holding.passed_on(self.held))
 
     # -- the next step
 
@@ -98,9 +98,9 @@ class Steer:
         if step is not None and step.key in PERFORMED:
             self._screen.act(PERFORMED[step.key])
         elif self.controls.autopilot:
-            self._screen.say("the autopilot takes the next step")
+            self._screen.show_message("the autopilot takes the next step")
         elif step is None or step.key != "Enter" or self.controls.wanted != timeline.wanted:
-            self._screen.say("nothing to do yet: wait for the next step")
+            self._screen.show_message("nothing to do yet: wait for the next step")
         elif self._may_steer():
             self._take(proposed)
 
@@ -109,7 +109,7 @@ class Steer:
             self.controls.set_users(proposed.users)
         else:
             self.controls.new_level()
-        self._screen.say()
+        self._screen.show_message()
 
     # -- users
 
@@ -124,7 +124,7 @@ class Steer:
         if sizes:
             self.step = sizes[0] if direction > 0 else sizes[-1]
             self.controls.set_step(self.step)
-        self._screen.say(f"step {self.step}" + ("" if sizes else f" (the {'largest' if direction > 0 else 'smallest'})"))
+        self._screen.show_message(f"step {self.step}" + ("" if sizes else f" (the {'largest' if direction > 0 else 'smallest'})"))
 
     def action_go(self) -> None:
         """Ask for a number of users."""
@@ -146,19 +146,19 @@ class Steer:
         """To zero users."""
         if self._may_steer():
             self.controls.zero()
-            self._screen.say("to zero users")
+            self._screen.show_message("to zero users")
 
     def _set_users(self, users: int) -> None:
         controls, before = self.controls, self.controls.wanted
         if controls.autopilot and min(users, controls.max_users) == before:
             controls.set_autopilot(False)  # a step that changes nothing ends the driver as well
         if users == before:
-            return self._screen.say("there are no users" if users == 0 else f"already at {users:,} users")
+            return self._screen.show_message("there are no users" if users == 0 else f"already at {users:,} users")
         full = before >= controls.max_users and users > before
         if full or controls.set_users(users) < users:
-            self._screen.say(f"the limit is {controls.max_users:,} users (guards.max_users)", alarm=True)
+            self._screen.show_message(f"the limit is {controls.max_users:,} users (guards.max_users)", alarm=True)
         else:
-            self._screen.say()
+            self._screen.show_message()
 
     # -- autopilot, plans, spawn rate
 
@@ -166,7 +166,9 @@ class Steer:
         """Start the autopilot's search for the knee, or end it."""
         if self._may_steer():
             self.controls.set_autopilot(not self.controls.autopilot)
-            self._screen.say("autopilot on; changing the users by hand ends it" if self.controls.autopilot else "autopilot off")
+            self._screen.show_message(
+                "autopilot on; changing the users by hand ends it" if self.controls.autopilot else "autopilot off"
+            )
 
     def action_verify(self) -> None:
         """Run the levels that verify the current knee."""
@@ -176,7 +178,7 @@ class Steer:
         why_not = wording.why_not_verify(known.capacity.knee if known is not None else None)
         if why_not is None:
             self.controls.verify_knee()
-        self._screen.say(why_not or "verifying the knee; changing the users by hand ends it")
+        self._screen.show_message(why_not or "verifying the knee; changing the users by hand ends it")
 
     def action_plan(self) -> None:
         """Ask for a plan, by name or as text."""
@@ -187,13 +189,13 @@ class Steer:
 
     def _plan(self, answer: str) -> None:
         self.controls.start_plan(answer)
-        self._screen.say(f"plan {answer}: changing the users by hand ends it")
+        self._screen.show_message(f"plan {answer}: changing the users by hand ends it")
 
     def action_new_level(self) -> None:
         """A new level at the same count."""
         if self._may_steer():
             self.controls.new_level()
-            self._screen.say("new level")
+            self._screen.show_message("new level")
 
     def action_spawn_rate(self) -> None:
         """Ask for the spawn rate."""
@@ -203,7 +205,7 @@ class Steer:
 
     def _spawn_rate(self, answer: str) -> None:
         self.controls.set_spawn_rate(float(answer) if answer else None)
-        self._screen.say(f"spawn rate: {answer} users per second" if answer else "spawn rate: automatic")
+        self._screen.show_message(f"spawn rate: {answer} users per second" if answer else "spawn rate: automatic")
 
     # -- what runs them
 
@@ -214,7 +216,7 @@ class Steer:
         in_process = not self.controls.workers
         why_not = self.controls.change_workers(add=direction > 0)
         starts = "two workers start, and take the users over" if in_process else "one more worker starts"
-        self._screen.say(why_not or (starts if direction > 0 else "one worker ends"), alarm=bool(why_not))
+        self._screen.show_message(why_not or (starts if direction > 0 else "one worker ends"), alarm=bool(why_not))
 
     # -- the session and the target
 
@@ -228,17 +230,17 @@ class Steer:
         if not self._may_steer():
             return
         if not self.controls.can_restart:
-            return self._screen.say("not started by capexplorer: cannot be restarted", alarm=True)
+            return self._screen.show_message("not started by capexplorer: cannot be restarted", alarm=True)
         header = self._screen.timeline.header
         name = header.target.name if header else "the target"
         form = TargetForm(name, self.controls.target_params, self.controls.restart_target)
-        self._screen.ask(form, lambda restarted: self._screen.say("restarting the target") if restarted else None)
+        self._screen.ask(form, lambda restarted: self._screen.show_message("restarting the target") if restarted else None)
 
     def _goes_on(self) -> bool:
         """Whether the session is still running; otherwise show that it has ended."""
         ended = self._screen.timeline.ended is not None
         if ended:
-            self._screen.say("the session has ended", alarm=True)
+            self._screen.show_message("the session has ended", alarm=True)
         return not ended
 
     def _may_steer(self) -> bool:
@@ -246,7 +248,7 @@ class Steer:
         if not self._goes_on():
             return False
         if not self.held.holds:
-            self._screen.say(holding.refusal(self.held), alarm=True)
+            self._screen.show_message(holding.refusal(self.held), alarm=True)
         return self.held.holds
 
     def _ask(self, question: Ask, answered: Callable[[str], None]) -> None:

@@ -17,7 +17,7 @@ from ..render.timepage import TimePage, boundaries, page_at, phases, tags
 from .pane import Pane
 
 ENOUGH = {"p50": 1, "p95": 200, "p99": 1_000}
-"""Successes that a percentile of a level must rest on (DESIGN section 4); with fewer it is grey."""
+"""Successes that a percentile of a level must rest on; with fewer it is grey."""
 
 
 class LatencyPane(Pane):
@@ -88,6 +88,6 @@ def level_at(shown: TimePage) -> Level | None:
 
 def _client_overhead(timeline: Timeline, palette: Palette) -> tuple[Legend, ...]:
     """Median of the client by itself; of the slowest where several clients are in use."""
-    overheads = timeline.header.client_floor_ms.values() if timeline.header else ()
+    overheads = timeline.header.client_overhead_ms.values() if timeline.header else ()
     slowest = max((floor.p50_ms for floor in overheads), default=None)
     return (Legend("", "client overhead", figure(slowest), palette.muted, short="client"),) if slowest is not None else ()

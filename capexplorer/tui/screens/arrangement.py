@@ -42,13 +42,13 @@ IN_GRID: dict[Form, int] = {"single": 0, "small": 4, "wide": 6, "huge": len(PANE
 class Arrangement:
     """The panes, and which of them are seen. `shown` is the pane that stands alone, or the one in focus.
 
-    `say` answers to a key, `arranged` is called when other panes are to be seen than before.
+    `show_message` answers to a key, `arranged` is called when other panes are to be seen than before.
     """
 
-    def __init__(self, say: Callable[[str], None], arranged: Callable[[], None]) -> None:
+    def __init__(self, show_message: Callable[[str], None], arranged: Callable[[], None]) -> None:
         self.panes = [kind(id=name) for name, kind in PANES]
         self.shown = 0
-        self._say, self._arranged = say, arranged
+        self._show_message, self._arranged = show_message, arranged
         self._form: Form = "single"
         self._maximised = False
         self._before = 0
@@ -93,7 +93,7 @@ class Arrangement:
     def action_maximise(self) -> None:
         """The pane in focus alone, and back."""
         if self._form == "single":
-            return self._say(f"terminals below {SMALL[0]}x{SMALL[1]} show one pane at a time: Tab, 1-8")
+            return self._show_message(f"terminals below {SMALL[0]}x{SMALL[1]} show one pane at a time: Tab, 1-8")
         if self.shown >= self._in_grid:
             return self.action_pane(self._before)
         self._maximised = not self._maximised

@@ -23,6 +23,7 @@ from ...errors import SessionError
 from ...model.timeline import Timeline
 from ..actions.protocols import Actions
 from ..feed import Change, Feed
+from ..habits import Habits
 from ..keybar import key_bar, perform_bindings
 from ..keys import ScreenName
 from ..look import Palette
@@ -38,7 +39,7 @@ from .help import Help
 from .tab_bar import TabBar
 from .view_options import ViewOptions
 
-SAID_S = 5.0
+MESSAGE_S = 5.0
 """Seconds for which a message stays in the status line."""
 
 Answer = TypeVar("Answer")
@@ -51,18 +52,16 @@ class ExplorerScreen(Screen[None]):
     CSS_PATH = "explorer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*perform_bindings("live", "replay")]
 
-    def __init__(self, feed: Feed, actions: Actions, *, whole: bool = False) -> None:
+    def __init__(self, feed: Feed, actions: Actions, habits: Habits | None = None, *, whole: bool = False) -> None:
         """`whole`: charts show all of the session's time."""
         super().__init__()
-        self.feed, self.actions = feed, actions
+        self.feed, self.actions, self.habits = feed, actions, habits or Habits()
         self.palette = Palette()
-        self._said, self._alarm, self._said_count = "", False, 0
+        self._message, self._alarm, self._message_count = "", False, 0
         self._key_bar = ""
         self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
-        self.arrangement = Arrangement(self.say, self._arranged)
-        self.options = ViewOptions(self, self.draw)
-        if whole:
-            self.options.window_s = None
+        self.arrangement = Arrangement(self.show_message, self._arranged)
+        self.options = ViewOptions(self, self.draw, None if whole else self.habits.window_s)
         self._exporting = Exporting(self, self._write)
         self._parts = (self, self.arrangement, self.options, self._exporting, actions)
         actions.attach(self)
@@ -84,12 +83,12 @@ class ExplorerScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Follow the theme."""
-        self.palette = palette_of(self.app.current_theme)
+        self.palette = palette_of(self.app.current_theme, self.habits.markers)
         self.app.theme_changed_signal.subscribe(self, lambda theme: self._themed())
         self.arrangement.panes[0].focus()
 
     def _themed(self) -> None:
-        self.palette = palette_of(self.app.current_theme)
+        self.palette = palette_of(self.app.current_theme, self.habits.markers)
         self.draw()
 
     def on_resize(self, event: Resize) -> None:
@@ -121,7 +120,7 @@ class ExplorerScreen(Screen[None]):
             self.app.post_message(FeedFailed(error))
             return
         for notice in self.feed.notices():
-            self.say(notice, alarm=True)
+            self.show_message(notice, alarm=True)
         if change is not Change.NOTHING:
             self._draw_status()
         if self.options.paused is None:
@@ -145,7 +144,7 @@ class ExplorerScreen(Screen[None]):
             return
         self.status.show(self.timeline, self._view, self.palette)
         self._draw_tabs()
-        keys = key_bar(self.actions.keys, self.size.width - 1, **self.actions.key_words)
+        keys = key_bar(self.actions.keys, self.size.width - 1, self.habits.keys, **self.actions.key_words)
         if keys != self._key_bar:  # an update lays the whole screen out anew
             self._key_bar = keys
             self.keys.update(Text(keys, no_wrap=True))
@@ -154,21 +153,21 @@ class ExplorerScreen(Screen[None]):
     @property
     def _view(self) -> View:
         paused, exported = self.options.paused is not None, self._exporting.is_exported
-        return replace(self.actions.view, paused=paused, said=self._said, alarm=self._alarm, exported=exported)
+        return replace(self.actions.view, paused=paused, message=self._message, alarm=self._alarm, exported=exported)
 
     def _draw_tabs(self) -> None:
         failed = tally(self.timeline)
-        self.tabs.show(self.arrangement.shown, self.palette, failed.said, alarmed=failed.grave)
+        self.tabs.show(self.arrangement.shown, self.palette, failed.words, alarmed=failed.grave)
 
     # -- answers and questions
 
-    def say(self, said: str = "", *, alarm: bool = False) -> None:
+    def show_message(self, message: str = "", *, alarm: bool = False) -> None:
         """Show a message in response to the last key, for a few seconds or until the next key. `alarm`: a refusal."""
-        self._said, self._alarm = said, alarm
-        self._said_count += 1
-        if said:
-            count = self._said_count
-            self.set_timer(SAID_S, lambda: self.say() if self._said_count == count else None)
+        self._message, self._alarm = message, alarm
+        self._message_count += 1
+        if message:
+            count = self._message_count
+            self.set_timer(MESSAGE_S, lambda: self.show_message() if self._message_count == count else None)
         self._draw_status()
 
     def _write(self, sequence: str) -> None:
@@ -209,8 +208,8 @@ class ExplorerScreen(Screen[None]):
             if method is not None:
                 method(*arguments)
                 return
-        self.say("there is no load to steer")
+        self.show_message("there is no load to steer")
 
     def action_help(self) -> None:
         """The keys and what the figures mean."""
-        self.app.push_screen(Help(self.actions.keys))
+        self.app.push_screen(Help(self.actions.keys, self.habits.keys))

@@ -30,20 +30,20 @@ class Exporting:
         """Ask for a format and a file."""
         screen = self._screen
         if screen.timeline.header is None:
-            return screen.say("nothing has been recorded yet")
-        screen.ask(ExportForm(screen.timeline), lambda said: self._exported(said) if said else None)
+            return screen.show_message("nothing has been recorded yet")
+        screen.ask(ExportForm(screen.timeline), lambda written: self._exported(written) if written else None)
 
-    def _exported(self, said: str) -> None:
+    def _exported(self, written: str) -> None:
         self._exported_levels = len(self._screen.timeline.levels)
-        self._screen.say(said)
+        self._screen.show_message(written)
 
     def action_copy(self) -> None:
         """A Markdown summary to the terminal's clipboard."""
         from ...report import markdown
 
         if self._screen.timeline.header is None:
-            return self._screen.say("nothing has been recorded yet")
+            return self._screen.show_message("nothing has been recorded yet")
         content = markdown.render(self._screen.timeline)
         self._write(sequences(content.decode(), os.environ))
         where = "tmux needs set-clipboard on" if in_tmux(os.environ) else "Markdown, by OSC 52"
-        self._screen.say(f"copied {size(len(content))} ({where})")
+        self._screen.show_message(f"copied {size(len(content))} ({where})")

@@ -22,6 +22,7 @@ from textual.worker import get_current_worker
 from ...errors import CapexplorerError
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.choose import Choose
+from ..habits import Habits
 from ..keybar import bindings, key_bar
 from ..keys import ScreenName
 from ..render.text import safe, shorten, size, wrap
@@ -43,8 +44,9 @@ class Picker(Screen[None]):
     NAME: ClassVar[ScreenName] = "picker"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("picker")]
 
-    def __init__(self, profiles: Sequence[ProfileEntry], shelf: Shelf, default: str) -> None:
+    def __init__(self, profiles: Sequence[ProfileEntry], shelf: Shelf, default: str, habits: Habits | None = None) -> None:
         super().__init__()
+        self._habits = habits or Habits()
         self._shelf, self._default = shelf, default
         self._entries = Entries(profiles)
         self._detailed = ""
@@ -94,7 +96,7 @@ class Picker(Screen[None]):
             rows = self._shelf.rows()
         except CapexplorerError as error:
             rows = ()
-            self._say(str(error))
+            self._show_message(str(error))
         self._entries.keep(rows)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -117,7 +119,7 @@ class Picker(Screen[None]):
         found = self._entries.entry(event.option.id)
         picked = found.entry if isinstance(found, SessionRow) else found
         if picked is not None and picked.problem is not None:
-            self._say(picked.problem)
+            self._show_message(picked.problem)
         elif picked is not None:
             self.app.exit(picked)
 
@@ -133,17 +135,21 @@ class Picker(Screen[None]):
         row = self._entries.row
         opens = "runs" if row is None else "attaches" if row.recording else "replays"
         words = {"open": opens, "other": "sessions" if row is None else "profiles"}
-        self.query_one("#keys", Static).update(Text(key_bar(self.NAME, self.size.width - 1, **words), no_wrap=True))
+        self.query_one("#keys", Static).update(
+            Text(key_bar(self.NAME, self.size.width - 1, self._habits.keys, **words), no_wrap=True)
+        )
 
-    def _say(self, said: str) -> None:
+    def _show_message(self, message: str) -> None:
         """In place of the detail, until another entry is highlighted."""
-        self.query_one("#detail", Static).update(Text("\n".join(wrap(safe(said), max(self.size.width - 2, 20))[:DETAIL_LINES])))
+        self.query_one("#detail", Static).update(
+            Text("\n".join(wrap(safe(message), max(self.size.width - 2, 20))[:DETAIL_LINES]))
+        )
 
     # -- keys
 
     def action_help(self) -> None:
         """The keys, and what the columns mean."""
-        self.app.push_screen(Help(self.NAME))
+        self.app.push_screen(Help(self.NAME, self._habits.keys))
 
     def action_next_list(self) -> None:
         """Profiles, or saved sessions."""
@@ -170,19 +176,19 @@ class Picker(Screen[None]):
         if self._openable() is None:
             return
         if not self._entries.mark():
-            return self._say(f"{len(LETTERS)} are already marked, the maximum for a comparison")
+            return self._show_message(f"{len(LETTERS)} are already marked, the maximum for a comparison")
         self._entries.fill()
 
     def action_compare(self) -> None:
         """Those that are marked; with one marked, and the one here; with none, the epochs of the one here."""
         entries = [row.entry for row in self._entries.compared()]
         if not entries:
-            return self._say("only sessions can be compared: mark two with space, then press c")
+            return self._show_message("only sessions can be compared: mark two with space, then press c")
         try:
             comparison = self._shelf.compare(entries)
         except CapexplorerError as error:
-            return self._say(f"mark two or more with space, then press c: {error}" if len(entries) < 2 else str(error))
-        self.app.push_screen(CompareScreen(comparison))
+            return self._show_message(f"mark two or more with space, then press c: {error}" if len(entries) < 2 else str(error))
+        self.app.push_screen(CompareScreen(comparison, self._habits.markers))
 
     def action_levels(self) -> None:
         """The level table."""
@@ -192,7 +198,7 @@ class Picker(Screen[None]):
         try:
             rows = tuple(self._shelf.levels(row.entry))
         except CapexplorerError as error:
-            return self._say(str(error))
+            return self._show_message(str(error))
         self.app.push_screen(Levels(safe(f"{title(row)}  {began(row.entry)} UTC"), rows))
 
     def action_rename(self) -> None:
@@ -200,7 +206,7 @@ class Picker(Screen[None]):
         row = self._openable()
         if row is not None:
             hint = "an empty title removes it; the recorded data does not change"
-            self.app.push_screen(Ask("Title", hint, lambda said: None, value=row.title or ""), partial(self._renamed, row))
+            self.app.push_screen(Ask("Title", hint, lambda message: None, value=row.title or ""), partial(self._renamed, row))
 
     def _renamed(self, row: SessionRow, title: str | None) -> None:
         if title is not None:
@@ -212,9 +218,10 @@ class Picker(Screen[None]):
         self._entries.fill()
         row = self._entries.row
         if row is None:
-            return self._say("only sessions can be deleted here")
+            return self._show_message("only sessions can be deleted here")
         if row.recording:
-            return self._say("not deleted: the session is being recorded (it has no end, and its log was just written to)")
+            why = "the session is being recorded (it has no end, and its log was just written to)"
+            return self._show_message(f"not deleted: {why}")
         named = safe(row.title or row.entry.label or "")
         question = f"{safe(row.entry.id)}  {named}\n{size(row.entry.size_bytes)} will be deleted permanently."
         self.app.push_screen(Confirm("Delete this session?", question, "delete"), partial(self._deleted, row))
@@ -233,7 +240,7 @@ class Picker(Screen[None]):
         self._load()
         self._entries.fill()
         if problem is not None:
-            self._say(problem)
+            self._show_message(problem)
 
     def action_export(self) -> None:
         """Asks for the format."""
@@ -243,22 +250,22 @@ class Picker(Screen[None]):
 
     def _export(self, row: SessionRow, form: str | None) -> None:
         if form is not None:
-            self._say(f"exporting as {form} ...")
+            self._show_message(f"exporting as {form} ...")
             self.run_worker(lambda: self._exported(row, form), thread=True)
 
     def _exported(self, row: SessionRow, form: str) -> None:
         """On a thread of its own: a report takes seconds."""
         try:
-            said = f"written: {self._shelf.export(row.entry, form)}"
+            message = f"written: {self._shelf.export(row.entry, form)}"
         except CapexplorerError as error:
-            said = str(error)
-        self.app.call_from_thread(self._say, said)
+            message = str(error)
+        self.app.call_from_thread(self._show_message, message)
 
     def _openable(self) -> SessionRow | None:
         row = self._entries.row
         if row is None or row.entry.problem is None:
             return row
-        self._say(row.entry.problem)
+        self._show_message(row.entry.problem)
         return None
 
 
