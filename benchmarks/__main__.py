@@ -29,6 +29,7 @@ ALL = {
     "screen": "(e) terminal output and the screen's thread",
     "probe_cost": "(f) probes",
     "day": "a day's session: disk, opening, seeking, memory",
+    "shelf": "the picker over 5,000 sessions",
     "views": "(g) latency as reported by the app, by the target itself and by wrk",
     "rate": "time from plan at an offered rate, on a server with stalls, over the arithmetic",
     "look": "what a look at 24 levels costs beside the load",

@@ -1,5 +1,5 @@
-"""Makes every picture in the docs: `python docs/pictures.py SESSION FOLDER` draws the live screen at a session's last second,
-`... SESSION FOLDER NAME AT_S [KEY...]` one picture at a moment, after some keys.
+"""Makes every picture in the docs: `python docs/pictures.py SESSION FOLDER [AT_S]` draws the live screen at a session's last
+second or at a moment, `... SESSION FOLDER NAME AT_S [KEY...]` one picture at a moment, after some keys.
 
 The screen is the real one, fed with the events of a real, saved session.
 """
@@ -62,15 +62,16 @@ async def picture(session: Path, size: tuple[int, int], theme: str, at_s: float 
 def main() -> None:
     session, folder = Path(sys.argv[1]), Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    if len(sys.argv) > 3:
+    if len(sys.argv) > 4:
         name, at_s, *keys = sys.argv[3:]
         drawn = picture(session, SIZES["wide"], THEMES["dark"], float(at_s), keys)
         (folder / f"{name}.svg").write_text(asyncio.run(drawn), encoding="utf-8")
         return
+    at_s = float(sys.argv[3]) if len(sys.argv) > 3 else math.inf
     for size_name, size in SIZES.items():
         for theme_name, theme in THEMES.items():
             path = folder / f"live-{size_name}-{theme_name}.svg"
-            path.write_text(asyncio.run(picture(session, size, theme)), encoding="utf-8")
+            path.write_text(asyncio.run(picture(session, size, theme, at_s)), encoding="utf-8")
             print(path)
 
 

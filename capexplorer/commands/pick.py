@@ -9,6 +9,8 @@ from pathlib import Path
 
 from .. import paths, profile
 from ..errors import InputError
+from ..model.stream import SessionEntry
+from ..remote import run_sockets
 from ..tui.picker_app import PickerApp
 from ..tui.screens.profiles import ProfileEntry
 from ..tui.terminal import own_terminal
@@ -20,7 +22,9 @@ from .terminals import require_screen
 
 
 def pick(folder: Path | None = None) -> None:
-    """Show profiles and sessions; run the profile or replay the session that is chosen. Does not return when one is."""
+    """Show profiles and sessions; run the profile, attach to the running session or replay the saved one that is chosen. Does not
+    return when one is.
+    """
     require_screen("the picker", "capexplorer profiles, sessions or --help")
     habits = own_habits()
     with own_terminal() as terminal:
@@ -30,9 +34,17 @@ def pick(folder: Path | None = None) -> None:
             picked = app.pick()
     if picked is None:
         return
-    args = ["run", picked.path] if isinstance(picked, ProfileEntry) else ["replay", str(picked.path)]
-    args += ["--sessions-dir", str(folder)] if folder is not None else []
-    os.execv(sys.executable, [sys.executable, "-m", "capexplorer", *args])
+    os.execv(sys.executable, [sys.executable, "-m", "capexplorer", *arguments_for(picked, folder)])
+
+
+def arguments_for(picked: ProfileEntry | SessionEntry, folder: Path | None) -> list[str]:
+    """The command that opens what was picked, with its arguments."""
+    in_folder = ["--sessions-dir", str(folder)] if folder is not None else []
+    if isinstance(picked, ProfileEntry):
+        return ["run", picked.path, *in_folder]
+    if not picked.complete and picked.id in run_sockets.running():
+        return ["attach", picked.id]
+    return ["replay", str(picked.path), *in_folder]
 
 
 def _profiles() -> list[ProfileEntry]:

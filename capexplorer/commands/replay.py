@@ -28,19 +28,25 @@ _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
 @click.option(
     "--speed",
     type=click.Choice(_SPEEDS),
-    default="1",
-    show_default=True,
-    help=("Playback speed: seconds of the session per second."),
+    help="Play from the beginning at this speed: seconds of the session per second.",
 )
 @click.option("--follow", is_flag=True, help="Follow a session that another process is recording.")
-@click.option("--at", "start", metavar="TIME", help="Time at which to start: 1:23:45, 90s, 50%, end.")
+@click.option(
+    "--at",
+    "start",
+    metavar="TIME",
+    help="Time at which to start: 1:23:45, 90s, 50%; without it, all of an ended session is shown.",
+)
 @click.option("--mouse", is_flag=True, help="Allow the mouse to drag the transport bar; selecting text then needs Shift.")
 @click.option("--reanalyse", is_flag=True, help="Use the marks that this version finds; the log pane (o) lists the changes.")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder in which session ids are looked up.")
 def command(
-    session: str, speed: str, follow: bool, start: str | None, mouse: bool, reanalyse: bool, sessions_dir: Path | None
+    session: str, speed: str | None, follow: bool, start: str | None, mouse: bool, reanalyse: bool, sessions_dir: Path | None
 ) -> int:
-    """Replay a saved session on the live screen. SESSION is a path, an id, the beginning of one, or `last`."""
+    """Show a saved session on the live screen: all of it, to be played with space, or from a moment on.
+
+    SESSION is a path, an id, the beginning of one, or `last`.
+    """
     if start is not None:
         try:
             moment(start, 0.0, 1.0)
@@ -52,19 +58,20 @@ def command(
     with reanalysed_copy(path) if reanalyse else nullcontext(path) as path:
         recording = Replay(path, follow=follow)
         try:
-            return _play(recording, Playback(float(speed), follows=follow), start, mouse)
+            whole = speed is None and start is None and not follow
+            return _play(recording, Playback(float(speed or 1), follows=follow), start, mouse, whole=whole)
         finally:
             recording.close()
 
 
-def _play(recording: Replay, playback: Playback, start: str | None, mouse: bool) -> int:
+def _play(recording: Replay, playback: Playback, start: str | None, mouse: bool, *, whole: bool) -> int:
     from ..tui.actions.transport import Transport
     from ..tui.app import ExplorerApp
     from ..tui.recorded_feed import RecordedFeed
 
-    feed, habits = RecordedFeed(recording, playback, start_at=start), own_habits()
+    feed, habits = RecordedFeed(recording, playback, start_at=start, whole=whole), own_habits()
     with terminal_or_browser("replay", "export") as terminal:
-        app = ExplorerApp(feed, Transport(feed), terminal=terminal, mouse=mouse, habits=habits)
+        app = ExplorerApp(feed, Transport(feed), terminal=terminal, mouse=mouse, habits=habits, whole=whole)
         with signals_to(app.request_exit):
             ending = app.explore()
     for note in recording.notes:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from ..model.proposals import Decision, Done, Figures, GiveUp, GoTo, Hold, Why
 from ..model.verdicts import KneeVerdict
-from .autopilot_decisions import Decision, Done, Figures, GiveUp, GoTo, Hold, Why
 from .autopilot_input import AutopilotInput, baseline_requests, collapsed_above, fails, line, line_error, ports_last_s, strain
 from .level_end import LEAST_S, PORTS_LEAST_S, STRAIGHT, may_end, trouble
 from .verification_policy import Outcome, VerificationEnd, VerificationPolicy, knee_figures

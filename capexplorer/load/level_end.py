@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.figures import LevelFigures
-from .autopilot_decisions import Why
+from ..model.proposals import Why
 from .autopilot_input import AutopilotInput, fails, line, ports_last_s, precise, strain
 
 LEAST_S = 6.0

@@ -9,8 +9,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
+from ..model.proposals import Figures, GoTo, Hold
 from ..model.verdicts import KneeVerdict, VerificationStep, VerificationStepName
-from .autopilot_decisions import Figures, GoTo, Hold
 from .autopilot_input import AutopilotInput, fails, ports_last_s
 from .level_end import FAILURES_MOST, PORTS_LEAST_S, UNSETTLED_MOST_S
 

@@ -25,6 +25,7 @@ from .events import (
     Mark,
     Note,
     Phase,
+    Proposed,
     Reanalysed,
     Sample,
     Target,
@@ -72,6 +73,8 @@ class Timeline:
         self.log: Sequence[Log] = self._lines
         self.broken: Log | None = None
         """The latest failure of the recording itself."""
+        self.proposed: Proposed | None = None
+        """The latest proposal of a next step; None in logs that have none."""
         self.target: Target | None = None
         self.step = 1
         self.last: Sample | None = None
@@ -167,6 +170,8 @@ class Timeline:
                 self.verdicts[event.epoch] = event
             case Ended():
                 self.ended = event
+            case Proposed():
+                self.proposed = event
             case Reanalysed():
                 self.reanalysed = event
 

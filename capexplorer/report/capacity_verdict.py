@@ -34,7 +34,9 @@ def knees(verdicts: Verdicts, goodput: Panel, latency: Panel) -> Iterator[str]:
             x = latency.x(latency_knee.users)
             yield line("knee soft", (x, latency.top), (x, latency.bottom))
             yield text(
-                *_beside(x, latency, latency.top + 12), kind="alarm", sentence=f"{named}latency knee {latency_knee.users:g}"
+                *_beside(x, latency, latency.top + 12),
+                kind="alarm",
+                sentence=f"{named}latency climbs from {latency_knee.users:g}",
             )
 
 

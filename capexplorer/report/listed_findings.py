@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .. import wording
 from ..model.events import Header, Mark, MarkChange, Note
-from ..model.findings import Cause, CurveFinding, Shift
+from ..model.findings import Cause, Shift
 from ..model.grades import SEVERITIES
 from ..model.timeline import Timeline
 
@@ -14,11 +14,6 @@ _ORDER = ("cause", "knee", "at_or_below", "bend", "latency_knee", "bottleneck", 
 """Causes first: a cause in the generator may mean that the other findings do not describe the service."""
 _SAID_WHOLE = ("shift", "recovery", "stop_rule")
 """Kinds whose sentence already contains all their figures."""
-_IN_TABLE = (
-    "users_low", "users_high", "capacity_rps", "capacity_se_rps", "limit", "provisional", "verification", "peak_users",
-    "peak_rps", "peak_shape", "peak_fall_ratio",
-)  # fmt: skip
-"""Of a knee: what the table of knees says, and the sentence before all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +44,8 @@ def findings(timeline: Timeline) -> list[ListedFinding]:
 
 def _finding(mark: Mark, epoch: str, header: Header | None) -> ListedFinding:
     found, sentence = mark.finding, wording.bare(mark)
-    in_table = _IN_TABLE if isinstance(found, CurveFinding) and mark.kind != "latency_knee" else ()
     counts = ", ".join(filter(None, (wording.counted(found), _seen(mark), wording.endpoints(found))))
-    readings = wording.readings(found, in_table)
+    readings = wording.readings(found)
     return ListedFinding(
         mark=mark,
         sentence=f"{epoch}: {sentence}" if epoch else sentence,

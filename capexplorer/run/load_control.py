@@ -16,6 +16,7 @@ from ..load.plan import Step
 from ..model.events import By, Command
 from ..model.stream import Param
 from .current_epoch import CurrentEpoch
+from .drivers.adviser import Growth
 from .drivers.autopilot import AutopilotDriver
 from .drivers.driver import Autopilot, Driver, Manual, Plan, Shape
 from .drivers.load_target import POOL_SPAWN_RATE, LoadTarget
@@ -25,6 +26,7 @@ from .drivers.stop_watch import Stopped, StopWatch
 from .event_sink import EventSink
 from .level_events import LevelEvents
 from .options import RunOptions
+from .proposals_published import PublishedProposals
 from .pump import Pump
 from .run_outcome import RunOutcome
 
@@ -47,9 +49,10 @@ class LoadControl:
         sink: EventSink,
         pump: Pump,
         epoch: Callable[[], int],
-        grow: Callable[[], bool] = lambda: False,
+        growth: Callable[[], Growth] = lambda: "none",
+        grow: Callable[[], None] = lambda: None,
     ) -> None:
-        """`epoch`: returns the target's epoch now. `grow`: see `AutopilotDriver`."""
+        """`epoch`: returns the target's epoch now. `growth`, `grow`: see `AutopilotDriver`."""
         self._options, self._load_target, self._outcome = options, load_target, outcome
         self._emit, self._pump = sink.emit, pump
         timeline, self._max_users = sink.timeline, options.profile.guards.max_users
@@ -58,6 +61,7 @@ class LoadControl:
         self._stop_watch = StopWatch(options.profile.stop, timeline)
         self._driver, self._generation = load_target.seat.driver, load_target.seat.generation
         self._plan = PlanDriver(options.steps, timeline, self._max_users)
+        self._proposals = PublishedProposals(self._emit, pump.now_s)
         self._autopilot = AutopilotDriver(
             timeline,
             load_target,
@@ -65,8 +69,11 @@ class LoadControl:
             emit=lambda name, args: self._emit(Command(t_s=pump.now_s(), name=name, by="autopilot", args=dict(args))),
             open_level=lambda users, rate: self.step(users, "autopilot", rate),
             finish=self._autopilot_finished,
+            growth=growth,
             grow=grow,
+            publish=self._proposals.show,
         )
+        self._autopilot.adviser.begin(options.start_users)
         self._ramp_moved_s = 0.0
         """When a shape last moved the users, or a plan ended."""
 
@@ -180,6 +187,9 @@ class LoadControl:
             self._outcome.recover("stop_rule")
         if by in ("user", "guard"):
             self._end_driver("taken_over", by)
+        if by != "autopilot":
+            opened = self.levels.tracker.opened
+            self._autopilot.adviser.set_by_hand(users, opened.users if opened is not None else 0)
         if (users, offered_per_s) != (self._load_target.wanted, self._load_target.offered_per_s) and not ramp:
             return  # a later step overtook this one in another thread: the level is that one's
         if self._load_target.is_open:  # else kept as wanted until the service is ready
@@ -298,7 +308,10 @@ class LoadControl:
         current = CurrentEpoch(self._timeline)
         self.levels.marks.ticked(current)
         self._on_triggered(self._stop_watch.look(current))
-        self._autopilot.ticked(current)
+        if isinstance(self._driver, Plan | Shape) and self._is_current and not self._autopilot.is_on:
+            self._proposals.show(self._plan.proposal(self._pump.now_s()))
+        else:
+            self._autopilot.ticked(current)
 
     def _on_triggered(self, found: Sequence[TriggeredRule]) -> None:
         """Mark the triggered stop rules and end the driver. If a person steers, they only mark."""

@@ -17,6 +17,7 @@ from ..model.events import By, Command, Event, Mark
 from ..model.stream import Param
 from ..target.reports import Exited
 from ..target.supervisor import Supervisor
+from .drivers.adviser import Growth
 from .local_workers import LocalWorkers, WorkerCommand
 
 FIRST_ADDED = 2
@@ -115,14 +116,11 @@ class LoadWorkers:
             self._start()
         self._emit_command(by, change="added", count=self.local.count)
 
-    def grow(self) -> bool:
-        """Start one more for the autopilot. Whether one is on its way; False: there may be no more."""
+    def growth(self) -> Growth:
+        """Whether one more may be started, or is on its way."""
         if self.local.count > self.local.joined_count or self.is_taking_over:
-            return True
-        if self.why_not(add=True):
-            return False
-        self.add("autopilot")
-        return True
+            return "coming"
+        return "none" if self.why_not(add=True) else "possible"
 
     def remove(self, by: By) -> None:
         """End the one that was started last, in order: its users go to the others first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..load.load_host import LoadHost
 from ..load.worker_changes import WorkersChanged
 from ..model.events import By, Mark
+from .drivers.adviser import Growth
 
 
 class NoWorkers:
@@ -29,9 +30,9 @@ class NoWorkers:
 
     remove = add
 
-    def grow(self) -> bool:
+    def growth(self) -> Growth:
         """None can be started."""
-        return False
+        return "none"
 
     def changed(self, report: WorkersChanged, users: int) -> None:
         """There are none."""

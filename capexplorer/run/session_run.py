@@ -70,7 +70,14 @@ class SessionRun:
         )
         self.sink.watch = CauseWatch().apply
         self.load_control = LoadControl(
-            options, load_target, outcome, self.sink, self.pump, lambda: self.target.epoch, lambda: self.workers.grow()
+            options,
+            load_target,
+            outcome,
+            self.sink,
+            self.pump,
+            lambda: self.target.epoch,
+            growth=lambda: self.workers.growth(),
+            grow=lambda: self.workers.add("autopilot"),
         )
         self._user_errors = UserErrorMarks()
         self._load_health = LoadHealth()

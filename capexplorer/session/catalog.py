@@ -1,5 +1,5 @@
 """The saved sessions of a folder, and how a session is named: path, id, beginning of an id, or `last`. Reads only the header and
-the last 64 KB of each file, since the picker lists all of them.
+the last 64 KB of each file that `catalog_cache` does not know, since the picker lists all of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 from .. import paths
 from ..errors import SessionError
 from ..model.stream import SessionEntry
+from . import catalog_cache
 from .files import open_regular
 from .names import SUFFIX
 from .reader import open_session
@@ -26,8 +27,13 @@ _MOST_NAMES = 5
 
 def list_sessions(folder: Path) -> list[SessionEntry]:
     """All sessions in `folder`, newest first; sessions that cannot be opened have a `problem`. SessionError for the folder."""
-    entries = [entry for path in _paths(folder) if (entry := _entry(path)) is not None]
-    return sorted(entries, key=_age, reverse=True)
+    try:
+        found = catalog_cache.entries(folder, SUFFIX, _entry)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _unreadable(folder, error) from None
+    return sorted(found, key=_age, reverse=True)
 
 
 def entry_of(path: Path) -> SessionEntry | None:
@@ -63,7 +69,11 @@ def _paths(folder: Path) -> list[Path]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise SessionError(f"{folder}: the sessions folder cannot be read: {error.strerror or error}") from None
+        raise _unreadable(folder, error) from None
+
+
+def _unreadable(folder: Path, error: OSError) -> SessionError:
+    return SessionError(f"{folder}: the sessions folder cannot be read: {error.strerror or error}")
 
 
 def _last(folder: Path) -> Path:

@@ -53,11 +53,13 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         terminal: Terminal | None = None,
         mouse: bool = False,
         habits: Habits | None = None,
+        whole: bool = False,
     ) -> None:
+        """`whole`: charts show all of the session's time."""
         super().__init__(terminal=terminal, habits=habits)
         self.set_keymap(keymap(self.habits.keys, actions.keys))
         self.feed, self.actions, self._mouse = feed, actions, mouse
-        self.explorer = ExplorerScreen(feed, actions, self.habits)
+        self.explorer = ExplorerScreen(feed, actions, self.habits, whole=whole)
         self._waking = False
         self._failure: SessionError | None = None
 

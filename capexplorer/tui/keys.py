@@ -50,6 +50,7 @@ _PICKER: tuple[ScreenName, ...] = ("picker",)
 
 KEYS = (
     # steering the load
+    Key("enter", "take_step", "Enter", "", 0, "take the next step that the line NEXT proposes", _LIVE),
     Key("plus,equals_sign,up", "step(1)", "+ = ↑", "+/- users", 0, "add one step of users", _LIVE, named="more_users"),
     Key("minus,underscore,down", "step(-1)", "- _ ↓", "", 0, "take one step of users away", _LIVE, named="fewer_users"),
     Key(
@@ -147,11 +148,11 @@ KEYS = (
     Key("n", "jump('note', 1)", "n", "n note", 4, "go to the next note", _REPLAY, named="next_note"),
     Key("N", "jump('note', -1)", "N", "", 0, "go to the previous note", _REPLAY, named="previous_note"),
     Key("g", "go", "g", "g go", 1, "go to a time: 1:23:45, 90s, 1h30m, 50%; relative: +5m, -30s", _REPLAY),
-    Key("less_than_sign", "edge(-1)", "<", "< > ends", 5, "go to the beginning", _REPLAY, named="beginning"),
+    Key("less_than_sign,home", "edge(-1)", "< Home", "< > ends", 5, "go to the beginning", _REPLAY, named="beginning"),
     Key(
-        "greater_than_sign",
+        "greater_than_sign,end",
         "edge(1)",
-        ">",
+        "> End",
         "",
         0,
         "go to the end; with --follow the display stays at the end",
@@ -174,7 +175,7 @@ KEYS = (
         named="next_pane",
     ),
     Key("shift+tab", "next_pane(-1)", "", "", 0, "", _CHARTS, named="previous_pane"),
-    Key("", "", "PgUp PgDn", "", 0, "scroll the pane in focus, also Home and End", _CHARTS),
+    Key("", "", "PgUp PgDn", "", 0, "scroll the list in focus; Home and End go to its ends", _CHARTS),
     Key("z", "maximise", "z", "z maximise", 6, "show the pane in focus alone; again: show all", _CHARTS),
     Key("w", "window", "w", "w window", 5, "change the time window: 1, 5, 15 min, all", _CHARTS),
     Key("l", "logarithmic", "l", "l log scale", 7, "draw latency on a logarithmic scale, or a linear one", _CHARTS),
@@ -182,7 +183,7 @@ KEYS = (
     Key("y", "copy", "y", "y copy", 2, "copy a Markdown summary to your terminal's clipboard (OSC 52, also over SSH)", _CHARTS),
     Key("", "", "Ctrl+P", "^P commands", 7, "search all commands, or choose the colours", _CHARTS),
     # the picker's list
-    Key("", "", "Enter", "Enter {open}", 0, "run the profile, or replay the session", _PICKER),
+    Key("", "", "Enter", "Enter {open}", 0, "run the profile, attach to the running session, or replay the saved one", _PICKER),
     Key("tab,shift+tab", "next_list", "Tab", "Tab {other}", 0, "go to the other list: profiles or saved sessions", _PICKER),
     Key("slash", "filter", "/", "/ filter", 1, "show only what contains a text; Esc shows all again", _PICKER),
     Key("escape", "clear", "Esc", "", 0, "show all entries again", _PICKER),

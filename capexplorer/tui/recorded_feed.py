@@ -36,7 +36,10 @@ SILENT_S = 5.0
 
 
 class RecordedFeed:
-    """`start_at`: the moment to begin at, as `moment` reads it; None: the beginning, or the end of what is followed."""
+    """`start_at`: the moment to begin at, as `moment` reads it; None: the beginning, or the end of what is followed.
+
+    `whole`: it stands still at its end, so that all of it is seen; playing it begins at the beginning.
+    """
 
     def __init__(
         self,
@@ -44,12 +47,15 @@ class RecordedFeed:
         playback: Playback,
         *,
         start_at: str | None = None,
+        whole: bool = False,
         look_s: float = LOOK_S,
         monotonic: Clock = time.monotonic,
     ) -> None:
         self.recording, self.playback = recording, playback
         self.timeline = recording.at(0.0)
-        self._start_at, self._look_s, self._monotonic = start_at, look_s, monotonic
+        self._start_at, self._look_s, self._monotonic = "end" if whole else start_at, look_s, monotonic
+        if whole:
+            playback.pause()
         self._reading = self._preparing = True
         self._moved = False
         self._notices: list[str] = []

@@ -27,6 +27,7 @@ from .knee_sentences import (
     verified,
 )
 from .marks import BLAMES, MARK_KINDS, bare, change, journal_mark, mark, reanalysed, revised, stop_rule, title
+from .next_step import NextStep, next_step, until_next
 from .occurrences import VOID, command, failure, journal, parameters, target
 from .times import session_time, wall_time
 from .verdict import Judgement, epoch_name, judgement, judgements, verdict
@@ -45,6 +46,7 @@ __all__ = [
     "TROUBLES",
     "VOID",
     "Judgement",
+    "NextStep",
     "advice",
     "advice_for",
     "bare",
@@ -71,6 +73,7 @@ __all__ = [
     "mark",
     "missing",
     "name",
+    "next_step",
     "objective",
     "objective_name",
     "parameters",
@@ -86,6 +89,7 @@ __all__ = [
     "stop_rule",
     "target",
     "title",
+    "until_next",
     "verdict",
     "verified",
     "verifying",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from ..model.findings import Blame, Cause, Finding, Leak
+from ..model.findings import Blame, Cause, CurveFinding, Finding, Leak
 from . import numbers
 from .cause_names import name
+from .curve_evidence import curve_evidence
 from .times import session_time
 
 WORDED_SEPARATELY = frozenset(
@@ -21,25 +22,8 @@ IN_UNIT = ("growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "gr
 
 NAMED = {
     "little_ratio": "Little's law: users / accounted users",
-    "unaccounted_ratio": "Little's law at all levels: users / users accounted for by responses and think time",
-    "baseline_levels": "levels on the low-load line",
-    "levels_below": "levels below the knee",
-    "levels_beyond": "levels above the knee",
-    "half_width_ratio": "half width of the interval",
-    "second_detector_users": "knee by a second method (users)",
-    "low_load_rps_per_user": "throughput per user at low load, /s",
-    "top_efficiency": "share of linear scaling at the highest level",
-    "top_slope": "slope at the highest level (linear scaling = 1)",
-    "failure_ratio_more": "failure ratio above that at low load",
-    "failures_replied_ratio": "share of failures with an HTTP status",
-    "failures_refused_ratio": "share of failures with 429 or 503",
-    "response_ratio": "response time / response time at low load",
-    "ratio": "latency / latency at low load",
 }
 """Words for keys whose name does not explain them."""
-
-SHARES = ("half_width_ratio", "top_efficiency", "failure_ratio_more", "failures_replied_ratio", "failures_refused_ratio")
-"""Keys shown as a percentage, also above 100%."""
 
 MOMENTS = ("at_s",)
 """Keys that are times of the session, not durations."""
@@ -79,11 +63,15 @@ def example(finding: Finding) -> str:
     return "; ".join(filter(None, (finding.example, logged)))
 
 
-def readings(finding: Finding, without: Collection[str] = ()) -> str:
-    """`ports used 1,998, ports capacity 2,000`: all figures that no other function here puts into words, each with its unit."""
+def readings(finding: Finding) -> str:
+    """`ports used 1,998, ports capacity 2,000`: all figures that no other function here puts into words, each with its unit.
+
+    A finding about the capacity curve in prose.
+    """
+    if isinstance(finding, CurveFinding):
+        return curve_evidence(finding)
     unit = finding.unit if isinstance(finding, Leak) else ""
-    left_out = {*WORDED_SEPARATELY, *without}
-    listed = ((key, value) for key, value in finding.figures().items() if key not in left_out and value is not False)
+    listed = ((key, value) for key, value in finding.figures().items() if key not in WORDED_SEPARATELY and value is not False)
     return ", ".join(_reading(key, value, unit) for key, value in listed)
 
 
@@ -117,8 +105,8 @@ def _reading(key: str, value: Any, unit: str) -> str:
 
 def _measured(key: str, value: float, unit: str) -> str:
     """A number in the unit given by the suffix of its key."""
-    if key in SHARES or key.endswith("_growth_ratio"):
-        return f"{NAMED.get(key) or _words(key, '_ratio')} {numbers.percent(value)}"
+    if key.endswith("_growth_ratio"):
+        return f"{_words(key, '_ratio')} {numbers.percent(value)}"
     if key in NAMED:
         return f"{NAMED[key]} {numbers.number(value)}"
     if key.endswith("_bytes") or (unit == "bytes" and key in IN_UNIT):

@@ -87,6 +87,8 @@ def bare(event: Mark) -> str:
 def _named(event: Mark) -> str:
     """`cause: connections are reset at 120 users`."""
     kind, called = MARK_KINDS[event.kind], title(event)
+    if event.kind == "latency_knee" and event.users is not None:
+        return f"latency starts to climb at {numbers.counted(event.users)}"
     if event.kind == "at_or_below":
         return kind if event.users is None else f"{kind} {numbers.counted(event.users)}"
     sentence = called if called == kind or event.id in NO_LIMITS else f"{kind}: {called}"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from capexplorer.load.autopilot_decisions import Decision, Done, GiveUp, GoTo, Hold
 from capexplorer.load.autopilot_input import AutopilotInput, InputLevel
 from capexplorer.load.autopilot_policy import AutopilotPolicy
 from capexplorer.model.figures import Latency, LevelFigures
+from capexplorer.model.proposals import Decision, Done, GiveUp, GoTo, Hold
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Verification, VerificationStep
 
 CAPACITY_RPS, RATE = 100.0, 2.0

@@ -11,6 +11,7 @@ from session.samples import log_lines
 from textual.pilot import Pilot
 from tui.fakes import ready
 
+from capexplorer import paths
 from capexplorer.model.events import Ended, Event
 from capexplorer.replay import Replay
 from capexplorer.tui.actions.transport import Transport
@@ -44,11 +45,13 @@ class Seconds:
 class Stage:
     """A replay whose time only the test moves."""
 
-    def __init__(self, path: Path, *, follow: bool = False, speed: float = 1.0, start: str | None = None) -> None:
+    def __init__(
+        self, path: Path, *, follow: bool = False, speed: float = 1.0, start: str | None = None, whole: bool = False
+    ) -> None:
         self.recording, self.clock = Replay(path, follow=follow), Seconds()
         self.playback = Playback(speed, follows=follow)
-        feed = RecordedFeed(self.recording, self.playback, start_at=start, monotonic=self.clock)
-        self.app = ExplorerApp(feed, Transport(feed))
+        feed = RecordedFeed(self.recording, self.playback, start_at=start, whole=whole, monotonic=self.clock)
+        self.app = ExplorerApp(feed, Transport(feed), whole=whole)
         self.screen = self.app.explorer
 
     @contextlib.asynccontextmanager
@@ -309,3 +312,25 @@ async def test_following_a_session_that_has_only_begun(tmp_path: Path) -> None:
         grow(path, [ready(), Ended(t_s=1.5, reason="nothing happened")])
         await stage.pass_s(pilot, 1.0)
         assert "session ended: nothing happened" in stage.text()
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_a_session_opens_on_all_of_it_with_its_verdict(size: tuple[int, int]) -> None:
+    stage = Stage(paths.sample_sessions()["sample"], whole=True)
+    async with stage.run(size) as pilot:
+        await until_read(stage, pilot)
+        assert not stage.playback.playing
+        assert stage.playback.position_s == stage.recording.duration_s
+        assert stage.screen.options.window_s is None
+        text = "\n".join(strip.text for strip in stage.app.screen._compositor.render_strips())
+        assert "▸ Knee at 50 users [44–59] and 134/s" in text
+        assert " NEXT  e: export a report of this session" in text
+        await pilot.press("home")
+        assert stage.playback.position_s == 0.0
+        await pilot.press("end")
+        assert stage.playback.position_s == stage.recording.duration_s
+
+
+async def until_read(stage: Stage, pilot: Pilot[Ending]) -> None:
+    while stage.playback.position_s < stage.recording.duration_s or stage.recording.ended is None:
+        await pilot.pause(0.05)

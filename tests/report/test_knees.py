@@ -90,7 +90,7 @@ def test_a_knee_at_or_below_the_lowest_level_draws_no_line_of_low_load() -> None
 
 def test_the_latency_knee_is_in_the_latency_panel() -> None:
     found = drawing(judged(replace(VERDICT, latency_knee=KneeVerdict(kind="latency_knee", users=20))))
-    assert "latency knee 20" in found
+    assert "latency climbs from 20" in found
 
 
 def test_levels_of_recovery_are_squares_and_on_no_line() -> None:

@@ -22,9 +22,20 @@ def reported(kind: str, id_: str, **evidence: object) -> str:
     [
         (reported("at_or_below", "at_or_below", users_high=9.0), "knee at or below 8 users (low confidence)"),
         (reported("knee", "knee", users_low=7.0, users_high=9.0, capacity_rps=40.0, soft=False, provisional=True, levels_below=3),
-         "knee at 8 users [7–9] and 40/s, limited by a cause that no reading shows (low confidence): levels below the knee 3"),
-        (reported("knee", "knee", response_ratio=0.5, soft=True),
-         "knee at 8 users (low confidence): soft, response time / response time at low load 0.5"),
+         "knee at 8 users [7–9] and 40/s, limited by a cause that no reading shows (low confidence)"),
+        (reported("knee", "knee", low_load_rps_per_user=2.69, baseline_levels=3, top_efficiency=0.5, top_slope=-0.07,
+                  levels_below=1, levels_beyond=2, half_width_ratio=0.15, second_detector_users=9.0, response_ratio=6.27,
+                  little_ratio=1.25),
+         "knee at 8 users (low confidence): at low load each user makes 2.69/s (3 levels); at the highest level goodput is "
+         "50% of linear scaling, and more users do not raise it; 1 level lies below the knee and 2 above it (interval ±15%); "
+         "a second method finds the knee at 9 users; responses take 6.27 times as long as at low load; responses and think "
+         "time account for 80% of the users' time (Little's law)"),
+        (reported("knee", "knee", top_efficiency=0.6, top_slope=0.2, failure_ratio_more=0.12, failures_replied_ratio=1.0),
+         "knee at 8 users (low confidence): at the highest level goodput is 60% of linear scaling, and an additional user "
+         "adds 20% of what one adds at low load; beyond the knee 12% more requests fail than at low load; 100% of the "
+         "failures have an HTTP status"),
+        (reported("latency_knee", "latency_knee", latency_ms=120.0, low_load_latency_ms=66.0, ratio=1.8),
+         "latency starts to climb at 8 users (low confidence): mean latency rises from 66 ms at low load to 120 ms"),
         (reported("shift", "goodput_rose", at_s=3_662.3, column="goodput", before=50.0, after=60.0),
          "shift: goodput rose from 50 to 60/s at 1:01:02 (8 users) and stayed there"),
         (reported("shift", "goodput_rose", at_s=3_662.3, column="goodput"), "shift: goodput changed at 8 users (low confidence)"),

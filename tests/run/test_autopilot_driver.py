@@ -70,17 +70,15 @@ class Search:
             emit=self._emit,
             open_level=lambda users, rate: self.run.step(users, "autopilot"),
             finish=self.finished.append,
+            growth=lambda: "possible" if self.run.tracker.workers < self.most_workers else "none",
             grow=self._grow,
         )
 
-    def _grow(self) -> bool:
+    def _grow(self) -> None:
         """One more worker, which is there at once."""
         tracker = self.run.tracker
-        if tracker.workers >= self.most_workers:
-            return False
         tracker.workers = max(2, tracker.workers + 1)
         self.run.step(self.load_target.wanted, "autopilot")
-        return True
 
     def _emit(self, name: str, args: Mapping[str, Param | None]) -> None:
         self.run.sink.emit(Command(t_s=self.run.now_s, name=name, by="autopilot", args=dict(args)))  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from capexplorer.tui.screens.help import Help
 from .fakes import HOSTILE, FakeControls, FakeSource, Session, died, header, session
 from .waiting import until
 
-WIDE, NARROW = (120, 40), (80, 24)
+HUGE, WIDE, NARROW = (200, 60), (120, 40), (80, 24)
 pytestmark = pytest.mark.anyio
 
 
@@ -327,17 +327,20 @@ async def test_a_signal_before_the_first_paint_ends_it_too() -> None:
 # -- panes and tabs
 
 
-async def test_wide_shows_six_panes_and_narrow_one_behind_tabs() -> None:
+async def test_the_largest_shows_all_panes_wide_six_and_narrow_four_with_the_others_behind_tabs() -> None:
     stage = Stage(session())
     async with stage.run(WIDE) as pilot:
         assert stage.shown() == [name for name, _ in PANES[:6]]
         await pilot.resize_terminal(*NARROW)
         await pilot.pause()
-        assert stage.shown() == ["throughput"]
+        assert stage.shown() == [name for name, _ in PANES[:4]]
         assert "1 req/s" in stage.screen_text()
-        await pilot.resize_terminal(*WIDE)
+        await pilot.resize_terminal(*HUGE)
         await pilot.pause()
-        assert len(stage.shown()) == 6
+        assert stage.shown() == [name for name, _ in PANES]
+        await pilot.resize_terminal(60, 20)
+        await pilot.pause()
+        assert stage.shown() == ["throughput"]
 
 
 async def test_tabs_are_walked_and_numbered() -> None:
@@ -345,9 +348,10 @@ async def test_tabs_are_walked_and_numbered() -> None:
     async with stage.run() as pilot:
         for index, (name, _) in enumerate(PANES, 1):
             await pilot.press(str(index))
-            assert stage.shown() == [name]
+            assert stage.shown() == ([each for each, _ in PANES[:4]] if index <= 4 else [name])
+            assert stage.app.focused is not None and stage.app.focused.id == name
         await pilot.press("tab")
-        assert stage.shown() == ["throughput"]
+        assert stage.shown()[0] == "throughput"
         await pilot.press("shift+tab")
         assert stage.shown() == ["log"]
 
@@ -392,7 +396,7 @@ async def test_hold_freezes_the_panes_while_events_still_fold() -> None:
 async def test_window_and_log_scale_reach_the_panes() -> None:
     stage = Stage(session())
     async with stage.run() as pilot:
-        await pilot.press("2", "w", "l")
+        await pilot.press("2", "z", "w", "l")
         look = stage.app.explorer.query_one("#latency", Pane).look
         assert (look.window_s, look.log_latency, look.large) == (900.0, True, True)
         await pilot.press("w", "w")

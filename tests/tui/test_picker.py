@@ -11,6 +11,7 @@ from capexplorer.tui.dialogs.ask import Ask, Confirm
 from capexplorer.tui.dialogs.choose import Choose
 from capexplorer.tui.picker_app import PickerApp
 from capexplorer.tui.screens.compare import CompareScreen
+from capexplorer.tui.screens.entries import Entries
 from capexplorer.tui.screens.help import Help
 from capexplorer.tui.screens.profiles import ProfileEntry
 from capexplorer.tui.screens.session_levels import Levels
@@ -296,3 +297,26 @@ async def test_help_has_the_keys_of_the_picker(size: tuple[int, int]) -> None:
     async with picking(app, "?", "q", "enter"):
         pass
     assert app.return_value == PROFILES[1]
+
+
+# -- thousands
+
+
+async def test_of_thousands_the_first_are_lines_and_the_others_come_near_the_end() -> None:
+    app = picker(FakeShelf([row(f"s{index:04d}", f"title {index:04d}") for index in range(1_000)]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        entries = app.screen.query_one(Entries)
+        assert entries.option_count < 300
+        await pilot.press("tab", *["pagedown"] * 12)
+        assert 300 < entries.option_count < 600
+        await pilot.press("end")
+        assert entries.option_count > 1_000
+        assert entries.row is not None and entries.row.entry.id == "s0999"
+        await pilot.press("2")
+        assert entries.row is not None and entries.row.entry.id == "s0999", "the highlight stays at its session"
+
+
+async def test_a_running_session_is_attached_to() -> None:
+    async with picking(picker(FakeShelf([row("s9", recording=True, complete=False)])), *FIRST) as text:
+        assert "Enter attaches" in text

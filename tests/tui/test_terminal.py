@@ -111,7 +111,7 @@ def demo(tmp_path: Path) -> Iterator[Demo]:
 
 
 def test_output_of_the_process_never_reaches_the_screen(demo: Demo) -> None:
-    demo.wait_for(b"settl")
+    demo.wait_for(b"p50")
     assert b"written to descriptor 2" not in demo.output
     assert b"printed by user code" not in demo.output
     demo.type(b"q\r")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from capexplorer import wording
 from capexplorer.report.escaping import cell
+from trials.reworded import reworded
 
 from . import records
 from .compared import Compared
@@ -42,7 +43,7 @@ def write() -> None:
     for report in REPORTS.values():
         parts += _section(report, newest)
     parts += _twice(records.load("twice", Twice))
-    PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    PAGE.write_text(reworded("\n\n".join(parts) + "\n"), encoding="utf-8")
 
 
 def _section(report: Report, newest: dict[str, Repeated]) -> Iterator[str]:

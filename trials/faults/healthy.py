@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from capexplorer.wording.numbers import counted
+
 from .row import CLIENTS, Client, Row
 
 
@@ -18,7 +20,7 @@ def _well(
     return Row(
         name="-".join(("healthy", profile, *(setting.partition("=")[2] for setting in settings))),
         family="healthy",
-        fault=f"{profile}{' '.join(('', *settings))}: idle, {light} users, {half} users (half of what it can), up and down again",
+        fault=f"{' '.join((profile, *settings))}: idle, {counted(light)}, {half} users (half of what it can), up and down again",
         expected=(),
         one_of=("not_saturated", "think_time_limited"),
         profile=profile,

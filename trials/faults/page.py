@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from trials.reworded import reworded
+
 from .records import Result, latest
 from .room import HERE
 from .rows import ALL
@@ -47,7 +49,7 @@ def write() -> None:
     parts = [_INTRODUCTION, _totals(results)]
     for family in dict.fromkeys(row.family for row in ALL.values()):
         parts += [f"## {family.capitalize()}", _table(result for result in results if result.family == family)]
-    PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    PAGE.write_text(reworded("\n\n".join(parts) + "\n"), encoding="utf-8")
 
 
 def _totals(results: list[Result]) -> str:

@@ -61,7 +61,7 @@ ROWS = (
     Row(
         name="workers-die",
         family="target",
-        fault="two forked workers, each dies in mid-reply after 150 requests and is forked anew",
+        fault="two forked workers, each dies in mid-reply after 150 requests and is forked again",
         expected=("target_restarted",),
         act="workers_that_die",
         params={"amount": 150},

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from trials.record import RESULTS
+from trials.reworded import reworded
 
 from .exploration import MovingRun
 from .rows import ALL
@@ -36,7 +37,8 @@ def write() -> Path:
     load = " to ".join(f"{each:g}" for each in data["load_average_1m"])
     made = f"`{data['command']}`, commit {data['commit']}, {data['started_at']}, {data['took_s']} s on {data['cpus']} cores,"
     made += f" load average {load}, steal {data['steal_s']} s."
-    PAGE.write_text("\n".join((HEAD, _rows(), made, "", _totals(runs), "", _runs(runs), "")), encoding="utf-8")
+    page = "\n".join((HEAD, _rows(), made, "", _totals(runs), "", _runs(runs), ""))
+    PAGE.write_text(reworded(page), encoding="utf-8")
     return PAGE
 
 

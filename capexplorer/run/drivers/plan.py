@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ...load.plan import PlanCursor, Step
 from ...model.offered import clamped_rate
+from ...model.proposals import Hold
 from ...model.timeline import Timeline
 
 NO_KNEE = "the plan asks {}, but no knee has been found"
@@ -84,6 +85,11 @@ class PlanDriver:
     def next_s(self) -> float | None:
         """Session time in seconds at which `due` will return a step; None while users spawn or the knee is searched for."""
         return self._cursor.next_s
+
+    def proposal(self, now_s: float) -> Hold:
+        """To wait for the plan's next step, or for a shape, whose next step is not known."""
+        left_s = max(self.next_s - now_s, 0.0) if self.next_s is not None else 0.0
+        return Hold("plan", left_s, left_s)
 
     def spawned(self, at_s: float) -> None:
         """All users of the latest step have been running since `at_s`."""

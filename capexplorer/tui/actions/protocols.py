@@ -35,6 +35,9 @@ class ScreenAccess(Protocol):
     def leave(self) -> None:
         """Quit, as its key does."""
 
+    def act(self, action: str) -> None:
+        """Perform an action as the table of keys writes it."""
+
     def catch_up(self) -> None:
         """Take what is new from the feed, and draw it."""
 

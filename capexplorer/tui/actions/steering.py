@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from textual.widget import Widget
 
 from ... import wording
+from ...model.proposals import GoTo, Proposal
 from ...model.stream import Controls, Holding, OnlyScreen
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.target_form import TargetForm
@@ -16,6 +17,9 @@ from ..panes.status_view import View
 from . import holding
 from .answers import note_wrong, rate_wrong, users_wrong
 from .protocols import ScreenAccess
+
+PERFORMED = {"W": "worker(1)", "e": "export", "f": "failures", "t": "restart"}
+"""The keys of proposals other than Enter, with their actions: Enter performs these as well."""
 
 UNASKED_USERS = 50
 """User count up to which, or up to twice the highest count so far, a step needs no confirmation."""
@@ -83,6 +87,29 @@ class Steer:
     def action_controls(self) -> None:
         """Ask for the controls, or hand them to the screen that asks."""
         self._screen.show_message(holding.passed_on(self.held))
+
+    # -- the next step
+
+    def action_take_step(self) -> None:
+        """Perform what the line NEXT proposes."""
+        timeline = self._screen.timeline
+        step = wording.next_step(timeline, can_restart=self.controls.can_restart)
+        proposed = timeline.proposed.proposal if timeline.proposed is not None else None
+        if step is not None and step.key in PERFORMED:
+            self._screen.act(PERFORMED[step.key])
+        elif self.controls.autopilot:
+            self._screen.show_message("the autopilot takes the next step")
+        elif step is None or step.key != "Enter" or self.controls.wanted != timeline.wanted:
+            self._screen.show_message("nothing to do yet: wait for the next step")
+        elif self._may_steer():
+            self._take(proposed)
+
+    def _take(self, proposed: Proposal | None) -> None:
+        if isinstance(proposed, GoTo) and proposed.users != self.controls.wanted:
+            self.controls.set_users(proposed.users)
+        else:
+            self.controls.new_level()
+        self._screen.show_message()
 
     # -- users
 

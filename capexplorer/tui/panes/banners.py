@@ -22,11 +22,11 @@ OUTPUT_LINES = 2
 
 
 def verdict(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
-    """The verdict in one or two lines, if it contains a mark; otherwise the knee above says the same. The failures pane has all
-    of it.
+    """The verdict in one or two lines, if it contains a mark or the session has ended; otherwise the knee above says the same.
+    The failures pane has all of it.
     """
     judged = wording.judgement(timeline)
-    if not judged.marked:
+    if not judged.marked and timeline.ended is None:
         return []
     words, room = text.safe(judged.sentence), max(width - 2, 2)
     lines = text.wrap(words, room)
@@ -54,8 +54,23 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
     words = wording.command(last).replace(", autopilot", "", 1) if last is not None and last.name == "users" else "measuring"
     settled_s = timeline.level.figures.settled_seconds if timeline.level is not None else 0.0
     words = (wording.verifying(last.args, settled_s) if last is not None else None) or words
-    shown = text.shorten(text.safe(words), width - 12)
+    countdown = wording.until_next(timeline)
+    room = width - 12 - (len(countdown) + 2 if countdown else 0)
+    shown = text.shorten(text.safe(words), room) + (f"; {countdown}" if countdown else "")
     return [text.line([(" AUTOPILOT ", badge), (f" {shown}", Style(color=palette.text))], width)]
+
+
+def next_step(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
+    """One line: the proposed next step and the key that performs it; keys only where the load can be steered."""
+    step = wording.next_step(timeline, can_restart=view.can_restart, exported=view.exported)
+    if view.autopilot or (step is None and view.max_users is None):
+        return []
+    step = step or wording.NextStep("", "no level is measured yet")
+    badge = Style(color=palette.background, bgcolor=palette.success if step.key else palette.muted, bold=True)
+    key = (f"{step.key}: " if view.max_users is not None or step.key in ("e", "f", "q") else "") if step.key else "wait: "
+    shown = text.shorten_end(text.safe(step.said), width - 7 - len(key))
+    bold, plain = Style(color=palette.text, bold=True), Style(color=palette.text)
+    return [text.line([(" NEXT ", badge), (f" {key}", bold), (shown, plain)], width)]
 
 
 def plan_ended(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:

@@ -17,6 +17,7 @@ from ... import wording
 from ...model.events import Verdict
 from ...model.level import Level
 from ...model.timeline import Timeline
+from ...wording.numbers import counted
 from ..look import Look, Palette
 from ..render.axis import Axis, count_axis, figure, linear_axis
 from ..render.chart import Chart, Point, Series, note_rows, y_ticks
@@ -56,7 +57,7 @@ def _highest(timeline: Timeline, level: Level, cursor: int) -> float:
 
 
 def _missing(levels: Sequence[Level]) -> str:
-    return f"no settled level yet (settling at {levels[-1].users} users)" if levels else "waiting for the first level"
+    return f"no settled level yet (settling at {counted(levels[-1].users)})" if levels else "waiting for the first level"
 
 
 def _chart(
@@ -140,12 +141,12 @@ def _legend(
     if last.current:
         key = KEYS[_shape(last, epoch)]
         value = f"{figure(last.goodput_rps)} ±{figure(last.half_rps)}" if last.certain else f"{figure(last.goodput_rps)} so far"
-        entries.append(Legend(key, f"{last.users:g} users", value, palette.accent, width=12, quiet=not last.certain))
+        entries.append(Legend(key, counted(last.users), value, palette.accent, width=12, quiet=not last.certain))
     if found is not None:
         entries += found.legend
     if linear is not None:
         entries.append(
-            Legend(DOTTED, f"linear scaling from {linear.users:g} users, extrapolated", "", palette.muted, short="linear")
+            Legend(DOTTED, f"linear scaling from {counted(linear.users)}, extrapolated", "", palette.muted, short="linear")
         )
     shapes = {_shape(point, epoch) for point in points}
     if Shape.RING in shapes:

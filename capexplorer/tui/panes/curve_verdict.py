@@ -110,7 +110,7 @@ def _tags(verdict: Verdict, palette: Palette) -> list[Tag]:
     knee, latency_knee = verdict.capacity.knee, verdict.capacity.latency_knee
     found = []
     if latency_knee is not None and latency_knee.users is not None:
-        found.append(Tag(latency_knee.users, LATENCY_KEY, palette.accent, "latency knee"))
+        found.append(Tag(latency_knee.users, LATENCY_KEY, palette.accent, "latency climbs"))
     if knee is not None and knee.peak is not None:
         found.append(Tag(knee.peak.users, PEAK_KEY, palette.text, "peak"))
     return found
@@ -137,7 +137,7 @@ def _line_keys(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> tu
     if curve is not None and curve.capacity_rps is not None:
         keys.append(Legend(DASHED, f"capacity {figure(curve.capacity_rps)}/s", "", palette.error, short="capacity"))
     if latency_knee is not None and latency_knee.users is not None:
-        keys.append(Legend(LATENCY_KEY, f"latency knee {latency_knee.users:.0f}", "", palette.accent))
+        keys.append(Legend(LATENCY_KEY, f"latency climbs from {latency_knee.users:.0f}", "", palette.accent))
     peak = verdict.capacity.knee.peak if verdict.capacity.knee is not None else None
     if peak is not None:
         words = f"peak {figure(peak.goodput_rps)}/s at {peak.users:.0f}, then it {wording.FALLS[peak.shape]}"

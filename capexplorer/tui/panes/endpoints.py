@@ -18,6 +18,7 @@ from ...model.level import Level
 from ...model.merged import tick_latency
 from ...model.timeline import Timeline
 from ...model.verdicts import EndpointDegradation
+from ...wording.numbers import counted
 from ..look import Look, Palette
 from ..render import text
 from .scrolling import ScrollingPane
@@ -110,7 +111,7 @@ def rows_shown(timeline: Timeline) -> tuple[str, list[Row]]:
     level, last = timeline.level, timeline.last
     if level is None:
         return "", []
-    users = f"level {level.opened.index}, {level.users:,} users"
+    users = f"level {level.opened.index}, {counted(level.users)}"
     if timeline.phase == "settled" and level.figures.settled:
         return f"{users}: settled {text.span(level.figures.settled_seconds)}", settled_rows(level)
     words = f"{users}: the last second, {timeline.phase}"

@@ -17,6 +17,7 @@ from ...model.events import Mark
 from ...model.findings import Cause
 from ...model.grades import SEVERITIES
 from ...model.timeline import FailureCount, Timeline
+from ...wording.numbers import counted
 from ..look import Look, Palette
 from ..render import text
 from .scrolling import ScrollingPane
@@ -155,7 +156,7 @@ def _when(mark: Mark) -> str:
     cause = mark.finding if isinstance(mark.finding, Cause) else None
     began_s = mark.t_s if cause is None or cause.began_s is None else cause.began_s
     last_s = cause.last_s if cause is not None else None
-    users = f" at {text.count(mark.users)} users" if mark.users is not None else ""
+    users = f" at {counted(mark.users)}" if mark.users is not None else ""
     sure = f", {mark.confidence} confidence" if mark.confidence else ""
     if mark.state != "closed":
         return f"since {wording.session_time(began_s)}{users}{sure}"

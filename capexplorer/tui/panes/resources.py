@@ -19,6 +19,7 @@ from ...model.columns import total
 from ...model.events import HostFacts, Sample
 from ...model.readings import GeneratorReading, HostReading, TargetTcpReading, TcpReading, WorkersReading
 from ...model.timeline import Timeline
+from ...wording.numbers import counted
 from ..look import Look, Palette
 from ..render import text
 from .pane import Pane
@@ -199,7 +200,7 @@ def worker_rows(workers: WorkersReading, cells: int, palette: Palette) -> Iterat
     yield Row("workers", "", str(workers.count), "", tuple(words), palette.accent, bool(workers.late))
     for each in workers.rows:
         busy = (each.cpu_ratio or 0.0) + (each.run_delay_ratio or 0.0)
-        details = [f"{text.count(each.users)} users", f"{text.count(each.requests)}/s", f"lag {text.ms(each.loop_lag_p99_ms)} ms"]
+        details = [counted(each.users), f"{text.count(each.requests)}/s", f"lag {text.ms(each.loop_lag_p99_ms)} ms"]
         details.append(f"fds {text.count(each.fds)} of {text.count(each.fds_limit)}")
         details += [f"ports {text.count(each.ports_used)}"] if each.ports_used is not None else []
         bar = text.bar(min(1.0, busy), cells)

@@ -18,7 +18,7 @@ from .status_view import View
 
 
 class StatusArea(Widget):
-    """Two lines, one or two more for a verdict that contains a mark, one while the autopilot is on, and alarms."""
+    """Two lines, one or two more for a verdict that contains a mark, one with the next step, and alarms."""
 
     DEFAULT_CSS = "StatusArea { height: 2; dock: top; background: $panel; color: $foreground; padding: 0 1; }"
 
@@ -65,6 +65,7 @@ def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list
         *banners.verdict(timeline, palette, width),
         *banners.controls(view, palette, width),
         *banners.autopilot(timeline, view, palette, width),
+        *banners.next_step(timeline, view, palette, width),
         *banners.plan_ended(timeline, view, palette, width),
         *banners.alarms(timeline, view, palette, width),
     ]

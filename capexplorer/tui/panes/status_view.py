@@ -28,6 +28,8 @@ class View:
     can_restart: bool = False
     autopilot: bool = False
     """Whether the autopilot sets the users."""
+    exported: bool = False
+    """A report of the session as it is now was written."""
     controls: str = ""
     """Who has the controls; empty while this is the only screen."""
     controls_asked: bool = False

@@ -30,7 +30,7 @@ MARK_TAGS: dict[MarkKind, tuple[str, str]] = {
     "knee": ("◆", "knee"),
     "at_or_below": ("◆", "knee ≤"),
     "bend": ("◇", "bend"),
-    "latency_knee": ("◆", "latency knee"),
+    "latency_knee": ("◆", "latency climbs"),
     "cause": ("×", "cause"),
     "bottleneck": ("■", "bottleneck"),
     "leak": ("↗", "leak"),

@@ -1,10 +1,11 @@
-"""Which panes are visible: six in a grid from 120x40 on; otherwise, or if one is maximised, one pane with tabs. With the keys
-for it.
+"""Which panes are visible: four in a grid from 80x24 on, six from 120x40, all eight from 180x50; otherwise, or if one is
+maximised, one pane with tabs. With the keys for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from textual.geometry import Size
 
@@ -18,8 +19,8 @@ from ..panes.pane import Pane
 from ..panes.resources import ResourcesPane
 from ..panes.throughput import ThroughputPane
 
-WIDE = (120, 40)
-"""Columns and lines from which on all panes are visible at once."""
+SMALL, WIDE, HUGE = (80, 24), (120, 40), (180, 50)
+"""Columns and lines from which on four, six and all panes are visible at once."""
 
 PANES: tuple[tuple[str, type[Pane]], ...] = (
     ("throughput", ThroughputPane),
@@ -31,9 +32,11 @@ PANES: tuple[tuple[str, type[Pane]], ...] = (
     ("failures", FailuresPane),
     ("log", LogPane),
 )
-GRID = 6
-"""Number of panes in the grid; failures and log are shown alone."""
-JOURNAL, FAILURES, LOG = GRID - 1, GRID, GRID + 1
+JOURNAL, FAILURES, LOG = 5, 6, 7
+
+Form = Literal["single", "small", "wide", "huge"]
+IN_GRID: dict[Form, int] = {"single": 0, "small": 4, "wide": 6, "huge": len(PANES)}
+"""Number of panes in the grid of each form; the others are shown alone."""
 
 
 class Arrangement:
@@ -46,23 +49,34 @@ class Arrangement:
         self.panes = [kind(id=name) for name, kind in PANES]
         self.shown = 0
         self._show_message, self._arranged = show_message, arranged
-        self._wide = self._maximised = False
+        self._form: Form = "single"
+        self._maximised = False
         self._before = 0
         """The pane of the grid that was shown before failures or log."""
 
     def fit(self, size: Size) -> None:
         """Grid or tabs, for a terminal of this size."""
-        self._wide = size.width >= WIDE[0] and size.height >= WIDE[1]
+        forms: tuple[tuple[Form, tuple[int, int]], ...] = (("huge", HUGE), ("wide", WIDE), ("small", SMALL))
+        self._form = next((form for form, least in forms if size.width >= least[0] and size.height >= least[1]), "single")
         self._arranged()
+
+    @property
+    def form(self) -> Form:
+        """The form that is seen: `single` where one pane is shown alone."""
+        return "single" if self.single else self._form
 
     @property
     def single(self) -> bool:
         """Whether one pane is shown alone."""
-        return self._maximised or not self._wide or self.shown >= GRID
+        return self._maximised or self.shown >= self._in_grid
+
+    @property
+    def _in_grid(self) -> int:
+        return IN_GRID[self._form]
 
     def is_seen(self, index: int) -> bool:
         """Whether the pane with this number is."""
-        return index == self.shown if self.single else index < GRID
+        return index == self.shown if self.single else index < self._in_grid
 
     # -- actions
 
@@ -72,15 +86,15 @@ class Arrangement:
         self._arranged()
 
     def action_next_pane(self, direction: int) -> None:
-        """The next (1) or previous (-1) pane; failures and log are among them where panes stand alone."""
-        count = len(PANES) if self.single else GRID
+        """The next (1) or previous (-1) pane; in the grid of six, failures and log are not among them."""
+        count = len(PANES) if self.single or self._form != "wide" else self._in_grid
         self.action_pane((self.shown + direction) % count)
 
     def action_maximise(self) -> None:
         """The pane in focus alone, and back."""
-        if not self._wide:
-            return self._show_message(f"terminals below {WIDE[0]}x{WIDE[1]} show one pane at a time: Tab, 1-8")
-        if self.shown >= GRID:
+        if self._form == "single":
+            return self._show_message(f"terminals below {SMALL[0]}x{SMALL[1]} show one pane at a time: Tab, 1-8")
+        if self.shown >= self._in_grid:
             return self.action_pane(self._before)
         self._maximised = not self._maximised
         self._arranged()
@@ -110,6 +124,6 @@ class Arrangement:
     def _there_and_back(self, index: int) -> None:
         if self.shown == index:
             return self.action_pane(self._before)
-        if self.shown < GRID:
+        if self.shown < FAILURES:
             self._before = self.shown
         self.action_pane(index)

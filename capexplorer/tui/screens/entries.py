@@ -15,6 +15,13 @@ LETTERS = "ABCDEFGH"
 """Letters of marked sessions, as in a comparison; their number is the maximum."""
 
 
+PART = 200
+"""Sessions that are added to the list at a time, as one comes near its end: a line costs 0.2 ms, and a folder may have
+thousands."""
+
+NEAR = 60
+"""Entries before the end at which the next ones are added: more than a screen has lines."""
+
 HEADING_LINES = 2
 """Above the first session: what the list is, and its columns."""
 
@@ -32,6 +39,8 @@ class Entries(OptionList):
         """By the option's id, newest first."""
         self._marked: list[str] = []
         self._column, self._descending = 0, True
+        self._left: list[SessionRow] = []
+        """Sessions of the list that are not added yet."""
 
     @property
     def here(self) -> str:
@@ -94,6 +103,8 @@ class Entries(OptionList):
         before, here = self.highlighted, highlight or self.here or None
         self.clear_options()
         self.add_options(self._matching())
+        while here in self._rows and self._left and all(option.id != here for option in self.options[-PART:]):
+            self._add_part()
         usable = [index for index, option in enumerate(self.options) if not option.disabled]
         at = next((index for index in usable if self.options[index].id == here), None)
         if at is None and usable:
@@ -114,9 +125,29 @@ class Entries(OptionList):
             _heading(""),
             _heading("Saved sessions"),
             *([Option(heading(self._column, self._descending, self.cells), disabled=True)] if rows else []),
-            *(self._session(row) for row in rows),
+            *self._next_part(rows),
             *([] if rows else [_remark(self.wanted, "none yet: each run saves one, even if it is interrupted")]),
         ]
+
+    def _next_part(self, rows: list[SessionRow]) -> list[Option]:
+        """The first PART of `rows` as options; the others are left for later."""
+        self._left = rows[PART:]
+        return [self._session(row) for row in rows[:PART]]
+
+    def _add_part(self) -> None:
+        self.add_options(self._next_part(self._left))
+
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        """Add the next sessions before the highlight comes to the end."""
+        super().watch_highlighted(highlighted)
+        if highlighted is not None and self._left and highlighted >= self.option_count - NEAR:
+            self._add_part()
+
+    def action_last(self) -> None:
+        """To the last session, of all."""
+        self.add_options([self._session(row) for row in self._left])
+        self._left = []
+        super().action_last()
 
     def _session(self, row: SessionRow) -> Option:
         name = _name(row)

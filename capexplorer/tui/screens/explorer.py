@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar, TypeVar
+from typing import ClassVar, TypeVar, get_args
 
 from rich.text import Text
 from textual.actions import parse
@@ -33,7 +33,7 @@ from ..panes.pane import Pane
 from ..panes.status import StatusArea
 from ..panes.status_view import View
 from ..themes import palette_of
-from .arrangement import JOURNAL, Arrangement
+from .arrangement import JOURNAL, Arrangement, Form
 from .exporting import Exporting
 from .help import Help
 from .tab_bar import TabBar
@@ -52,7 +52,8 @@ class ExplorerScreen(Screen[None]):
     CSS_PATH = "explorer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*perform_bindings("live", "replay")]
 
-    def __init__(self, feed: Feed, actions: Actions, habits: Habits | None = None) -> None:
+    def __init__(self, feed: Feed, actions: Actions, habits: Habits | None = None, *, whole: bool = False) -> None:
+        """`whole`: charts show all of the session's time."""
         super().__init__()
         self.feed, self.actions, self.habits = feed, actions, habits or Habits()
         self.palette = Palette()
@@ -60,8 +61,9 @@ class ExplorerScreen(Screen[None]):
         self._key_bar = ""
         self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
         self.arrangement = Arrangement(self.show_message, self._arranged)
-        self.options = ViewOptions(self, self.draw, self.habits.window_s)
-        self._parts = (self, self.arrangement, self.options, Exporting(self, self._write), actions)
+        self.options = ViewOptions(self, self.draw, None if whole else self.habits.window_s)
+        self._exporting = Exporting(self, self._write)
+        self._parts = (self, self.arrangement, self.options, self._exporting, actions)
         actions.attach(self)
 
     @property
@@ -95,7 +97,8 @@ class ExplorerScreen(Screen[None]):
 
     def _arranged(self) -> None:
         arrangement = self.arrangement
-        self.set_class(arrangement.single, "-single")
+        for form in get_args(Form):
+            self.set_class(arrangement.form == form, f"-{form}")
         for index, pane in enumerate(arrangement.panes):
             pane.display = arrangement.is_seen(index)
         arrangement.panes[arrangement.shown].focus()
@@ -149,7 +152,8 @@ class ExplorerScreen(Screen[None]):
 
     @property
     def _view(self) -> View:
-        return replace(self.actions.view, paused=self.options.paused is not None, message=self._message, alarm=self._alarm)
+        paused, exported = self.options.paused is not None, self._exporting.is_exported
+        return replace(self.actions.view, paused=paused, message=self._message, alarm=self._alarm, exported=exported)
 
     def _draw_tabs(self) -> None:
         failed = tally(self.timeline)
@@ -177,7 +181,11 @@ class ExplorerScreen(Screen[None]):
 
     def leave(self) -> None:
         """Quit, as its key does."""
-        self.call_later(self.perform, "app.leave")
+        self.act("app.leave")
+
+    def act(self, action: str) -> None:
+        """Perform an action as the table of keys writes it."""
+        self.call_later(self.perform, action)
 
     # -- keys
 

@@ -19,13 +19,23 @@ class Exporting:
 
     def __init__(self, screen: ScreenAccess, write: Callable[[str], None]) -> None:
         self._screen, self._write = screen, write
+        self._exported_levels = -1
+
+    @property
+    def is_exported(self) -> bool:
+        """Whether a report with all levels so far was written."""
+        return self._exported_levels == len(self._screen.timeline.levels)
 
     def action_export(self) -> None:
         """Ask for a format and a file."""
         screen = self._screen
         if screen.timeline.header is None:
             return screen.show_message("nothing has been recorded yet")
-        screen.ask(ExportForm(screen.timeline), lambda message: screen.show_message(message) if message else None)
+        screen.ask(ExportForm(screen.timeline), lambda written: self._exported(written) if written else None)
+
+    def _exported(self, written: str) -> None:
+        self._exported_levels = len(self._screen.timeline.levels)
+        self._screen.show_message(written)
 
     def action_copy(self) -> None:
         """A Markdown summary to the terminal's clipboard."""

@@ -84,8 +84,10 @@ class Picker(Screen[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Lines as wide as the screen."""
-        self._entries.cells = event.size.width - 1  # the scrollbar's
-        self._entries.fill()
+        cells = event.size.width - 1  # the scrollbar's
+        if cells != self._entries.cells:
+            self._entries.cells = cells
+            self._entries.fill()
         self._show_detail()
 
     def _load(self) -> None:
@@ -130,8 +132,9 @@ class Picker(Screen[None]):
         self.query_one("#detail", Static).update(
             Text("\n").join(Text(line, "" if index else "bold") for index, line in enumerate(lines))
         )
-        session = self._entries.row is not None
-        words = {"open": "replays" if session else "runs", "other": "profiles" if session else "sessions"}
+        row = self._entries.row
+        opens = "runs" if row is None else "attaches" if row.recording else "replays"
+        words = {"open": opens, "other": "sessions" if row is None else "profiles"}
         self.query_one("#keys", Static).update(
             Text(key_bar(self.NAME, self.size.width - 1, self._habits.keys, **words), no_wrap=True)
         )

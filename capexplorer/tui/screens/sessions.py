@@ -148,6 +148,8 @@ def _counted(found: int | None, what: str) -> str:
 def matching(rows: Iterable[SessionRow], wanted: str) -> list[SessionRow]:
     """The rows whose columns, label or id contain `wanted`, ignoring case."""
     wanted = wanted.casefold()
+    if not wanted:
+        return list(rows)
     return [row for row in rows if wanted in _searched(row).casefold()]
 
 

@@ -1,0 +1,155 @@
+"""The next step in one line: what to do, why, what it costs, and the key that does it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..model.events import Proposed
+from ..model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold
+from ..model.timeline import Timeline
+from . import numbers
+from .autopilot_and_plan import TROUBLES, VERIFICATION_ENDS, found
+
+LINEAR = 0.93
+"""Efficiency from which scaling is called linear (`load.level_end.STRAIGHT`)."""
+
+BUSY_CORES = 0.5
+"""CPU of other processes above which another measurement would be disturbed as well (set by judgement)."""
+
+REASONS = {
+    "first": "measures the baseline",
+    "double": "{line}",
+    "bend_near": "{line}",
+    "plateau": "measures beyond the {knee}",
+    "lower": "a lower level gives the baseline",
+    "careful": "recovered; stepping up in smaller steps",
+    "between": "between the last good level and the first bad one",
+    "again": "the failing level once more: is load the cause?",
+    "retreat": "{trouble}; does the service recover?",
+    "soak": "confirms the {knee}",
+    "beyond": "20% beyond the knee, to confirm it",
+    "return_to_first": "shows whether the service has changed",
+    "rest": "back to low load; the search is complete",
+}
+"""Why a number of users is proposed."""
+
+ENDS = {
+    "failures": ("f", "see why requests fail; no knee can be measured"),
+    "not_recovered": ("f", "see why requests fail; the service does not recover at fewer users"),
+    "nothing_done": ("f", "see why no request succeeds"),
+    "collapse": ("e", "export; goodput collapsed without a plateau, so there is no knee"),
+    "generator": ("e", "export; the generator is the limit: add cores, or workers on other machines"),
+    "ports": ("e", "export; ephemeral ports run out: keep connections alive, or raise the range"),
+    "max_users": ("e", "export; no knee up to the limit: raise guards.max_users to go on"),
+    "not_settling": ("e", "export; the level does not settle, so nothing can be measured"),
+}
+"""Key and words where a search ends without a knee."""
+
+WAITS = {
+    "starting": "the target is starting",
+    "settling": "settling at {users}",
+    "measuring": "measuring {users}",
+    "worker": "a worker process is starting",
+    "plan": "the plan sets the users",
+}
+
+SOAK = "soak at {users}"
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """`key` performs it: `Enter`, `W`, `e`, `f`, `t`, `q`; empty: there is nothing to do but wait."""
+
+    key: str
+    said: str
+
+
+def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool = False) -> NextStep | None:
+    """What to do at this moment; None in a log that has no proposals. `exported`: a report of the result was written."""
+    if timeline.ended is not None:
+        return NextStep("q", "quit; the session is saved") if exported else NextStep("e", "export a report of this session")
+    state = timeline.target.state if timeline.target is not None else None
+    if state in ("died", "failed"):
+        return NextStep("t", "restart the target") if can_restart else NextStep("", "the target is not running")
+    if timeline.proposed is None:
+        return NextStep("", WAITS["starting"]) if state in ("building", "starting") else None
+    return _said(timeline.proposed, timeline, exported=exported)
+
+
+def _said(proposed: Proposed, timeline: Timeline, *, exported: bool) -> NextStep:
+    level, taken = timeline.level, isinstance(proposed.proposal, GoTo | Hold)
+    if taken and level is not None and level.opened.t_s > proposed.t_s:
+        return NextStep("", f"changing to {numbers.counted(level.users)}")
+    match proposed.proposal:
+        case GoTo() as step:
+            return NextStep("Enter", _go_to(step, timeline))
+        case Hold() as hold:
+            soaks = hold.level == "soak" and hold.why == "measuring"
+            said = (SOAK if soaks else WAITS.get(hold.why, WAITS["measuring"])).format(users=numbers.counted(timeline.wanted))
+            countdown = until_next(timeline)
+            return NextStep("", f"{said}; {countdown}" if countdown else said)
+        case AddWorker():
+            return NextStep("W", "add a worker process; the generator is saturated")
+        case Done() | GiveUp() if exported:
+            return NextStep("q", "quit; the report is written and the session is saved")
+        case Done(_, figures):
+            how = VERIFICATION_ENDS.get(str(figures.get("verification")))
+            return NextStep("e", f"export; {found(figures)}{f', {how}' if how else ''}")
+        case GiveUp(why="neighbours", figures=figures):
+            return _beside_neighbours(timeline, figures)
+        case GiveUp(_, why, figures):
+            return NextStep(*ENDS.get(why, ("e", f"export; {TROUBLES.get(why, why)}")))
+
+
+def until_next(timeline: Timeline) -> str:
+    """Countdown to the next proposal: `next step in 4–12 s`; empty if it is not known."""
+    proposed = timeline.proposed
+    if proposed is None or not isinstance(proposed.proposal, Hold) or not proposed.proposal.most_s:
+        return ""
+    passed_s = timeline.last_s - proposed.t_s
+    least_s, most_s = (max(math.ceil(each - passed_s), 0) for each in (proposed.proposal.least_s, proposed.proposal.most_s))
+    if most_s <= 1:
+        return "next step now"
+    return f"next step in {_seconds(least_s, most_s)}" if least_s else f"next step within {most_s} s"
+
+
+def _go_to(step: GoTo, timeline: Timeline) -> str:
+    users = numbers.counted(step.users)
+    if step.why == "soak":
+        users = SOAK.format(users=users)
+    if step.users == timeline.wanted:
+        users += " again"
+    cost = f" for {_seconds(round(step.least_s), round(step.most_s))}" if step.most_s else ""
+    share, is_first_step = step.figures.get("efficiency"), len({each.users for each in timeline.levels}) < 2
+    reason = REASONS.get(step.why, "next level").format(
+        line=_line(share) if isinstance(share, float) and not is_first_step else "no limit reached yet",
+        knee=_knee(step.figures),
+        trouble=TROUBLES.get(str(step.figures.get("because")), "a failure"),
+    )
+    return f"{users}{cost}; {reason}"
+
+
+def _knee(figures: Figures) -> str:
+    """`knee at 14 users [11–16]`, without its capacity: the line has 80 columns."""
+    return found(figures).partition(" at ")[0]
+
+
+def _line(share: float) -> str:
+    return f"still scaling linearly ({share:.0%})" if share >= LINEAR else f"scaling starts to flatten ({share:.0%})"
+
+
+def _seconds(least: float, most: float) -> str:
+    """`20 s`, `8–20 s`."""
+    return numbers.span(most) if least == most or most >= 100 else f"{least:.0f}–{most:.0f} s"
+
+
+def _beside_neighbours(timeline: Timeline, figures: Figures) -> NextStep:
+    """Nothing while other processes are busy, then the same level again."""
+    now = timeline.last.neighbours if timeline.last is not None else None
+    busy = now.cpu_ratio if now is not None and now.cpu_ratio is not None else figures.get("others_cpu_ratio")
+    if isinstance(busy, float | int) and busy < BUSY_CORES:
+        return NextStep("Enter", f"{numbers.counted(timeline.wanted)} again; other processes used the CPU until now")
+    cpus = figures.get("cpus")
+    used = f"{busy:.1f} of {cpus} cores" if isinstance(busy, float | int) and cpus else "the machine's CPU"
+    return NextStep("", f"other processes use {used}; end them, or use another machine")
