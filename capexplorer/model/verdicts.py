@@ -234,15 +234,6 @@ class CapacityVerdict(Reading, frozen=True, kw_only=True):
     missing: tuple[Missing, ...] = ()
 
 
-class RateCapacity(Reading, frozen=True, kw_only=True):
-    """The greatest offered rate that an epoch's service finishes, found on its rate levels alone."""
-
-    per_s: float
-    """Iterations a second."""
-    low_per_s: float | None = None
-    high_per_s: float | None = None
-
-
 class RegimeVerdict(Reading, frozen=True, kw_only=True):
     """A part of an epoch in which the service did not change, and the change with which it began."""
 
