@@ -28,6 +28,7 @@ from .knee_sentences import (
 )
 from .marks import BLAMES, MARK_KINDS, bare, change, journal_mark, mark, reanalysed, revised, stop_rule, title
 from .occurrences import VOID, command, failure, journal, parameters, target
+from .rate_sentences import RATE_STATES, rate, rate_capacity, rate_level, rate_objective, rates
 from .times import session_time, wall_time
 from .verdict import Judgement, epoch_name, judgement, judgements, verdict
 from .warm_users import warm
@@ -42,6 +43,7 @@ __all__ = [
     "LIMITS",
     "MARK_KINDS",
     "MOMENTS",
+    "RATE_STATES",
     "TROUBLES",
     "VOID",
     "Judgement",
@@ -75,6 +77,11 @@ __all__ = [
     "objective_name",
     "parameters",
     "plan",
+    "rate",
+    "rate_capacity",
+    "rate_level",
+    "rate_objective",
+    "rates",
     "readings",
     "reanalysed",
     "reported",

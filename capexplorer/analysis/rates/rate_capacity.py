@@ -52,7 +52,7 @@ class _Judged:
 
 
 def judge(levels: Sequence[RateLevel]) -> RateCapacity | None:
-    """The capacity by levels of one epoch, without those of recovery and disturbed ones; None: nothing can be said."""
+    """The capacity by levels of one epoch, without those of recovery and disturbed ones; None: no level has enough arrivals."""
     ladder = [level for level in pooled(levels) if level.due]
     if not ladder:
         return None

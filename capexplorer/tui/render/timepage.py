@@ -31,6 +31,8 @@ MARK_TAGS: dict[MarkKind, tuple[str, str]] = {
     "at_or_below": ("◆", "knee ≤"),
     "bend": ("◇", "bend"),
     "latency_knee": ("◆", "latency knee"),
+    "rate_capacity": ("◆", "capacity"),
+    "rate_recovery": ("↺", "recovery"),
     "cause": ("×", "cause"),
     "bottleneck": ("■", "bottleneck"),
     "leak": ("↗", "leak"),
