@@ -9,7 +9,7 @@ from typing import Literal
 ScreenName = Literal["live", "replay", "picker"]
 
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
-"""Users that one press of + or - adds or takes away."""
+"""Users, or iterations a second, that one press of + or - adds or takes away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ _PICKER: tuple[ScreenName, ...] = ("picker",)
 
 KEYS = (
     # steering the load
-    Key("plus,equals_sign,up", "step(1)", "+ = ↑", "+/- users", 0, "add one step of users", _LIVE),
-    Key("minus,underscore,down", "step(-1)", "- _ ↓", "", 0, "take one step of users away", _LIVE),
+    Key("plus,equals_sign,up", "step(1)", "+ = ↑", "+/- load", 0, "add one step of users, or of the offered rate", _LIVE),
+    Key("minus,underscore,down", "step(-1)", "- _ ↓", "", 0, "take one step of users, or of the offered rate, away", _LIVE),
     Key("left_square_bracket,comma", "resize_step(-1)", "[ ,", "[ ] step", 0, "make the step smaller", _LIVE),
     Key(
         "right_square_bracket,full_stop",
@@ -47,7 +47,7 @@ KEYS = (
         "] .",
         "",
         0,
-        f"make the step larger: {', '.join(map(str, STEPS))} users",
+        f"make the step larger: {', '.join(map(str, STEPS))} users, or iterations a second",
         _LIVE,
     ),
     Key(
@@ -56,7 +56,16 @@ KEYS = (
         "g",
         "g go",
         0,
-        "go to a number of users; asks first above 50 and above twice the most so far",
+        "go to a number of users, or to a rate; asks first above 50 and above twice the most so far",
+        _LIVE,
+    ),
+    Key(
+        "u",
+        "unit",
+        "u",
+        "u unit",
+        2,
+        "switch the step's unit: users who wait for replies, or iterations a second, offered whoever is late",
         _LIVE,
     ),
     Key("x", "zero", "x", "x zero", 0, "go to zero users at once", _LIVE),
