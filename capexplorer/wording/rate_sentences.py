@@ -6,6 +6,9 @@ from ..model.rate_verdicts import Overload, RateCapacity, RateLevelVerdict, Rate
 from . import numbers
 from .knee_sentences import objective_limit
 
+NEAR_CAPACITY = 0.97
+"""Share of the capacity above which "served in full up to" says nothing more: both are known to a few percent."""
+
 RATE_STATES = {
     "kept": "served in full",
     "unsure": "not clear: few arrivals, or near the capacity",
@@ -45,7 +48,8 @@ def rates(found: RateVerdict) -> str:
     back = "".join(f"; {recovered(each)}" for each in found.recoveries[-1:] if each.recovered is not None)
     match known.kind:
         case "capacity":
-            kept = f", served in full up to {rate(known.kept_per_s)}" if known.kept_per_s is not None else ""
+            is_below = known.kept_per_s is not None and known.kept_per_s < NEAR_CAPACITY * known.per_s
+            kept = f", served in full up to {rate(known.kept_per_s)}" if is_below else ""
             return f"Capacity {rate(known.per_s)} {_interval(known)}{kept}{sure}{_overload(known.overload)}{back}{changed}."
         case "at_or_below":
             lowest = f"the capacity is below {rate(known.high_per_s)}, the lowest rate: offer less to find it"

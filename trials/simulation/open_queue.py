@@ -41,7 +41,7 @@ class OpenRun:
         waiting_most: int = 1_000,
     ) -> None:
         """`waiting_most`: arrivals that may wait for an idle user; the next one is dropped."""
-        self.system, self._rng, self._even = system, rng, arrivals == "even"
+        self.system, self._rng, self.even = system, rng, arrivals == "even"
         self._waiting_most = waiting_most
         self.now_s = 0.0
         self.rate_per_s = 0.0
@@ -60,7 +60,22 @@ class OpenRun:
     @property
     def in_flight(self) -> int:
         """Arrivals that wait or run now."""
-        return sum(each.due_s <= self.now_s for each in self._under_way)
+        return len(self._under_way)
+
+    @property
+    def queued(self) -> int:
+        """Those of them that wait for a user."""
+        return sum(each.started_s > self.now_s for each in self._under_way)
+
+    @property
+    def busy(self) -> int:
+        """Users that run an iteration now."""
+        return self.in_flight - self.queued
+
+    @property
+    def drained_s(self) -> float:
+        """When all that is in flight will have ended."""
+        return max([self.now_s, *(each.ended_s for each in self._under_way)])
 
     def offer(self, rate_per_s: float) -> None:
         """That rate from now on."""
@@ -78,7 +93,7 @@ class OpenRun:
         return ended
 
     def _gap_s(self) -> float:
-        return (1.0 if self._even else float(self._rng.standard_exponential())) / self.rate_per_s
+        return (1.0 if self.even else float(self._rng.standard_exponential())) / self.rate_per_s
 
     def _arrive(self, due_s: float) -> None:
         self.due += 1

@@ -54,7 +54,7 @@ def climb(run: OpenRun, rates: Sequence[float], seconds: int) -> list[RateLevel]
     for index, rate_per_s in enumerate(rates):
         levels.append(level_of(run, rate_per_s, seconds, index))
         run.offer(0.0)
-        run.until(max([run.now_s, *(each.ended_s for each in run._under_way)]))
+        run.until(run.drained_s)
     return levels
 
 
