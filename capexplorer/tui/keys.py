@@ -69,7 +69,15 @@ KEYS = (
         _LIVE,
     ),
     Key("x", "zero", "x", "x zero", 0, "go to zero users at once", _LIVE),
-    Key("a", "autopilot", "a", "a autopilot", 0, "start or stop the autopilot, which finds and verifies the knee", _LIVE),
+    Key(
+        "a",
+        "autopilot",
+        "a",
+        "a autopilot",
+        0,
+        "start or stop the autopilot, which finds and verifies the knee; with u, the capacity as a rate",
+        _LIVE,
+    ),
     Key(
         "v",
         "verify",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ..model.rate_verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
 from . import numbers
 from .knee_sentences import objective_limit
@@ -36,6 +38,11 @@ def rate_capacity(found: RateCapacity) -> str:
             return f"goodput below the offered rate from {rate(found.per_s)}"
         case "keeps_up":
             return f"served in full up to {rate(found.per_s)}{', then the generator limits' * (found.limit == 'generator')}"
+
+
+def short_rate_capacity(found: RateCapacity) -> str:
+    """Without what happens beyond it, for small spaces: `capacity 198/s [190–206]`."""
+    return rate_capacity(msgspec.structs.replace(found, overload=None, limit=None))
 
 
 def rates(found: RateVerdict) -> str:

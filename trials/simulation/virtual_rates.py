@@ -6,7 +6,8 @@ Samples, levels, verdicts and marks are the live run's own. Only arrivals, the s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from capexplorer.load.recorder import Tick
 from capexplorer.model.events import (
     SCHEMA,
     By,
+    Command,
     Drops,
     EndpointTick,
     FailureSignature,
@@ -29,7 +31,11 @@ from capexplorer.model.events import (
     TargetFacts,
 )
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.stream import Param
 from capexplorer.run.current_epoch import CurrentEpoch
+from capexplorer.run.drivers.driver import Autopilot
+from capexplorer.run.drivers.load_target import LoadTarget
+from capexplorer.run.drivers.rate_autopilot import RateAutopilotDriver
 from capexplorer.run.event_sink import EventSink
 from capexplorer.run.level_events import LevelEvents
 
@@ -50,6 +56,13 @@ class VirtualRates:
         self.sink.watch = CauseWatch().apply
         self.timeline = self.sink.timeline
         self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
+        self.ending: str | None = None
+        """Why the autopilot ended; None: it did not."""
+        self._load_target = LoadTarget(0, None)
+        self._load_target.is_open = True
+        self._autopilot = RateAutopilotDriver(
+            self.timeline, self._load_target, emit=self._command, open_level=self._open_by_autopilot, finish=self._finish
+        )
         self._due = self._dropped = 0
         self._machine_rng = np.random.default_rng(0)
         self.sink.emit(_header(running, objectives or {}))
@@ -60,6 +73,22 @@ class VirtualRates:
         self.levels.close()
         self.running.offer(per_s)
         self.levels.open(0, by, 0.0, offered_per_s=per_s, arrivals="even" if self.running.even else "poisson")
+
+    def explore(self, limit_s: float) -> None:
+        """Let the autopilot search to its end, for `limit_s` at most."""
+        self._autopilot.begin(self._load_target.hand_to(Autopilot()))
+        self._autopilot.ticked(CurrentEpoch(self.timeline))
+        while self.ending is None and self.now_s < limit_s:
+            self._autopilot.ticked(self.second())
+
+    def _open_by_autopilot(self, per_s: float) -> None:
+        self.offer(per_s, "autopilot")
+
+    def _command(self, name: Literal["rate", "autopilot"], args: Mapping[str, Param | None]) -> None:
+        self.sink.emit(Command(t_s=self.now_s, name=name, by="autopilot", args=dict(args)))
+
+    def _finish(self, why: str) -> None:
+        self.ending = why
 
     def climb(self, rates: Sequence[float], level_s: int, by: By = "plan") -> None:
         """Levels of these rates, each for `level_s` seconds."""

@@ -129,11 +129,14 @@ class Steer:
     # -- autopilot, plans, spawn rate
 
     def action_autopilot(self) -> None:
-        """Start the autopilot's search for the knee, or end it."""
+        """Start the autopilot's search for the knee, or for the capacity as a rate where that is the step's unit; or end it."""
         if self._may_steer():
+            at_rate = self.steps.unit == "rate"
             self.steps.follow()
-            self.controls.set_autopilot(not self.controls.autopilot)
-            self._screen.say("autopilot on; changing the users by hand ends it" if self.controls.autopilot else "autopilot off")
+            self.controls.set_autopilot(not self.controls.autopilot, at_rate=at_rate)
+            finds = "the capacity as a rate" if at_rate else "the knee"
+            on = f"autopilot on, to find {finds}; changing the load by hand ends it"
+            self._screen.say(on if self.controls.autopilot else "autopilot off")
 
     def action_verify(self) -> None:
         """Run the levels that verify the current knee."""

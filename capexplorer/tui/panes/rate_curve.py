@@ -113,7 +113,16 @@ def _legend(points: Sequence[Point], capacity: RateCapacity | None, palette: Pal
     if capacity is not None:
         strong = capacity.kind in ("capacity", "at_or_below")
         color = palette.error if strong else palette.muted
-        entries.append(Legend("┃" if strong else "", wording.rate_capacity(capacity), "", color, strong=strong))
+        entries.append(
+            Legend(
+                "┃" if strong else "",
+                wording.rate_capacity(capacity),
+                "",
+                color,
+                short=wording.short_rate_capacity(capacity),
+                strong=strong,
+            )
+        )
     entries.append(Legend(DOTTED, "all served", "", palette.muted))
     if capacity is not None and capacity.kind == "capacity":
         entries.append(Legend(DASHED, f"capacity {figure(capacity.per_s)}/s", "", palette.error, short="capacity"))

@@ -148,7 +148,9 @@ def _rate(verdict: Verdict | None, palette: Palette) -> list[Group]:
     if found is None:
         return []
     marked = found.kind in ("capacity", "at_or_below")
-    return [Group(((wording.rate_capacity(found), Style(color=palette.text if marked else palette.muted, bold=marked)),), rank=2)]
+    style = Style(color=palette.text if marked else palette.muted, bold=marked)
+    brief = Group(((wording.short_rate_capacity(found), style),), rank=1)
+    return [Group(((wording.rate_capacity(found), style),), rank=2, shorter=brief)]
 
 
 def stationary(timeline: Timeline, palette: Palette) -> list[Group]:
