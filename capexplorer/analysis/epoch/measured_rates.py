@@ -49,6 +49,7 @@ def _rate_level(timeline: Timeline, level: Level, figures: LevelFigures, offered
         failed=offered.failed,
         dropped=dropped,
         goodput_se_per_s=offered.finished_se_per_s,
+        in_flight=offered.in_flight_mean,
         service_ms=figures.latency_ms.mean,
         failed_ms=_failed_ms(figures),
         replied_ratio=shares[0] if shares is not None else None,

@@ -26,6 +26,8 @@ class RateLevel:
     dropped: int = 0
     goodput_se_per_s: float | None = None
     """By batch means; None: not known."""
+    in_flight: float = 0.0
+    """Mean number of iterations that waited or ran."""
     service_ms: float | None = None
     """Mean time from start to end of those that succeeded."""
     failed_ms: float | None = None
@@ -111,6 +113,7 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
         failed=sum(level.failed for level in group),
         dropped=sum(level.dropped for level in group),
         goodput_se_per_s=math.sqrt(math.fsum(squares)) / seconds if len(squares) == len(group) else None,
+        in_flight=math.fsum(level.in_flight * level.seconds for level in group) / seconds,
         service_ms=_mean([(level.service_ms, level.succeeded) for level in group]),
         failed_ms=_mean([(level.failed_ms, level.failed) for level in group]),
         replied_ratio=_mean([(level.replied_ratio, level.failed) for level in group]),
