@@ -15,7 +15,7 @@ _ORDER = (
     "rate_recovery", "stop_rule",
 )  # fmt: skip
 """Causes first: a cause in the generator may mean that the other findings do not describe the service."""
-_SAID_WHOLE = ("shift", "recovery", "rate_recovery", "stop_rule")
+_SAID_WHOLE = ("shift", "recovery", "rate_capacity", "rate_recovery", "stop_rule")
 """Kinds whose sentence already contains all their figures."""
 _IN_TABLE = (
     "users_low", "users_high", "capacity_rps", "capacity_se_rps", "limit", "provisional", "verification", "peak_users",

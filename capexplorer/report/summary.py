@@ -14,6 +14,7 @@ from ..model.clients import clients_of
 from ..model.events import Header, Mark, Note, Reanalysed, Verdict
 from ..model.figures import Latency, LevelEndpoint, LevelFigures
 from ..model.level import Level
+from ..model.readings import Reading
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, RegimeVerdict
 from .endpoint_levels import first_to_degrade, goodput_rps, leaves_first
@@ -61,6 +62,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "first_endpoint": _first_endpoint(latest),
         "knees": [_knee(mark) for mark in marks if mark.kind in ("knee", "at_or_below", "bend", "latency_knee")],
         "no_knee_up_to_users": _no_knee(latest),
+        "rates": _rates(latest),
         "causes": [_cause(mark, timeline.header) for mark in marks if mark.kind in ("cause", "leak")],
         "bottlenecks": [_bottleneck(mark, timeline.header) for mark in marks if mark.kind == "bottleneck"],
         "slo": _objectives(latest),
@@ -93,6 +95,22 @@ def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:
     ]
     document = {"version": event.version, "recorded": event.recorded, "found": event.found, "changes": changes}
     return {"reanalysis": document}
+
+
+def _rates(latest: Verdict | None) -> dict[str, Any] | None:
+    """The verdict of the latest epoch on levels of offered rates; null without any."""
+    return _fields(latest.rates) if latest is not None and latest.rates is not None else None
+
+
+def _fields(found: Reading) -> dict[str, Any]:
+    """All fields by name, those that are not known as null."""
+    return {name: _value(getattr(found, name)) for name in found.__struct_fields__}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Reading):
+        return _fields(value)
+    return [_fields(each) for each in value] if isinstance(value, tuple) else _plain(value)
 
 
 def _no_knee(verdict: Verdict | None) -> float | int | None:
