@@ -114,7 +114,7 @@ class RateAutopilot:
         self._first_per_s = first_per_s
         self._stage: Why = "first"
         self._offers = 0
-        self._usual = math.inf
+        self._usual = 0.0
         """Iterations in flight for each one a second, at the lowest rate that was served in full."""
         self._between = 0
         """Rates tried between one that was served and one that was not."""
@@ -129,7 +129,7 @@ class RateAutopilot:
         if state is None:
             return Stay()
         if state == "kept":
-            self._usual = min(self._usual, max(known.in_flight, 1.0) / known.per_s)
+            self._usual = self._usual or max(known.in_flight, 1.0) / known.per_s
         if state == "generator":
             return End(REST_SHARE * known.per_s, "generator", found=False)
         if state in ("kept", "unsure"):

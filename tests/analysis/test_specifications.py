@@ -18,6 +18,7 @@ ELSEWHERE = {
         "causes/saturation_over_seconds",
     ),
     "analysis/epoch/test_epoch.py": ("epoch/measured_epoch",),
+    "analysis/epoch/test_rate_verdict.py": ("epoch/measured_rates", "epoch/rate_recovery"),
     "analysis/epoch/test_regimes.py": ("epoch/onset", "epoch/regime_verdicts"),
     "analysis/epoch/test_service_program.py": ("target_process",),
     "analysis/host_checks/test_host_checks.py": (
