@@ -106,7 +106,8 @@ class VirtualRates:
         """One second of load, folded and judged as the pump does."""
         began_s, self.now_s = self.now_s, self.now_s + 1.0
         ended = self.running.until(self.now_s)
-        tick, offered = _tick(self.running, ended), self._offered(ended)
+        offered = self._offered(ended)
+        tick = _tick(self.running, ended, offered)
         tracker, users = self.levels.tracker, self.running.busy
         tracker.spawned(began_s)
         phase, settled = tracker.tick(began_s, self.now_s, users, tick, offered_per_s=self.running.rate_per_s)
@@ -167,7 +168,7 @@ class VirtualRates:
         )
 
 
-def _tick(run: OpenRun, ended: Sequence[Iteration]) -> Tick:
+def _tick(run: OpenRun, ended: Sequence[Iteration], offered: OfferedTick) -> Tick:
     """What ended in a second, as the recorder hands it over: the service time of each iteration's one request."""
     took_us, ok = np.array([each.ended_s - each.started_s for each in ended]) * 1e6, np.array([each.ok for each in ended], bool)
     good_us, bad_us = took_us[ok], took_us[~ok]
@@ -189,6 +190,7 @@ def _tick(run: OpenRun, ended: Sequence[Iteration]) -> Tick:
         all_requests=len(took_us),
         all_latency_sum_ms=float(took_us.sum()) / 1000,
         finished=len(good_us),
+        offered=offered,
     )
 
 

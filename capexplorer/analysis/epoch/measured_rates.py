@@ -56,7 +56,7 @@ def _rate_level(timeline: Timeline, level: Level, figures: LevelFigures, offered
         p95_ms=offered.from_plan_ms.p95,
         p99_ms=offered.from_plan_ms.p99,
         at_cap=dropped > 0 or offered.queued_mean > QUEUED_MOST * max(offered.in_flight_mean, 1.0),
-        pool_is_small=offered.dropped.max_users + offered.dropped.starting > offered.dropped.target,
+        dropped_by_generator=dropped - offered.dropped.target > offered.dropped.target,
         generator_saturated=is_saturated(figures),
         left_out=left_out,
         started_s=level.started_s,

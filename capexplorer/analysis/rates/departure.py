@@ -57,7 +57,7 @@ def state_of(level: RateLevel, low: LowLoad) -> LevelState:
     departed = _departure(level, low)
     if departed is None:
         return "kept" if _missing_most(level, low) <= KEPT_MOST else "unsure"
-    if level.pool_is_small or (level.at_cap and not _slower(level, low)):
+    if level.dropped_by_generator or (level.at_cap and not _slower(level, low)):
         return "generator"
     return departed
 

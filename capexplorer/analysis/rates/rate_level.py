@@ -39,8 +39,8 @@ class RateLevel:
     p99_ms: float | None = None
     at_cap: bool = False
     """Arrivals found no idle user, and the generator may start no more users."""
-    pool_is_small: bool = False
-    """Most of the dropped arrivals were dropped because the pool is too small for the rate, however quick the service is."""
+    dropped_by_generator: bool = False
+    """Most of what was dropped is the generator's: its pool is too small for the rate, or its schedule is late."""
     generator_saturated: bool | None = None
     left_out: bool = False
     """Other processes, or a failure of generator, host or network, disturbed it."""
@@ -120,7 +120,7 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
         p95_ms=max((level.p95_ms for level in group if level.p95_ms is not None), default=None),
         p99_ms=max((level.p99_ms for level in group if level.p99_ms is not None), default=None),
         at_cap=any(level.at_cap for level in group),
-        pool_is_small=any(level.pool_is_small for level in group),
+        dropped_by_generator=any(level.dropped_by_generator for level in group),
         generator_saturated=any(known) if known else None,
     )
 

@@ -20,6 +20,9 @@ from .pane import Pane
 Steps = tuple[Sequence[float], Sequence[float]]
 """(times, loads)."""
 
+OFFERED_HEADROOM = 1.1
+"""Keeps the offered staircase below the labels of its levels."""
+
 USERS_HEADROOM = 1.2
 """Keeps the users' staircase below the throughput, and the boundary labels visible."""
 
@@ -39,7 +42,9 @@ class ThroughputPane(Pane):
         most = y_ticks(size.height)
         chart = Chart(
             x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
-            y=linear_axis(max(shown.highest("throughput_rps", "goodput_rps", "failures_rps"), _most(offered[1])), most),
+            y=linear_axis(
+                max(shown.highest("throughput_rps", "goodput_rps", "failures_rps"), OFFERED_HEADROOM * _most(offered[1])), most
+            ),
             right=count_axis(USERS_HEADROOM * max(shown.highest("users"), _most(steps[1])), most),
             legend=_legend(shown, look.palette),
             series=_series(shown, steps, offered, look.palette),

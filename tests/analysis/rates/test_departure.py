@@ -37,7 +37,7 @@ def test_the_state_of_a_level(found: RateLevel, state: str) -> None:
     [
         level(100, 80, generator_saturated=True),
         level(100, 60, dropped=40, at_cap=True, service_ms=25),  # the pool is too small, and the service as quick as ever
-        level(100, 60, dropped=40, at_cap=True, service_ms=500, pool_is_small=True),
+        level(100, 60, dropped=40, at_cap=True, service_ms=500, dropped_by_generator=True),
         level(100, 80, at_cap=True, service_ms=50),
     ],
 )

@@ -42,7 +42,7 @@ def test_a_queue_without_bound_and_its_capacity() -> None:
     assert overload.growth_per_s == pytest.approx(49, rel=0.01)
 
 
-def test_a_service_that_sheds_is_told_from_one_that_queues() -> None:
+def test_a_service_that_sheds_differs_in_the_verdict() -> None:
     found = judged([*SERVED, level(125, 100, failed=25, failed_ms=1), level(150, 100, failed=50, failed_ms=1)])
     assert (found.kind, found.limit) == ("capacity", "errors")
     assert found.overload is not None and found.overload.kind == "refuses"
