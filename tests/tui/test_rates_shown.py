@@ -73,9 +73,10 @@ def test_the_header_says_what_is_offered_achieved_in_flight_and_dropped() -> Non
     first, second = lines(view, 119)[:2]
     for each in ("offered 150/s", "achieved ", "in flight ", "dropped 0.00/s", "step 10/s"):
         assert each in first
-    assert "not stationary: the queue grows by" in second
+    assert "not stationary " in second and "the queue grows by" in second
     narrow = lines(view, 79)
     assert "offered 150/s" in narrow[0] and "in flight" in narrow[0]
+    assert "not stationary" in narrow[1] and "capacity" in narrow[1]
 
 
 def test_a_screen_that_only_watches_shows_the_rate_as_well() -> None:

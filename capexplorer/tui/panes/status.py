@@ -56,7 +56,7 @@ def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list
     first = [*status_groups.what(timeline, palette), *status_groups.load(timeline, view, palette)]
     second = [
         *status_groups.level(timeline, view, palette),
-        *status_groups.stationary(timeline, palette),
+        *status_groups.growth(timeline, palette),
         *status_groups.knee(timeline, palette),
         *status_groups.troubles(timeline, palette),
     ]

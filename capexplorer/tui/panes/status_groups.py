@@ -7,6 +7,7 @@ from rich.style import Style
 from ... import wording
 from ...model.clients import clients_of
 from ...model.events import TargetState, Verdict
+from ...model.rate_verdicts import RateLevelVerdict
 from ...model.timeline import Timeline
 from ..look import Palette
 from ..render import text
@@ -119,6 +120,10 @@ def phase(timeline: Timeline, palette: Palette) -> Piece:
     if timeline.phase == "settling":
         return f"settling {text.span(last.t_s - current.started_s)}", Style(color=palette.warning)
     since_s = current.settled_s
+    if _grows(timeline) is not None:
+        return f"not stationary {text.span(last.t_s - since_s) if since_s is not None else ''}".rstrip(), Style(
+            color=palette.warning
+        )
     return f"settled {text.span(last.t_s - since_s) if since_s is not None else ''}".rstrip(), Style(color=palette.success)
 
 
@@ -153,14 +158,19 @@ def _rate(verdict: Verdict | None, palette: Palette) -> list[Group]:
     return [Group(((wording.rate_capacity(found), style),), rank=2, shorter=brief)]
 
 
-def stationary(timeline: Timeline, palette: Palette) -> list[Group]:
-    """`not stationary: the queue grows by 84/s`, if the level at a rate is surely none whose figures settle."""
+def growth(timeline: Timeline, palette: Palette) -> list[Group]:
+    """`the queue grows by 84/s`."""
+    found = _grows(timeline)
+    said = "" if found is None else wording.rate_level(found).rpartition(": ")[2]
+    return [Group(((said, Style(color=palette.warning, bold=True)),), rank=1)] if said else []
+
+
+def _grows(timeline: Timeline) -> RateLevelVerdict | None:
+    """The level at a rate, if its queue surely grows: its figures depend on how long it lasts."""
     current, verdict = timeline.level, timeline.current_verdict
     levels = verdict.rates.levels if verdict is not None and verdict.rates is not None else ()
     found = next((each for each in levels if current is not None and each.level == current.opened.index), None)
-    if found is None or found.state != "queue_grows" or found.recovery:
-        return []
-    return [Group(((wording.rate_level(found), Style(color=palette.warning, bold=True)),), rank=1)]
+    return found if found is not None and found.state == "queue_grows" and not found.recovery else None
 
 
 def troubles(timeline: Timeline, palette: Palette) -> list[Group]:
