@@ -1,6 +1,7 @@
 """Levels of offered rates of a simulated service, as the detector is shown them, and theory beside them.
 
-Seeds: thresholds were tuned on 0-199 and looked at once on 500,000 and up; benchmarks report 510,000 and up; tests use 200,000 and up.
+Seeds: thresholds were tuned on 0-199 and looked at once on 500,000 and up; benchmarks report 510,000 and up; tests use
+200,000 and up.
 """
 
 from __future__ import annotations
