@@ -24,7 +24,6 @@ _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 u
 
 _SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ ", "held": "× ", "rate": ""}
 _HELD = "Rows with ×: other processes used the CPU; these rows do not describe the service."
-_TIMES = "Counts and percentiles of iterations, from the moment at which each was due. The table above has service times."
 _RECOVERY = "Rows with an arrow: recovery from overload; these rows are not part of the curve."
 _ENDPOINTS_MOST = 8
 """Endpoints in the table of endpoints by level: a ticket has no room for forty."""

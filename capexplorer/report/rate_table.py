@@ -12,7 +12,7 @@ from ..model.timeline import Timeline
 from . import figures
 
 TITLES = (
-    "offered /s", "settled s", "planned", "goodput /s", "failed", "dropped", "in flight at end",
+    "offered", "settled s", "planned", "goodput /s", "failed", "dropped", "in flight at end",
     "from plan p50 ms", "p95 ms", "p99 ms", "service p99 ms", "late p99 ms", "state",
 )  # fmt: skip
 """Iterations; the last one is words."""
@@ -46,11 +46,11 @@ def _of(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ...]]:
 
 def _line(found: LevelFigures, offered: OfferedFigures | None, said: str, per_s: float | None = None) -> tuple[str, ...]:
     if offered is None:
-        return figures.number(per_s), *[figures.MISSING] * (len(TITLES) - 2), said
+        return figures.load(0, per_s), *[figures.MISSING] * (len(TITLES) - 2), said
     error = None if offered.finished_se_per_s is None else Z95 * offered.finished_se_per_s
     ended, latency = offered.finished + offered.failed, offered.from_plan_ms
     return (
-        figures.number(offered.offered_per_s),
+        figures.load(0, offered.offered_per_s),
         figures.number(found.settled_seconds),
         figures.number(offered.planned),
         figures.beside(offered.finished_per_s, error),

@@ -28,7 +28,7 @@ def timeline(capacity: float) -> Timeline:
 
 def test_each_level_is_a_line_with_its_state() -> None:
     rows = rate_table.lines(timeline(100))
-    assert [row[0] for row in rows] == ["40", "60", "80", "160"]
+    assert [row[0] for row in rows] == ["40/s", "60/s", "80/s", "160/s"]
     assert rows[0][-1] == "served in full" and rows[-1][-1].startswith("not stationary: the queue grows by ")
     assert all(len(row) == len(rate_table.TITLES) for row in rows)
 
