@@ -52,7 +52,8 @@ def load(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     groups = users(timeline, view, palette) if view.offered_per_s is None else offered(timeline, view, palette)
     if view.max_users is not None:
         unit = "/s" if view.unit == "rate" else " users" if view.offered_per_s is not None else ""
-        groups.append(Group(((f"step {view.step}{unit}", Style(color=palette.muted)),), rank=1, right=True))
+        rank = 1 if view.offered_per_s is None else 2
+        groups.append(Group(((f"step {view.step}{unit}", Style(color=palette.muted)),), rank=rank, right=True))
     return groups
 
 
