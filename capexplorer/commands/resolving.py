@@ -89,6 +89,8 @@ def resolve(asked: RunArguments) -> RunOptions:
     steps = _steps(asked.plan, found, where)
     if asked.plain_workers and offers_rates(steps):
         raise InputError(f"--plan: {NO_RATES}")
+    if asked.plain_workers and asked.autopilot == "rate":
+        raise InputError(f"--autopilot: {NO_RATES}")
     return RunOptions(
         name=name,
         profile=msgspec.structs.replace(found, limits=limits),

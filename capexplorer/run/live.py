@@ -149,6 +149,8 @@ class LiveRun:
 
     def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
         """Start the autopilot with the levels measured so far, or stop it at once."""
+        if on and at_rate and self._has_plain_workers:
+            return self.on_log_line("capexplorer", "error", NO_RATES)
         generation = self._load_target.hand_to(Autopilot() if on else Manual())
         self._go_on()
         self._command("autopilot", on=on, **({"task": "rate"} if on and at_rate else {}))

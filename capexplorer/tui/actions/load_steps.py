@@ -100,5 +100,6 @@ class LoadSteps:
         if per_s == 0:
             controls.zero()
         else:
-            controls.set_rate(per_s)
+            refused = controls.set_rate(per_s) == (before or 0.0)
+            return Answer("no rate is offered: the log (o) says why" if refused else "", alarm=refused)
         return Answer()

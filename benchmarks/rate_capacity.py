@@ -2,10 +2,10 @@
 
 M/M/1, M/D/1 and M/M/4 queues without bound, services that shed with a queue of 20 or of 4 places, clients that give up, a machine
 whose speed wanders by 8%, a service that never saturates, and pools of users that are too small. Thresholds were tuned on seeds
-below 200; 500,000 and up were looked at once, and
-these are 510,000 and up. Mean waiting times are held against Erlang's C and Pollaczek-Khinchine.
+below 200; 500,000 and up were looked at once, and these are 510,000 and up. Mean waiting times are held against Erlang's C and
+Pollaczek-Khinchine.
 
-    python -m benchmarks rates        or: python benchmarks/rates.py [--climbs 100] [--flights 20] [--first-seed 510000]
+    python -m benchmarks rate_capacity [--climbs 100] [--flights 20] [--first-seed 510000]
 """
 
 from __future__ import annotations
