@@ -109,7 +109,7 @@ def _knee(view: EpochView) -> Iterator[Conclusion]:
     failed = (failure for failure in failed_requests(view) if failure.mark not in said)
     beside = next(((clause,) for clause in (*deaths, *failed, *_leaking(view))), ())
     marked = bool(blamed or beside)
-    clauses = (KneeFound(view.capacity, tuple(blamed)), *_first_endpoint(view), *_first_of(_rates_found(view)), *beside)
+    clauses = (KneeFound(view.capacity, tuple(blamed)), *_first_endpoint(view), *_first_of(_judged_rates(view)), *beside)
     yield Conclusion(clauses, "warning" if marked else "info", marked)
 
 
@@ -124,6 +124,12 @@ def _rates(view: EpochView) -> Iterator[Conclusion]:
     failed = (failure for failure in failed_requests(view) if not (refuses and failure.mark.id in REFUSALS))
     beside = next(((clause,) for clause in (*deaths, *failed, *_leaking(view))), ())
     yield Conclusion((found, *beside), "warning" if beside else "info", marked=bool(beside))
+
+
+def _judged_rates(view: EpochView) -> RatesFound | None:
+    """None until a level of a rate has enough arrivals."""
+    found = _rates_found(view)
+    return found if found is not None and found.rates.capacity is not None else None
 
 
 def _rates_found(view: EpochView) -> RatesFound | None:
@@ -216,7 +222,7 @@ def _a_leak(view: EpochView) -> tuple[Leaking, ...]:
 def _curve(view: EpochView) -> NoKneeUpTo | RatesFound | None:
     """None until one of both curves allows a verdict."""
     found = view.knee
-    return NoKneeUpTo(found) if found is not None and found.kind in ("no_knee", "bend") else _rates_found(view)
+    return NoKneeUpTo(found) if found is not None and found.kind in ("no_knee", "bend") else _judged_rates(view)
 
 
 def _curve_alone(view: EpochView) -> CurveAlone | RatesFound | NotJudged:
