@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,11 @@ from capexplorer import wording
 from capexplorer.analysis.epoch.rate_recovery import recovery, split
 from capexplorer.model.findings import RateLimit, RateRecovered
 from capexplorer.model.rate_verdicts import RateVerdict
-from tests.analysis.rates.levels import level
 from trials.simulation.open_queue import OpenRun
 from trials.simulation.queues import System
 from trials.simulation.virtual_rates import VirtualRates
+
+from ..rates.levels import level
 
 SEED = 200_000
 
@@ -22,7 +24,7 @@ MM1 = System(1 / 100, 0)
 SHEDS = System(1 / 100, 0, queue_limit=20)
 
 
-def climbed(system: System, rates: Sequence[float], level_s: int = 16, **run: int) -> VirtualRates:
+def climbed(system: System, rates: Sequence[float], level_s: int = 16, **run: Any) -> VirtualRates:
     session = VirtualRates(OpenRun(system, np.random.default_rng(SEED), **run), objectives={"p95_ms": 100.0})
     session.climb(rates, level_s)
     session.end()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_a_service_that_sheds_differs_in_the_verdict() -> None:
 
 @pytest.mark.parametrize(("replied", "kind"), [(None, "times_out"), (0.0, "times_out"), (1.0, "refuses")])
 def test_late_failures_are_timeouts_unless_they_are_replies(replied: float | None, kind: str) -> None:
-    late = {"failed_ms": 1000.0, "service_ms": 600.0, "replied_ratio": replied}
+    late: dict[str, Any] = {"failed_ms": 1000.0, "service_ms": 600.0, "replied_ratio": replied}
     found = judged([*SERVED, level(125, 90, failed=35, **late), level(150, 80, failed=70, **late)])
     assert found.overload is not None and found.overload.kind == kind
 
