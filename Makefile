@@ -12,7 +12,7 @@ PARALLEL := -n 6 --dist loadfile --no-loadscope-reorder
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check lint bench experiments faults fuzz kills hangups knees moving services aa setup built wheel clean
+.PHONY: run test check lint bench experiments faults fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
@@ -62,6 +62,10 @@ kills: setup
 # 40 minutes, as root: SSH clients of live runs killed at random moments. COUNT=10 SEED=7 for a short run.
 hangups: setup
 	$(BIN)/python -m trials.hangups --count $(or $(COUNT),100) --seed $(or $(SEED),0) --save
+
+# 25 minutes: workers of runs killed or stopped at random moments. COUNT=4 SEED=7 for a short run.
+lost-workers: setup
+	$(BIN)/python -m trials.lost_workers --count $(or $(COUNT),50) --seed $(or $(SEED),0) --save
 
 # An hour on two cores. PARTS=simulated SEEDS=5 for a short run.
 knees: setup

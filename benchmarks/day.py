@@ -89,9 +89,9 @@ async def _seek(path: Path) -> None:
         await pilot.pause()
         chance = random.Random(7)
         transport.action_play()
-        for said, window_s in (("5 min, at once", 300.0), ("5 min", 300.0), ("all 24 h", None)):
+        for sentence, window_s in (("5 min, at once", 300.0), ("5 min", 300.0), ("all 24 h", None)):
             app.explorer.options.window_s, took_ms = window_s, []
-            if said == "5 min":
+            if sentence == "5 min":
                 await pilot.pause(4.0)  # by then what makes jumps quick has been got ready
             for _ in range(SEEKS):
                 aim_s = chance.random() * recording.duration_s
@@ -100,7 +100,7 @@ async def _seek(path: Path) -> None:
                 took_ms.append(1000 * (time.perf_counter() - began_s))
                 await pilot.pause()
             figures = f"median {rig.median(took_ms):5.1f}, p95 {rig.percentile(took_ms, 0.95):5.1f}, worst {max(took_ms):5.1f} ms"
-            print(f"seek, six panes, {said:15} {figures}   (at most 50)")
+            print(f"seek, six panes, {sentence:15} {figures}   (at most 50)")
     recording.close()
 
 

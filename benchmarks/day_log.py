@@ -15,7 +15,7 @@ import msgspec
 
 from capexplorer.model.events import (
     SCHEMA,
-    ClientFloor,
+    ClientOverhead,
     Command,
     Ended,
     EndpointTick,
@@ -84,7 +84,7 @@ def _header() -> Header:
         id="20260101-000000-day-0001",
         started_at="2026-01-01T00:00:00+00:00",
         versions={"capexplorer": "0"},
-        client_floor_ms={"FastHttpUser": ClientFloor(p50_ms=0.42, p99_ms=1.3)},
+        client_overhead_ms={"FastHttpUser": ClientOverhead(p50_ms=0.42, p99_ms=1.3)},
         profile={"name": "day"},
         target=TargetFacts(name="day", url="http://127.0.0.1:18080", command=("python", "app.py"), params={"threads": 8}),
         host=HostFacts(cpus=2, memory_bytes=8 << 30, ports_capacity=28_232),

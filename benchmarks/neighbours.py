@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 
-from capexplorer.analysis.epoch.neighbours import NeighbourCheck, held_by, usable_levels
+from capexplorer.analysis.epoch.neighbours import NeighbourCheck, disturbance_of, usable_levels
 from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.analysis.ladder import LadderLevel, ladder_level
 from capexplorer.model.events import HostFacts
@@ -28,9 +28,9 @@ def ladder(found: Crowded, *, looks: bool) -> tuple[LadderLevel, ...]:
     """As the detector gets it; without looking, nothing is known of neighbours."""
     made = []
     for at, (users, figures) in enumerate(zip(found.users, found.levels, strict=True)):
-        held, goodput_held = held_by(CHECK.withheld(figures) if looks else None)
+        disturbed, goodput_disturbed = disturbance_of(CHECK.withheld(figures) if looks else None)
         at_s = 15.0 * at
-        made.append(ladder_level(float(users), figures, started_s=at_s, held=held, goodput_held=goodput_held))
+        made.append(ladder_level(float(users), figures, started_s=at_s, disturbed=disturbed, goodput_disturbed=goodput_disturbed))
     return usable_levels(made)
 
 

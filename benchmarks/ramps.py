@@ -37,13 +37,13 @@ class Outcome:
         assert truth is not None
         self.truth = truth
         self.users = self.low = self.high = None
-        self.said = "nothing"
+        self.sentence = "nothing"
         for mark in knee_marks(ramp.timeline):
             if mark.kind in ("knee", "at_or_below") and isinstance(mark.finding, Knee):
                 verdict = mark.finding.verdict
-                self.said, self.users, self.low, self.high = mark.kind, mark.users, verdict.users_low, verdict.users_high
-        if self.said == "nothing" and any(mark.kind == "bend" for mark in knee_marks(ramp.timeline)):
-            self.said = "bend"
+                self.sentence, self.users, self.low, self.high = mark.kind, mark.users, verdict.users_low, verdict.users_high
+        if self.sentence == "nothing" and any(mark.kind == "bend" for mark in knee_marks(ramp.timeline)):
+            self.sentence = "bend"
 
     @property
     def holds(self) -> bool:
@@ -57,19 +57,19 @@ class Outcome:
 
 
 def row(name: str, outcomes: Sequence[Outcome]) -> None:
-    knees = [each for each in outcomes if each.said == "knee"]
-    below = [each for each in outcomes if each.said == "at_or_below"]
+    knees = [each for each in outcomes if each.sentence == "knee"]
+    below = [each for each in outcomes if each.sentence == "at_or_below"]
     widths = [((each.high or np.nan) - (each.low or np.nan)) / (each.users or np.nan) for each in knees]
     cells = (
         str(len(outcomes)),
-        share(each.said == "knee" for each in outcomes),
+        share(each.sentence == "knee" for each in outcomes),
         share(each.holds for each in knees),
         share(abs((each.users or 0.0) / each.truth - 1) <= NEAR for each in knees),
         f"{np.median(widths):.0%}" if widths else "-",
-        share(each.said == "at_or_below" for each in outcomes),
+        share(each.sentence == "at_or_below" for each in outcomes),
         share(each.is_false for each in below),
-        share(each.said == "bend" for each in outcomes),
-        share(each.said == "nothing" for each in outcomes),
+        share(each.sentence == "bend" for each in outcomes),
+        share(each.sentence == "nothing" for each in outcomes),
     )
     print(f"  {name:18}" + "".join(f"{cell:>15}" for cell in cells))
 

@@ -23,7 +23,7 @@ def main() -> None:
             _measure("0.025 s wait, fails", rig.PROFILE.format(url=url, users=50, wait_s=0.025, client="fast", path="/fails"))
 
 
-def _measure(said: str, profile: str) -> None:
+def _measure(sentence: str, profile: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file, sessions = Path(folder) / "bench.toml", Path(folder) / "sessions"
         file.write_text(profile)
@@ -46,6 +46,6 @@ def _measure(said: str, profile: str) -> None:
     generators = [sample.generator for sample in found.samples if sample.generator]
     screen = rig.mean([each.screen_cpu_ratio for each in generators])
     recorder = rig.mean([each.recorder_cpu_ratio for each in generators])
-    print(f"{said}: {failures / max(found.samples[-1].t_s, 1) * 60:,.0f} failures a minute")
+    print(f"{sentence}: {failures / max(found.samples[-1].t_s, 1) * 60:,.0f} failures a minute")
     print(f"  first screen {whole / 1000:.1f} KB, steady {steady / 1000:.1f} KB/s, a step every 5 s {stepping / 1000:.1f} KB/s")
     print(f"  screen's thread {100 * screen:.1f}% of a core, recorder's {100 * recorder:.1f}%", flush=True)

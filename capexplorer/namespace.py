@@ -48,14 +48,14 @@ def enter(limits: NetworkLimits, *, sandbox: bool = False) -> bool:
     wanted = {name: value for name in _KEYS if (value := getattr(limits, name)) is not None}
     if not wanted and not sandbox:
         return False
-    asked_by = SANDBOX if sandbox else LIMITS
+    named_by = SANDBOX if sandbox else LIMITS
     if sys.platform != "linux":
-        raise InputError(f"{asked_by}: needs Linux: only Linux can give a session its own network namespace")
+        raise InputError(f"{named_by}: needs Linux: only Linux can give a session its own network namespace")
     try:
         _unshare(with_users=sandbox)
         _raise_loopback()
     except OSError as error:
-        raise _not_allowed(asked_by, error, as_root=not sandbox) from None
+        raise _not_allowed(named_by, error, as_root=not sandbox) from None
     for name, value in wanted.items():
         _set(name, value)
     return True
@@ -114,10 +114,10 @@ def _set(name: str, value: int | tuple[int, int]) -> None:
         raise InputError(f"limits.network.{name}: the kernel refuses {text}: {error.strerror}") from None
 
 
-def _not_allowed(asked_by: str, error: OSError, *, as_root: bool) -> InputError:
+def _not_allowed(named_by: str, error: OSError, *, as_root: bool) -> InputError:
     reason = "none is left" if error.errno == errno.ENOSPC else error.strerror
     root = "run as root, or " if as_root else ""
     return InputError(
-        f"{asked_by}: no network namespace is allowed here ({reason}): {root}allow user namespaces"
+        f"{named_by}: no network namespace is allowed here ({reason}): {root}allow user namespaces"
         " (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"
     )

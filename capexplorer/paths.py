@@ -77,11 +77,11 @@ def profile(name_or_path: str) -> Path:
     return known[name_or_path]
 
 
-def target(name: str, asked_by: str) -> Path:
-    """A target's folder by name. `asked_by` is the file and key that name it."""
+def target(name: str, named_by: str) -> Path:
+    """A target's folder by name. `named_by` is the file and key that name it."""
     known = targets()
     if name not in known:
-        raise InputError(f"{asked_by}: no target `{name}`; {nearest(name, known)}")
+        raise InputError(f"{named_by}: no target `{name}`; {nearest(name, known)}")
     return known[name]
 
 

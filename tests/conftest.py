@@ -1,4 +1,4 @@
-"""For all tests: children start with default signals, Hypothesis sets no deadline, and tests that wait come first."""
+"""For all tests: default signals in children, no deadline of Hypothesis, and tests that wait beside tests that compute."""
 
 from __future__ import annotations
 
@@ -28,7 +28,25 @@ settings.register_profile("any pace", deadline=None, suppress_health_check=[Heal
 settings.load_profile("any pace")
 
 
+LONGEST = (
+    "e2e/test_verification.py",
+    "load/test_user_code.py",
+    "e2e/test_user_code.py",
+    "e2e/test_workers.py",
+    "e2e/test_attach.py",
+)
+"""One to three minutes each, nearly all of it waiting: whoever begins one last would keep everybody waiting."""
+
+SLOW_ENDS = 0.7
+"""Files with slow tests are spread over this part of the run, in the order of collection."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests first: they mostly wait, and at the end of a run all cores should have work."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    """Slow tests wait for processes, the others compute: side by side they keep all cores at work."""
+    slow = dict.fromkeys(item.path for item in items if item.get_closest_marker("slow"))
+    others = dict.fromkeys(item.path for item in items if item.path not in slow)
+    slow = dict.fromkeys(sorted(slow, key=lambda path: not path.as_posix().endswith(LONGEST)))
+    place = {
+        path: index / len(files) * ends for files, ends in ((slow, SLOW_ENDS), (others, 1)) for index, path in enumerate(files)
+    }
+    items.sort(key=lambda item: place[item.path])

@@ -146,7 +146,7 @@ def recoveries(epoch: Epoch) -> Iterator[Mark]:
     well: set[int] = set()  # recovered levels: a step down from one of them is not recovery from overload
     for at, level in enumerate(levels):
         above = [before for before in levels[:at] if before.users > level.users]
-        judged = level.opened.index in found.recovery_levels and level.opened.index not in found.held_levels
+        judged = level.opened.index in found.recovery_levels and level.opened.index not in found.disturbed_levels
         if not judged or level.opened.by == "shift" or not above:
             continue
         if above[-1].opened.index in well:

@@ -25,7 +25,7 @@ from ..model.conclusions import (
     NoKneeYet,
     NotJudged,
     RatesFound,
-    RunSpoiled,
+    RunInvalid,
     ServiceChanged,
     ServiceLimited,
     TargetDied,
@@ -49,18 +49,18 @@ def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
     """
     view = EpochView(timeline, epoch)
     found = next(_candidates(view), None) or Conclusion((_curve_alone(view),))
-    if found.spoiled:
+    if found.invalid:
         return found
-    found, held = replace(found, clauses=(*found.clauses, *_beside(view, found))), _held(view)
-    return found if held is None else _with_neighbours(found, held)
+    found, disturbed = replace(found, clauses=(*found.clauses, *_beside(view, found))), _cpu_used_by_others(view)
+    return found if disturbed is None else _with_neighbours(found, disturbed)
 
 
-def _with_neighbours(found: Conclusion, held: CpuUsedByOthers) -> Conclusion:
+def _with_neighbours(found: Conclusion, disturbed: CpuUsedByOthers) -> Conclusion:
     """Put the clause about other processes first if they may have hidden a knee, else last."""
     first = found.clauses[0]
     is_knee = isinstance(first, KneeFound) and first.capacity.knee is not None and first.capacity.knee.kind == "knee"
-    clauses = (*found.clauses, held) if is_knee else (held, *found.clauses)
-    severity = "warning" if found.severity == "info" and held.left_out_users else found.severity
+    clauses = (*found.clauses, disturbed) if is_knee else (disturbed, *found.clauses)
+    severity = "warning" if found.severity == "info" and disturbed.left_out_users else found.severity
     return replace(found, clauses=clauses, severity=severity)
 
 
@@ -72,7 +72,7 @@ def epochs_with_findings(timeline: Timeline) -> list[int]:
 
 def _candidates(view: EpochView) -> Iterator[Conclusion]:
     """In order of precedence; the first is the conclusion."""
-    yield from _spoiled(view)
+    yield from _invalid(view)
     yield from _knee(view)
     yield from _rates(view)
     yield from _failing(view)
@@ -85,14 +85,14 @@ def _candidates(view: EpochView) -> Iterator[Conclusion]:
 # -- the generator, its host, the network between
 
 
-def _spoiled(view: EpochView) -> Iterator[Conclusion]:
-    spoiled, found = view.spoiled, view.knee
-    if spoiled is None:
+def _invalid(view: EpochView) -> Iterator[Conclusion]:
+    invalid, found = view.invalid, view.knee
+    if invalid is None:
         return
     below = found if found is not None and found.kind == "knee" and found.limit != "generator" else None
     rates = view.rates.capacity if view.rates is not None else None
     clean_per_s = rates.kept_per_s if rates is not None else None
-    yield Conclusion((RunSpoiled(spoiled.first, spoiled.clean_users, below, clean_per_s),), "critical", marked=True)
+    yield Conclusion((RunInvalid(invalid.first, invalid.clean_users, below, clean_per_s),), "critical", marked=True)
 
 
 # -- the service
@@ -254,10 +254,10 @@ def _shared(view: EpochView) -> MachineShared | None:
     return None
 
 
-def _held(view: EpochView) -> CpuUsedByOthers | None:
+def _cpu_used_by_others(view: EpochView) -> CpuUsedByOthers | None:
     """From the level in which others used most CPU, among those left out if there are any."""
     left_out = view.left_out()
-    levels = left_out or view.held()
+    levels = left_out or view.disturbed()
     if not levels:
         return None
     worst = max(levels, key=lambda level: others_cpu(level.figures) or 0.0).figures

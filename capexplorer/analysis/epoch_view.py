@@ -15,8 +15,8 @@ from ..model.rate_verdicts import RateVerdict
 from ..model.timeline import Timeline
 from ..model.verdicts import CapacityVerdict, KneeVerdict
 from . import superseding
-from .causes.catalogue import DEATHS, OUTSIDE_THE_TARGET, spoils, where
-from .superseding import Spoiled
+from .causes.catalogue import DEATHS, OUTSIDE_THE_TARGET, invalidates_run, where
+from .superseding import InvalidLevels
 
 
 class EpochView:
@@ -25,21 +25,21 @@ class EpochView:
     def __init__(self, timeline: Timeline, epoch: int | None) -> None:
         self.timeline, self.epoch = timeline, epoch
         self.marks = [mark for mark in timeline.marks.values() if mark.epoch == epoch and mark.state != "retracted"]
-        self.spoiled = self._spoiled()
+        self.invalid = self._invalid()
         found = None if epoch is None else timeline.verdicts.get(epoch)
-        self.verdict = None if found is None else superseding.reported(found, self.spoiled)
-        self.marks = superseding.standing(self.marks, self.verdict, self.spoiled)
+        self.verdict = None if found is None else superseding.reported(found, self.invalid)
+        self.marks = superseding.standing(self.marks, self.verdict, self.invalid)
 
-    def _spoiled(self) -> Spoiled | None:
+    def _invalid(self) -> InvalidLevels | None:
         """Which levels critical causes of generator, host or network invalidate; causes that are over are left out
         (`is_past`)."""
-        spoilers = [mark for mark in self.causes(*OUTSIDE_THE_TARGET) if spoils(mark.id, mark.severity)]
-        if not spoilers:
+        invalidating = [mark for mark in self.causes(*OUTSIDE_THE_TARGET) if invalidates_run(mark.id, mark.severity)]
+        if not invalidating:
             return None
-        clean = self.clean(spoilers)
-        lasting = [mark for mark in spoilers if not is_past(mark, clean)]
+        clean = self.clean(invalidating)
+        lasting = [mark for mark in invalidating if not is_past(mark, clean)]
         most = max((level.users for level in clean), default=None)
-        return Spoiled(min(lasting, key=since_s), most) if lasting else None
+        return InvalidLevels(min(lasting, key=since_s), most) if lasting else None
 
     @property
     def capacity(self) -> CapacityVerdict | None:
@@ -75,13 +75,14 @@ class EpochView:
         """Settled levels with users."""
         return [level for level in self.levels() if level.users and level.figures.settled]
 
-    def held(self) -> list[Level]:
+    def disturbed(self) -> list[Level]:
         """Levels disturbed by other processes, which used CPU that the service or the generator needed."""
-        return [level for level in self.settled() if self.verdict is not None and level.opened.index in self.verdict.held_levels]
+        indices = self.verdict.disturbed_levels if self.verdict is not None else ()
+        return [level for level in self.settled() if level.opened.index in indices]
 
     def left_out(self) -> list[Level]:
         """Those of the disturbed levels that do not describe the service."""
-        return [level for level in self.held() if self.verdict and level.opened.index in self.verdict.left_out_levels]
+        return [level for level in self.disturbed() if self.verdict and level.opened.index in self.verdict.left_out_levels]
 
     def requests(self, begin_s: float, end_s: float) -> float:
         """Number of requests in that time, warm-up and failures included."""
@@ -90,9 +91,9 @@ class EpochView:
         counts = (rate * s for rate, s in zip(columns["throughput_rps"][ticks], columns["duration_s"][ticks], strict=True))
         return sum(count for count in counts if count == count)
 
-    def clean(self, spoilers: Sequence[Mark]) -> list[Level]:
+    def clean(self, invalidating: Sequence[Mark]) -> list[Level]:
         """Settled levels without such a cause."""
-        spans = [span for mark in spoilers for span in self._spans(mark)]
+        spans = [span for mark in invalidating for span in self._spans(mark)]
         return [level for level in self.settled() if not any(self._overlaps(level, span) for span in spans)]
 
     def _spans(self, mark: Mark) -> list[tuple[float, float]]:

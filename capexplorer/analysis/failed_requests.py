@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..model.conclusions import RequestsFailed, TargetDied
 from ..model.events import Mark
 from ..model.findings import Cause
-from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, REFUSALS, spoils
+from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, REFUSALS, invalidates_run
 from .epoch_view import EpochView, last_s
 
 SHARE_LEAST = 0.01
@@ -28,7 +28,7 @@ def failed_requests(view: EpochView) -> Iterator[RequestsFailed | TargetDied]:
 
 
 def _matters(mark: Mark, share: float | None) -> bool:
-    if spoils(mark.id, mark.severity):
+    if invalidates_run(mark.id, mark.severity):
         return False
     return mark.severity in ("critical", "error") or mark.id in REFUSALS or (share or 0.0) >= SHARE_LEAST
 

@@ -27,7 +27,7 @@ METRIC = "metric:"
 
 
 @dataclass(frozen=True, slots=True)
-class Struck:
+class TriggeredRule:
     """A rule whose limit was broken."""
 
     rule: str
@@ -37,14 +37,14 @@ class Struck:
 
 def struck(
     limits: Mapping[str, float], levels: Sequence[LadderLevel], readings: Mapping[str, Sequence[float]]
-) -> tuple[Struck, ...]:
+) -> tuple[TriggeredRule, ...]:
     """Rules that the last of `levels` (one epoch's, in the order they ran, recovery left out) breaks.
 
     `limits`: by rule, `p95_ms`, `p99_ms`, `failure_ratio`, `load_average`, `throughput_growth_ratio`, `latency_growth_ratio`,
     `metric:NAME`. `readings`: the last few seconds of `load_average` and of each `metric:NAME`.
     """
     found = ((rule, limit, _measured(rule, limit, levels, readings)) for rule, limit in limits.items())
-    return tuple(Struck(rule, limit, measured) for rule, limit, measured in found if measured is not None)
+    return tuple(TriggeredRule(rule, limit, measured) for rule, limit, measured in found if measured is not None)
 
 
 def _measured(rule: str, limit: float, levels: Sequence[LadderLevel], readings: Mapping[str, Sequence[float]]) -> float | None:

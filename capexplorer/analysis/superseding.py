@@ -26,7 +26,7 @@ CURVE_LIMITS = ("knee", "at_or_below", "bend", "rate_capacity")
 
 
 @dataclass(frozen=True, slots=True)
-class Spoiled:
+class InvalidLevels:
     """The epoch's levels above `clean_users` say nothing about the service, because generator, host or network failed."""
 
     first: Mark
@@ -39,21 +39,21 @@ class Spoiled:
         return users is not None and self.clean_users is not None and users <= self.clean_users
 
 
-def reported(verdict: Verdict, spoiled: Spoiled | None) -> Verdict:
+def reported(verdict: Verdict, invalid: InvalidLevels | None) -> Verdict:
     """The verdict without conclusions from spoiled levels (rule 1)."""
-    if spoiled is None:
+    if invalid is None:
         return verdict
     capacity, latency_knee = verdict.capacity, verdict.capacity.latency_knee
-    if capacity.knee is not None and not spoiled.is_clean(_reach(capacity.knee)):
-        capacity = _up_to_clean(capacity, capacity.knee, spoiled)
-    if latency_knee is not None and not spoiled.is_clean(_reach(latency_knee)):
+    if capacity.knee is not None and not invalid.is_clean(_reach(capacity.knee)):
+        capacity = _up_to_clean(capacity, capacity.knee, invalid)
+    if latency_knee is not None and not invalid.is_clean(_reach(latency_knee)):
         capacity = replace(capacity, latency_knee=None)
     first = verdict.first_endpoint
     return replace(
         verdict,
         capacity=capacity,
-        slo=tuple(each for each in verdict.slo if spoiled.is_clean(_reach(each))),
-        first_endpoint=first if first is not None and spoiled.is_clean(first.users) else None,
+        slo=tuple(each for each in verdict.slo if invalid.is_clean(_reach(each))),
+        first_endpoint=first if first is not None and invalid.is_clean(first.users) else None,
     )
 
 
@@ -63,19 +63,19 @@ def _reach(found: KneeVerdict | SloVerdict) -> float | None:
     return found.users if found.users_high is None or is_bound else found.users_high
 
 
-def _up_to_clean(capacity: CapacityVerdict, knee: KneeVerdict, spoiled: Spoiled) -> CapacityVerdict:
+def _up_to_clean(capacity: CapacityVerdict, knee: KneeVerdict, invalid: InvalidLevels) -> CapacityVerdict:
     """ "No knee" up to the clean levels if the knee lies beyond them; else no verdict on a knee."""
-    clean, curve = spoiled.clean_users, capacity.curve
+    clean, curve = invalid.clean_users, capacity.curve
     is_beyond = clean is not None and knee.users is not None and knee.users > clean
     none = KneeVerdict(kind="no_knee", epoch=knee.epoch, users=clean, limit="generator") if is_beyond else None
     lines = None if curve is None else replace(curve, capacity_rps=None, capacity_se_rps=None, usl=None)
     return replace(capacity, knee=none, curve=lines, missing=())
 
 
-def standing(marks: Sequence[Mark], verdict: Verdict | None, spoiled: Spoiled | None) -> list[Mark]:
+def standing(marks: Sequence[Mark], verdict: Verdict | None, invalid: InvalidLevels | None) -> list[Mark]:
     """Marks of an epoch that are not superseded. `verdict`: as returned by `reported`."""
-    current = [kept for mark in marks if (kept := _current(mark, verdict, spoiled)) is not None]
-    has_limit = spoiled is not None or any(mark.kind in CURVE_LIMITS or is_limit(mark) for mark in current)
+    current = [kept for mark in marks if (kept := _current(mark, verdict, invalid)) is not None]
+    has_limit = invalid is not None or any(mark.kind in CURVE_LIMITS or is_limit(mark) for mark in current)
     return [mark for mark in current if not (has_limit and mark.id in NOT_YET_AT_LIMIT)]
 
 
@@ -84,23 +84,23 @@ def is_limit(mark: Mark) -> bool:
     return mark.kind == "bottleneck" and mark.id not in NO_LIMITS
 
 
-def _current(mark: Mark, verdict: Verdict | None, spoiled: Spoiled | None) -> Mark | None:
+def _current(mark: Mark, verdict: Verdict | None, invalid: InvalidLevels | None) -> Mark | None:
     if isinstance(mark.finding, RateLimit) and verdict is not None:
         now = verdict.rates.capacity if verdict.rates is not None else None
         is_mark = now is not None and now.kind != "keeps_up"
         return replace(mark, finding=RateLimit(capacity=now), confidence=now.confidence) if now and is_mark else None
     if isinstance(mark.finding, CurveFinding):
-        return _of_curve(mark, mark.finding, verdict, spoiled)
+        return _of_curve(mark, mark.finding, verdict, invalid)
     if not is_limit(mark):
         return mark
-    is_spoiled = spoiled is not None and where(mark.id) in ("target", "host") and not spoiled.is_clean(mark.users)
-    return None if is_spoiled or _is_superseded(mark, verdict) else mark
+    is_invalid = invalid is not None and where(mark.id) in ("target", "host") and not invalid.is_clean(mark.users)
+    return None if is_invalid or _is_superseded(mark, verdict) else mark
 
 
-def _of_curve(mark: Mark, finding: CurveFinding, verdict: Verdict | None, spoiled: Spoiled | None) -> Mark | None:
+def _of_curve(mark: Mark, finding: CurveFinding, verdict: Verdict | None, invalid: InvalidLevels | None) -> Mark | None:
     """Rule 2. A log without verdicts keeps its marks as they are."""
     if verdict is None:
-        return mark if spoiled is None or spoiled.is_clean(_reach(finding.verdict)) else None
+        return mark if invalid is None or invalid.is_clean(_reach(finding.verdict)) else None
     found = verdict.capacity.latency_knee if mark.kind == "latency_knee" else verdict.capacity.knee
     if found is None or found.kind == "no_knee":
         return None

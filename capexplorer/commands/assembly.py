@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..run.options import RunOptions
-from . import crewing
+from . import worker_setup
 from .error_output import print_error
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def report_failure(run: LiveRun) -> int:
 
 @contextlib.contextmanager
 def live_run(options: RunOptions) -> Iterator[Parts]:
-    """Set up everything that a run needs, in the necessary order (DESIGN section 3); shut down in reverse order."""
+    """Set up everything that a run needs, in the necessary order; shut down in reverse order."""
     from ..target.supervisor import Supervisor
 
     supervisor = Supervisor.launch()  # before gevent is imported: a patched, threaded process must not fork
@@ -66,9 +66,9 @@ def live_run(options: RunOptions) -> Iterator[Parts]:
             proxies.install(guard.check)
             for name in proxies.forget_environment():
                 run.on_log_line("capexplorer", "warning", f"{name} is ignored: load goes to the service itself, not to a proxy")
-            crew = crewing.crew_of(options, run)
-            run.staff(crew)
-            engine = crew.make_engine if options.workers is not None else LocalEngine
+            workers = worker_setup.load_workers_of(options, run)
+            run.use_workers(workers)
+            engine = workers.make_engine if options.workers is not None else LocalEngine
             host = LoadHost(run.on_load_report, options.profile.work.endpoints, engine)
             host.recorder.connects_so_far = lambda: guard.connects
             host.start()

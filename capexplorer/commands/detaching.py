@@ -45,7 +45,7 @@ def _started(pid: int, ready: int, errors: int, options: RunOptions) -> int:
     """In the command: wait until the run is ready, and say how to attach; or say what it said, and return its exit code."""
     try:
         session = _line(ready)
-        said = _all(errors) if not session else ""
+        sentence = _all(errors) if not session else ""
         if not session:
             _, status = os.waitpid(pid, 0)
     except KeyboardInterrupt:
@@ -53,7 +53,7 @@ def _started(pid: int, ready: int, errors: int, options: RunOptions) -> int:
         os.waitpid(pid, 0)
         raise
     if not session:
-        click.echo(said or "capexplorer: the run ended before it was ready", err=True, nl=not said)
+        click.echo(sentence or "capexplorer: the run ended before it was ready", err=True, nl=not sentence)
         return os.waitstatus_to_exitcode(status) or 1
     click.echo(session)
     print_line(f"runs in the background; {program_name()} attach {session} shows it, {program_name()} stop {session} ends it")

@@ -12,7 +12,7 @@ from .terminals import require_screen
 
 
 def explore(options: RunOptions, *, headless: bool, detach: bool = False) -> int:
-    """Run until the user, the plan, a signal or a failure ends it. Returns the exit code of DESIGN section 6."""
+    """Run until the user, the plan, a signal or a failure ends it. Returns the exit code."""
     driven = options.steps or options.autopilot
     if headless and not driven and not (options.locustfile and options.follow_shape):
         raise InputError("--headless: needs --plan or --autopilot (or a locustfile with a shape)")

@@ -23,7 +23,7 @@ _STDOUT = Path("-")
 
 
 def _format_help() -> str:
-    return "; ".join(f"{each.name}: {each.said}" for each in FORMATS.values()) + f". {wording.CONVENTIONS}"
+    return "; ".join(f"{each.name}: {each.description}" for each in FORMATS.values()) + f". {wording.CONVENTIONS}"
 
 
 @click.command(epilog=_format_help())

@@ -78,7 +78,7 @@ def conclude(run: EventSource, timeline: Timeline, stderr: IO[str] | None) -> No
     _print(events, timeline, console)
     if timeline.levels:
         for judged in wording.judgements(timeline).values():
-            console.print(Text(printable(f"verdict: {judged.said}")))
+            console.print(Text(printable(f"verdict: {judged.sentence}")))
 
 
 def _wait(woken: SimpleQueue[None]) -> None:
@@ -104,8 +104,8 @@ def _print(events: Sequence[Event], timeline: Timeline, console: Console) -> Non
                 pass  # findings that nothing limits the service: the verdict says it once
             case Mark(state="open" | "closed" | "retracted"):
                 name = wording.epoch_name(timeline, event.epoch)
-                said = wording.mark(event, timeline.header)
-                console.print(Text(printable(f"{event.severity}: {f'{name}: ' if name else ''}{said}")))
+                sentence = wording.mark(event, timeline.header)
+                console.print(Text(printable(f"{event.severity}: {f'{name}: ' if name else ''}{sentence}")))
             case Log(level="error", source="capexplorer"):
                 console.print(Text(printable(event.text)))
 

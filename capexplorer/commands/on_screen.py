@@ -60,7 +60,7 @@ def wait_unattended(parts: Parts, take: Callable[[], object]) -> None:
     unattended = Unattended(run)
     parts.server.stop = unattended.stop
     let_go_of_input()
-    say_goes_on(parts.capture.stderr, run.session_run.path.stem if run.session_run.path else None)
+    print_session_goes_on(parts.capture.stderr, run.session_run.path.stem if run.session_run.path else None)
     with signals_to(lambda name: None if name == HANG_UP else run.outcome.interrupt(name)):
         while unattended.reason is None:
             native.sleep(POLL_S)
@@ -74,7 +74,7 @@ def let_go_of_input() -> None:
     os.close(null)
 
 
-def say_goes_on(stderr: IO[str] | None, session: str | None) -> None:
+def print_session_goes_on(stderr: IO[str] | None, session: str | None) -> None:
     """How to get a screen again; to nobody, where the terminal is gone."""
     if stderr is None or session is None:
         return

@@ -21,8 +21,8 @@ from ..target import scratch
 from ..target.spec import TargetSpec, load_spec
 from ..toml import shown
 from . import adhoc
-from .crewing import workers_wanted
 from .limiting import OPTION, check_here, check_loopback_alone, limits_of
+from .worker_setup import workers_wanted
 
 DEFAULT_PROFILE = "mixed"
 

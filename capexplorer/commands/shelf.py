@@ -32,7 +32,7 @@ class SessionShelf:
     @property
     def formats(self) -> Mapping[str, str]:
         """The formats of `capexplorer export`, each with a description."""
-        return {name: each.said for name, each in FORMATS.items()}
+        return {name: each.description for name, each in FORMATS.items()}
 
     def rows(self) -> list[SessionRow]:
         """All sessions, newest first; best goodput and marks only if they are already cached. Raises SessionError for the

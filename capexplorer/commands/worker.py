@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..errors import InputError
-from .error_output import print_line as say
+from .error_output import print_line
 from .signals import signals_to
 
 JOIN_WITHIN_S = 30.0
@@ -46,10 +46,10 @@ def command(join: str, locustfile: Path | None, allow_hosts: tuple[str, ...], wa
         token=os.environ.pop(TOKEN, ""),
         join_within_s=wait_s,
     )
-    worker = WorkerProcess(options, say)
+    worker = WorkerProcess(options, print_line)
     with signals_to(lambda name: worker.end()):
         worker.join()
-        say(f"joined the run at {join}")
+        print_line(f"joined the run at {join}")
         why = worker.work()
     if why:
         raise InputError(f"the run at {join}: {why}")

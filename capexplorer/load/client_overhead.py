@@ -5,7 +5,7 @@ from __future__ import annotations
 import locust
 from locust.env import Environment
 
-from ..model.events import ClientFloor
+from ..model.events import ClientOverhead
 from ..model.histogram import LatencyHistogram
 
 REQUESTS = 200
@@ -13,7 +13,7 @@ UNCOUNTED = 20
 """Initial requests that are not counted: they connect, import modules and warm caches."""
 
 
-def measure(kind: type[locust.User], url: str) -> ClientFloor | None:
+def measure(kind: type[locust.User], url: str) -> ClientOverhead | None:
     """Median and p99 of 200 sequential requests of one user of this class to a null responder. In the load thread.
 
     None when the responder did not answer every request.
@@ -34,4 +34,4 @@ def measure(kind: type[locust.User], url: str) -> ClientFloor | None:
     histogram = LatencyHistogram()
     histogram.record_us([value * 1000 for value in latencies_ms[UNCOUNTED:]])
     p50_ms, p99_ms = histogram.percentiles_ms((0.50, 0.99))
-    return ClientFloor(p50_ms=p50_ms or 0.0, p99_ms=p99_ms or 0.0)
+    return ClientOverhead(p50_ms=p50_ms or 0.0, p99_ms=p99_ms or 0.0)

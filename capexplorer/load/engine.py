@@ -37,21 +37,21 @@ class Drained:
 
 
 @dataclass(frozen=True, slots=True)
-class Hosting:
-    """What an engine gets of its host."""
+class EngineContext:
+    """What the load host gives an engine."""
 
     recorder: Recorder
     errors: UserErrors
-    spawned: Callable[[], None]
+    on_spawned: Callable[[], None]
     """To be called in the load thread when all users of a step run, or when it is given up."""
     offering: Offering
     """Offers iterations to the users of this process."""
-    tell: Callable[[Report], None]
-    """Takes what the engine reports by itself."""
+    report: Callable[[Report], None]
+    """Takes reports that the engine makes by itself."""
 
 
 class LoadEngine(Protocol):
-    """Called in the load thread, where nothing else is said."""
+    """Called in the load thread unless a method says otherwise."""
 
     @property
     def runner(self) -> Any:
@@ -84,4 +84,4 @@ class LoadEngine(Protocol):
         """The next drain is the last: it holds back nothing. In the recorder's thread."""
 
 
-MakeEngine = Callable[[Hosting], LoadEngine]
+MakeEngine = Callable[[EngineContext], LoadEngine]

@@ -20,7 +20,7 @@ from locust.event import Events
 
 from ..model.offered import Arrivals
 from . import bounded_waits, task_hooks
-from .engine import Drained, Hosting, LoadEngine, MakeEngine
+from .engine import Drained, EngineContext, LoadEngine, MakeEngine
 from .hub_thread import HubThread
 from .load_reports import Report, RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from .local_engine import LocalEngine
@@ -45,7 +45,7 @@ class LoadHost:
         self.errors = UserErrors()
         self.recorder.on_invalid_event = self.errors.add
         self.thread = HubThread(self.errors, self._is_user)
-        self.engine = engine(Hosting(self.recorder, self.errors, self._on_spawned, self.offering, on_report))
+        self.engine = engine(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, on_report))
         self.next_engine: LoadEngine | None = None
         """Prepared to take the place of `engine`."""
         self._make_environment: Callable[[], Any] = lambda: None
@@ -170,7 +170,7 @@ class LoadHost:
 
     def prepare(self, make: MakeEngine) -> None:
         """Make another engine, beside the one that runs users now."""
-        self.next_engine = make(Hosting(self.recorder, self.errors, self._on_spawned, self.offering, self._on_report))
+        self.next_engine = make(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, self._on_report))
         self._next_environment = self._make_environment()
         self.next_engine.create_runner(self._next_environment)
 

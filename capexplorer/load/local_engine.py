@@ -13,22 +13,19 @@ from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED
 
 from ..model.offered import Arrivals
 from .bounded_waits import BoundedWaits
-from .engine import Drained, Hosting
+from .engine import EngineContext
+from .in_process import InProcessEngine
 from .load_reports import Spawned
 from .offered.offering import Offering
 from .offered.pool import Pool
 from .offered.pool_users import LocalUsers
-from .replacement import Replacement
 
 
-class LocalEngine:
+class LocalEngine(InProcessEngine):
     """A `LoadEngine`."""
 
-    runner: Any = None
-
-    def __init__(self, hosting: Hosting) -> None:
-        self._hosting = hosting
-        self._replacement: Replacement | None = None
+    def __init__(self, context: EngineContext) -> None:
+        super().__init__(context)
         self._bounded_waits: Any = None
         self._pool_users: Any = None
 
@@ -39,11 +36,10 @@ class LocalEngine:
         if environment.events is not locust.events:  # nobody reads Locust's statistics; a locustfile's listeners may
             environment.events.request = EventHook()  # type: ignore[no-untyped-call]
         # as dispatched: the runner's own count lacks who died meanwhile
-        self._replacement = Replacement(runner, lambda: runner._local_worker_node.user_classes_count, self._hosting.errors)
-        self._bounded_waits = BoundedWaits(runner, self._hosting.errors)
-        gevent.spawn(self._replacement.run)
+        self.replace_dead_users(lambda: runner._local_worker_node.user_classes_count)
+        self._bounded_waits = BoundedWaits(runner, self._context.errors)
         self._pool_users = LocalUsers(runner, self._step)
-        self._offering.pool = Pool(self._offering.dispatch, self._pool_users, self._hosting.errors)
+        self._offering.pool = Pool(self._offering.dispatch, self._pool_users, self._context.errors)
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
         """`runner.start`, which is bounded in time."""
@@ -58,17 +54,17 @@ class LocalEngine:
             max_users,
             at_once=at_once,
             shares=self._pool_users.shares(),
-            began=lambda: self._hosting.tell(Spawned(self.users, time.monotonic(), offered_per_s)),
+            began=lambda: self._context.report(Spawned(self.users, time.monotonic(), offered_per_s)),
         )
 
     @property
     def _offering(self) -> Offering:
-        return self._hosting.offering
+        return self._context.offering
 
     def _step(self, users: int, spawn_rate: float, classes: Any = None) -> None:
         if users == 0 and self.runner.state in (STATE_CLEANUP, STATE_STOPPED):
             self.runner.target_user_count = 0  # the locustfile has stopped them all: no test begins for nobody
-            self._hosting.spawned()
+            self._context.on_spawned()
             return
         self.runner.start(users, spawn_rate, user_classes=classes)
         spawning = self.runner.spawning_greenlet
@@ -78,7 +74,7 @@ class LocalEngine:
     def _on_spawned(self, **_: Any) -> None:
         """Of whatever runner these events are: another engine's may share a locustfile's."""
         if self.runner.state not in (STATE_CLEANUP, STATE_STOPPED):
-            self._hosting.spawned()
+            self._context.on_spawned()
 
     def _bound(self, spawning: Any, spawn_rate: float) -> None:
         if not self._bounded_waits.step(spawning, spawn_rate):
@@ -87,32 +83,10 @@ class LocalEngine:
     def _on_failed(self, spawning: Any) -> None:
         """A user class that cannot be made: what waits for the step goes on without those users."""
         if isinstance(spawning.exception, Exception):  # the hub has counted others
-            self._hosting.errors.add(spawning.exception, spawning.exc_info[2])
+            self._context.errors.add(spawning.exception, spawning.exc_info[2])
         if self.runner.state not in (STATE_CLEANUP, STATE_STOPPED):
             self._go_on()
 
     def _go_on(self) -> None:
         self.runner.update_state(STATE_RUNNING)
-        self._hosting.spawned()
-
-    @property
-    def users(self) -> int:
-        """Greenlets of the runner."""
-        return self.runner.user_count if self.runner is not None else 0
-
-    @property
-    def replaced(self) -> int:
-        """Since the beginning."""
-        return self._replacement.replaced if self._replacement is not None else 0
-
-    def is_due(self, boundary_s: float) -> bool:
-        """At once."""
-        return True
-
-    def drain(self, boundary_s: float) -> Drained:
-        """All that was recorded until now."""
-        return Drained(self._hosting.recorder.drain(), self.users)
-
-    def drain_all(self) -> None:
-        """Also emit the failures that wait."""
-        self._hosting.recorder.drain_all_failures()
+        self._context.on_spawned()

@@ -21,7 +21,7 @@ DEPTH = 16
 """Links followed at most: chains can be cyclic or endless."""
 
 _CHECK = re.compile(r"^(?P<check>[\w.-]{1,60}):\s")
-_SAID = re.compile(r"too many open files|no space left on device", re.IGNORECASE)
+_STATUS_TEXT = re.compile(r"too many open files|no space left on device", re.IGNORECASE)
 """Messages of a target within a reply that are kept next to the name of the failed check."""
 _URL = re.compile(r"(^URL \S+: ?| for url: .*$)|\b\w{2,10}://\S+")
 _POOL = re.compile(r"^\w+Pool\(host=[^)]*\): ")
@@ -50,12 +50,12 @@ def reduce(exception: BaseException | str, response: object = None) -> FailureSi
         status = _status_code(response)
     errno_link = next((link for link in chain if _errno(link) is not None), None)
     text = text_of(exception if errno_link is None else errno_link)
-    said = "" if checked or errno_link is not None else _said(chain, response)
+    reply_text = "" if checked or errno_link is not None else _reply_text(chain, response)
     return FailureSignature(
         types=tuple(dict.fromkeys(type(link).__name__[:60] for link in chain))[:TYPES],
         errno=_errno(errno_link) if errno_link is not None else None,
         status=status,
-        text=f"{fold(text, status)}: {fold(said, status)}"[:TEXT_LENGTH] if said else fold(text, status),
+        text=f"{fold(text, status)}: {fold(reply_text, status)}"[:TEXT_LENGTH] if reply_text else fold(text, status),
         reused=reused(chain),
     )
 
@@ -76,14 +76,14 @@ def example(exception: BaseException | str, response: object = None) -> str:
         return type(named).__name__
     if numbered is not None:
         return _one_line(text if text.startswith("[") else f"[Errno {_errno(numbered)}] {text}")
-    said = "" if _is_check(exception) else _said(links(exception), response)
-    return _one_line(f"{_without_urls(text)}: {said}" if said else text)
+    reply_text = "" if _is_check(exception) else _reply_text(links(exception), response)
+    return _one_line(f"{_without_urls(text)}: {reply_text}" if reply_text else text)
 
 
-def _said(chain: Iterable[BaseException], response: object) -> str:
+def _reply_text(chain: Iterable[BaseException], response: object) -> str:
     """The error message in the failed reply's body."""
     replies = (response, *(getattr(link, "response", None) for link in chain))
-    return next((said for reply in replies if (said := first_line(reply))), "")
+    return next((reply_text for reply in replies if (reply_text := first_line(reply))), "")
 
 
 def links(*exceptions: object) -> Iterator[BaseException]:
@@ -137,8 +137,8 @@ def _checked(text: str) -> str:
     found = _CHECK.match(text)
     if found is None:
         return text
-    said = _SAID.search(text)
-    return f"{found['check']}: {said[0].lower()}" if said else found["check"]
+    reply_text = _STATUS_TEXT.search(text)
+    return f"{found['check']}: {reply_text[0].lower()}" if reply_text else found["check"]
 
 
 def fold(text: str, status: int | None = None) -> str:

@@ -59,7 +59,7 @@ class VerificationPolicy:
             return VerificationEnd("no_knee")
         if knee.verification.state == "verified":
             return VerificationEnd("verified")
-        return self._next(known, knee, knee.verification.lacking[0])
+        return self._next(known, knee, knee.verification.open_steps[0])
 
     def _is_over(self, known: AutopilotInput, step: VerificationStep) -> bool:
         """Whether the open level has given a result for its step, or has reached its maximum duration."""

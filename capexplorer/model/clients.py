@@ -11,13 +11,13 @@ _BY_SETTING = {"fast": "FastHttpUser", "requests": "HttpUser", "lean": "LeanHttp
 def clients_of(header: Header) -> tuple[str, ...]:
     """`("FastHttpUser",)`, sorted; empty if the log does not say (imported tables).
 
-    A log without `clients` has measured floors of just the HTTP clients in use. Its profile's setting comes last: a
+    A log without `clients` has a measured overhead of just the HTTP clients in use. Its profile's setting comes last: a
     locustfile's users never followed it.
     """
     if header.clients:
         return header.clients
-    if header.client_floor_ms:
-        return tuple(sorted(header.client_floor_ms))
+    if header.client_overhead_ms:
+        return tuple(sorted(header.client_overhead_ms))
     users = header.profile.get("users")
     setting = users.get("client") if isinstance(users, dict) else None
     has_locustfile = isinstance(users, dict) and bool(users.get("locustfile"))

@@ -15,7 +15,7 @@ from .verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, RegimeV
 
 
 @dataclass(frozen=True, slots=True)
-class RunSpoiled:
+class RunInvalid:
     """The generator, its host or the network failed: only levels without such failures describe the service."""
 
     cause: Mark
@@ -185,7 +185,7 @@ class CpuUsedByOthers:
 
 
 Clause = (
-    RunSpoiled
+    RunInvalid
     | KneeFound
     | EndpointDegrades
     | TargetDied
@@ -218,6 +218,6 @@ class Conclusion:
     """Whether it names a cause, a bottleneck or a leak, and not only the capacity curve."""
 
     @property
-    def spoiled(self) -> bool:
+    def invalid(self) -> bool:
         """Whether generator, host or network failed."""
-        return isinstance(self.clauses[0], RunSpoiled)
+        return isinstance(self.clauses[0], RunInvalid)

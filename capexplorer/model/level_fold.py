@@ -155,7 +155,7 @@ class LevelFold:
 _OFFERED_MEANS = ("offered_per_s", "in_flight", "queued", "late_p99_ms")
 
 RAMP_BINS = 24
-"""DESIGN section 4."""
+"""At most: more would leave a bin of a short ramp too few seconds."""
 
 
 class RampFold:
@@ -180,7 +180,7 @@ class RampFold:
         """Keep one tick, unless the process was suspended in it."""
         values = second_values(sample)
         at = values[self._axis]
-        if sample.stood_still_s is not None or at is None:
+        if sample.suspended_s is not None or at is None:
             return
         for name, value in values.items():
             self._columns[name].append(math.nan if value is None else value)

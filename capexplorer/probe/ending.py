@@ -46,7 +46,7 @@ class ProcessEnding:
             self._fd = None
 
 
-def said(wait_status: int) -> str:
+def described(wait_status: int) -> str:
     """`SIGKILL`, or `exit 1`."""
     if not os.WIFSIGNALED(wait_status):
         return f"exit {os.WEXITSTATUS(wait_status)}"

@@ -60,7 +60,7 @@ class Process:
         status = self._ending.wait_status()
         if status is None and self.stat is not None:
             status = self.stat.wait_status or None  # 0 is also shown to processes without permission
-        return None if status is None else ending.said(status)
+        return None if status is None else ending.described(status)
 
     @property
     def children(self) -> list[int] | None:

@@ -65,7 +65,7 @@ def drawing(timeline: Timeline) -> str | None:
         *(part for epoch in epochs(rows) for part in _epoch(epoch, scene)),
         *(part for index, row in enumerate(rows) for part in _point(index, row, scene)),
         *_epoch_legend(scene),
-        *(text(_LEFT, HEIGHT + 4 + _LINE * index, said, kind="muted") for index, said in enumerate(foot)),
+        *(text(_LEFT, HEIGHT + 4 + _LINE * index, sentence, kind="muted") for index, sentence in enumerate(foot)),
         "</svg>",
     ]
     return "\n".join(parts)
@@ -193,5 +193,5 @@ def _signs(scene: _Scene, *, drawn: bool) -> list[str]:
         "dotted: linear scaling from the lowest level": lowest and not drawn,
         "dotted: linear scaling from low load": drawn,
     }
-    said = "; ".join(sign for sign, there in signs.items() if there)
-    return [said] if said else []
+    sentence = "; ".join(sign for sign, there in signs.items() if there)
+    return [sentence] if sentence else []

@@ -33,7 +33,9 @@ def knees(verdicts: Verdicts, goodput: Panel, latency: Panel) -> Iterator[str]:
         if latency_knee is not None and latency_knee.users is not None and latency_knee.users <= latency.x_most:
             x = latency.x(latency_knee.users)
             yield line("knee soft", (x, latency.top), (x, latency.bottom))
-            yield text(*_beside(x, latency, latency.top + 12), kind="alarm", said=f"{named}latency knee {latency_knee.users:g}")
+            yield text(
+                *_beside(x, latency, latency.top + 12), kind="alarm", sentence=f"{named}latency knee {latency_knee.users:g}"
+            )
 
 
 def _knee(knee: KneeVerdict, named: str, place: int, goodput: Panel, latency: Panel) -> Iterator[str]:
@@ -108,14 +110,14 @@ def _law(usl: UslFit, goodput: Panel) -> list[Point]:
 def foot_lines(verdicts: Verdicts) -> list[str]:
     """Lines for the foot of the picture."""
     several = len(verdicts) > 1
-    said = []
+    sentence = []
     for epoch, verdict in sorted(verdicts.items()):
         named, curve, knee = f"epoch {epoch}: " if several else "", _shown(verdict), verdict.capacity.knee
         parts = [wording.knee(knee)] if knee is not None else []
         parts += [f"low load {figures.number(curve.low_load_rps_per_user)}/s per user"] if curve is not None else []
-        said += [named + "; ".join(parts)] if parts else []
-        said += [named + _usl_fit_text(curve.usl)] if curve is not None and curve.usl is not None else []
-    return said
+        sentence += [named + "; ".join(parts)] if parts else []
+        sentence += [named + _usl_fit_text(curve.usl)] if curve is not None and curve.usl is not None else []
+    return sentence
 
 
 def _shown(verdict: Verdict) -> CurveFit | None:

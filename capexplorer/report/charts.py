@@ -122,8 +122,8 @@ def _marks(timeline: Timeline) -> list[dict[str, Any]]:
             found.append(_mark(entry.t_s, "note", entry.text))
         elif isinstance(entry, Mark) and entry.key in standing and timeline.marks[entry.key] is entry:
             epoch_name = wording.epoch_name(timeline, entry.epoch)
-            said = wording.mark(standing[entry.key], timeline.header)
-            found.append(_mark(since_s[entry.key], entry.severity, f"{epoch_name}: {said}" if epoch_name else said))
+            sentence = wording.mark(standing[entry.key], timeline.header)
+            found.append(_mark(since_s[entry.key], entry.severity, f"{epoch_name}: {sentence}" if epoch_name else sentence))
         elif isinstance(entry, Target):
             if ready and entry.state not in ("stopping", "stopped", "building"):
                 found.append(_mark(entry.t_s, "error" if entry.state in ("died", "failed") else "target", wording.target(entry)))
@@ -131,5 +131,5 @@ def _marks(timeline: Timeline) -> list[dict[str, Any]]:
     return sorted(found, key=lambda each: float(each["t_s"]))
 
 
-def _mark(t_s: float, kind: str, said: str) -> dict[str, Any]:
-    return {"t_s": round(t_s, 2), "kind": kind, "said": visible(said)[:500]}
+def _mark(t_s: float, kind: str, sentence: str) -> dict[str, Any]:
+    return {"t_s": round(t_s, 2), "kind": kind, "said": visible(sentence)[:500]}

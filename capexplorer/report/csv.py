@@ -103,7 +103,7 @@ def causes(timeline: Timeline) -> bytes:
 def _cause(mark: Mark, header: Header | None) -> list[object]:
     known = mark.finding.figures()
     numbers = [known.get(name) for name in ("count", "rate_per_s", "first_s", "last_s")]
-    words = [said(mark.finding) for said in (wording.endpoints, wording.readings, wording.doubts, wording.example)]
+    words = [sentence(mark.finding) for sentence in (wording.endpoints, wording.readings, wording.doubts, wording.example)]
     place = wording.where(mark.id)
     return [mark.kind, mark.id, place, mark.severity, mark.confidence, mark.state, mark.epoch, mark.users,
             *numbers, *words, wording.advice(mark.finding, header)]  # fmt: skip

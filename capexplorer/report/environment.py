@@ -69,8 +69,8 @@ def _load(header: Header) -> Iterator[Fact]:
         yield Fact("locustfile", str(users["locustfile"]), foreign=True)
     if limits := set_limits(header.profile):
         yield Fact("limited to", _pairs(limits), foreign=True)
-    for name, floor in header.client_floor_ms.items():
-        yield Fact(f"client overhead of {name}, ms", f"p50 {number(floor.p50_ms)}, p99 {number(floor.p99_ms)}")
+    for name, overhead in header.client_overhead_ms.items():
+        yield Fact(f"client overhead of {name}, ms", f"p50 {number(overhead.p50_ms)}, p99 {number(overhead.p99_ms)}")
     engine = header.engine
     if engine.mode is not None:
         yield Fact("engine", engine.mode if engine.mode == "in-process" else f"{engine.mode}: {engine.workers}")

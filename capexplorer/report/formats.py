@@ -19,7 +19,7 @@ class Format:
     """One way to write a session."""
 
     name: str
-    said: str
+    description: str
     """What it is, for a form and for help."""
     suffix: str = ""
     """Of the one file that it writes (a picture may stand beside it); empty: a folder of files."""

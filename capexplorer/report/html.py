@@ -141,8 +141,8 @@ class _Cell:
     few: bool
 
 
-def _cell(value: float | None, said: str | None = None, *, few: bool = False, digits: int = 3) -> _Cell:
-    shown = figures.number(value, digits) if said is None else said
+def _cell(value: float | None, sentence: str | None = None, *, few: bool = False, digits: int = 3) -> _Cell:
+    shown = figures.number(value, digits) if sentence is None else sentence
     return _Cell(shown, "" if value is None else f"{round(value, 6):g}", few and value is not None)
 
 
@@ -253,6 +253,6 @@ def _failures(timeline: Timeline) -> list[tuple[tuple[str, str], list[_Cell]]]:
 
 
 def _failure(each: FailureCount, example: str | None) -> tuple[tuple[str, str], list[_Cell]]:
-    said = wording.failure(each.signature)
+    sentence = wording.failure(each.signature)
     seen = [_cell(t_s, wording.session_time(t_s)) for t_s in (each.first_s, each.last_s)]
-    return (f"{said}; e.g. {example}" if example else said, f"{each.method} {each.name}"), [_cell(each.count), *seen]
+    return (f"{sentence}; e.g. {example}" if example else sentence, f"{each.method} {each.name}"), [_cell(each.count), *seen]

@@ -46,10 +46,10 @@ def _of(verdict: Verdict) -> Iterator[tuple[str, ...]]:
 def _knee(knee: KneeVerdict, error_rps: float | None) -> tuple[str, ...]:
     sure = knee.confidence or figures.MISSING
     interval = _interval(knee.users_low, knee.users_high) if knee.kind == "knee" else figures.MISSING
-    said = {"at_or_below": "at or below ", "no_knee": "none up to "}.get(knee.kind, "")
+    sentence = {"at_or_below": "at or below ", "no_knee": "none up to "}.get(knee.kind, "")
     return (
         "knee" if knee.kind in ("at_or_below", "no_knee") else wording.MARK_KINDS[knee.kind],
-        said + _users(knee.users),
+        sentence + _users(knee.users),
         interval,
         figures.MISSING if knee.capacity_rps is None else figures.beside(knee.capacity_rps, error_rps),
         (knee.limit or figures.MISSING).replace("_", " ") if knee.kind in ("knee", "no_knee") else figures.MISSING,

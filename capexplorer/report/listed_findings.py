@@ -29,7 +29,7 @@ class ListedFinding:
     """One mark, in words."""
 
     mark: Mark
-    said: str
+    sentence: str
     """The finding, its user count and its confidence."""
     where: str
     """Of a cause, a bottleneck or a leak: generator, host, network, target or check; else empty."""
@@ -51,13 +51,13 @@ def findings(timeline: Timeline) -> list[ListedFinding]:
 
 
 def _finding(mark: Mark, epoch: str, header: Header | None) -> ListedFinding:
-    found, said = mark.finding, wording.bare(mark)
+    found, sentence = mark.finding, wording.bare(mark)
     in_table = _IN_TABLE if isinstance(found, CurveFinding) and mark.kind != "latency_knee" else ()
     counts = ", ".join(filter(None, (wording.counted(found), _seen(mark), wording.endpoints(found))))
     readings = wording.readings(found, in_table)
     return ListedFinding(
         mark=mark,
-        said=f"{epoch}: {said}" if epoch else said,
+        sentence=f"{epoch}: {sentence}" if epoch else sentence,
         where=wording.where(mark.id) if mark.kind in wording.BLAMES else "",
         evidence="" if mark.kind in _SAID_WHOLE else "; ".join(filter(None, (counts, readings, wording.doubts(found)))),
         example=wording.example(found),

@@ -44,7 +44,7 @@ def beside(timeline: Timeline, name: str) -> dict[str, bytes]:
 def render(timeline: Timeline, picture_name: str | None = None) -> bytes:
     """The report; with a link to a picture of this name."""
     judged = wording.judgements(timeline).values()
-    blocks = [_title(timeline), *(f"**{markdown(each.said)}**" for each in judged)]
+    blocks = [_title(timeline), *(f"**{markdown(each.sentence)}**" for each in judged)]
     if picture_name is not None:
         blocks.append(f"![Goodput and latency against users]({quote(picture_name)})")
     blocks += _levels(user_rows(timeline))
@@ -76,12 +76,12 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     titles += ["target CPU, cores", "generator lag p99 ms"]
     lines = [_line(["epoch"] * several + titles), _line(["--:"] * (len(titles) + several))]
     lines += [_line([str(row.opened.epoch)] * several + _cells(row)) for row in rows]
-    said = [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
-    said += ["Rows with a tilde: bins of a ramp."] if any(row.kind == "ramp" for row in rows) else []
-    said += [_RECOVERY] if any(row.kind == "recovery" for row in rows) else []
-    said += [f"A void level has {wording.VOID[void]}." for void in dict.fromkeys(row.void for row in rows) if void]
-    said += [_HELD] if any(row.kind == "held" for row in rows) else []
-    return ["## Levels", "\n".join(lines), *([" ".join(said)] if said else [])]
+    sentence = [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
+    sentence += ["Rows with a tilde: bins of a ramp."] if any(row.kind == "ramp" for row in rows) else []
+    sentence += [_RECOVERY] if any(row.kind == "recovery" for row in rows) else []
+    sentence += [f"A void level has {wording.VOID[void]}." for void in dict.fromkeys(row.void for row in rows) if void]
+    sentence += [_HELD] if any(row.kind == "held" for row in rows) else []
+    return ["## Levels", "\n".join(lines), *([" ".join(sentence)] if sentence else [])]
 
 
 def _rates(timeline: Timeline) -> list[str]:
@@ -131,10 +131,10 @@ def _endpoint_levels(timeline: Timeline) -> list[str]:
     lines = [_line(["endpoint", *["epoch"] * several, *titles]), _line([":--", *["--:"] * (len(titles) + several)])]
     for own in endpoints[:_ENDPOINTS_MOST]:
         lines += [_line(_endpoint_cells(row, several)) for row in own]
-    said = [_DEGRADES] if any(row.leaves_first for row in rows) else [_NONE_DEGRADES]
+    sentence = [_DEGRADES] if any(row.leaves_first for row in rows) else [_NONE_DEGRADES]
     if len(endpoints) > _ENDPOINTS_MOST:
-        said.append(f"The {_ENDPOINTS_MOST} busiest of {len(endpoints)} endpoints; `endpoints.csv` has all.")
-    return ["## Endpoints by level", "\n".join(lines), " ".join(said)]
+        sentence.append(f"The {_ENDPOINTS_MOST} busiest of {len(endpoints)} endpoints; `endpoints.csv` has all.")
+    return ["## Endpoints by level", "\n".join(lines), " ".join(sentence)]
 
 
 def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
@@ -162,7 +162,7 @@ def _marks(timeline: Timeline) -> list[str]:
         evidence = f": {markdown(each.evidence)}" if each.evidence else ""
         example = f"\n  E.g. {code(each.example)}" if each.example else ""
         advice = f"\n  Advice: {markdown_spans(each.advice)}" if each.advice else ""
-        lines.append(f"- {where}**{markdown(each.said)}**{evidence}{example}{advice}")
+        lines.append(f"- {where}**{markdown(each.sentence)}**{evidence}{example}{advice}")
     shown = [*_knees(timeline), *(["\n".join(lines)] if lines else [])]
     return [*(["## Marks", *shown] if shown else []), *_reanalysed(timeline)]
 
@@ -180,8 +180,8 @@ def _reanalysed(timeline: Timeline) -> list[str]:
     event = timeline.reanalysed
     if event is None:
         return []
-    said = [f"The marks are not the recorded ones: {markdown(wording.reanalysed(event))}."]
-    return ["\n".join([*said, *(f"- {markdown(wording.change(each))}" for each in changes(timeline))])]
+    sentence = [f"The marks are not the recorded ones: {markdown(wording.reanalysed(event))}."]
+    return ["\n".join([*sentence, *(f"- {markdown(wording.change(each))}" for each in changes(timeline))])]
 
 
 def _notes(timeline: Timeline) -> list[str]:

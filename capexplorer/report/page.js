@@ -68,18 +68,18 @@
 
   // -- elements
 
-  function make(parent, name, attributes, said) {
+  function make(parent, name, attributes, text) {
     const made = document.createElementNS(SVG, name);
     for (const key in attributes) made.setAttribute(key, attributes[key]);
-    if (said !== undefined) made.textContent = said;
+    if (text !== undefined) made.textContent = text;
     parent.appendChild(made);
     return made;
   }
 
-  function add(parent, name, kind, said) {
+  function add(parent, name, kind, text) {
     const made = document.createElement(name);
     if (kind) made.className = kind;
-    if (said !== undefined) made.textContent = said;
+    if (text !== undefined) made.textContent = text;
     parent.appendChild(made);
     return made;
   }

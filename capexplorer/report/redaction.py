@@ -86,18 +86,18 @@ def _redactor(names: tuple[str, ...]) -> Callable[[str], str]:
     known = re.compile(rf"(?<![\w\-])(?:{'|'.join(map(re.escape, names))})(?![\w\-])", re.IGNORECASE) if names else None
 
     @lru_cache(maxsize=4096)
-    def text(said: str) -> str:
-        said = _SCHEME.sub(lambda found: found[1] + (found[3] if found[3].lower() in _LOCAL else HOST), said)
-        said = _WINDOWS_PATH.sub(PATH, said)
-        said = _UNIX_PATH.sub(PATH, said)
-        said = _HOME.sub(PATH, said)
-        return hosts(said)
+    def text(sentence: str) -> str:
+        sentence = _SCHEME.sub(lambda found: found[1] + (found[3] if found[3].lower() in _LOCAL else HOST), sentence)
+        sentence = _WINDOWS_PATH.sub(PATH, sentence)
+        sentence = _UNIX_PATH.sub(PATH, sentence)
+        sentence = _HOME.sub(PATH, sentence)
+        return hosts(sentence)
 
-    def hosts(said: str) -> str:
-        said = _NAMED.sub(lambda found: found[1] + HOST, said)
-        said = _IPV6.sub(ADDRESS, _IPV4.sub(ADDRESS, said))
-        said = _HOST_PORT.sub(lambda found: found[0] if found[0].lower() in _LOCAL else HOST, _DOMAIN.sub(HOST, said))
-        return known.sub(HOST, said) if known else said
+    def hosts(sentence: str) -> str:
+        sentence = _NAMED.sub(lambda found: found[1] + HOST, sentence)
+        sentence = _IPV6.sub(ADDRESS, _IPV4.sub(ADDRESS, sentence))
+        sentence = _HOST_PORT.sub(lambda found: found[0] if found[0].lower() in _LOCAL else HOST, _DOMAIN.sub(HOST, sentence))
+        return known.sub(HOST, sentence) if known else sentence
 
     return text
 
@@ -190,8 +190,8 @@ def _profile(profile: dict[str, Any], text: Callable[[str], str]) -> dict[str, A
     return {**_plain(profile, text), **kept}
 
 
-def _known_only(said: str, text: Callable[[str], str]) -> str:
-    return " ".join(word if re.fullmatch(r"/[\w{}\-]+[,;:]?", word) else text(word) for word in said.split(" "))
+def _known_only(sentence: str, text: Callable[[str], str]) -> str:
+    return " ".join(word if re.fullmatch(r"/[\w{}\-]+[,;:]?", word) else text(word) for word in sentence.split(" "))
 
 
 def _sample(sample: Sample, text: Callable[[str], str]) -> Sample:

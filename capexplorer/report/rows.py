@@ -17,8 +17,8 @@ P95_LEAST, P99_LEAST = PERCENTILE_VALUES_LEAST["p95"], PERCENTILE_VALUES_LEAST["
 
 
 Kind = Literal["step", "ramp", "recovery", "held", "rate"]
-"""`rate`: a constant offered rate. A `ramp` is one of users or of rates. `held`: other processes used the CPU that it needed, so
-that it does not describe the service."""
+"""`rate`: a constant offered rate. A `ramp` is one of users or of rates. `held`: other processes used the CPU that it needed,
+so that it does not describe the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +90,15 @@ def user_rows(timeline: Timeline) -> list[ReportedLevel]:
     return [row for row in level_rows(timeline) if row.opened.offered_per_s is None]
 
 
-def held_levels(timeline: Timeline) -> frozenset[int]:
+def disturbed_levels(timeline: Timeline) -> frozenset[int]:
     """Indices of levels in which other processes used CPU that service or generator needed, on the curve or not."""
-    return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.held_levels)
+    return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.disturbed_levels)
 
 
 def level_kinds(timeline: Timeline) -> dict[int, Literal["recovery", "held"]]:
     """By index, the levels that are not part of a curve: recovery from overload, or disturbed by other processes."""
-    held = {index: "held" for verdict in timeline.verdicts.values() for index in verdict.left_out_levels}
-    return {**held, **dict.fromkeys(recovery_levels(timeline), "recovery")}  # type: ignore[dict-item]
+    disturbed = {index: "held" for verdict in timeline.verdicts.values() for index in verdict.left_out_levels}
+    return {**disturbed, **dict.fromkeys(recovery_levels(timeline), "recovery")}  # type: ignore[dict-item]
 
 
 def recovery_levels(timeline: Timeline) -> frozenset[int]:

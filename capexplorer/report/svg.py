@@ -122,9 +122,9 @@ def rectangle(kind: str, left: float, top: float, width: float, height: float) -
     return f'<rect class="{kind}" x="{_px(left)}" y="{_px(top)}" width="{_px(width)}" height="{_px(height)}"/>'
 
 
-def text(x: float, y: float, said: str, *, anchor: str = "start", kind: str = "") -> str:
+def text(x: float, y: float, sentence: str, *, anchor: str = "start", kind: str = "") -> str:
     """One line of text; escaped here."""
-    return f'<text x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}" class="{kind}">{html(said)}</text>'
+    return f'<text x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}" class="{kind}">{html(sentence)}</text>'
 
 
 def _px(value: float) -> str:

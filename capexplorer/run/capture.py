@@ -10,9 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
-from typing import IO, Literal
-
-from ..model.events import Log
+from typing import IO
 
 OnLine = Callable[[str, str, str], None]
 """source, level, text; called from any thread."""
@@ -120,43 +118,3 @@ class LogHandler(logging.Handler):
         # httpx logs every request: ours once a second, those of user code at the offered load.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         logging.raiseExceptions = False
-
-
-LINES_A_TICK = 200
-_LEVELS: dict[str, Literal["debug", "info", "warning", "error", "critical"]] = {
-    "debug": "debug", "info": "info", "warning": "warning", "error": "error", "critical": "critical",
-}  # fmt: skip
-_SOURCES: dict[str, Literal["stdout", "stderr", "locust", "target", "capexplorer"]] = {
-    "stdout": "stdout", "stderr": "stderr", "locust": "locust", "target": "target", "capexplorer": "capexplorer",
-}  # fmt: skip
-
-
-class LogGate:
-    """The lines of one tick; equal lines become one with a count. At most LINES_A_TICK are kept, since users may print without
-    limit.
-    """
-
-    def __init__(self) -> None:
-        self._lines: dict[tuple[str, str, str], int] = {}
-        self._left_out = 0
-
-    def add(self, source: str, level: str, text: str) -> None:
-        """One line."""
-        key = (source, level, text)
-        if key in self._lines or len(self._lines) < LINES_A_TICK:
-            self._lines[key] = self._lines.get(key, 0) + 1
-        else:
-            self._left_out += 1
-
-    def drain(self, t_s: float) -> list[Log]:
-        """The tick's lines in order of first occurrence."""
-        logs = [
-            Log(t_s=t_s, source=_SOURCES[source], level=_LEVELS.get(level, "info"), text=text, repeated=count)
-            for (source, level, text), count in self._lines.items()
-        ]
-        if self._left_out:
-            text = f"{self._left_out} more lines in this second were left out"
-            logs.append(Log(t_s=t_s, source="capexplorer", level="warning", text=text))
-        self._lines.clear()
-        self._left_out = 0
-        return logs

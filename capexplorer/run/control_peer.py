@@ -109,19 +109,19 @@ class Peer:
             self.out.clear()
             self.is_over = True
 
-    def say(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
         """One message to the peer."""
         self.out += frame(encode(message))
 
     def refuse(self, why: str) -> None:
         """The last message to the peer."""
         self.refusal, self.is_over = why, True
-        self.say(Refused(why=why))
+        self.send(Refused(why=why))
 
     def end(self) -> None:
         """The run has ended."""
         if self._role is not None:
-            self.say(Over())
+            self.send(Over())
         self.is_over = True
 
     def leave(self) -> None:
@@ -147,7 +147,7 @@ class Peer:
                 case GiveControls():
                     self._held.give()
                 case StartPlan() | RestartTarget() | ChangeWorkers():
-                    self.say(Answer(number=message.number, wrong=_carried_out(message, self._held)))
+                    self.send(Answer(number=message.number, wrong=_carried_out(message, self._held)))
                 case _:
                     _carry_out(message, self._held)
 
@@ -158,7 +158,7 @@ class Peer:
             why = f"the run speaks protocol {PROTOCOL}, this capexplorer {hello.protocol}: use the version that started the run"
             return self.refuse(why)
         self._role = hello.role
-        self.say(self._welcome)
+        self.send(self._welcome)
         if hello.role != "stop":
             screen = Screen(hello.name, may_steer=hello.role == "steer")
             self._held = HeldControls(self._controls, self._screens, screen)
@@ -180,7 +180,7 @@ class Peer:
         )  # fmt: skip
         if state != self._sent:
             self._sent = state
-            self.say(state)
+            self.send(state)
 
 
 def _carried_out(call: StartPlan | RestartTarget | ChangeWorkers, controls: Controls) -> str | None:

@@ -32,7 +32,7 @@ _TURN_S = 0.2
 _IDLE_S = 1.0
 _KEEP_S = 2.0
 """Between looks whether the socket is still there: the runtime folder goes with the user's last login."""
-_SAY_AGAIN_S = 60.0
+_LOG_AGAIN_S = 60.0
 """Between lines about refused connections."""
 _ENDS_WITHIN_S = 2.0
 _READ_BYTES = 4096
@@ -40,21 +40,21 @@ _SOCKET_MODE = 0o600
 _CREDENTIALS = struct.Struct("3i")
 """pid, uid, gid of SO_PEERCRED."""
 
-Say = Callable[[str, str], None]
+LogLine = Callable[[str, str], None]
 """level, text: a line of the session's output."""
 
 
 class ControlServer:
     """`open` when the session has its path, `close` when its log is complete. `stop`: what a peer's stop does."""
 
-    def __init__(self, controls: Controls, screens: Screens, say: Say) -> None:
+    def __init__(self, controls: Controls, screens: Screens, log: LogLine) -> None:
         self.stop: Callable[[], None] = lambda: None
-        self._controls, self._screens, self._say = controls, screens, say
+        self._controls, self._screens, self._log = controls, screens, log
         self._listener: _socket.socket | None = None
         self._path: Path | None = None
         self._inode = 0
         self._peers: dict[int, tuple[_socket.socket, Peer]] = {}
-        self._kept_s = self._said_s = -_SAY_AGAIN_S
+        self._kept_s = self._logged_s = -_LOG_AGAIN_S
         self._ending = False
         self._wake = os.pipe()
         self._running = native.allocate_lock()
@@ -66,7 +66,7 @@ class ControlServer:
         """Listen, from a thread of its own. Where no socket can be made the session says so, and goes on."""
         self._welcome = welcome
         if not self._listen():
-            return self._say("warning", "no socket can be made in the user's runtime folder: no screen can be attached")
+            return self._log("warning", "no socket can be made in the user's runtime folder: no screen can be attached")
         self._running.acquire()
         native.start_thread(self._run)
 
@@ -168,9 +168,9 @@ class ControlServer:
         connection.close()
         peer.leave()
         now_s = time.monotonic()
-        if peer.refusal is not None and now_s - self._said_s >= _SAY_AGAIN_S:
-            self._said_s = now_s
-            self._say("warning", f"a connection to the run's socket was refused: {peer.refusal}")
+        if peer.refusal is not None and now_s - self._logged_s >= _LOG_AGAIN_S:
+            self._logged_s = now_s
+            self._log("warning", f"a connection to the run's socket was refused: {peer.refusal}")
 
     # -- the socket itself
 

@@ -9,7 +9,7 @@ from importlib import metadata
 from ..load import client_overhead
 from ..load.load_host import LoadHost
 from ..load.workload import Workload
-from ..model.events import SCHEMA, ClientFloor, Engine, Header
+from ..model.events import SCHEMA, ClientOverhead, Engine, Header
 from ..probe.facts import host_facts
 from ..profile import plain
 from ..session.names import new_path
@@ -28,7 +28,7 @@ def build_header(
     began = datetime.now().astimezone() - timedelta(seconds=now_s)  # the wall time at which `t_s` is 0
     session_id, path = new_path(options.sessions_dir, options.name, began)
     writer = SessionWriter(path)
-    overheads: dict[str, ClientFloor] = {}
+    overheads: dict[str, ClientOverhead] = {}
 
     def measure(url: str) -> None:
         for name, kind in workload.http_clients.items():
@@ -45,7 +45,7 @@ def build_header(
         label=options.label,
         versions=versions(),
         clients=workload.clients,
-        client_floor_ms=overheads,
+        client_overhead_ms=overheads,
         profile=plain(options.profile, options.name, options.locustfile),
         target=service.facts,
         host=host_facts(),

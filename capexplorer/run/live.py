@@ -18,9 +18,9 @@ from ..model.events import Event
 from ..model.offered import clamped_rate
 from ..model.stream import Param
 from ..target.reports import Report as TargetReport
-from .crew import Crew
 from .drivers.driver import Autopilot, Manual, Plan
 from .drivers.load_target import LoadTarget
+from .load_workers import LoadWorkers
 from .options import NO_RATES, RunOptions
 from .run_outcome import RunOutcome
 from .screens import Screens
@@ -49,15 +49,15 @@ class LiveRun:
         self.screens = Screens(lambda args: self._command("controls", **args))
         self._closed = False
 
-    def staff(self, crew: Crew) -> None:
-        """Users run in worker processes; before `drive`."""
-        self.session_run.crew = crew
+    def use_workers(self, workers: LoadWorkers) -> None:
+        """Users may run in worker processes. Call before `drive`."""
+        self.session_run.workers = workers
 
     def drive(self, host: LoadHost, workload: Workload) -> None:
         """Set the load that is controlled. Call before `start`."""
         self.session_run.host = self._load_target.host = host
         self.session_run.workload = workload
-        self.session_run.crew.host = host
+        self.session_run.workers.host = host
         url, http = self.service.url, bool(workload.http_clients)
         self.service.reach = lambda: host.call(lambda: why_unreachable(url, http=http))
 
@@ -123,11 +123,11 @@ class LiveRun:
     @property
     def workers(self) -> int:
         """Worker processes that make load now; 0: users run in this process."""
-        return self.session_run.crew.count
+        return self.session_run.workers.count
 
     def change_workers(self, *, add: bool) -> str:
         """Start one more worker, or end one in order, while the run goes on. Returns why not; empty: it is done soon."""
-        why_not = self.session_run.crew.why_not(add=add)
+        why_not = self.session_run.workers.why_not(add=add)
         if not why_not:
             self._post(lambda: self.session_run.change_workers("user", add=add))
         return why_not
@@ -292,4 +292,4 @@ class LiveRun:
 
     def on_log_line(self, source: str, level: str, text: str) -> None:
         """A line that was logged or printed."""
-        self._post(lambda: self.session_run.gate.add(source, level, text))
+        self._post(lambda: self.session_run.log.add(source, level, text))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from .. import wording
-from ..analysis.stop_rules import Struck
+from ..analysis.stop_rules import TriggeredRule
 from ..load.load_reports import Report as LoadReport
 from ..load.load_reports import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
@@ -320,16 +320,16 @@ class LoadControl:
         self._autopilot.ticked(current)
         self._rate_autopilot.ticked(current)
 
-    def _on_triggered(self, found: Sequence[Struck]) -> None:
+    def _on_triggered(self, found: Sequence[TriggeredRule]) -> None:
         """Mark the triggered stop rules and end the driver. If a person steers, they only mark."""
         ended = self._stoppable
         for each in found:
             self._emit(self._stop_watch.mark(each, self._pump.now_s(), ended))
         if found and ended is not None:
-            said = wording.stop_rule(found[0].rule, found[0].measured, found[0].limit, float(self._load_target.wanted))
+            sentence = wording.stop_rule(found[0].rule, found[0].measured, found[0].limit, float(self._load_target.wanted))
             self._end_driver("stop_rule", "guard")
             self.to_zero("guard")
-            self._outcome.fail("stop_rule", said, 3)
+            self._outcome.fail("stop_rule", sentence, 3)
 
     @property
     def _stoppable(self) -> Stopped | None:

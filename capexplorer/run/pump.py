@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from ..load import native
 from .inbox import Inbox
-from .standstill import BEAT_S
+from .suspension import BEAT_S
 
 INTERVAL_S = 1.0
 
@@ -44,7 +44,7 @@ class Pump:
         self.boundary_s = 0.0
         """`time.monotonic` at which the second of the latest tick ended by the clock of ticks."""
         self.on_beat: Callable[[], None] = lambda: None
-        """Called every `standstill.BEAT_S`, and more often while calls come."""
+        """Called every `suspension.BEAT_S`, and more often while calls come."""
         self._running = native.allocate_lock()
         """A lock held until the loop has ended (`inbox.py` explains why it is not a queue)."""
         self._running.acquire()

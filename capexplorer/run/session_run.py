@@ -5,7 +5,6 @@ Every method is called in the pump's thread. `load_control` decides who steps th
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
 from collections.abc import Callable, Mapping
@@ -13,7 +12,6 @@ from pathlib import Path
 
 from ..analysis.causes.watch import CauseWatch
 from ..errors import LogWriteError
-from ..load.endpoints import NAMES
 from ..load.load_host import LoadHost
 from ..load.load_reports import Report as LoadReport
 from ..load.worker_changes import SecondReported, TookOver, WorkerRefused, WorkersChanged
@@ -23,22 +21,22 @@ from ..model.stream import Param
 from ..probe.panel import Probes
 from ..target.reports import Output
 from ..target.reports import Report as TargetReport
-from . import sampling
-from .capture import LogGate
-from .crew import Crew, NoCrew
 from .drivers.load_target import LoadTarget
 from .event_sink import EventSink
 from .header import build_header
 from .load_control import LoadControl
 from .load_health import LoadHealth
+from .load_workers import LoadWorkers
 from .log_failures import LogFailures
+from .no_workers import NoWorkers
 from .options import RunOptions
 from .pump import Pump
+from .run_log import RunLog
 from .run_outcome import RunOutcome
 from .service import Service
-from .shortfall import shortfall
-from .standstill import Standstill
+from .shortfall import judge
 from .target_lifecycle import TargetLifecycle
+from .tick_sampler import TickSampler
 from .user_error_marks import UserErrorMarks
 
 STOP_USERS_S = 10.0
@@ -55,13 +53,13 @@ class SessionRun:
 
     def __init__(self, options: RunOptions, service: Service, load_target: LoadTarget, outcome: RunOutcome) -> None:
         self.options, self.service, self.load_target, self.outcome = options, service, load_target, outcome
-        self.crew: Crew | NoCrew = NoCrew()
+        self.workers: LoadWorkers | NoWorkers = NoWorkers()
         self.pump = Pump(self.tick, self._on_defect)
         self.sink = EventSink(self._on_log_failure, self._on_log_recovery)
         self.path: Path | None = None
         self.on_path: list[Callable[[Path], None]] = []
         """Called once the log has its header."""
-        self.gate = LogGate()
+        self.log = RunLog()
         self.target = TargetLifecycle(
             service,
             outcome,
@@ -72,17 +70,12 @@ class SessionRun:
         )
         self.sink.watch = CauseWatch().apply
         self.load_control = LoadControl(
-            options, load_target, outcome, self.sink, self.pump, lambda: self.target.epoch, lambda: self.crew.grow()
+            options, load_target, outcome, self.sink, self.pump, lambda: self.target.epoch, lambda: self.workers.grow()
         )
-        self._work = sampling.WorkMeter(options.profile.work)
         self._user_errors = UserErrorMarks()
         self._load_health = LoadHealth()
-        self._probes: Probes | None = None
-        self._requests = self._failures = 0
+        self._sampler: TickSampler | None = None
         self._log_failures = LogFailures()
-        self._standstill = Standstill()
-        self.pump.on_beat = self._standstill.beat
-        self._grouping_logged = False
 
     # -- beginning and end
 
@@ -98,54 +91,48 @@ class SessionRun:
         self.sink.emit(header)
         for act in self.on_path:
             act(self.path)
-        self._probes = Probes(
-            self.host.thread.native_id, os.getpid(), self.pump.thread_id
-        )  # the main thread's id is the process's
+        probes = Probes(self.host.thread.native_id, os.getpid(), self.pump.thread_id)  # the main thread's id is the process's
+        tracker, work = self.load_control.levels.tracker, self.options.profile.work
+        self._sampler = TickSampler(self.host, probes, self.pump, self.load_target, tracker, work)
+        self.pump.on_beat = self._sampler.beat
         self.load_control.start_alarm()
         self.target.begin()
-        self.crew.begin()
+        self.workers.begin()
         self.pump.is_due = self.host.is_due
         self.pump.start_ticks()
-        self.crew.tell_grid(self.pump.boundary_s)
+        self.workers.align_seconds(self.pump.boundary_s)
 
     def close(self) -> None:
         """Record the last tick, stop load and target, then close the log."""
-        if self._probes is None:
+        if self._sampler is None:
             self.host.stop(STOP_USERS_S)
             return
         self.load_control.stop()
         self.host.drain_all()
         self.pump.tick()
         self.load_control.end()
-        self.crew.leaves()
+        self.workers.expect_end()
         self.host.stop(STOP_USERS_S)
-        self.crew.end()
+        self.workers.end()
         self.outcome.wanted_exit_code = self.host.process_exit_code
         self._emit_user_errors(self.pump.now_s(), exactly=True)
         self.target.end(self.pump.drain_until)
         self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
         self._emit_log(self.pump.now_s())
-        self._judge()
+        judge(self.outcome, self.sink.timeline, self._sampler.requests, self._sampler.failures)
         self.sink.emit(
             Ended(
                 t_s=self.pump.now_s(),
                 reason=self.outcome.reason or "ended by the user",
                 exit_code=self.outcome.exit_code,
                 signal=self.outcome.signal,
-                requests=self._requests,
-                failures=self._failures,
+                requests=self._sampler.requests,
+                failures=self._sampler.failures,
                 levels=self.load_control.levels.tracker.index + 1,
             )
         )
         self.sink.close()
-        self._probes.close()
-
-    def _judge(self) -> None:
-        """Fail a run that measured nothing, unless its locustfile set an exit code itself."""
-        finished, judged = self.outcome.is_finished, self.outcome.failure is not None or self.outcome.wanted_exit_code is not None
-        why = shortfall(self.sink.timeline, self._requests, self._failures, finished=finished)
-        if why is not None and not judged:
-            self.outcome.fail("load", why, 4)
+        self._sampler.close()
 
     # -- commands of a person
 
@@ -160,9 +147,9 @@ class SessionRun:
     def change_workers(self, by: By, *, add: bool) -> None:
         """Start one more worker, or end one."""
         if add:
-            self.crew.add(by)
+            self.workers.add(by)
         else:
-            self.crew.remove(by)
+            self.workers.remove(by)
 
     def restart(self, params: Mapping[str, Param]) -> None:
         """Take users to zero and restart the target; the users start again in a new level."""
@@ -170,10 +157,8 @@ class SessionRun:
         self.target.restart(params)
 
     def _on_ready(self) -> None:
-        assert self._probes is not None
-        port = self.service.port if self.service.url else None  # users may have hosts of their own
-        unseen_here = self.service.pid is None and self.service.is_here
-        self._probes.watch(self.service.pid, port, self.service.metrics_url, unseen_here=unseen_here)
+        assert self._sampler is not None
+        self._sampler.watch(self.service)
         if self.load_control.levels.tracker.index < 0:
             gc.freeze()  # objects from start-up are permanent: garbage collections under load skip them
             gc.set_threshold(700, 10, 10)  # Python's default again: connections that nobody has any more close soon
@@ -182,7 +167,7 @@ class SessionRun:
     def _let_users_run(self) -> None:
         """Let users run if the service is ready and the log can be written."""
         failing = self.sink.writer is not None and self.sink.writer.failure is not None
-        if self.target.state == "ready" and self.crew.are_there and not failing and not self.load_target.is_open:
+        if self.target.state == "ready" and self.workers.have_joined and not failing and not self.load_target.is_open:
             self.load_control.begin(has_shape=self.workload.shape is not None)
 
     # -- reports of the load thread
@@ -195,19 +180,19 @@ class SessionRun:
             case WorkersChanged():
                 self._workers_changed(report)
             case TookOver():
-                self.load_control.levels.tracker.workers = self.crew.count
+                self.load_control.levels.tracker.workers = self.workers.count
                 self.load_control.levels.reopen()
             case WorkerRefused(host, why):
-                self.gate.add("capexplorer", "error", f"a worker on {host} was refused: {why}")
+                self.log.add("capexplorer", "error", f"a worker on {host} was refused: {why}")
             case _:
                 self.load_control.load_report(report)
 
     def _workers_changed(self, report: WorkersChanged) -> None:
         """Levels never mix sets of workers: one that a worker was lost in is void, else it ends here; a new one begins."""
-        if self.crew.is_leaving:
+        if self.workers.is_ending:
             return
-        self.crew.changed(report, self._users)
-        if self.crew.takes_over:
+        self.workers.changed(report, self._users)
+        if self.workers.is_taking_over:
             return  # users run in this process still
         self.load_control.levels.tracker.workers = report.count
         self._emit_marks_of_workers()
@@ -224,7 +209,7 @@ class SessionRun:
         return self.load_target.wanted if self.load_target.offered_per_s is None else self.host.users
 
     def _emit_marks_of_workers(self) -> None:
-        for mark in self.crew.marks(self.target.epoch, self._users):
+        for mark in self.workers.marks(self.target.epoch, self._users):
             self.sink.emit(mark)
 
     # -- reports on the target
@@ -234,69 +219,36 @@ class SessionRun:
         if not self.service.is_ours(report):
             return
         if isinstance(report, Output):
-            for line in report.lines:
-                self.gate.add("target", "info", line)
-            if report.dropped:
-                self.gate.add("capexplorer", "warning", f"{report.dropped} lines of the target's output were left out")
+            self.log.add_output(report)
         self.target.on_report(report)
 
     # -- every second
 
     def tick(self, started_s: float, ended_s: float) -> None:
         """Emit a sample of what users did and probes read since the last tick, and have it judged."""
-        assert self._probes is not None
+        assert self._sampler is not None
         self.load_control.ramp(ended_s)
-        drained, lag = self.host.drain(self.pump.boundary_s), self.host.thread.lag.drain()
-        tick = drained.tick
-        exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
-        beside = drained.workers.here_cpu_ratio if drained.workers is not None else 0.0
-        readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted, workers_cpu_ratio=beside)
-        stood_still_s, wanted = self._standstill.look(lag), self.load_target.wanted
-        if self.load_target.offered_per_s is not None:
-            wanted = drained.users  # the pool's
-        phase, settled = self.load_control.levels.tracker.tick(
-            started_s if drained.began_s is None else min(started_s, self.pump.at_s(drained.began_s)),
-            ended_s,
-            drained.users,
-            tick,
-            wanted,
-            offered_per_s=self.load_target.offered_per_s,
-            is_void=stood_still_s is not None or not drained.is_whole,
-        )
-        sample = sampling.build(
-            started_s=started_s,
-            ended_s=ended_s,
-            level=max(0, self.load_control.levels.tracker.index),
-            drained=drained,
-            wanted=wanted,
-            phase=phase,
-            settled=settled,
-            stood_still_s=stood_still_s,
-            work=self._work.read(tick, readings.app),
-            lag=lag,
-            readings=readings,
-        )
-        self._log_grouping()
-        self._requests += tick.all_requests
-        self._failures += sum(failure.count for failure in tick.failures)
+        sample = self._sampler.sample(started_s, ended_s)
+        if self.host.recorder.names.grouping:
+            self.log.add_grouping()
         self._emit_log(ended_s)
         self._emit_user_errors(ended_s)
         self._look_at_load(ended_s)
         self._emit_marks_of_workers()
-        if self.crew.missing:
-            self.outcome.fail("workers", self.crew.missing, 4)
+        if self.workers.join_failure:
+            self.outcome.fail("workers", self.workers.join_failure, 4)
         self.sink.emit(sample)
-        if stood_still_s:
-            self._on_standstill(stood_still_s)
+        if sample.suspended_s:
+            self._on_suspension(sample.suspended_s)
         self.load_control.ticked()
         self.sink.flush()
 
-    def _on_standstill(self, seconds: float) -> None:
-        """Log a standstill and begin a new level at the same users."""
+    def _on_suspension(self, seconds: float) -> None:
+        """Log a suspension and begin a new level at the same users."""
         text = f"the process was suspended for {seconds:.1f} s (stopped, or the machine slept): a new level begins here"
         self.sink.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="warning", text=text))
         self.load_control.levels.reopen()
-        self.crew.again()
+        self.workers.resend_users()
 
     def _emit_user_errors(self, t_s: float, *, exactly: bool = False) -> None:
         mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self._users, exactly=exactly)
@@ -311,14 +263,8 @@ class SessionRun:
         if failure is not None:
             self.outcome.fail("load_thread", failure.error, failure.exit_code)
 
-    def _log_grouping(self) -> None:
-        if self.host.recorder.names.grouping and not self._grouping_logged:
-            self._grouping_logged = True
-            text = f"more than {NAMES} endpoint names: from here on, parts that look like ids are counted together as {{id}}"
-            self.gate.add("capexplorer", "warning", text)
-
     def _emit_log(self, t_s: float) -> None:
-        for log in self.gate.drain(t_s):
+        for log in self.log.drain(t_s):
             self.sink.emit(log)
 
     # -- failing

@@ -9,6 +9,14 @@ from ..model.events import FailureSignature
 from ..model.findings import Cause
 from ..model.level import Level
 from ..model.timeline import Timeline
+from .run_outcome import RunOutcome
+
+
+def judge(outcome: RunOutcome, timeline: Timeline, requests: int, failures: int) -> None:
+    """Fail a run that measured nothing, unless it has failed already or its locustfile set an exit code itself."""
+    why = shortfall(timeline, requests, failures, finished=outcome.is_finished)
+    if why is not None and outcome.failure is None and outcome.wanted_exit_code is None:
+        outcome.fail("load", why, 4)
 
 
 def shortfall(timeline: Timeline, requests: int, failures: int, *, finished: bool) -> str | None:

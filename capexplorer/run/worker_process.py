@@ -50,9 +50,9 @@ class WorkerOptions:
 class WorkerProcess:
     """`join`, then `work` until the run ends or `end` is called."""
 
-    def __init__(self, options: WorkerOptions, say: Callable[[str], None]) -> None:
-        """`say`: takes lines for whoever started the worker."""
-        self._options, self._say = options, say
+    def __init__(self, options: WorkerOptions, print_line: Callable[[str], None]) -> None:
+        """`print_line`: takes lines for whoever started the worker."""
+        self._options, self._print_line = options, print_line
         self._hello = WorkerHello(
             versions=jobs.versions(), host=socket.gethostname(), pid=os.getpid(), cpus=os.cpu_count() or 1, token=options.token
         )
@@ -63,7 +63,7 @@ class WorkerProcess:
             WorkerEngine,
             address=(options.host, options.port),
             hello=jobs.encode(self._hello),
-            on_grid=self._on_grid,
+            on_boundary=self._on_boundary,
         )
         self._host = LoadHost(self._on_report, engine=engine)
 
@@ -74,7 +74,9 @@ class WorkerProcess:
         job = self._host.call(lambda: joining.ask(options.host, options.port, self._hello, options.join_within_s))
         self._check(job)
         native.bound_bodies(job.max_body_mb)
-        guard = HostGuard((*options.allow_hosts,), lambda host: self._say(f"load to {host} is not allowed and was refused"))
+        guard = HostGuard(
+            (*options.allow_hosts,), lambda host: self._print_line(f"load to {host} is not allowed and was refused")
+        )
         guard.install()
         proxies.install(guard.check)
         proxies.forget_environment()
@@ -152,7 +154,7 @@ class WorkerProcess:
 
     # -- in the load thread
 
-    def _on_grid(self, boundary_s: float) -> None:
+    def _on_boundary(self, boundary_s: float) -> None:
         """The next boundary is a whole number of seconds after this one."""
         behind_s = time.monotonic() - boundary_s
         self._boundary_s = boundary_s + INTERVAL_S * (behind_s // INTERVAL_S + 1)

@@ -102,11 +102,11 @@ def plain(value: Any, name: str = "") -> Any:
 
 def command(arguments: Sequence[str]) -> tuple[str, ...]:
     """A command line without its secrets: `--token=abc`, and the `abc` after a lone `--token` or `-H`'s header."""
-    said = ("", *arguments)
+    before_each = ("", *arguments)
     with_aws_id = any(map(_AWS_ID.search, arguments))
     return tuple(
         HIDDEN if _is_secret_argument(before, argument, with_aws_id) else text(argument)
-        for before, argument in zip(said, arguments, strict=False)
+        for before, argument in zip(before_each, arguments, strict=False)
     )
 
 

@@ -22,8 +22,8 @@ def path_of(log: Path) -> Path:
 def read(log: Path) -> str | None:
     """The title in one line; None without one, or if it cannot be read."""
     try:
-        said = read_small(path_of(log), _MOST_BYTES).decode("utf-8", "replace")
-        return " ".join(said.split())[:LONGEST] or None
+        content = read_small(path_of(log), _MOST_BYTES).decode("utf-8", "replace")
+        return " ".join(content.split())[:LONGEST] or None
     except OSError:
         return None
 
@@ -31,10 +31,10 @@ def read(log: Path) -> str | None:
 def write(log: Path, title: str) -> None:
     """An empty title removes the file. Raises SessionError: the folder cannot be written to."""
     path = path_of(log)
-    said = " ".join(title.split())[:LONGEST]
+    text = " ".join(title.split())[:LONGEST]
     try:
-        if said:
-            write_whole(path, f"{said}\n".encode())
+        if text:
+            write_whole(path, f"{text}\n".encode())
         else:
             path.unlink(missing_ok=True)
     except OSError as error:

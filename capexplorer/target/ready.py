@@ -56,9 +56,9 @@ def _wait_until_started(supervisor: Supervisor, run: int, spec: TargetSpec, slee
 
 
 def _why_it_ended(spec: TargetSpec, port: int, end: Exited) -> str:
-    said = next((line for line in reversed(end.output) if any(text in line.lower() for text in _IN_USE)), None)
-    if said is not None:
-        return f"{spec.name}: cannot bind 127.0.0.1:{port}: {said.strip()}"
+    bind_error = next((line for line in reversed(end.output) if any(text in line.lower() for text in _IN_USE)), None)
+    if bind_error is not None:
+        return f"{spec.name}: cannot bind 127.0.0.1:{port}: {bind_error.strip()}"
     last = next((f": {line.strip()}" for line in reversed(end.output) if line.strip()), "")
     return f"{spec.name}: ended before it was ready ({end.how()}){last}"
 

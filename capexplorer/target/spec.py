@@ -132,20 +132,20 @@ class TargetSpec(_File, frozen=True, kw_only=True):
         """Its target.toml."""
         return self.folder / "target.toml"
 
-    def resolve(self, given: Mapping[str, Param], asked_by: str = "--set") -> dict[str, Param]:
+    def resolve(self, given: Mapping[str, Param], named_by: str = "--set") -> dict[str, Param]:
         """All parameters with their values: those given (texts as typed, or values), else defaults.
 
-        `asked_by` is the file and key, or the option, that names them. Raises InputError: unknown, or not allowed.
+        `named_by` is the file and key, or the option, that names them. Raises InputError: unknown, or not allowed.
         """
         params = {name: param.default for name, param in self.params.items()}
         for name, value in given.items():
             if name not in self.params:
                 hint = nearest(name, self.params) if self.params else "it has no parameters"
-                raise InputError(f"{asked_by}: {self.name} has no parameter `{name}`; {hint} ({self.path})")
+                raise InputError(f"{named_by}: {self.name} has no parameter `{name}`; {hint} ({self.path})")
             parsed = self.params[name].parse(value)
             if parsed is None:
                 expected = self.params[name].expected()
-                raise InputError(f"{asked_by}: {name}: expected {expected}, got `{_as_text(value)[:60]}` ({self.path})")
+                raise InputError(f"{named_by}: {name}: expected {expected}, got `{_as_text(value)[:60]}` ({self.path})")
             params[name] = parsed
         return params
 

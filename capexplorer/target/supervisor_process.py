@@ -26,25 +26,19 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
-from collections.abc import Iterable
 from contextlib import suppress
 from time import monotonic
 from typing import Any, TypeVar
 
-from capexplorer.target import child
-from capexplorer.target.output_lines import OutputLines
-from capexplorer.target.process_tree import adopt_orphans, any_left, session_of, signal_all, signal_group
+from capexplorer.target.process_tree import adopt_orphans
+from capexplorer.target.report_pipe import ReportPipe
+from capexplorer.target.supervised_run import CHUNK_BYTES, BesideRun, SupervisedRun, why_not_started
 from capexplorer.target.watcher import fork_supervisor
+
+R = TypeVar("R", bound=SupervisedRun)
 
 GRACE_WITHOUT_APP_S = 2.0
 """How long a target may take to end in order when the app is gone."""
-
-_CHUNK_BYTES = 65_536
-"""A pipe's default capacity on Linux."""
-
-_UNREAD_REPORTS_BYTES = 1_000_000
-"""When the app has left this much unread, output waits (and, past its own bound, is dropped and counted)."""
 
 _POLL_WHILE_ENDING_S = 0.02
 _POLL_OUTPUT_S = 0.05
@@ -80,21 +74,21 @@ class _Supervision:
         os.set_blocking(commands, False)
         self._commands = commands
         self._partial_command = b""
-        self._reports = _Reports(reports)
+        self._reports = ReportPipe(reports)
         self._wake = wake
         self._selector = selectors.DefaultSelector()
         self._selector.register(commands, selectors.EVENT_READ, self._read_commands)
         self._selector.register(wake, selectors.EVENT_READ, self._read_signals)
         if watcher is not None:
             self._selector.register(watcher, selectors.EVENT_READ, lambda: self._lost_watcher(watcher))
-        self._run: _Run | None = None
+        self._run: SupervisedRun | None = None
         self._next: dict[str, Any] | None = None
-        self._beside: dict[int, _BesideRun] = {}
+        self._beside: dict[int, BesideRun] = {}
         """By the number of the run."""
         self._leaving = False
 
     @property
-    def _runs(self) -> list[_Run]:
+    def _runs(self) -> list[SupervisedRun]:
         return [*([self._run] if self._run else []), *self._beside.values()]
 
     def serve(self) -> None:
@@ -118,7 +112,7 @@ class _Supervision:
         return None
 
     def _read_commands(self) -> None:
-        chunk = os.read(self._commands, _CHUNK_BYTES)
+        chunk = os.read(self._commands, CHUNK_BYTES)
         if not chunk:
             self._selector.unregister(self._commands)
             self._leave()
@@ -127,7 +121,7 @@ class _Supervision:
             self._obey(json.loads(line))
 
     def _read_signals(self) -> None:
-        if signal.SIGTERM in os.read(self._wake, _CHUNK_BYTES):
+        if signal.SIGTERM in os.read(self._wake, CHUNK_BYTES):
             self._leave()
 
     def _lost_watcher(self, watcher: int) -> None:
@@ -142,7 +136,7 @@ class _Supervision:
             case "stop":
                 self._end_target(command["grace_s"])
             case "start_beside":
-                beside = self._started(command, _BesideRun)
+                beside = self._started(command, BesideRun)
                 if beside is not None:
                     self._beside[beside.number] = beside
             case "stop_beside" if command["run"] in self._beside:
@@ -178,33 +172,33 @@ class _Supervision:
                 self._close_run(run)
         if self._next and not self._run:
             command, self._next = self._next, None
-            self._run = self._started(command, _Run)
+            self._run = self._started(command, SupervisedRun)
 
     def _started(self, command: dict[str, Any], kind: type[R]) -> R | None:
         number = command["run"]
         try:
             run = kind(number, command["argv"], command["env"], command["cwd"], command["limits"])
         except (OSError, subprocess.SubprocessError) as error:
-            reason = f"cannot run {command['argv'][0]}: {_why(error, command['limits'])}"
+            reason = f"cannot run {command['argv'][0]}: {why_not_started(error, command['limits'])}"
             self._reports.send({"type": "exited", "run": number, "reason": reason})
             return None
         self._selector.register(run.output, selectors.EVENT_READ, lambda: self._read_output(run))
         self._reports.send({"type": "started", "run": number, "pid": run.pid})
         return run
 
-    def _read_output(self, run: _Run) -> None:
+    def _read_output(self, run: SupervisedRun) -> None:
         if not run.read_output():
             self._selector.unregister(run.output)  # it closed its output, and lives on
 
-    def _pass_on_output(self, run: _Run) -> None:
+    def _pass_on_output(self, run: SupervisedRun) -> None:
         if not self._reports.full and (taken := run.lines.take(monotonic())):
             self._report_output(run, *taken)
 
-    def _report_output(self, run: _Run, lines: list[str], dropped: int) -> None:
+    def _report_output(self, run: SupervisedRun, lines: list[str], dropped: int) -> None:
         if lines or dropped:
             self._reports.send({"type": "output", "run": run.number, "lines": lines, "dropped": dropped})
 
-    def _close_run(self, run: _Run) -> None:
+    def _close_run(self, run: SupervisedRun) -> None:
         with suppress(KeyError):
             self._selector.unregister(run.output)
         self._report_output(run, *run.close())
@@ -213,144 +207,6 @@ class _Supervision:
             self._run = None
         else:
             del self._beside[run.number]
-
-
-class _Run:
-    """One target, from its start to the end of its last descendant."""
-
-    def __init__(self, number: int, argv: list[str], env: dict[str, str], cwd: str, limits: dict[str, Any]) -> None:
-        self.number = number
-        self.lines = OutputLines()
-        self.stopped = False
-        """We asked it to end."""
-        self._process = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env={**os.environ, **env},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=child.prepare(limits),  # safe: this process has one thread
-        )
-        assert self._process.stdout is not None
-        self.pid = self._process.pid
-        self.output = self._process.stdout.fileno()
-        os.set_blocking(self.output, False)
-        self._code: int | None = None
-        self._kill_at_s = float("inf")
-        self._leftovers_asked = False
-
-    @property
-    def ending(self) -> bool:
-        return self.stopped or self._code is not None
-
-    def stop(self, grace_s: float) -> None:
-        """Signal once; a later call may only shorten the grace period."""
-        self._kill_at_s = min(self._kill_at_s, monotonic() + grace_s)
-        if not self.ending:
-            self.stopped = True
-            signal_group(self.pid, signal.SIGTERM)
-
-    def root_ended(self, code: int) -> None:
-        self._code = self._process.returncode = code
-
-    def is_over(self, groups: list[int]) -> bool:
-        """Whether all its processes are gone. Kills them when their grace period has ended, and at once after a crash.
-
-        `groups`: of what runs beside the target.
-        """
-        if self._code is not None and not self.any_left(groups):
-            return True
-        crashed = self._code is not None and not self.stopped
-        if crashed or monotonic() >= self._kill_at_s:
-            self.signal_all(signal.SIGKILL, groups)
-        elif self._code is not None and not self._leftovers_asked:
-            self._leftovers_asked = True
-            self.signal_all(signal.SIGTERM, groups)
-        return False
-
-    def any_left(self, groups: list[int]) -> bool:
-        return any_left(self.pid, groups)
-
-    def signal_all(self, number: int, groups: Iterable[int] = ()) -> None:
-        signal_all(self.pid, number, groups)
-
-    def read_output(self) -> bool:
-        """Take one chunk; False at its end."""
-        try:
-            chunk = os.read(self.output, _CHUNK_BYTES)
-        except BlockingIOError:
-            return True
-        self.lines.feed(chunk)
-        return bool(chunk)
-
-    def close(self) -> tuple[list[str], int]:
-        """The last of its output. All writers are gone, so at most a pipe's worth waits."""
-        assert self._process.stdout is not None
-        with suppress(BlockingIOError):
-            while chunk := os.read(self.output, _CHUNK_BYTES):
-                self.lines.feed(chunk)
-        self._process.stdout.close()
-        return self.lines.finish()
-
-    def how_it_ended(self) -> dict[str, Any]:
-        code = self._code
-        if code is not None and code < 0:
-            return {"signal": signal.Signals(-code).name}
-        return {"code": code}
-
-
-class _BesideRun(_Run):
-    """One process beside the target, with all of its session. What left that session is ended with the supervisor."""
-
-    def any_left(self, groups: list[int]) -> bool:
-        return bool(session_of(self.pid)) if sys.platform == "linux" else super().any_left(groups)
-
-    def signal_all(self, number: int, groups: Iterable[int] = ()) -> None:
-        signal_group(self.pid, number)
-        for pid in session_of(self.pid) if sys.platform == "linux" else ():
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, number)
-
-
-R = TypeVar("R", bound=_Run)
-
-
-def _why(error: OSError | subprocess.SubprocessError, limits: dict[str, Any]) -> str:
-    """A SubprocessError says only that `preexec_fn` failed: the kernel refused a limit."""
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    return f"the kernel refuses its limits ({child.described(limits)})"
-
-
-class _Reports:
-    """The pipe to the app. Writing never blocks, and a reader that is gone is no error: the command pipe tells that."""
-
-    def __init__(self, descriptor: int) -> None:
-        os.set_blocking(descriptor, False)
-        self._descriptor = descriptor
-        self._bytes = bytearray()
-
-    @property
-    def unread(self) -> bool:
-        return bool(self._bytes)
-
-    @property
-    def full(self) -> bool:
-        return len(self._bytes) > _UNREAD_REPORTS_BYTES
-
-    def send(self, report: dict[str, Any]) -> None:
-        self._bytes += json.dumps(report).encode() + b"\n"
-
-    def flush(self) -> None:
-        try:
-            while self._bytes:
-                del self._bytes[: os.write(self._descriptor, self._bytes)]
-        except BlockingIOError:
-            pass
-        except BrokenPipeError:
-            self._bytes.clear()
 
 
 if __name__ == "__main__":

@@ -144,32 +144,32 @@ def _own_ports(readings: Readings, limits: Collection[str]) -> str:
 
 
 def _own_time_wait(readings: Readings, limits: Collection[str]) -> str:
-    said = f"Keep connections alive (`keep_alive = true`), or {_OWN_REUSE}, or widen the range: {_OWN_WIDER}."
-    return said if _has_namespace(limits) else ""
+    sentence = f"Keep connections alive (`keep_alive = true`), or {_OWN_REUSE}, or widen the range: {_OWN_WIDER}."
+    return sentence if _has_namespace(limits) else ""
 
 
 def _own_established(readings: Readings, limits: Collection[str]) -> str:
-    said = f"Every port is in use, so tcp_tw_reuse does not help: widen the range, {_OWN_WIDER}."
-    return said if _has_namespace(limits) else ""
+    sentence = f"Every port is in use, so tcp_tw_reuse does not help: widen the range, {_OWN_WIDER}."
+    return sentence if _has_namespace(limits) else ""
 
 
 def _own_backlog(readings: Readings, limits: Collection[str]) -> str:
-    said = (
+    sentence = (
         "Raise the server's backlog (gunicorn: `--backlog 2048`) and `--limit network.somaxconn=4096` (the lower value applies), "
     )
-    return f"{said}then add workers, so that connections are accepted faster." if _has_namespace(limits) else ""
+    return f"{sentence}then add workers, so that connections are accepted faster." if _has_namespace(limits) else ""
 
 
 def _limited_fds(side: str) -> Callable[[Readings, Collection[str]], str]:
     key = f"{side}.open_files"
 
-    def said(readings: Readings, limits: Collection[str]) -> str:
+    def sentence(readings: Readings, limits: Collection[str]) -> str:
         if key not in limits:
             return ""
         value = _power_of_two(readings, "fds_limit", 65_536)
         return f"The session's own limit applies: use `--limit {key}={value}`, or remove it."
 
-    return said
+    return sentence
 
 
 def _has_namespace(limits: Collection[str]) -> bool:

@@ -30,7 +30,7 @@ def clause(each: found.Clause) -> str:
 
 
 @clause.register
-def _(each: found.RunSpoiled) -> str:
+def _(each: found.RunInvalid) -> str:
     clean = [numbers.counted(each.clean_users)] if each.clean_users is not None else []
     clean += [rate(each.clean_per_s)] if each.clean_per_s is not None else []
     results = f"results above {' and '.join(clean)}" if clean else "the results"

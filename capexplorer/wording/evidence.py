@@ -93,8 +93,8 @@ def doubts(finding: Finding) -> str:
         return ""
     competing = ", ".join(map(name, finding.competing))
     unread = ", ".join(each.replace("_", " ") for each in finding.unavailable)
-    said = (f"alternative cause: {competing}" if competing else "", f"could not be read: {unread}" if unread else "")
-    return "; ".join(filter(None, said))
+    sentence = (f"alternative cause: {competing}" if competing else "", f"could not be read: {unread}" if unread else "")
+    return "; ".join(filter(None, sentence))
 
 
 def _reading(key: str, value: Any, unit: str) -> str:

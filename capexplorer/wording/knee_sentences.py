@@ -36,8 +36,8 @@ def knee(verdict: KneeVerdict) -> str:
     match verdict.kind:
         case "knee":
             interval = numbers.interval(verdict.users_low, verdict.users_high)
-            said = f"knee {users} {interval} at {numbers.number(verdict.capacity_rps)}/s"
-            return f"{said}, {(verdict.limit or 'unknown').replace('_', ' ')}" if verdict.limit != "unknown" else said
+            sentence = f"knee {users} {interval} at {numbers.number(verdict.capacity_rps)}/s"
+            return f"{sentence}, {(verdict.limit or 'unknown').replace('_', ' ')}" if verdict.limit != "unknown" else sentence
         case "at_or_below":
             return f"knee at or below {counted}{whose}"
         case "bend":
@@ -144,7 +144,7 @@ def _verified(found: KneeVerdict) -> str:
         return f"; {word}" if word else ""
     if checked.state == "contradicted":
         return f"; {word}: " + " and ".join(_contradiction(step) for step in checked.disagreeing)
-    return f"; {word}: " + ", then ".join(_wanted_step(step) for step in checked.lacking) + " would verify it"
+    return f"; {word}: " + ", then ".join(_wanted_step(step) for step in checked.open_steps) + " would verify it"
 
 
 def _wanted_step(step: VerificationStep) -> str:
@@ -236,13 +236,13 @@ def objective_limit(name: str, limit: float) -> str:
 
 def objective(verdict: SloVerdict) -> str:
     """`p95 ≤ 300 ms up to 41 users [40–45] at 118/s`."""
-    said = objective_name(verdict)
+    sentence = objective_name(verdict)
     if verdict.state == "broken":
-        return f"{said} is not met at any level, not even at {numbers.counted(verdict.users_high)}"
+        return f"{sentence} is not met at any level, not even at {numbers.counted(verdict.users_high)}"
     least = "at least " if verdict.state == "kept" else ""
     known = verdict.users_low and verdict.users_high
     interval = f" {numbers.interval(verdict.users_low, verdict.users_high)}" if known else ""
-    return f"{said} up to {least}{numbers.users(verdict.users)} users{interval} at {numbers.number(verdict.goodput_rps)}/s"
+    return f"{sentence} up to {least}{numbers.users(verdict.users)} users{interval} at {numbers.number(verdict.goodput_rps)}/s"
 
 
 def _levels(count: int) -> str:

@@ -81,20 +81,20 @@ def mark(event: Mark, header: Header | None = None) -> str:
     """
     advised = "" if event.state == "retracted" else advice(event.finding, header)
     listed = "" if _in_words(event) else _listed(event)
-    said = f"{bare(event)}: {listed}" if listed and event.state != "retracted" else bare(event)
-    return _with_advice(said, advised)
+    sentence = f"{bare(event)}: {listed}" if listed and event.state != "retracted" else bare(event)
+    return _with_advice(sentence, advised)
 
 
-def _with_advice(said: str, advised: str) -> str:
-    """`said`, followed by the advice as a sentence of its own."""
-    return f"{said}. {advised[:1].upper()}{advised[1:]}" if advised else said
+def _with_advice(sentence: str, advised: str) -> str:
+    """`sentence`, followed by the advice as a sentence of its own."""
+    return f"{sentence}. {advised[:1].upper()}{advised[1:]}" if advised else sentence
 
 
 def bare(event: Mark) -> str:
     """The finding, its user count and its confidence, without readings and advice."""
-    said = _in_words(event) if event.state != "retracted" else None
-    if said is not None:
-        return said
+    sentence = _in_words(event) if event.state != "retracted" else None
+    if sentence is not None:
+        return sentence
     sure = f" ({event.confidence} confidence)" if event.confidence is not None else ""
     how = {"retracted": ": retracted", "closed": ", ended"}.get(event.state, "")
     return f"{_named(event)}{sure}{how}"
@@ -105,8 +105,8 @@ def _named(event: Mark) -> str:
     kind, called = MARK_KINDS[event.kind], title(event)
     if event.kind == "at_or_below":
         return kind if event.users is None else f"{kind} {numbers.counted(event.users)}"
-    said = called if called == kind or event.id in NO_LIMITS else f"{kind}: {called}"
-    return said if event.users is None else f"{said} at {numbers.counted(event.users)}"
+    sentence = called if called == kind or event.id in NO_LIMITS else f"{kind}: {called}"
+    return sentence if event.users is None else f"{sentence} at {numbers.counted(event.users)}"
 
 
 def _listed(event: Mark) -> str:
@@ -168,8 +168,8 @@ def journal_mark(event: Mark, header: Header | None = None) -> str:
         return f"{bare(event)}, {counts}" if counts and event.state != "retracted" else bare(event)
     if event.kind not in ("at_or_below", "bend", "latency_knee") or event.state == "retracted":
         return mark(event, header)
-    said, advised = _curve(event), advice(event.finding, header)
-    return _with_advice(said, advised)
+    sentence, advised = _curve(event), advice(event.finding, header)
+    return _with_advice(sentence, advised)
 
 
 def _curve(event: Mark) -> str:

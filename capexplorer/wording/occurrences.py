@@ -15,11 +15,11 @@ def command(event: Command) -> str:
     """The command, and who gave it unless it was the user."""
     if event.name == "autopilot":
         return autopilot(event.args)
-    said = _COMMANDS.get(event.name, lambda _: event.name)(event.args)
+    sentence = _COMMANDS.get(event.name, lambda _: event.name)(event.args)
     if event.name in ("users", "rate") and event.by == "autopilot":
-        return f"{said}, autopilot: {autopilot_step(event.args)}"
+        return f"{sentence}, autopilot: {autopilot_step(event.args)}"
     is_own = event.by == "user" or (event.name, event.by) == ("plan", "plan")
-    return said if is_own else f"{said} (by {event.by})"
+    return sentence if is_own else f"{sentence} (by {event.by})"
 
 
 def _spawn_rate(args: Mapping[str, Any]) -> str:
@@ -44,8 +44,8 @@ def _workers(args: Mapping[str, Any]) -> str:
     """`worker 2 joined: 2 workers`, `worker 2 was lost (no report for 3 s): 1 worker`."""
     count, why, name = args.get("count", "?"), args.get("why"), args.get("name")
     who = f"worker {name}" if name else "a worker"
-    said = f"{who} {_CHANGES.get(str(args.get('change')), '?')}" + (f" ({why})" if why else "")
-    return f"{said}: {count} worker{'s' * (count != 1)}"
+    sentence = f"{who} {_CHANGES.get(str(args.get('change')), '?')}" + (f" ({why})" if why else "")
+    return f"{sentence}: {count} worker{'s' * (count != 1)}"
 
 
 _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
@@ -77,10 +77,10 @@ def target(event: Target) -> str:
         how.append(f"exit code {event.exit_code}")
     if event.signal is not None:
         how.append(event.signal)
-    said = f"target {event.state}" + (f" ({', '.join(how)})" if how else "")
+    sentence = f"target {event.state}" + (f" ({', '.join(how)})" if how else "")
     if event.state == "starting":
-        said += parameters(event.params)
-    return f"{said}: {event.reason}" if event.reason else said
+        sentence += parameters(event.params)
+    return f"{sentence}: {event.reason}" if event.reason else sentence
 
 
 def journal(event: Mark | Note | Target | Command) -> str:
@@ -105,7 +105,7 @@ def failure(signature: FailureSignature) -> str:
         parts.append(" > ".join(signature.types))
     if signature.errno is not None:
         parts.append(f"errno {signature.errno}")
-    said = ", ".join(parts)
+    sentence = ", ".join(parts)
     if not signature.text:
-        return said or "unknown failure"
-    return f"{said}: {signature.text}" if said else signature.text
+        return sentence or "unknown failure"
+    return f"{sentence}: {signature.text}" if sentence else signature.text

@@ -16,17 +16,17 @@ from .clauses import clause, think_time_in_full
 class Judgement:
     """The verdict line and its severity."""
 
-    said: str
+    sentence: str
     severity: Severity = "info"
     marked: bool = False
     """Whether the sentence names a cause, a bottleneck or a leak, and not only the capacity curve."""
-    spoiled: bool = False
+    invalid: bool = False
     """Whether the generator, its host or the network failed, so that only levels without such failures describe the service."""
 
 
 def verdict(timeline: Timeline, epoch: int | None = None) -> str:
     """One sentence about an epoch (default: the latest)."""
-    return judgement(timeline, epoch).said
+    return judgement(timeline, epoch).sentence
 
 
 def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
@@ -34,8 +34,8 @@ def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
     chosen = max(epochs_with_findings(timeline), default=None) if epoch is None else epoch
     found = conclude(timeline, chosen)
     named = "" if chosen is None else epoch_name(timeline, chosen)
-    said = f"{_capital(named)}: {_sentence(found)}" if named else _sentence(found)
-    return Judgement(said, found.severity, found.marked, found.spoiled)
+    sentence = f"{_capital(named)}: {_sentence(found)}" if named else _sentence(found)
+    return Judgement(sentence, found.severity, found.marked, found.invalid)
 
 
 def judgements(timeline: Timeline) -> dict[int, Judgement]:
@@ -50,15 +50,15 @@ def epoch_name(timeline: Timeline, epoch: int) -> str:
 
 def _sentence(found: Conclusion) -> str:
     first, *beside = found.clauses
-    said, before = _capital(_headline(first)).removesuffix("."), first
+    sentence, before = _capital(_headline(first)).removesuffix("."), first
     for each in beside:
         words = (
             think_time_in_full(each)
             if isinstance(each, ThinkTimeLimit) and isinstance(before, CpuUsedByOthers)
             else _small(clause(each))
         )
-        said, before = f"{said}{_joint(before, each)}{words.removesuffix('.')}", each
-    return f"{said}."
+        sentence, before = f"{sentence}{_joint(before, each)}{words.removesuffix('.')}", each
+    return f"{sentence}."
 
 
 def _headline(first: Clause) -> str:
@@ -71,10 +71,10 @@ def _joint(before: Clause, after: Clause) -> str:
     return ": " if no_level_left_out or reason else "; "
 
 
-def _small(said: str) -> str:
+def _small(sentence: str) -> str:
     """A clause that is a whole sentence elsewhere, with a small first letter."""
-    return f"{said[:1].lower()}{said[1:]}" if said.endswith(".") else said
+    return f"{sentence[:1].lower()}{sentence[1:]}" if sentence.endswith(".") else sentence
 
 
-def _capital(said: str) -> str:
-    return said[:1].upper() + said[1:]
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

@@ -25,7 +25,7 @@ from capexplorer.model.conclusions import (
     PartlyCounted,
     RatesFound,
     RequestsFailed,
-    RunSpoiled,
+    RunInvalid,
     ServiceChanged,
     ServiceLimited,
     TargetDied,
@@ -89,7 +89,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
         [*UP, msgspec.structs.replace(KNEE, partial_levels=(0,)), SHARED], (KneeFound, PartlyCounted, MachineShared), "info",
     ),
     "other processes come first where they may have hidden a knee": (
-        [*held(20, 1.6, {"chrome": 1.2}), curve("no_knee", 14, held_levels=(2,), left_out_levels=(2,))],
+        [*held(20, 1.6, {"chrome": 1.2}), curve("no_knee", 14, disturbed_levels=(2,), left_out_levels=(2,))],
         (CpuUsedByOthers, CurveAlone), "warning",
     ),
     "a full machine comes last": (
@@ -97,7 +97,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     ),
     "a spoiled run says nothing else": (
         [*UP, NO_KNEE, mark("dns_failure", count=9), mark("disk_saturated"), SHARED],
-        (RunSpoiled,), "critical",
+        (RunInvalid,), "critical",
     ),
 }  # fmt: skip
 
@@ -112,7 +112,7 @@ def test_clauses_come_in_order_of_precedence(name: str) -> None:
 
 def test_a_spoiled_run_keeps_the_knee_of_its_clean_levels() -> None:
     [clause] = concluded(*UP[:4], curve("knee", 12), *UP[4:], mark("dns_failure", at_s=190.0, count=9)).clauses
-    assert isinstance(clause, RunSpoiled)
+    assert isinstance(clause, RunInvalid)
     assert (clause.cause.id, clause.clean_users) == ("dns_failure", 74)
     assert clause.knee is not None and clause.knee.users == 12
 

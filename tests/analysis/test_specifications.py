@@ -19,7 +19,9 @@ ELSEWHERE = {
     ),
     "analysis/epoch/test_epoch.py": ("epoch/measured_epoch",),
     "analysis/epoch/test_rate_verdict.py": ("epoch/measured_rates", "epoch/rate_recovery"),
-    "analysis/epoch/test_regimes.py": ("epoch/onset", "epoch/regime_verdicts"),
+    "analysis/epoch/test_regimes.py": (
+        "epoch/level_changes", "epoch/level_comparison", "epoch/onset", "epoch/regime", "epoch/regime_verdicts",
+    ),
     "analysis/epoch/test_service_program.py": ("target_process",),
     "analysis/host_checks/test_host_checks.py": (
         "host_checks/check", "host_checks/hardware", "host_checks/open_files", "host_checks/rights", "host_checks/sockets",
@@ -27,7 +29,7 @@ ELSEWHERE = {
     "analysis/knee/test_detector.py": ("knee/verdict_kinds",),
     "analysis/knee/test_ramps.py": ("knee/waiting_share",),
     "analysis/ladder/test_measured.py": ("ladder/ladder_level",),
-    "analysis/leaks/test_leaks.py": ("leaks/trend",),
+    "analysis/leaks/test_leaks.py": ("leaks/growth", "leaks/leak_kinds", "leaks/resource_limits", "leaks/trend"),
     "analysis/test_conclusion.py": ("failed_requests", "new_users"),
     "analysis/test_reanalysis.py": ("detectors",),
     "pages/test_causes_page.py": ("causes/catalogue",),

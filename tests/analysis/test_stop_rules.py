@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from capexplorer.analysis.ladder import LadderLevel
-from capexplorer.analysis.stop_rules import Struck, struck
+from capexplorer.analysis.stop_rules import TriggeredRule, struck
 
 
 def level(users: float, goodput: float, **more: Any) -> LadderLevel:
@@ -70,4 +70,4 @@ def test_a_rule_is_triggered_when_the_last_level_surely_exceeds_its_limit(
     found = struck(limits, levels, readings)
     assert [each.rule for each in found] == [rule for rule, _ in expected]
     assert [each.measured for each in found] == pytest.approx([measured for _, measured in expected])
-    assert all(each == Struck(each.rule, limits[each.rule], each.measured) for each in found)
+    assert all(each == TriggeredRule(each.rule, limits[each.rule], each.measured) for each in found)

@@ -29,10 +29,10 @@ def stopped_for(run: Run, seconds: float) -> None:
 
 def assert_no_settled_second_has_the_stop(events: list[Event]) -> None:
     samples = of(events, Sample)
-    stood_still_s = [sample.stood_still_s for sample in samples]
-    (stop,) = [place for place, seconds in enumerate(stood_still_s) if (seconds or 0.0) > STOPPED_S / 2]
-    assert stood_still_s[stop + 1] == 0.0, "the second after it is void, too"
-    assert not [sample for sample in samples if sample.stood_still_s is not None and sample.settled]
+    suspended_s = [sample.suspended_s for sample in samples]
+    (stop,) = [place for place, seconds in enumerate(suspended_s) if (seconds or 0.0) > STOPPED_S / 2]
+    assert suspended_s[stop + 1] == 0.0, "the second after it is void, too"
+    assert not [sample for sample in samples if sample.suspended_s is not None and sample.settled]
     assert max(sample.duration_s for sample in samples if sample.settled) < STOPPED_S
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from capexplorer.model.clients import clients_of
-from capexplorer.model.events import ClientFloor, Header, HostFacts, TargetFacts
+from capexplorer.model.events import ClientOverhead, Header, HostFacts, TargetFacts
 
-FLOOR = ClientFloor(p50_ms=0.4, p99_ms=1.2)
+FLOOR = ClientOverhead(p50_ms=0.4, p99_ms=1.2)
 
 
 def header(**changes: Any) -> Header:
@@ -20,8 +20,8 @@ def header(**changes: Any) -> Header:
 @pytest.mark.parametrize(
     ("reported", "expected"),
     [
-        (header(clients=("User",), client_floor_ms={}, profile={"users": {"client": "fast"}}), ("User",)),
-        (header(client_floor_ms={"HttpUser": FLOOR}, profile={"users": {"client": "fast"}}), ("HttpUser",)),
+        (header(clients=("User",), client_overhead_ms={}, profile={"users": {"client": "fast"}}), ("User",)),
+        (header(client_overhead_ms={"HttpUser": FLOOR}, profile={"users": {"client": "fast"}}), ("HttpUser",)),
         (header(profile={"users": {"client": "requests"}}), ("HttpUser",)),
         (header(profile={"users": {"client": "fast", "locustfile": "users.py"}}), ()),
         (header(), ()),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from capexplorer.model.events import (
     SCHEMA,
-    ClientFloor,
+    ClientOverhead,
     Ended,
     EndpointTick,
     Event,
@@ -55,8 +55,8 @@ class Seen:
     """Latencies of each of the SECONDS of `session`, relative to the level's."""
 
 
-def floors(**p50_ms: float) -> dict[str, ClientFloor]:
-    return {name: ClientFloor(p50_ms=p50, p99_ms=2 * p50) for name, p50 in p50_ms.items()}
+def overheads(**p50_ms: float) -> dict[str, ClientOverhead]:
+    return {name: ClientOverhead(p50_ms=p50, p99_ms=2 * p50) for name, p50 in p50_ms.items()}
 
 
 def timeline(levels: Sequence[Seen], *, more: Sequence[Event] = (), complete: bool = True, **header: Any) -> Timeline:
@@ -130,7 +130,7 @@ def made_header(**given: Any) -> Header:
         "id": "a",
         "started_at": "2026-01-01T12:00:00+00:00",
         "versions": {"capexplorer": "1", "locust": "2"},
-        "client_floor_ms": floors(FastHttpUser=0.5),
+        "client_overhead_ms": overheads(FastHttpUser=0.5),
         "profile": {"name": "mixed", "users": USERS},
         "target": TargetFacts(name="mixed", url="http://127.0.0.1:1", command=("serve",), params={"threads": 4}),
         "host": HOST,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from capexplorer.model.events import (
     SCHEMA,
-    ClientFloor,
+    ClientOverhead,
     Ended,
     EndpointTick,
     Event,
@@ -40,7 +40,7 @@ HEADER = Header(
     started_at="2026-01-01T12:00:00.000+01:00",
     label="a1b2c3d",
     versions={"capexplorer": "0.1.0", "locust": "2.47.0"},
-    client_floor_ms={"FastHttpUser": ClientFloor(p50_ms=0.42, p99_ms=1.3)},
+    client_overhead_ms={"FastHttpUser": ClientOverhead(p50_ms=0.42, p99_ms=1.3)},
     profile={"name": "mixed", "title": "Mixed CPU and I/O", "users": {"wait_s": {"between": [0.1, 0.5]}, "client": "fast"}},
     target=TargetFacts(
         name="mixed",
@@ -124,11 +124,11 @@ def _session(levels: Sequence[int], seconds: int, header: Header, text: str) -> 
         yield LevelClosed(
             t_s=t_s, index=index, users=users, started_s=began_s, settled_s=settled_s, figures=fold.figures(), endpoints=endpoints
         )
-    said = text or "read /etc/capexplorer/limits.conf on bench-7"
+    sentence = text or "read /etc/capexplorer/limits.conf on bench-7"
     yield Note(t_s=t_s, text=text or "deployed to db7.corp.internal at 10.1.2.3 from /home/ann/src")
     yield marked(
         t_s=t_s, key="cause/x", state="open", kind="cause", id="ports_exhausted", users=50.0, severity="error", confidence="high",
-        evidence={"used_ratio": 0.97, "seen": said},
+        evidence={"used_ratio": 0.97, "seen": sentence},
     )  # fmt: skip
     yield Ended(t_s=t_s + 1, reason="plan done", levels=len(levels))
 

@@ -119,7 +119,7 @@ def texts(timeline: Timeline) -> Texts:
     return Texts(
         markdown=markdown.render(timeline).decode().replace("\\", "").replace("**", ""),
         html=unescape(re.sub(r"<[^>]+>", "", lines)),
-        screen="\n".join([*(each.said for each in journal(timeline) if isinstance(each.entry, Mark)), causes]),
+        screen="\n".join([*(each.words for each in journal(timeline) if isinstance(each.entry, Mark)), causes]),
     )
 
 

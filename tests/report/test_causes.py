@@ -85,9 +85,9 @@ def test_levels_in_which_the_generator_failed_give_no_knee() -> None:
     knee = KneeVerdict(kind="no_knee", users=50, users_high=50)
     curve = CurveFit(low_load_rps_per_user=2.0, low_load_se=0.1, baseline_users=(5.0,))
     found = Verdict(t_s=36.0, capacity=CapacityVerdict(knee=knee, curve=curve))
-    healthy, spoiled = (Timeline([*events[:-1], found, events[-1]]) for events in (session(), troubled()))
-    assert (summarise(healthy)["no_knee_up_to_users"], summarise(spoiled)["no_knee_up_to_users"]) == (50, 20)
-    assert "| knee | none up to 20 | – | – | generator | – |" in markdown.render(spoiled).decode()
+    healthy, invalid = (Timeline([*events[:-1], found, events[-1]]) for events in (session(), troubled()))
+    assert (summarise(healthy)["no_knee_up_to_users"], summarise(invalid)["no_knee_up_to_users"]) == (50, 20)
+    assert "| knee | none up to 20 | – | – | generator | – |" in markdown.render(invalid).decode()
 
 
 def test_markdown_has_each_with_where_evidence_example_and_a_command_to_copy(timeline: Timeline) -> None:
@@ -105,14 +105,14 @@ def test_markdown_has_each_with_where_evidence_example_and_a_command_to_copy(tim
 
 def test_the_page_has_the_same(timeline: Timeline) -> None:
     text = html.render(timeline).decode()
-    for said in (
+    for sentence in (
         VERDICT.replace("'", "&#39;"),
         "412 × at 63.4/s",
         "errno 99: Cannot assign",
         "<code>sysctl -w",
         '<li class="critical">',
     ):
-        assert said in text
+        assert sentence in text
 
 
 def test_causes_csv_has_a_line_each(timeline: Timeline) -> None:
@@ -171,5 +171,8 @@ def test_compare_says_what_was_marked_in_each_and_warns_of_one_that_says_nothing
     ]  # fmt: skip
     assert second["verdict"] == VERDICT and f"B: {VERDICT}" in document(comparison)["warnings"]
     text, page = compare_markdown.render(comparison).decode(), compare_page.render(comparison).decode()
-    for said in ("ephemeral ports exhausted (TIME_WAIT) at 50 users, 412 ×", "the service's CPU is saturated (GIL) at 20 users"):
-        assert said in text and said.replace("'", "&#39;") in page
+    for sentence in (
+        "ephemeral ports exhausted (TIME_WAIT) at 50 users, 412 ×",
+        "the service's CPU is saturated (GIL) at 20 users",
+    ):
+        assert sentence in text and sentence.replace("'", "&#39;") in page

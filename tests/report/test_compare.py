@@ -13,11 +13,11 @@ from capexplorer.model.events import HostFacts, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict
 from capexplorer.report.compare import Comparison, Session, compare, sentences
-from capexplorer.report.compare.difference import difference, floor_difference
+from capexplorer.report.compare.difference import difference, overhead_difference
 from capexplorer.report.compare.estimates import Estimate, pooled
 from trials.marked import marked
 
-from .compared import HOST, USERS, Seen, floors, knee, session, timeline
+from .compared import HOST, USERS, Seen, knee, overheads, session, timeline
 
 
 def compared(*timelines: Timeline) -> Comparison:
@@ -109,8 +109,8 @@ def test_ramps_levels_of_nobody_and_levels_that_never_settled_are_not_matched() 
 
 def test_every_figure_of_a_level_is_compared() -> None:
     (pair,) = compare([session([Seen(10, 100.0)]), session([Seen(10, 110.0, p50_ms=20.0, mean_ms=20.0)])]).pairs
-    said = {one.figure: one.judgement for one in pair.levels[0].differences}
-    assert said == {
+    sentence = {one.figure: one.judgement for one in pair.levels[0].differences}
+    assert sentence == {
         "goodput": "beyond",
         "throughput": "within",
         "mean": "beyond",
@@ -124,9 +124,9 @@ def test_every_figure_of_a_level_is_compared() -> None:
 
 def test_what_has_no_seconds_has_recorded_errors_or_none() -> None:
     (pair,) = compared(timeline([Seen(10, 100.0)]), timeline([Seen(10, 110.0, p50_ms=20.0, mean_ms=20.0)])).pairs
-    said = {one.figure: one.judgement for one in pair.levels[0].differences}
-    assert {said["goodput"], said["mean"]} == {"beyond"}
-    assert {said[name] for name in ("throughput", "p50", "p95", "p99", "failure_ratio")} == {"unknown"}
+    sentence = {one.figure: one.judgement for one in pair.levels[0].differences}
+    assert {sentence["goodput"], sentence["mean"]} == {"beyond"}
+    assert {sentence[name] for name in ("throughput", "p50", "p95", "p99", "failure_ratio")} == {"unknown"}
 
 
 def test_a_percentile_of_too_few_values_is_quiet_and_of_unknown_noise() -> None:
@@ -200,12 +200,12 @@ def test_the_overhead_of_client_classes_is_attributed_to_the_client(
     change_ms: float, floor_ms: float | None, judgement: str
 ) -> None:
     before, after = Estimate(2.22, 0.05), Estimate(2.22 + change_ms, 0.05)
-    assert floor_difference("mean", before, after, floor_ms).judgement == judgement
+    assert overhead_difference("mean", before, after, floor_ms).judgement == judgement
 
 
 def test_a_client_that_costs_less_is_not_faster_server() -> None:
-    slow = session([Seen(50, 49.3, mean_ms=2.22, p50_ms=2.2)], client_floor_ms=floors(HttpUser=1.9))
-    fast = session([Seen(50, 48.6, mean_ms=0.93, p50_ms=0.9)], client_floor_ms=floors(FastHttpUser=0.5))
+    slow = session([Seen(50, 49.3, mean_ms=2.22, p50_ms=2.2)], client_overhead_ms=overheads(HttpUser=1.9))
+    fast = session([Seen(50, 48.6, mean_ms=0.93, p50_ms=0.9)], client_overhead_ms=overheads(FastHttpUser=0.5))
     found = compare([slow, fast])
     level = found.pairs[0].levels[0]
     assert {level[name].judgement for name in ("mean", "p50", "p95", "p99")} == {"client"}
@@ -218,14 +218,16 @@ def test_a_client_that_costs_less_is_not_faster_server() -> None:
 
 
 def test_a_client_that_has_no_floor_is_a_condition_too() -> None:
-    fast = timeline([Seen(50, 49.3, mean_ms=2.2, mean_se_ms=0.02)], client_floor_ms=floors(FastHttpUser=0.5))
+    fast = timeline([Seen(50, 49.3, mean_ms=2.2, mean_se_ms=0.02)], client_overhead_ms=overheads(FastHttpUser=0.5))
     mixed = timeline(
-        [Seen(50, 48.6, mean_ms=0.9, mean_se_ms=0.01)], clients=("FastHttpUser", "User"), client_floor_ms=floors(FastHttpUser=0.5)
+        [Seen(50, 48.6, mean_ms=0.9, mean_se_ms=0.01)],
+        clients=("FastHttpUser", "User"),
+        client_overhead_ms=overheads(FastHttpUser=0.5),
     )
     found = compared(fast, mixed)
     row = next(row for row in found.conditions if row.name == "client")
     assert row.values == ("fast (FastHttpUser)", "fast (FastHttpUser) + other (User)")
-    assert found.pairs[0].levels[0]["mean"].floor_change_ms is None  # what the other class costs nobody measured
+    assert found.pairs[0].levels[0]["mean"].overhead_change_ms is None  # what the other class costs nobody measured
 
 
 # -- conditions and subject
@@ -268,7 +270,7 @@ def test_parameters_label_and_profile_are_the_subject_and_no_flaw() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "sentence"),
     [
         ([Seen(10)], [Seen(20)], "B and A have no settled user count in common"),
         ([Seen(10)], [Seen(10, 101.0)], "Goodput of B and A does not differ beyond noise at 10 users"),
@@ -286,7 +288,7 @@ def test_parameters_label_and_profile_are_the_subject_and_no_flaw() -> None:
         ([Seen(10)], [Seen(10, 900.0, None)], "Whether goodput of B and A differs is unknown at 10 users"),
     ],
 )
-def test_the_verdict_is_one_honest_sentence(before: Sequence[Seen], after: Sequence[Seen], said: str) -> None:
+def test_the_verdict_is_one_honest_sentence(before: Sequence[Seen], after: Sequence[Seen], sentence: str) -> None:
     verdict = sentences.verdict(compared(timeline(before), timeline(after)))
-    assert verdict.startswith(said)
+    assert verdict.startswith(sentence)
     assert verdict.endswith(".")

@@ -75,7 +75,7 @@ def test_a_title_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize(
-    ("condition", "code", "said"),
+    ("condition", "code", "sentence"),
     [
         ("goodput<-5%", 3, "goodput<-5%: B against A: holds at 50 users"),
         ("goodput<-50%", 0, "goodput<-50%: passed"),
@@ -84,10 +84,10 @@ def test_a_title_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -
     ],
 )
 def test_conditions_decide_the_exit_code(
-    condition: str, code: int, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    condition: str, code: int, sentence: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(folder, "old", "new", "--fail-if", condition) == code
-    assert said in capsys.readouterr().err
+    assert sentence in capsys.readouterr().err
 
 
 def test_one_that_fails_counts_more_than_one_that_cannot_be_judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +96,7 @@ def test_one_that_fails_counts_more_than_one_that_cannot_be_judged(folder: Path,
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "sentence"),
     [
         (("old",), "expected two sessions or more"),
         (("old", "gone"), "no session `gone`"),
@@ -104,10 +104,10 @@ def test_one_that_fails_counts_more_than_one_that_cannot_be_judged(folder: Path,
         (("old", "both#x"), "expected a number behind `#`"),
     ],
 )
-def test_wrong_input_is_one_line(asked: Sequence[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_input_is_one_line(asked: Sequence[str], sentence: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, *asked) == 2
     reported = capsys.readouterr().err
-    assert said in reported and len(reported.splitlines()) == 1
+    assert sentence in reported and len(reported.splitlines()) == 1
 
 
 def test_warnings_are_reported_on_stderr_too_and_a_torn_log_is_compared_as_far_as_it_goes(
@@ -129,5 +129,5 @@ def test_damage_of_a_log_is_a_warning_in_the_comparison_itself(folder: Path, cap
     lines[-2] = lines[-2].replace(b'"t_s":', b'"t_s":1', 1)
     path.write_bytes(b"".join([*lines[:2], *lines[3:]]))
     assert run(folder, "old", "new", "--format", "json") == 0
-    said = json.loads(capsys.readouterr().out)["warnings"]
-    assert "B: 2 damaged or missing lines in its log are missing from its figures." in said
+    sentence = json.loads(capsys.readouterr().out)["warnings"]
+    assert "B: 2 damaged or missing lines in its log are missing from its figures." in sentence

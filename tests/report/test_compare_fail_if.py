@@ -11,7 +11,7 @@ from capexplorer.model.events import Mark
 from capexplorer.report.compare import Session, compare
 from capexplorer.report.compare.fail_if import HELP, NAMES, Condition, Outcome, judge, parse
 
-from .compared import Seen, floors, knee, session, timeline
+from .compared import Seen, knee, overheads, session, timeline
 
 
 def judged(text: str, before: Sequence[Seen], after: Sequence[Seen], *knees: Mark) -> Outcome:
@@ -33,7 +33,7 @@ def test_a_condition_is_a_figure_an_operator_and_a_per_cent(text: str, condition
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("goodputt<-5%", "no figure `goodputt`; did you mean `goodput`?"),
         ("goodput<-5", "expected FIGURE"),
@@ -43,10 +43,10 @@ def test_a_condition_is_a_figure_an_operator_and_a_per_cent(text: str, condition
         ("knee@50<-5%", "remove @50"),
     ],
 )
-def test_an_invalid_condition_is_refused_with_the_expected_form(text: str, said: str) -> None:
+def test_an_invalid_condition_is_refused_with_the_expected_form(text: str, sentence: str) -> None:
     with pytest.raises(InputError) as error:
         parse(text)
-    assert said in str(error.value)
+    assert sentence in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -68,23 +68,23 @@ def test_beyond_the_limit_but_within_noise_does_not_fail_and_says_so() -> None:
 
 
 def test_a_difference_caused_by_the_client_does_not_fail() -> None:
-    slow = session([Seen(50, mean_ms=2.0, mean_se_ms=0.02, p50_ms=2.0)], client_floor_ms=floors(HttpUser=1.9))
-    fast = session([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_floor_ms=floors(FastHttpUser=0.5))
+    slow = session([Seen(50, mean_ms=2.0, mean_se_ms=0.02, p50_ms=2.0)], client_overhead_ms=overheads(HttpUser=1.9))
+    fast = session([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_overhead_ms=overheads(FastHttpUser=0.5))
     found = judge(parse("p50>5%"), compare([fast, slow]))
     assert not found.failed
     assert "client overhead" in found.excused[0]
 
 
 def test_a_difference_that_may_be_partly_the_clients_cannot_be_judged() -> None:
-    slow = session([Seen(50, mean_ms=4.0, mean_se_ms=0.02, p50_ms=4.0)], client_floor_ms=floors(HttpUser=1.9))
-    fast = session([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_floor_ms=floors(FastHttpUser=0.5))
+    slow = session([Seen(50, mean_ms=4.0, mean_se_ms=0.02, p50_ms=4.0)], client_overhead_ms=overheads(HttpUser=1.9))
+    fast = session([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_overhead_ms=overheads(FastHttpUser=0.5))
     found = judge(parse("p50>5%"), compare([fast, slow]))
     assert (found.failed, found.excused) == ((), ())
     assert "partly client" in found.unjudged[0]
 
 
 @pytest.mark.parametrize(
-    ("text", "after", "said"),
+    ("text", "after", "sentence"),
     [
         ("goodput<-5%", [Seen(10, 80.0, None)], "cannot be judged at 10 users: 100.0 to 80.0 (-20.0%), noise unknown"),
         ("goodput<-5%", [Seen(10, None, None)], "cannot be judged: goodput was not measured in B"),
@@ -93,10 +93,10 @@ def test_a_difference_that_may_be_partly_the_clients_cannot_be_judged() -> None:
         ("p95>1%", [Seen(20)], "cannot be judged: no user count in common"),
     ],
 )
-def test_what_cannot_be_judged_never_passes(text: str, after: Sequence[Seen], said: str) -> None:
+def test_what_cannot_be_judged_never_passes(text: str, after: Sequence[Seen], sentence: str) -> None:
     found = judged(text, [Seen(10)], after)
     assert not found.failed
-    assert said in found.unjudged[0]
+    assert sentence in found.unjudged[0]
 
 
 def test_knees_are_judged_by_their_intervals() -> None:

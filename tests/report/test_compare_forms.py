@@ -32,13 +32,13 @@ def test_the_same_comparison_gives_the_same_bytes(render: Any) -> None:
 
 
 def test_markdown_has_verdict_levels_and_what_is_unmatched() -> None:
-    said = markdown.render(sample()).decode()
-    assert said.startswith(
+    sentence = markdown.render(sample()).decode()
+    assert sentence.startswith(
         "# Comparison\n\n**B finishes more than A beyond noise at 1 of 2 user counts in common (+33.3% at 50 users)"
     )
-    assert "| 50 | goodput/s | 90.0 | 120.0 | +30.0 | +33.3% | 4.15 | better, beyond noise |" in said
-    assert "Settled only in B: 60 users." in said
-    assert "| A |" in said and "| 45 users, 90/s | 10, 50 | 80 |" in said
+    assert "| 50 | goodput/s | 90.0 | 120.0 | +30.0 | +33.3% | 4.15 | better, beyond noise |" in sentence
+    assert "Settled only in B: 60 users." in sentence
+    assert "| A |" in sentence and "| 45 users, 90/s | 10, 50 | 80 |" in sentence
 
 
 def test_every_markdown_table_has_as_many_cells_in_each_line() -> None:
@@ -50,9 +50,9 @@ def test_every_markdown_table_has_as_many_cells_in_each_line() -> None:
 
 def test_foreign_text_is_inert_in_every_form() -> None:
     found = sample(EVIL)
-    for said in (markdown.render(found).decode(), page.render(found).decode()):
-        assert "<script" not in said
-        assert not {"\x1b", "\u202e"} & set(said)
+    for sentence in (markdown.render(found).decode(), page.render(found).decode()):
+        assert "<script" not in sentence
+        assert not {"\x1b", "\u202e"} & set(sentence)
 
 
 def test_json_names_its_schema_and_distinguishes_null_from_zero() -> None:

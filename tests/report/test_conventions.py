@@ -28,9 +28,9 @@ def sample() -> Timeline:
         return Timeline(log)
 
 
-def plain(said: str) -> str:
+def plain(sentence: str) -> str:
     """Without layout and escapes."""
-    return LETTERS.sub(" ", said.replace("\\", "").replace("&#x27;", "'"))
+    return LETTERS.sub(" ", sentence.replace("\\", "").replace("&#x27;", "'"))
 
 
 def half(printed: str) -> float:

@@ -8,30 +8,32 @@ from capexplorer.report import axis, figures
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "sentence"),
     [
         (None, "–"), (float("nan"), "–"), (0.0, "0"), (5.0, "5"), (0.02134, "0.0213"), (4.068, "4.07"), (141.2, "141"),
         (12345.6, "12,346"), (-3.2, "-3.20"), (9.996, "10.0"),
     ],
 )  # fmt: skip
-def test_a_number_has_three_digits_and_what_was_not_measured_a_dash(value: float | None, said: str) -> None:
-    assert figures.number(value) == said
+def test_a_number_has_three_digits_and_what_was_not_measured_a_dash(value: float | None, sentence: str) -> None:
+    assert figures.number(value) == sentence
 
 
 @pytest.mark.parametrize(
-    ("value", "error", "said"),
+    ("value", "error", "sentence"),
     [
         (141.44, 2.13, "141.4 ± 2.1"), (141.44, 21.3, "141 ± 21"), (141.44, None, "141 ± –"), (None, None, "–"),
         (0.5123, 0.0121, "0.512 ± 0.012"), (7.0, 0.0, "7.0 ± 0.0"),
     ],
 )  # fmt: skip
-def test_an_error_says_how_many_digits_count(value: float | None, error: float | None, said: str) -> None:
-    assert figures.beside(value, error) == said
+def test_an_error_says_how_many_digits_count(value: float | None, error: float | None, sentence: str) -> None:
+    assert figures.beside(value, error) == sentence
 
 
-@pytest.mark.parametrize(("value", "said"), [(None, "–"), (512.0, "512 B"), (1024.0 * 142, "142 KiB"), (1.5 * 2**30, "1.50 GiB")])
-def test_bytes(value: float | None, said: str) -> None:
-    assert figures.size(value) == said
+@pytest.mark.parametrize(
+    ("value", "sentence"), [(None, "–"), (512.0, "512 B"), (1024.0 * 142, "142 KiB"), (1.5 * 2**30, "1.50 GiB")]
+)
+def test_bytes(value: float | None, sentence: str) -> None:
+    assert figures.size(value) == sentence
 
 
 @pytest.mark.parametrize("top", [0.003, 0.9, 1.0, 7.0, 99.0, 100.0, 101.0, 12345.0])

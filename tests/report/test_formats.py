@@ -15,7 +15,7 @@ import pytest
 
 from capexplorer.errors import InputError
 from capexplorer.model.columns import COLUMNS
-from capexplorer.model.events import ClientFloor, Ended, Event, LevelClosed, LevelOpened, Verdict
+from capexplorer.model.events import ClientOverhead, Ended, Event, LevelClosed, LevelOpened, Verdict
 from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation
@@ -304,12 +304,12 @@ def test_one_level_that_opened_and_has_no_tick_yet() -> None:
     assert b"| 5 | not settled |" in markdown.render(Timeline(events)) and html.render(Timeline(events))
 
 
-@pytest.mark.parametrize(("wait", "said"), [(0.25, "constant 0.25"), ({"between": [0.1, 0.5], "poisson": None}, "between")])
-def test_a_wait_may_be_a_number_or_a_table(wait: object, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("wait", "sentence"), [(0.25, "constant 0.25"), ({"between": [0.1, 0.5], "poisson": None}, "between")])
+def test_a_wait_may_be_a_number_or_a_table(wait: object, sentence: str, tmp_path: Path) -> None:
     profile = {**HEADER.profile, "users": {"wait_s": wait}}
     to_disk("md", session(header=msgspec.structs.replace(HEADER, profile=profile)), tmp_path / "x.md", force=False)
     [line] = [line for line in (tmp_path / "x.md").read_text().split("\n") if "wait, s" in line]
-    assert said in line.replace("=", " ")
+    assert sentence in line.replace("=", " ")
 
 
 # -- who made the requests
@@ -317,7 +317,7 @@ def test_a_wait_may_be_a_number_or_a_table(wait: object, said: str, tmp_path: Pa
 
 def test_a_locustfile_of_an_older_log_is_not_called_by_the_profiles_setting() -> None:
     """Such a header holds the profile's `client = "fast"`, and the floor of the class that was used."""
-    header = msgspec.structs.replace(HEADER, client_floor_ms={"HttpUser": ClientFloor(p50_ms=1.9, p99_ms=4.0)})
+    header = msgspec.structs.replace(HEADER, client_overhead_ms={"HttpUser": ClientOverhead(p50_ms=1.9, p99_ms=4.0)})
     timeline = Timeline(session(header=header))
     assert "| client | `requests (HttpUser)` |" in markdown.render(timeline).decode()
     assert "requests (HttpUser)" in html.render(timeline).decode()

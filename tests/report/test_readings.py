@@ -14,11 +14,11 @@ from .material import HEADER
 def reported(kind: str, id_: str, **evidence: object) -> str:
     mark = marked(t_s=1.0, key="x", state="open", kind=kind, id=id_, users=8.0, confidence="low", evidence=evidence)
     (found,) = findings(Timeline([HEADER, mark]))
-    return f"{found.said}: {found.evidence}" if found.evidence else found.said
+    return f"{found.sentence}: {found.evidence}" if found.evidence else found.sentence
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("sentence", "expected"),
     [
         (reported("at_or_below", "at_or_below", users_high=9.0), "knee at or below 8 users (low confidence)"),
         (reported("knee", "knee", users_low=7.0, users_high=9.0, capacity_rps=40.0, soft=False, provisional=True, levels_below=3),
@@ -37,5 +37,5 @@ def reported(kind: str, id_: str, **evidence: object) -> str:
          "cause: the generator's CPU is saturated at 8 users (low confidence): grounds busy, idle target"),
     ],
 )  # fmt: skip
-def test_readings_are_words(said: str, expected: str) -> None:
-    assert said == expected
+def test_readings_are_words(sentence: str, expected: str) -> None:
+    assert sentence == expected

@@ -60,7 +60,7 @@ def test_the_redacted_report_still_names_its_subject() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("sentence", "shown"),
     [
         ("p95 rose to 300 ms at 12:30:15, ratio 3/4", "p95 rose to 300 ms at 12:30:15, ratio 3/4"),
         ("GET /health failed", "GET /health failed"),
@@ -72,8 +72,8 @@ def test_the_redacted_report_still_names_its_subject() -> None:
         ("the bench-7 box", "the redacted-host box"),
     ],
 )
-def test_only_identifying_text_is_removed(said: str, shown: str) -> None:
-    *_, note = redacted([HEADER, Note(t_s=1.0, text=said)])
+def test_only_identifying_text_is_removed(sentence: str, shown: str) -> None:
+    *_, note = redacted([HEADER, Note(t_s=1.0, text=sentence)])
     assert isinstance(note, Note) and note.text == shown
 
 

@@ -22,23 +22,23 @@ GONE = sorted({secret for _, secrets in (*SECRETS.values(), *COMMANDS.values()) 
 
 def telling() -> list[Event]:
     """Every secret in every place that carries text."""
-    said = " | ".join(TEXTS)
+    sentence = " | ".join(TEXTS)
     profile = {
         **HEADER.profile,
-        "title": said,
+        "title": sentence,
         "plans": {f"p{index}": text for index, text in enumerate(TEXTS)},
         "users": {"task": [{"headers": {"Cookie": GONE[0]}}]},
     }
-    header = msgspec.structs.replace(HEADER, label=said, source=said, profile=profile)
-    header = msgspec.structs.replace(header, target=msgspec.structs.replace(HEADER.target, name=said, url=TEXTS[-5]))
+    header = msgspec.structs.replace(HEADER, label=sentence, source=sentence, profile=profile)
+    header = msgspec.structs.replace(header, target=msgspec.structs.replace(HEADER.target, name=sentence, url=TEXTS[-5]))
     for command, _ in COMMANDS.values():
         whole = (*header.target.command, *command)
         header = msgspec.structs.replace(header, target=msgspec.structs.replace(header.target, command=whole))
-    _, *rest = session(header=HEADER, text="/x?" + said.replace("\n", " "))
-    died = Target(t_s=3.0, state="died", reason=said, output=tuple(TEXTS), params={"password": GONE[0]})
+    _, *rest = session(header=HEADER, text="/x?" + sentence.replace("\n", " "))
+    died = Target(t_s=3.0, state="died", reason=sentence, output=tuple(TEXTS), params={"password": GONE[0]})
     logged: list[Event] = [Log(t_s=3.0, source="target", text=text) for text in TEXTS]
-    asked = Command(t_s=3.0, name="plan", args={"plan": said, "token": GONE[0]})
-    return [header, *rest[:-1], died, Note(t_s=3.0, text=said), asked, *logged, rest[-1]]
+    asked = Command(t_s=3.0, name="plan", args={"plan": sentence, "token": GONE[0]})
+    return [header, *rest[:-1], died, Note(t_s=3.0, text=sentence), asked, *logged, rest[-1]]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`export --format json`: the keys are a contract (DESIGN, section 6), and what was not measured is null."""
+"""`export --format json`: the keys are a contract (docs/exports.md), and what was not measured is null."""
 
 from __future__ import annotations
 

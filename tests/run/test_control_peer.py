@@ -61,11 +61,11 @@ class Rig:
     def peer(self, role: Role | None = "steer", name: str = "pts/1") -> Peer:
         peer = Peer(WELCOME, self.controls, self.screens, self._stop, self.now_s)
         if role is not None:
-            self.say(peer, Hello(protocol=PROTOCOL, role=role, name=name))
+            self.send(peer, Hello(protocol=PROTOCOL, role=role, name=name))
             self.told(peer)
         return peer
 
-    def say(self, peer: Peer, *messages: Message) -> None:
+    def send(self, peer: Peer, *messages: Message) -> None:
         for message in messages:
             peer.receive(frame(encode(message)), self.now_s)
 
@@ -80,7 +80,7 @@ class Rig:
 def test_a_hello_is_answered_with_what_does_not_change_and_then_with_the_state() -> None:
     rig = Rig()
     peer = rig.peer(role=None)
-    rig.say(peer, Hello(protocol=PROTOCOL, role="steer", name="pts/1"))
+    rig.send(peer, Hello(protocol=PROTOCOL, role="steer", name="pts/1"))
     assert rig.told(peer) == [WELCOME]
     (state,) = rig.told(peer)
     assert isinstance(state, State)
@@ -108,17 +108,17 @@ def test_a_hello_is_answered_with_what_does_not_change_and_then_with_the_state()
 def test_a_call_acts_for_the_screen_that_has_the_controls_and_for_no_other(call: Message, done: tuple[object, ...]) -> None:
     rig = Rig()
     peer = rig.peer()
-    rig.say(peer, call)
+    rig.send(peer, call)
     assert rig.controls.calls == []
     rig.screens.leave(rig.own)
-    rig.say(peer, call)
+    rig.send(peer, call)
     assert rig.controls.calls == [done]
 
 
 def test_notes_come_from_every_screen_but_those_that_only_watch() -> None:
     rig = Rig()
-    rig.say(rig.peer("watch"), AddNote(number=1, text="from a watcher"))
-    rig.say(rig.peer("steer"), AddNote(number=1, text="from a colleague"))
+    rig.send(rig.peer("watch"), AddNote(number=1, text="from a watcher"))
+    rig.send(rig.peer("steer"), AddNote(number=1, text="from a colleague"))
     assert rig.controls.calls == [("note", "from a colleague")]
 
 
@@ -126,7 +126,7 @@ def test_the_state_names_the_last_call_that_it_knows_of() -> None:
     rig = Rig(own=False)
     peer = rig.peer()
     rig.told(peer)
-    rig.say(peer, StepTo(number=1, users=4), StepTo(number=2, users=9))
+    rig.send(peer, StepTo(number=1, users=4), StepTo(number=2, users=9))
     (state,) = rig.told(peer)
     assert isinstance(state, State) and (state.seen, state.wanted) == (2, 9)
 
@@ -136,16 +136,16 @@ def test_a_restart_is_answered_with_what_was_wrong(threads: str, wrong: str | No
     rig = Rig(own=False)
     peer = rig.peer()
     rig.told(peer)
-    rig.say(peer, RestartTarget(number=5, params={"threads": threads}))
+    rig.send(peer, RestartTarget(number=5, params={"threads": threads}))
     assert rig.told(peer)[0] == Answer(number=5, wrong=wrong)
 
 
 def test_the_controls_are_asked_for_and_given_over_the_connection() -> None:
     rig = Rig(own=False)
     first, second = rig.peer(name="pts/1"), rig.peer(name="pts/2")
-    rig.say(second, AskControls(number=1))
+    rig.send(second, AskControls(number=1))
     assert rig.screens.asked_by == "pts/2"
-    rig.say(first, GiveControls(number=1))
+    rig.send(first, GiveControls(number=1))
     assert rig.screens.holder == "pts/2"
 
 
@@ -161,7 +161,7 @@ def test_a_connection_that_closes_gives_its_controls_back() -> None:
 @pytest.mark.parametrize(("role", "stops"), [("stop", 1), ("steer", 1), ("watch", 0)])
 def test_a_run_is_ended_by_the_stop_command_and_by_a_screen_but_not_by_one_that_watches(role: Role, stops: int) -> None:
     rig = Rig()
-    rig.say(rig.peer(role), Stop(number=1))
+    rig.send(rig.peer(role), Stop(number=1))
     assert rig.stops == stops
 
 
@@ -178,7 +178,7 @@ def refusals(rig: Rig, peer: Peer) -> list[str]:
 def test_another_protocol_is_refused_with_both_numbers() -> None:
     rig = Rig()
     peer = rig.peer(role=None)
-    rig.say(peer, Hello(protocol=PROTOCOL + 1, role="steer", name="pts/1"))
+    rig.send(peer, Hello(protocol=PROTOCOL + 1, role="steer", name="pts/1"))
     assert refusals(rig, peer) == ["the run speaks protocol 2, this capexplorer 3: use the version that started the run"]
     assert peer.is_over
 
@@ -186,8 +186,8 @@ def test_another_protocol_is_refused_with_both_numbers() -> None:
 def test_a_call_before_the_hello_and_a_second_hello_are_refused() -> None:
     rig = Rig(own=False)
     early, twice = rig.peer(role=None), rig.peer()
-    rig.say(early, StepTo(number=1, users=40))
-    rig.say(twice, Hello(protocol=PROTOCOL, role="steer", name="pts/9"))
+    rig.send(early, StepTo(number=1, users=40))
+    rig.send(twice, Hello(protocol=PROTOCOL, role="steer", name="pts/9"))
     assert refusals(rig, early) == ["the first message of a connection is a hello"]
     assert refusals(rig, twice) == ["a second hello"]
     assert rig.controls.calls == []
@@ -205,7 +205,7 @@ def test_nothing_after_a_refusal_is_carried_out() -> None:
     rig = Rig(own=False)
     peer = rig.peer()
     peer.receive(frame(b"\x00") + frame(encode(StepTo(number=1, users=40))), rig.now_s)
-    rig.say(peer, StepTo(number=1, users=40))
+    rig.send(peer, StepTo(number=1, users=40))
     assert rig.controls.calls == []
 
 
@@ -236,7 +236,7 @@ def test_who_asks_for_more_answers_than_it_reads_is_dropped() -> None:
     peer = rig.peer()
     call = RestartTarget(number=1, params={"threads": "x" * 9_000})
     while len(peer.out) <= UNREAD_MOST_BYTES:
-        rig.say(peer, call)
+        rig.send(peer, call)
     peer.look(rig.now_s)
     assert peer.is_over and not peer.out
 
@@ -245,7 +245,7 @@ def test_more_than_its_share_of_a_second_is_received_in_the_next_one() -> None:
     rig = Rig(own=False)
     peer = rig.peer()
     while peer.may_send(rig.now_s):
-        rig.say(peer, NewLevel(number=1))
+        rig.send(peer, NewLevel(number=1))
     size = len(frame(encode(NewLevel(number=1))))
     assert len(rig.controls.calls) <= A_SECOND_BYTES // size + 1
     rig.now_s += 1.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from capexplorer.model.events import (
     SCHEMA,
-    ClientFloor,
+    ClientOverhead,
     Command,
     Ended,
     EndpointTick,
@@ -40,7 +40,7 @@ HEADER = Header(
     started_at="2026-01-01T12:00:00+01:00",
     label="before the fix ✂",
     versions={"capexplorer": "0.1.0", "python": "3.11.7"},
-    client_floor_ms={"FastHttpUser": ClientFloor(p50_ms=0.4, p99_ms=1.25)},
+    client_overhead_ms={"FastHttpUser": ClientOverhead(p50_ms=0.4, p99_ms=1.25)},
     profile={"name": "mixed", "users": {"start": 1, "wait_s": {"between": [0.1, 0.5]}}},
     target=TargetFacts(name="mixed", url="http://127.0.0.1:28080", command=("python", "app.py"), params={"threads": 4}),
     host=HostFacts(kernel="6.1.0", cpus=2, port_range=(32768, 60999)),

@@ -116,7 +116,7 @@ def test_params_are_typed_whether_they_come_as_texts_or_as_values(store: TargetS
 )
 def test_a_wrong_parameter_is_one_line(store: TargetSpec, given: dict[str, Param], expected: str) -> None:
     with pytest.raises(InputError) as raised:
-        store.resolve(given, asked_by="profiles/p.toml: params")
+        store.resolve(given, named_by="profiles/p.toml: params")
     message = str(raised.value)
     assert message.startswith("profiles/p.toml: params: ")
     assert expected in message

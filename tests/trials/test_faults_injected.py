@@ -25,4 +25,4 @@ def test_a_fault_gets_its_name_and_no_other(row: Row, tmp_path: Path) -> None:
     if reason := why_not(row):
         pytest.skip(reason)
     ran = carry_out(row, "fast", tmp_path / "ran", short=True)
-    assert ran.verdict.right, f"{ran.verdict.said}: {ran.stderr}"
+    assert ran.verdict.right, f"{ran.verdict.sentence}: {ran.stderr}"

@@ -35,5 +35,5 @@ def test_a_neighbour_who_comes_inside_a_level_holds_the_part_in_which_it_is_ther
     service = System(service_s=0.02, think_s=0.5, service_spread="constant", think_spread="constant", trouble=busy)
     timeline = explored(service, [5, 10, 20, 24], 18, np.random.default_rng(FIRST_SEED))
     third = [level for level in epoch_of(timeline, 0).ladder if round(level.users) == 20]
-    assert [level.goodput_held for level in third] == [False, True]
+    assert [level.goodput_disturbed for level in third] == [False, True]
     assert knee_marks(timeline) == []

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from capexplorer.errors import InputError
 from capexplorer.model.events import (
     SCHEMA,
-    ClientFloor,
+    ClientOverhead,
     Command,
     EndpointTick,
     Event,
@@ -148,7 +148,7 @@ def header() -> Header:
         schema=SCHEMA,
         id="20260101-120000-mixed",
         started_at="2026-01-01T12:00:00+01:00",
-        client_floor_ms={"FastHttpUser": ClientFloor(p50_ms=0.42, p99_ms=1.3)},
+        client_overhead_ms={"FastHttpUser": ClientOverhead(p50_ms=0.42, p99_ms=1.3)},
         profile={"name": "mixed", "title": "Mixed CPU and I/O"},
         target=TargetFacts(name="mixed", url="http://127.0.0.1:18080", command=("python", "app.py"), params={"threads": 8}),
         host=HostFacts(name="bench", cpus=2, memory_bytes=8 << 30, ports_capacity=28_232),

@@ -19,7 +19,7 @@ from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.analysis.mark_publisher import MarkPublisher
 from capexplorer.model.events import (
     SCHEMA,
-    ClientFloor,
+    ClientOverhead,
     EndpointTick,
     Event,
     Header,
@@ -99,7 +99,7 @@ def header() -> Header:
         schema=SCHEMA,
         id="gallery",
         started_at="2025-01-01T00:00:00+00:00",
-        client_floor_ms={"FastHttpUser": ClientFloor(p50_ms=0.61, p99_ms=1.4)},
+        client_overhead_ms={"FastHttpUser": ClientOverhead(p50_ms=0.61, p99_ms=1.4)},
         target=TargetFacts(name="mixed", url="http://127.0.0.1:1"),
         host=HostFacts(),
     )

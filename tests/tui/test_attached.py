@@ -65,7 +65,7 @@ LOST = FakeHolding(holds=False, holder="pts/3", connected=False)
     ],
 )
 def test_the_status_says_who_has_the_controls(held: FakeHolding | OnlyScreen, said: str) -> None:
-    assert holding.said(held) == said
+    assert holding.controls_line(held) == said
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def app(controls: FakeControls, held: FakeHolding, *, attached: bool = False) ->
 
 
 def said(screen: ExplorerApp) -> str:
-    return screen.explorer._said
+    return screen.explorer._message
 
 
 @pytest.mark.parametrize("key", ["plus", "minus", "x", "a", "m", "v", "p", "g", "r", "t"])

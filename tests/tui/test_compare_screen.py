@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from report.compared import HOST, Seen, floors, knee, timeline
+from report.compared import HOST, Seen, knee, overheads, timeline
 from textual.geometry import Size
 
 from capexplorer.report.compare import Comparison, Session, compare
@@ -44,7 +44,7 @@ async def looking(comparison: Comparison, *keys: str, size: tuple[int, int] = (8
 
 async def test_warnings_stand_above_everything() -> None:
     other = msgspec.structs.replace(HOST, cpus=64)
-    async with looking(sample(host=other, client_floor_ms=floors(HttpUser=2.0))) as text:
+    async with looking(sample(host=other, client_overhead_ms=overheads(HttpUser=2.0))) as text:
         lines = text.splitlines()
         assert lines[0].startswith(" ! Conditions differ (cores, client)")
         assert any("costs 1.5 ms more" in line for line in lines[:6])

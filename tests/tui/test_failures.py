@@ -165,9 +165,9 @@ def test_a_hundred_thousand_failures_change_one_line_of_the_raw_errors_and_none_
 
 def test_only_what_stands_is_counted_else_what_was() -> None:
     found = tally(Timeline(troubled()))
-    assert (found.open, found.over, found.raw, found.said, found.grave) == (5, 1, 1, "5", True)
-    assert tally(Timeline([*session(), ports(state="closed")])).said == "1"
-    assert tally(Timeline(session())).said == "1" and tally(Timeline()).said == ""
+    assert (found.open, found.over, found.raw, found.words, found.grave) == (5, 1, 1, "5", True)
+    assert tally(Timeline([*session(), ports(state="closed")])).words == "1"
+    assert tally(Timeline(session())).words == "1" and tally(Timeline()).words == ""
 
 
 async def test_a_key_leads_to_the_failures_another_to_the_raw_errors_and_both_back() -> None:

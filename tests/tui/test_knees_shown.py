@@ -295,7 +295,7 @@ def test_the_status_line_says_nothing_before_a_verdict_and_after_a_restart() -> 
 
 
 def test_an_answer_to_a_key_goes_before_the_knee() -> None:
-    second = at(78, KNEE, said="saved: sessions/20260101-120000-mixed.md")[1]
+    second = at(78, KNEE, message="saved: sessions/20260101-120000-mixed.md")[1]
     assert "saved: sessions/20260101-120000-mixed.md" in second and "level 1, settled 16 s" in second
 
 

@@ -30,9 +30,9 @@ def test_every_id_has_a_name_a_place_and_one_line_of_advice() -> None:
     for id_, entry in ENTRIES.items():
         assert wording.where(id_) == entry.where
         for system in ("Linux", "Darwin", "Windows", None):
-            said = wording.advice_for(id_, {}, system)
-            assert said and "\n" not in said and said.endswith((".", "?")) and said.count("`") % 2 == 0, id_
-            assert len(said) <= 200, id_
+            sentence = wording.advice_for(id_, {}, system)
+            assert sentence and "\n" not in sentence and sentence.endswith((".", "?")) and sentence.count("`") % 2 == 0, id_
+            assert len(sentence) <= 200, id_
 
 
 def test_every_cause_that_spoils_a_run_fits_the_verdict() -> None:
@@ -74,9 +74,9 @@ def test_advice_has_the_command_for_the_system(id_: str, evidence: dict[str, Any
 def test_what_the_session_limited_itself_is_raised_there_and_not_on_the_machine(
     id_: str, evidence: dict[str, Any], limits: tuple[str, ...], command: str
 ) -> None:
-    said = wording.advice_for(id_, evidence, "Linux", limits)
-    assert f"`--limit {command}`" in said
-    assert "sysctl" not in said and "ulimit" not in said and len(said) <= 200
+    sentence = wording.advice_for(id_, evidence, "Linux", limits)
+    assert f"`--limit {command}`" in sentence
+    assert "sysctl" not in sentence and "ulimit" not in sentence and len(sentence) <= 200
 
 
 def test_limits_of_one_thing_change_no_advice_on_another() -> None:
@@ -103,7 +103,7 @@ def test_an_id_of_a_later_version_is_reported_in_its_own_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evidence", "said"),
+    ("evidence", "sentence"),
     [
         ({"ports_used": 1_998, "time_wait": 12}, "ports used 1,998, time wait 12"),
         ({"retransmitted_ratio": 0.0213, "target_cpu_ratio": 1.9}, "retransmitted 2.1%, target cpu 1.9"),
@@ -115,24 +115,24 @@ def test_an_id_of_a_later_version_is_reported_in_its_own_words() -> None:
         ({"count": 3, "first_s": 1.0, "example": "x", "endpoints": {}, "unavailable": []}, ""),
     ],
 )
-def test_readings_have_their_units(evidence: dict[str, Any], said: str) -> None:
-    assert wording.readings(cause(evidence)) == said
+def test_readings_have_their_units(evidence: dict[str, Any], sentence: str) -> None:
+    assert wording.readings(cause(evidence)) == sentence
 
 
 @pytest.mark.parametrize(
-    ("unit", "figures", "said"),
+    ("unit", "figures", "sentence"),
     [
         ("bytes", {"growth_per_hour": 720.0 * (1 << 20), "limit": float(1 << 30)}, ("growth per hour 720 MiB", "limit 1 GiB")),
         ("fds", {"growth_per_hour": 7200.0}, ("growth per hour 7,200",)),
     ],
 )
-def test_a_leak_s_figures_are_in_its_unit(unit: Unit, figures: dict[str, Any], said: tuple[str, ...]) -> None:
+def test_a_leak_s_figures_are_in_its_unit(unit: Unit, figures: dict[str, Any], sentence: tuple[str, ...]) -> None:
     listed = wording.readings(Leak(name="memory_leak", unit=unit, held_s=240.0, now=1.0, **figures))
-    assert all(each in listed for each in said), listed
+    assert all(each in listed for each in sentence), listed
 
 
 @pytest.mark.parametrize(
-    ("evidence", "said"),
+    ("evidence", "sentence"),
     [
         ({"count": 12_345, "rate_per_s": 411.3}, "12,345 × at 411/s"),
         ({"count": 13, "seconds": 13, "rate_per_s": 1.0}, "for 13 s"),
@@ -141,8 +141,8 @@ def test_a_leak_s_figures_are_in_its_unit(unit: Unit, figures: dict[str, Any], s
         ({}, ""),
     ],
 )
-def test_counts_say_what_was_counted(evidence: dict[str, Any], said: str) -> None:
-    assert wording.counted(cause(evidence)) == said
+def test_counts_say_what_was_counted(evidence: dict[str, Any], sentence: str) -> None:
+    assert wording.counted(cause(evidence)) == sentence
 
 
 def test_the_journal_is_short_and_the_mark_whole() -> None:

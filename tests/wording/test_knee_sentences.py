@@ -58,7 +58,7 @@ def verification(*measured: int, soak: Any = None, back: Any = None) -> Verifica
 
 
 @pytest.mark.parametrize(
-    ("verdict", "said"),
+    ("verdict", "sentence"),
     [
         (knee(), f"{AT_47} (high confidence); provisional."),
         (knee(provisional=False), f"{AT_47} (high confidence)."),
@@ -91,12 +91,12 @@ def verification(*measured: int, soak: Any = None, back: Any = None) -> Verifica
          "No request completed at any level: no capacity was measured."),
     ],
 )  # fmt: skip
-def test_capacity_is_one_sentence(verdict: CapacityVerdict, said: str) -> None:
-    assert wording.capacity(verdict) == said
+def test_capacity_is_one_sentence(verdict: CapacityVerdict, sentence: str) -> None:
+    assert wording.capacity(verdict) == sentence
 
 
 @pytest.mark.parametrize(
-    ("mark", "said"),
+    ("mark", "sentence"),
     [
         (KNEE, "knee at 47 users [43–52] and 122/s, limited by queueing (high confidence)"),
         (marked(t_s=1.0, key="knee:epoch0", state="open", kind="at_or_below", id="at_or_below", users=1.0, confidence="low",
@@ -115,8 +115,8 @@ def test_capacity_is_one_sentence(verdict: CapacityVerdict, said: str) -> None:
          "the earlier level"),
     ],
 )  # fmt: skip
-def test_a_mark_is_one_line(mark: Mark, said: str) -> None:
-    assert wording.mark(mark) == said
+def test_a_mark_is_one_line(mark: Mark, sentence: str) -> None:
+    assert wording.mark(mark) == sentence
 
 
 def test_what_would_sharpen_a_knee_is_a_sentence_of_its_own() -> None:
@@ -127,7 +127,7 @@ def test_what_would_sharpen_a_knee_is_a_sentence_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "said"),
+    ("verdict", "sentence"),
     [
         (SloVerdict(name="p95_ms", limit=300.0, state="crossed", users=41.2, users_low=40.0, users_high=45.0, goodput_rps=118.0),
          "p95 ≤ 300 ms up to 41 users [40–45] at 118/s"),
@@ -137,5 +137,5 @@ def test_what_would_sharpen_a_knee_is_a_sentence_of_its_own() -> None:
          "p99 ≤ 300 ms is not met at any level, not even at 5 users"),
     ],
 )  # fmt: skip
-def test_an_objective_is_one_line(verdict: SloVerdict, said: str) -> None:
-    assert wording.objective(verdict) == said
+def test_an_objective_is_one_line(verdict: SloVerdict, sentence: str) -> None:
+    assert wording.objective(verdict) == sentence

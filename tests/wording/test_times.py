@@ -13,15 +13,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
-    ("t_s", "said"),
+    ("t_s", "sentence"),
     [(0.0, "00:00"), (59.99, "00:59"), (185.0, "03:05"), (3599.9, "59:59"), (3600.0, "1:00:00"), (90_061.0, "25:01:01")],
 )
-def test_time_of_a_session(t_s: float, said: str) -> None:
-    assert session_time(t_s) == said
+def test_time_of_a_session(t_s: float, sentence: str) -> None:
+    assert session_time(t_s) == sentence
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "sentence"),
     [
         ("2026-01-01T12:00:00.124+01:00", "2026-01-01 11:00:00 UTC"),
         ("2026-01-01T00:30:00-05:00", "2026-01-01 05:30:00 UTC"),
@@ -31,8 +31,8 @@ def test_time_of_a_session(t_s: float, said: str) -> None:
         (None, ""),
     ],
 )
-def test_wall_time_has_its_zone(written: str | None, said: str) -> None:
-    assert wall_time(written) == said
+def test_wall_time_has_its_zone(written: str | None, sentence: str) -> None:
+    assert wall_time(written) == sentence
 
 
 def test_moments_are_written_in_one_place() -> None:

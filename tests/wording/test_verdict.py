@@ -78,7 +78,7 @@ def curve(
     limit: Limit = "queueing",
     *,
     t_s: float = 200.0,
-    held_levels: tuple[int, ...] = (),
+    disturbed_levels: tuple[int, ...] = (),
     left_out_levels: tuple[int, ...] = (),
     **changes: Any,
 ) -> Verdict:
@@ -87,7 +87,7 @@ def curve(
         provisional=False, **changes,
     )  # fmt: skip
     capacity = CapacityVerdict(knee=knee, curve=CURVE)
-    return Verdict(t_s=t_s, capacity=capacity, held_levels=held_levels, left_out_levels=left_out_levels)
+    return Verdict(t_s=t_s, capacity=capacity, disturbed_levels=disturbed_levels, left_out_levels=left_out_levels)
 
 
 def reported(*events: Event, started_at: str = STARTED_AT) -> str:
@@ -307,16 +307,16 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
         "of the machine's busy CPU.",
     ),
     "other processes held the levels that would show a knee": (
-        [*held(20, 1.64, {"cc1plus": 1.2, "chrome": 0.3}), curve("no_knee", 14, held_levels=(0, 2), left_out_levels=(2,))],
+        [*held(20, 1.64, {"cc1plus": 1.2, "chrome": 0.3}), curve("no_knee", 14, disturbed_levels=(0, 2), left_out_levels=(2,))],
         "Other processes (cc1plus, chrome) use 1.6 of 2 cores: results at 20 users do not describe the service; no knee "
         "up to 14 users (high confidence).",
     ),
     "other processes held levels on the line": (
-        [*held(20, 1.64, {}), curve("no_knee", 20, held_levels=(2,))],
+        [*held(20, 1.64, {}), curve("no_knee", 20, disturbed_levels=(2,))],
         "Other processes use 1.6 of 2 cores: no knee up to 20 users (high confidence).",
     ),
     "a knee that was found without the levels that other processes held": (
-        [*held(20, 0.4, {"make": 0.4}), curve("knee", 12, held_levels=(2,), left_out_levels=(2,))],
+        [*held(20, 0.4, {"make": 0.4}), curve("knee", 12, disturbed_levels=(2,), left_out_levels=(2,))],
         "Knee at 12 users [8–17] and 122/s, limited by queueing (high confidence); other processes (make) use 0.4 of 2 "
         "cores: results at 20 users do not describe the service.",
     ),
@@ -374,8 +374,8 @@ def test_the_verdict(name: str) -> None:
 
 @pytest.mark.parametrize("started_at", [STARTED_AT, "2026-01-01T03:59:00.000+00:00", ""])
 def test_moments_are_in_the_sessions_time_whatever_the_wall_clock_said(started_at: str) -> None:
-    said = reported(*UP, mark("dns_failure", 82, 185.0), started_at=started_at)
-    assert said.startswith("Limited by a name that does not resolve from 03:05 at 82 users")
+    sentence = reported(*UP, mark("dns_failure", 82, 185.0), started_at=started_at)
+    assert sentence.startswith("Limited by a name that does not resolve from 03:05 at 82 users")
     later = reported(*levels(10, since_s=7_200.0), mark("dns_failure", 10, 7_384.9), started_at=started_at)
     assert later.startswith("Limited by a name that does not resolve from 2:03:04 at 10 users")
 
@@ -402,18 +402,18 @@ def test_the_endpoint_that_leaves_the_line_first_is_in_the_verdict() -> None:
     knee = curve("knee", 47)
     slower = EndpointDegradation(method="GET", name="/search", users=60, column="latency", before=12.0, after=480.0)
     failing = EndpointDegradation(method="POST", name="/pay", users=60, column="failures", before=0.0, after=0.31)
-    said = wording.verdict(Timeline([*levels(20, 40, 60, 80), msgspec.structs.replace(knee, first_endpoint=slower)]))
-    assert "; GET /search degrades first, from 60 users on: p95 12 → 480 ms, the other endpoints do not change" in said
-    said = wording.verdict(Timeline([*levels(20, 40, 60, 80), msgspec.structs.replace(knee, first_endpoint=failing)]))
-    assert "; POST /pay degrades first, from 60 users on: failures 0% → 31%, the other endpoints do not change" in said
+    sentence = wording.verdict(Timeline([*levels(20, 40, 60, 80), msgspec.structs.replace(knee, first_endpoint=slower)]))
+    assert "; GET /search degrades first, from 60 users on: p95 12 → 480 ms, the other endpoints do not change" in sentence
+    sentence = wording.verdict(Timeline([*levels(20, 40, 60, 80), msgspec.structs.replace(knee, first_endpoint=failing)]))
+    assert "; POST /pay degrades first, from 60 users on: failures 0% → 31%, the other endpoints do not change" in sentence
 
 
 def test_a_rate_limiter_is_named_by_what_it_does() -> None:
-    def said(*found: Mark) -> str:
+    def sentence(*found: Mark) -> str:
         return wording.verdict(Timeline([*levels(20, 40, 60, 80), curve("knee", 47, "errors"), *found]))
 
     refuses = mark("rate_limit", how="refuses", status=429, failure_ratio=0.5)
-    assert ": a rate limiter refuses requests (HTTP 429) (high confidence)" in said(refuses, mark("rate_limited", count=9))
-    assert "the service limits the rate" not in said(refuses, mark("rate_limited", count=9))
-    assert ": a rate limiter delays requests to 100/s" in said(mark("rate_limit", how="delays", output_rps=100.02))
-    assert ": a lock, a pool or a rate limiter is the limit" in said(mark("lock_or_pool_limit", competing=["rate_limit"]))
+    assert ": a rate limiter refuses requests (HTTP 429) (high confidence)" in sentence(refuses, mark("rate_limited", count=9))
+    assert "the service limits the rate" not in sentence(refuses, mark("rate_limited", count=9))
+    assert ": a rate limiter delays requests to 100/s" in sentence(mark("rate_limit", how="delays", output_rps=100.02))
+    assert ": a lock, a pool or a rate limiter is the limit" in sentence(mark("lock_or_pool_limit", competing=["rate_limit"]))

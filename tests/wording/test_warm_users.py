@@ -23,10 +23,10 @@ def unsettled(*levels: tuple[int, float | None]) -> Timeline:
 
 
 @pytest.mark.parametrize(
-    ("ratio", "said"), [(0.0, "0% of its users warm"), (0.4, "40% of its users warm"), (0.95, ""), (1.0, ""), (None, "")]
+    ("ratio", "sentence"), [(0.0, "0% of its users warm"), (0.4, "40% of its users warm"), (0.95, ""), (1.0, ""), (None, "")]
 )
-def test_the_share_of_warm_users_is_said_while_it_is_too_small_to_settle(ratio: float | None, said: str) -> None:
-    assert wording.warm(LevelFigures(settled=False, warm_ratio=ratio)) == said
+def test_the_share_of_warm_users_is_said_while_it_is_too_small_to_settle(ratio: float | None, sentence: str) -> None:
+    assert wording.warm(LevelFigures(settled=False, warm_ratio=ratio)) == sentence
 
 
 def test_levels_that_did_not_settle_for_their_users_say_so() -> None:

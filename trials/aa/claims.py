@@ -41,7 +41,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `--fail-if "p95>5%"` or `"goodput<-5%"` ends with exit code 3."""
     held: tuple[bool, ...]
     """Of each user count in common: other processes held the machine."""
-    said: str
+    sentence: str
     detectable: float | None
     """Smallest change of mean latency that the comparison says it would find."""
 
@@ -70,7 +70,7 @@ def outcome(name: str, before: Session, after: Session) -> Outcome:
         knee=_largest(knee),
         failed=failed,
         held=tuple(level.held_by_others for level in pair.levels),
-        said=sentences.verdict(comparison),
+        sentence=sentences.verdict(comparison),
         detectable=next((one.detectable for one in pair.overall if one.figure == "mean"), None),
     )
 

@@ -115,7 +115,7 @@ def repeated(report: str, repeat: Repeat, plan: str, ran: Ran) -> Repeated:
         verdict=summary["verdict"],
         levels=[level(each) for each in summary["levels"]],
         marks=sorted(found),
-        said=[" ".join(filter(None, (each.said, each.evidence and f"({each.evidence})"))) for each in findings(ran.timeline)],
+        said=[" ".join(filter(None, (each.sentence, each.evidence and f"({each.evidence})"))) for each in findings(ran.timeline)],
         missing=[wanted for wanted in repeat.marks if not found & set(wanted.split("|"))],
         wrong=[unwanted for unwanted in repeat.never if unwanted in found],
     )

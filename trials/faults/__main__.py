@@ -56,7 +56,7 @@ def _result(row: Row, client: Client, folder: Path, save: bool) -> records.Resul
     if not why_not(row):
         try:
             ran = carry_out(row, client, folder)
-            verdict = ran.verdict.said
+            verdict = ran.verdict.sentence
         except Exception as error:  # the other rows are to be seen all the same
             verdict = f"wrong: not carried out: {error}"
     result = _record(row, client, ran, verdict, monotonic() - since_s)

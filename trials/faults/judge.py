@@ -32,7 +32,7 @@ class Verdict:
         return not self.missing and not self.wrong
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         missing = [f"missing {', '.join(self.missing)}"] if self.missing else []
         wrong = [f"wrong {', '.join(self.wrong)}"] if self.wrong else []
         return "; ".join(missing + wrong) or "right"

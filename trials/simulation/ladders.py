@@ -123,7 +123,7 @@ def _usl(think_s: float, capacity: float, noise: float, rng: np.random.Generator
 
 
 def climb(system: System, users: Sequence[int], rng: np.random.Generator, level_s: int = 20) -> tuple[ObservedLevel, ...]:
-    """Levels in that order, each settled for two cycles (DESIGN section 4) and then watched for `level_s` seconds."""
+    """Levels in that order, each settled for two cycles and then watched for `level_s` seconds."""
     running = run(system, rng)
     windows = []
     for count in users:

@@ -58,7 +58,7 @@ def marks(epoch: Epoch) -> Iterator[Mark]:
             if id_ == NEIGHBOURS:  # they do not depend on load
                 is_open = found[-1] is levels[-1]
             else:
-                judged = levels if id_ in AT_TOP else [each for each in levels if not each.level.goodput_held]
+                judged = levels if id_ in AT_TOP else [each for each in levels if not each.level.goodput_disturbed]
                 is_open = _is_open(id_, found[-1], judged)
             yield _mark(id_, found, is_open=is_open, timeline=epoch.timeline, epoch=epoch.index)
 

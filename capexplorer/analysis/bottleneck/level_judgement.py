@@ -90,10 +90,10 @@ def judge_level(
 ) -> LevelJudgement:
     """`levels`: all of the epoch. `fit`: pooled levels that feed the fit. `backlog`: of the target's own work, if it is known.
     `output`: how evenly its replies came, if it is known."""
-    gate = gate_of(level.rates, [each for each in fit if not each.held], knee)
+    gate = gate_of(level.rates, [each for each in fit if not each.disturbed], knee)
     if level.generator_saturated:
         return LevelJudgement(level, gate, None)
-    if level.goodput_held:
+    if level.goodput_disturbed:
         return LevelJudgement(level, gate, (), sharing.noisy_neighbours(level))
     found = [rule(level) for rule in UNGATED] + [queue_growth(backlog)]
     if gate.is_open:

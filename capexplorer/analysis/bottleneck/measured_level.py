@@ -63,7 +63,7 @@ class MeasuredLevel:
         return tuple(name for name in names if name not in self.figures.readings)
 
     @property
-    def goodput_held(self) -> bool:
+    def goodput_disturbed(self) -> bool:
         """Whether other processes used so much CPU that the level does not describe the service."""
         return self.withheld is not None and self.withheld.of_goodput
 

@@ -132,7 +132,7 @@ def where(id: str) -> Where:  # noqa: A002 - the vocabulary's word
     return entry.where if entry is not None else "target"
 
 
-def spoils(id: str, severity: Severity | None = None) -> bool:  # noqa: A002
+def invalidates_run(id: str, severity: Severity | None = None) -> bool:  # noqa: A002
     """Whether the cause means that a run does not describe the target: it is critical and not located in the target.
 
     `severity`: of its mark; None: as in the catalogue.

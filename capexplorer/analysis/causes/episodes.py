@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...model.events import Mark
-from .catalogue import ENTRIES, spoils
+from .catalogue import ENTRIES, invalidates_run
 from .episode import Episode, Occurrence
 
 CHECKS_MOST = 20
@@ -51,7 +51,7 @@ class Episodes:
         """The marks to publish at this tick."""
         for each in self._all.values():
             each.look(t_s, users)
-        blocking = [each.id for each in self._all.values() if each.is_open and spoils(each.id)]
+        blocking = [each.id for each in self._all.values() if each.is_open and invalidates_run(each.id)]
         for each in self._all.values():
             each.also(other for other in blocking if not other.startswith(FOLLOWS.get(each.id, "-")))
             mark = each.news(t_s, exactly=exactly)

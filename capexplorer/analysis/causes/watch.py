@@ -87,7 +87,7 @@ class CauseWatch:
                 self._target(event)
             case Log():
                 self._target_log.add(event)
-            case Sample(stood_still_s=float()):
+            case Sample(suspended_s=float()):
                 return ()  # the process was suspended: timeouts in that time have no cause here
             case Sample():
                 self._sample(event)

@@ -26,7 +26,7 @@ from ..knee.objectives import Name, capacity_at
 from ..ladder import Measured, measured_of, parts
 from .failed_replies import replied_shares
 from .measured_epoch import MeasuredEpoch
-from .neighbours import NeighbourCheck, held_by
+from .neighbours import NeighbourCheck, disturbance_of
 from .onset import halves_of, parts_of
 from .outgrown import outgrown_levels
 from .partial import is_partial
@@ -51,7 +51,7 @@ class Epoch(MeasuredEpoch):
             return Verdict(**self._partially(), capacity=CapacityVerdict(epoch=self.index)) if is_known else None
         aside = {level.started_s for level in self.split.recovery}
         used = {level.started_s for level in self.judgeable}
-        held = {level.started_s for level in self.ladder if level.held}
+        disturbed = {level.started_s for level in self.ladder if level.disturbed}
         capacity = conclude(self.split, self.judgeable, epoch=self.index, structural=self.structural_error)
         found = regime_verdicts(self, capacity.knee) if len(self.regimes) > 1 else ()
         if capacity.knee is not None and found:
@@ -66,8 +66,8 @@ class Epoch(MeasuredEpoch):
             slo=self._objectives(),
             recovery_levels=tuple(level.opened.index for level in self.levels if level.started_s in aside),
             regimes=found,
-            held_levels=tuple(level.opened.index for level in self.levels if level.started_s in held),
-            left_out_levels=tuple(level.opened.index for level in self.levels if level.started_s in held - used),
+            disturbed_levels=tuple(level.opened.index for level in self.levels if level.started_s in disturbed),
+            left_out_levels=tuple(level.opened.index for level in self.levels if level.started_s in disturbed - used),
             first_endpoint=first_endpoint([level for level in self.levels if level.started_s in fit], capacity),
         )
 
@@ -80,7 +80,7 @@ class Epoch(MeasuredEpoch):
         return rate_verdict(self.timeline, self.all_levels, self._limits)
 
     def _objectives(self) -> tuple[SloVerdict, ...]:
-        free = [level for level in self.split.fit if not level.held]
+        free = [level for level in self.split.fit if not level.disturbed]
         found = (capacity_at(free, name, limit, epoch=self.index) for name, limit in self._limits.items())
         return tuple(each for each in found if each is not None)
 
@@ -119,7 +119,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         epoch=index,
         work_is_metric=work_is_metric(timeline),
         saturated={at: known for at, known in saturated.items() if known is not None},
-        held=lambda figures: held_by(neighbours.withheld(figures)),
+        disturbed=lambda figures: disturbance_of(neighbours.withheld(figures)),
         replied={level.opened.index: shares for level in counted if (shares := replied_shares(timeline, level)) is not None},
         first_requests=timeline.header is not None and timeline.header.source is not None,
     )

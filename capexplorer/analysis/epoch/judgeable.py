@@ -12,7 +12,7 @@ from ...model.events import Mark
 from ...model.findings import Cause
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ..causes.catalogue import spoils
+from ..causes.catalogue import invalidates_run
 from ..ladder import LadderLevel
 
 FAILURES_LEAST = 0.01
@@ -55,4 +55,4 @@ def _spans(timeline: Timeline) -> Iterator[tuple[float, float]]:
 
 
 def _invalidates(cause: str) -> bool:
-    return spoils(cause) and cause not in _FLAGGED
+    return invalidates_run(cause) and cause not in _FLAGGED

@@ -13,7 +13,8 @@ from ..ladder import LadderLevel, Measured, pooled
 from .judgeable import judgeable_levels
 from .neighbours import usable_levels
 from .recovery import Split, split
-from .regimes import Halves, Regime, regimes_of, return_users
+from .regime import Regime, return_users
+from .regimes import Halves, regimes_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class MeasuredEpoch:
     def regimes(self) -> tuple[Regime, ...]:
         """The stretches in which the service was one and the same, in the order they began; one unless it changed.
 
-        What other processes took away is no change of the service: levels that they held below the line are in none.
+        What other processes took away is no change of the service: levels that they pushed below the line are in none.
         """
         usable = {level.started_s for level in usable_levels(self.ladder)}
         return regimes_of([each for each in self.measured if each.rates.started_s in usable], self.halves)
@@ -80,22 +81,24 @@ class MeasuredEpoch:
     def has_fault(self) -> bool:
         """Whether the latest level fails, and that began in the middle of a level."""
         latest = self._latest
-        return latest is not None and latest.fails and latest.is_in_time([each for each in self.regimes if each is not latest])
+        if latest is None or not latest.fails:
+            return False
+        return latest.began_without_load([each for each in self.regimes if each is not latest])
 
     @property
     def explained_by_load(self) -> list[Measured]:
         """Levels of the regime that is judged, those at which goodput fell with a step up, which may be load's doing, and those
-        that other processes held."""
+        that other processes disturbed."""
         most_rps = max((level.goodput_rps for level in self.judged.levels), default=0.0)
         fell = [each for each in self.regimes if each.began == "goodput" and not each.began_inside]
         fell = [each for each in fell if each.levels[0].goodput_rps < most_rps]
         chosen = {id(each) for regime in (self.judged, *fell) for each in regime.measured}
-        return [each for each in self.measured if id(each) in chosen or each.rates.held]
+        return [each for each in self.measured if id(each) in chosen or each.rates.disturbed]
 
     @cached_property
     def judgeable(self) -> tuple[LadderLevel, ...]:
         """The levels of the regime that is judged, without those in which generator, host or network failed, or which other
-        processes held below the line."""
+        processes pushed below the line."""
         return usable_levels(judgeable_levels(self.timeline, self.judged.steady))
 
     @cached_property

@@ -1,9 +1,10 @@
 """Whether other processes of the machine disturbed a level by using CPU that it needed (docs/knee.md, section 2).
 
-Others that use CPU do no harm while cores are left. A level is *held* if all of this is so: others use a relevant part of the
-machine; the service (or the load thread) waited for a core, by its run delay; it would have used much more CPU without them;
-and CPU is what its requests need. What a held level finished is a lower bound of what the service can do. So a held level that
-lies on the low-load line still shows that the service keeps up, and one below the line shows nothing: no knee, no capacity.
+Others that use CPU do no harm while cores are left. A level is *disturbed* if all of this is so: others use a relevant part of
+the machine; the service (or the load thread) waited for a core, by its run delay; it would have used much more CPU without
+them; and CPU is what its requests need. What a disturbed level finished is a lower bound of what the service can do. So a
+disturbed level that lies on the low-load line still shows that the service keeps up, and one below the line shows nothing: no
+knee, no capacity.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ OF_CYCLE_LEAST = 0.05
 
 HOST_FULL = 0.95
 OTHERS_NOTABLE = 0.25
-"""Shares of the machine's cores, in use at all and used by others, from which a level is held if no run delay was measured."""
+"""Shares of the machine's cores, in use at all and used by others, from which a level without a run delay is disturbed."""
 
 IDLE_MOST = 0.5
 """Share of the machine's cores that may be idle, and at least one core: with more, a service that may run on all of them waits
@@ -139,7 +140,7 @@ def _needs_cpu(figures: LevelFigures, wanted: float, usable: float | None) -> bo
     return rate is not None and response_ms is not None and wanted >= WANTED_OF_REQUESTS * rate * response_ms / 1000
 
 
-def held_by(withheld: Withheld | None) -> tuple[bool, bool]:
+def disturbance_of(withheld: Withheld | None) -> tuple[bool, bool]:
     """Whether a level was disturbed, and whether its goodput suffered."""
     return withheld is not None, withheld is not None and withheld.of_goodput
 
@@ -147,16 +148,16 @@ def held_by(withheld: Withheld | None) -> tuple[bool, bool]:
 def usable_levels(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
     """The levels that describe the service: those that were not disturbed, and of the disturbed ones those on the low-load line.
 
-    The line is that of the levels that were not held; without any, that of all. A held level says nothing where another level of
-    the same users was not held.
+    The line is that of the levels that were not disturbed; without any, that of all. A disturbed level says nothing
+    where another level of the same users was not disturbed.
     """
-    free = [level for level in levels if not level.goodput_held]
+    free = [level for level in levels if not level.goodput_disturbed]
     if len(free) == len(levels) or not levels:
         return tuple(levels)  # a level whose requests only took longer is free: its goodput is the service's own
     counts = {round(level.users) for level in free}
     rate = crossing(curve_of(pooled(free or levels))).rate if any(level.goodput_rps > 0 for level in free or levels) else 0.0
     return tuple(
-        level for level in levels if not level.goodput_held or (round(level.users) not in counts and _on_line(level, rate))
+        level for level in levels if not level.goodput_disturbed or (round(level.users) not in counts and _on_line(level, rate))
     )
 
 

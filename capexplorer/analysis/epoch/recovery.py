@@ -82,7 +82,7 @@ def analyse(levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float 
 
 def conclude(parts: Split, levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
     """The same, of levels that were split already."""
-    free = [level for level in levels if not level.held]
+    free = [level for level in levels if not level.disturbed]
     verified = functools.partial(verify, free, parts.fit) if free else None
     disputed = bool(levels) and _returned_slower(levels)
     return judge(parts.fit, epoch=epoch, structural=structural, verify=verified, disputed=disputed)

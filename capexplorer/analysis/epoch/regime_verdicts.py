@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from ...model.level import Level
 from ...model.verdicts import KneeVerdict, RegimeVerdict
 from .judgeable import judgeable_levels
+from .level_comparison import FAILING, USERS_SAME
 from .measured_epoch import MeasuredEpoch
 from .recovery import analyse
-from .regimes import FAILING, USERS_SAME, Regime, return_users
+from .regime import Regime, return_users
 
 
 def regime_verdicts(epoch: MeasuredEpoch, judged: KneeVerdict | None) -> tuple[RegimeVerdict, ...]:
@@ -22,15 +23,15 @@ def regime_verdicts(epoch: MeasuredEpoch, judged: KneeVerdict | None) -> tuple[R
 def _verdict(epoch: MeasuredEpoch, regime: Regime, judged: KneeVerdict | None) -> RegimeVerdict:
     first, is_judged = regime.measured[0], regime is epoch.judged
     knee = judged if is_judged else _knee(epoch, regime)
-    held = [each.rates for each in regime.measured if (each.rates.failure_ratio or 0.0) < FAILING]
-    most = max(held or [each.rates for each in regime.measured], key=lambda level: level.users)
+    disturbed = [each.rates for each in regime.measured if (each.rates.failure_ratio or 0.0) < FAILING]
+    most = max(disturbed or [each.rates for each in regime.measured], key=lambda level: level.users)
     began_s = _began_s(epoch, regime)
     is_first = regime.began is None
     others = [each for each in epoch.regimes if each is not regime]
     return RegimeVerdict(
         began_s=began_s,
         began=regime.began,
-        inside=regime.is_in_time(others),
+        inside=regime.began_without_load(others),
         after_step_s=None if is_first else began_s - _stepped_s(epoch.levels, began_s),
         users=float(first.level.users),
         before_rps=None if is_first else _before(epoch, regime),

@@ -94,7 +94,7 @@ def _little_ratio(level: LadderLevel) -> float | None:
 
 def confidence_of(grounds: KneeGrounds) -> Confidence:
     """High if every condition is met, medium if one is missing, else low. A ramp gives medium at most."""
-    lacking = sum(
+    unmet = sum(
         (
             grounds.baseline_levels < BASELINE_LEVELS,
             grounds.baseline_levels < 2,  # a lone level may itself be saturated: counts twice
@@ -105,6 +105,6 @@ def confidence_of(grounds: KneeGrounds) -> Confidence:
             not grounds.agree,
         )
     )
-    if lacking == 0:
+    if unmet == 0:
         return "medium" if grounds.ramp else "high"
-    return "medium" if lacking == 1 else "low"
+    return "medium" if unmet == 1 else "low"

@@ -76,7 +76,7 @@ def judge(
     else:
         knee = verdict_kinds.no_knee(ladder, found, gates, epoch)
     knee = _unless_unaccounted(knee, ladder)
-    if any(level.goodput_held for level in ladder) and sum(not level.goodput_held for level in ladder) < LEVELS_LEAST:
+    if any(level.goodput_disturbed for level in ladder) and sum(not level.goodput_disturbed for level in ladder) < LEVELS_LEAST:
         knee = msgspec.structs.replace(knee, confidence="low")  # other processes had a hand in the line itself
     return CapacityVerdict(
         epoch=epoch,

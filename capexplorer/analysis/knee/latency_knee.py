@@ -31,9 +31,9 @@ def latency_knee(levels: Sequence[LadderLevel], found: Crossing, *, epoch: int =
     """The first of two consecutive levels whose mean latency is surely above 1.5 R0; None when there is none.
 
     Levels that saturated the generator are left out: it adds latency of its own (nginx under 20 users: 2.9 of 3.2 ms). So are
-    those that other processes held.
+    those that other processes disturbed.
     """
-    judged = (level for level in levels if not (level.generator_saturated or level.held))
+    judged = (level for level in levels if not (level.generator_saturated or level.disturbed))
     known = [level for level in judged if level.latency_ms]  # 0 ms is no latency
     base = known[: max(2, math.ceil(found.linear / ALONE_SHARE))]
     if len(known) <= len(base):

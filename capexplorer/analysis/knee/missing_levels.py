@@ -50,12 +50,12 @@ def _for_knee(ladder: Sequence[LadderLevel], found: Crossing, knee: KneeVerdict)
     if not wanted and knee.verification is not None:
         wanted += [
             Missing(kind=step.name, seconds=step.least_s, users_below=float(step.users), users_above=float(step.users))
-            for step in knee.verification.lacking
+            for step in knee.verification.open_steps
         ]
     return tuple(wanted)
 
 
 def _under(ladder: Sequence[LadderLevel], knee_users: float, found: Crossing) -> Advice:
     bound = BASELINE_SHARE * knee_users
-    lacking = BASELINE_LEVELS - sum(level.users <= bound for level in ladder[: found.linear])
-    return (Missing(kind="lower_levels", count=lacking, users_below=bound),) if lacking > 0 else ()
+    missing = BASELINE_LEVELS - sum(level.users <= bound for level in ladder[: found.linear])
+    return (Missing(kind="lower_levels", count=missing, users_below=bound),) if missing > 0 else ()

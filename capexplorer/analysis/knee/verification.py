@@ -94,7 +94,7 @@ def verify(levels: Sequence[LadderLevel], fit: Sequence[LadderLevel], knee_users
 
 def _says_more(shown: Verification, best: Verification) -> bool:
     """Whether a later revision replaces an earlier one: it contradicts the knee, or has more that agrees."""
-    agreeing = [len(each.steps) - len(each.lacking) for each in (shown, best)]
+    agreeing = [len(each.steps) - len(each.open_steps) for each in (shown, best)]
     if "contradicted" in (shown.state, best.state):
         return shown.state == "contradicted" or agreeing[0] > 0
     return agreeing[0] > agreeing[1]

@@ -70,9 +70,9 @@ class LadderLevel:
     generator_saturated: bool | None = None
     loop_lag_ms: float | None = None
     """Delay of the generator's own timers (p99)."""
-    held: bool = False
+    disturbed: bool = False
     """Whether other processes used CPU that it needed (`neighbours`): its latency then includes their effect."""
-    goodput_held: bool = False
+    goodput_disturbed: bool = False
     """Whether they used so much that its goodput is only a lower bound."""
     work_is_metric: bool = False
     """Goodput is the target's own count, not successful requests."""

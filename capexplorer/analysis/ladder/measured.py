@@ -55,17 +55,17 @@ def measured_of(
     epoch: int = 0,
     work_is_metric: bool = False,
     saturated: Mapping[int, bool] = MappingProxyType({}),
-    held: Callable[[LevelFigures], tuple[bool, bool]] = lambda figures: (False, False),
+    disturbed: Callable[[LevelFigures], tuple[bool, bool]] = lambda figures: (False, False),
     replied: Mapping[int, tuple[float, float]] = MappingProxyType({}),
     first_requests: bool = False,
     parts_of: Callable[[Level], Sequence[Part]] = parts,
 ) -> Iterator[Measured]:
     """Settled levels of an epoch in the order they ran, in the parts that `parts_of` makes of them, nothing pooled yet.
 
-    `saturated`: by level index, whether the generator was saturated; a level that is not in it: not known. `held`: whether other
-    processes used CPU that a level needed, and whether its goodput suffered. `replied`: by level index, the shares of failed
-    requests that got a reply with any status, and with one that refuses. `first_requests`: figures include users' first
-    requests, as those of imported histories do (`header.source` is set).
+    `saturated`: by level index, whether the generator was saturated; a level that is not in it: not known. `disturbed`:
+    whether other processes used CPU that a level needed, and whether its goodput suffered. `replied`: by level index, the
+    shares of failed requests that got a reply with any status, and with one that refuses. `first_requests`: figures include
+    users' first requests, as those of imported histories do (`header.source` is set).
     """
     for level in levels:
         if level.opened.epoch != epoch:
@@ -73,7 +73,7 @@ def measured_of(
         for part in parts_of(level):
             figures = part.figures
             if figures.settled and figures.goodput_rps is not None and part.users > 0:
-                is_held, goodput_held = held(figures)
+                is_disturbed, goodput_disturbed = disturbed(figures)
                 shares = replied.get(level.opened.index, (None, None))
                 rates = ladder_level(
                     part.users,
@@ -83,8 +83,8 @@ def measured_of(
                     ramp=level.opened.ramp,
                     arrivals_per_s=level.opened.spawn_rate if first_requests and level.opened.ramp else 0.0,
                     generator_saturated=saturated.get(level.opened.index),
-                    held=is_held,
-                    goodput_held=goodput_held,
+                    disturbed=is_disturbed,
+                    goodput_disturbed=goodput_disturbed,
                     replied_ratio=shares[0],
                     refused_ratio=shares[1],
                     work_is_metric=work_is_metric,

@@ -50,8 +50,8 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
         ramp=all(level.ramp for level in same),
         generator_saturated=any(flags) if flags else None,
         loop_lag_ms=_mean_known([level.loop_lag_ms for level in same], same),
-        held=any(level.held for level in same),
-        goodput_held=any(level.goodput_held for level in same),
+        disturbed=any(level.disturbed for level in same),
+        goodput_disturbed=any(level.goodput_disturbed for level in same),
         accepted_rps=_mean_known([level.accepted_rps for level in same], same),
     )
 

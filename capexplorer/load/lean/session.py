@@ -154,19 +154,19 @@ class LeanSession:
         reply: Reply | None = None
         content: bytes | None = None
         error: Exception | None = None
-        asked = prepared
+        request = prepared
         try:
-            reply = self._reply_to(asked)
+            reply = self._reply_to(request)
             if follow is not None:
-                asked, reply = follow(asked, reply)
+                request, reply = follow(request, reply)
             content = reply.content()
         except _FAILURES as failure:
             reply, error = None, failure
         response_ms = (time.perf_counter() - started_s) * 1000
         if reply is not None and reply.status >= 400:
-            error = status_error(asked, reply)
-        response = (CaughtResponse if catch_response else LeanResponse)(asked, reply, content, error)
-        told = self._user.context()
+            error = status_error(request, reply)
+        response = (CaughtResponse if catch_response else LeanResponse)(request, reply, content, error)
+        user_context = self._user.context()
 
         def report(exception: Exception | None) -> None:
             self._event.fire(
@@ -175,7 +175,7 @@ class LeanSession:
                 response_time=response_ms,
                 response_length=0 if content is None else len(content),
                 response=response,
-                context={**told, **context} if context else told,
+                context={**user_context, **context} if context else user_context,
                 exception=exception,
                 start_time=start_time,
                 url=prepared.url,

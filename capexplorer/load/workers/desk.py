@@ -69,7 +69,7 @@ class FrontDesk:
     def __init__(
         self,
         job: Job,
-        tell: Callable[[Report], None],
+        report: Callable[[Report], None],
         on_change: Callable[[], None],
         on_second: Callable[[str, Any], None],
         *,
@@ -78,9 +78,9 @@ class FrontDesk:
     ) -> None:
         """`here`: name of this machine."""
         self.workers: dict[str, KnownWorker] = {}
-        self.grid_s: float | None = None
+        self.boundary_s: float | None = None
         """A boundary between ticks, `time.monotonic`; None: not known yet."""
-        self._job, self._tell, self._on_change, self._on_second = job, tell, on_change, on_second
+        self._job, self._report, self._on_change, self._on_second = job, report, on_change, on_second
         self._here, self._accepts_plain = here, accepts_plain
         self._introduced: dict[str, WorkerHello] = {}
         self._numbers = 0
@@ -128,7 +128,7 @@ class FrontDesk:
     def _refuse(self, client_id: str, host: str, why: str) -> None:
         self._send(client_id, REFUSED, why)
         self._send(client_id, "quit")
-        self._tell(WorkerRefused(host, why))
+        self._report(WorkerRefused(host, why))
 
     def _of_worker(self, client_id: str, worker: KnownWorker, message: Message) -> bool:
         match message.type:
@@ -138,12 +138,12 @@ class FrontDesk:
             case "capexplorer_clock":
                 worker.clock.trip(message.data["sent_s"], message.data["worker_s"], time.monotonic())
                 worker.trips += 1
-                self._tell_grid(client_id, worker)
+                self._send_boundary(client_id, worker)
                 if worker.trips < CLOCK_TRIPS_AT_FIRST:
                     self._ask_clock(client_id, worker)
                 return False
             case "capexplorer_ended":
-                self._tell(RunnerEnded(message.data))
+                self._report(RunnerEnded(message.data))
                 return False
             case "quit":
                 self._remove(client_id, "left")
@@ -225,13 +225,13 @@ class FrontDesk:
     def _look_at_rate(self) -> None:
         if self._rate is not None and all(worker.rate_turn == self._rate.turn for worker in self.workers.values()):
             users = int(self.master.user_count) if self.master is not None else 0
-            self._tell(Spawned(users, time.monotonic(), self._rate.offered_per_s))
+            self._report(Spawned(users, time.monotonic(), self._rate.offered_per_s))
 
-    def tell_grid(self, boundary_s: float) -> None:
+    def align_seconds(self, boundary_s: float) -> None:
         """Ticks end at this moment (`time.monotonic`) and each whole second from there."""
-        self.grid_s = boundary_s
+        self.boundary_s = boundary_s
         for client_id, worker in self.workers.items():
-            self._tell_grid(client_id, worker)
+            self._send_boundary(client_id, worker)
 
     def _remove(self, client_id: str, change: Change, why: str = "") -> None:
         worker = self.workers.pop(client_id)
@@ -242,7 +242,7 @@ class FrontDesk:
     def _changed(self, change: Change, worker: KnownWorker, why: str = "") -> None:
         self._on_change()
         token = worker.hello.token if worker.hello is not None else ""
-        self._tell(
+        self._report(
             WorkersChanged(change, worker.name, len(self.workers), time.monotonic(), why, plain=worker.is_plain, token=token)
         )
 
@@ -250,9 +250,9 @@ class FrontDesk:
         worker.asked_s = time.monotonic()
         self._send(client_id, CLOCK, {"sent_s": worker.asked_s})
 
-    def _tell_grid(self, client_id: str, worker: KnownWorker) -> None:
-        if self.grid_s is not None and worker.clock.is_known:
-            self._send(client_id, GRID, {"boundary_s": self.grid_s - worker.clock.offset_s})
+    def _send_boundary(self, client_id: str, worker: KnownWorker) -> None:
+        if self.boundary_s is not None and worker.clock.is_known:
+            self._send(client_id, GRID, {"boundary_s": self.boundary_s - worker.clock.offset_s})
 
     def _send(self, client_id: str, kind: str, data: Any = None) -> None:
         assert self.master is not None  # messages come once there is a master

@@ -16,7 +16,7 @@ from locust.env import Environment
 from ...errors import InputError
 from ...model.offered import Arrivals
 from ..bounded_waits import STALLED_S, Stalled
-from ..engine import Drained, Hosting
+from ..engine import Drained, EngineContext
 from ..offered.pool import FIRST_MOST, SPARE_S
 from ..offered.pool_users import BEGIN_PER_S
 from ..user_code import UserError
@@ -50,12 +50,12 @@ class MasterEngine:
 
     runner: Any = None
 
-    def __init__(self, hosting: Hosting, options: MasterOptions, job: Job, work_endpoints: tuple[str, ...] = ()) -> None:
+    def __init__(self, context: EngineContext, options: MasterOptions, job: Job, work_endpoints: tuple[str, ...] = ()) -> None:
         """`job`: what workers that join get."""
-        self._hosting, self._options = hosting, options
+        self._context, self._options = context, options
         self.desk = FrontDesk(
             job,
-            hosting.tell,
+            context.report,
             self._on_change,
             self._on_second,
             here=options.here,
@@ -97,7 +97,7 @@ class MasterEngine:
             self._offered = None
             self.desk.end_rate()
         self._step = (users, spawn_rate, classes)
-        self._dispatch_again()
+        self._redispatch()
 
     def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
         """Split among the workers, which have pools of their own; the first users are sent as ever, so that a test begins."""
@@ -106,14 +106,14 @@ class MasterEngine:
         if is_new:
             first = max(len(self.desk.workers), min(FIRST_MOST, math.ceil(offered_per_s * SPARE_S)), self._step[0])
             self._step = (min(first, max_users), BEGIN_PER_S, None)
-            self._dispatch_again(offers=False)
+            self._redispatch(offers=False)
 
-    def again(self) -> None:
+    def repeat_step(self) -> None:
         """Send the latest step once more: to other workers, or to those that lost their users."""
         if self.runner is not None and self._dispatching is not None:
-            self._dispatch_again()
+            self._redispatch()
 
-    def _dispatch_again(self, *, offers: bool = True) -> None:
+    def _redispatch(self, *, offers: bool = True) -> None:
         """The latest step, and the rate with `offers`."""
         if offers and self._offered is not None:
             self.desk.offer(*self._offered, at_once=False)
@@ -126,12 +126,12 @@ class MasterEngine:
         self.runner.target_user_count = users
         if (users == 0 and self.runner.is_stopped) or not self.runner.active():
             if users == 0:
-                self._hosting.spawned()  # nobody is there to go
+                self._context.on_spawned()  # nobody is there to go
             return  # else a worker that joins begins it
         self.runner.dispatch(users, spawn_rate, classes)
         expected = sum(self.runner.target_user_classes_count.values())  # fewer than wanted with a `fixed_count`
         self._wait_for(expected)
-        self._hosting.spawned()
+        self._context.on_spawned()
 
     def _wait_for(self, users: int) -> None:
         """Until so many run, or their number has not changed for STALLED_S."""
@@ -141,7 +141,7 @@ class MasterEngine:
             quiet_s = quiet_s + POLL_S if self.runner.user_count == there else 0.0
             there = self.runner.user_count
         if not self._are_there(users):
-            self._hosting.errors.add(Stalled(f"{self.runner.user_count} users run instead of {users} after {STALLED_S:g} s"))
+            self._context.errors.add(Stalled(f"{self.runner.user_count} users run instead of {users} after {STALLED_S:g} s"))
 
     def _are_there(self, users: int) -> bool:
         """Pools of an offered rate may have more."""
@@ -151,7 +151,7 @@ class MasterEngine:
     def _on_change(self) -> None:
         self._sets.append((tuple(self.desk.workers), time.monotonic()))
         if self._dispatching is not None:
-            gevent.spawn(self._dispatch_again)
+            gevent.spawn(self._redispatch)
 
     def _on_second(self, client_id: str, data: Any) -> None:
         worker, now_s = self.desk.workers[client_id], time.monotonic()
@@ -159,7 +159,7 @@ class MasterEngine:
             blob = data.pop(KEY, None)
             if blob is not None:
                 self._came.append((client_id, blob, None, now_s))
-                self._hosting.tell(SecondReported())
+                self._context.report(SecondReported())
             return
         node = self.runner.clients.get(client_id)
         cpu = node.cpu_usage / 100 if node is not None else None
@@ -222,11 +222,11 @@ class MasterEngine:
     def _count_user_errors(self, client_id: str, second: WorkerSecond) -> None:
         self._replaced[client_id] = second.replaced
         for each in second.user_errors:
-            self._hosting.errors.waiting.extend([UserError(each.type, each.text, each.line)] * each.count)
+            self._context.errors.waiting.extend([UserError(each.type, each.text, each.line)] * each.count)
 
     def drain_all(self) -> None:
         """Also emit the failures that wait."""
-        self._merging.tell_all()
+        self._merging.drain_all_failures()
 
 
 def placed(second: WorkerSecond, offset_s: float) -> WorkerSecond:

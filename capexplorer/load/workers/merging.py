@@ -55,8 +55,8 @@ class Merging:
             finished_warmup=sum(each.warmup_requests - each.warmup_failures for each in work),
         )
 
-    def tell_all(self) -> None:
-        """From now on a tick tells all failures that wait, however many: there will be no later one."""
+    def drain_all_failures(self) -> None:
+        """From now on a tick has all failures that wait, however many: there will be no later one."""
         self.failures.most_bytes = math.inf
 
     def _by_endpoint(self, seconds: Sequence[WorkerSecond]) -> dict[tuple[str, str], list[EndpointTick]]:

@@ -7,48 +7,46 @@ from collections.abc import Callable
 from dataclasses import astuple
 from typing import Any
 
-import gevent
 import msgspec
 from locust.env import Environment
 
 from ...model.events import EndpointTick
 from ...model.offered import Arrivals
 from ...model.readings import GeneratorReading, PortsReading
-from ..engine import Drained, Hosting
+from ..engine import Drained, EngineContext
+from ..in_process import InProcessEngine
 from ..lag import Lag
 from ..offered.pool import Pool
 from ..offered.pool_users import WorkerUsers
-from ..replacement import Replacement
 from ..user_code import UserError, UserErrors
 from .offered_rate import RATE_BEGAN, from_plain
 from .second import USER_ERRORS_MOST, Activity, UserErrorCount, WorkerSecond
 from .worker_runner import Worker
 
 
-class WorkerEngine:
+class WorkerEngine(InProcessEngine):
     """A `LoadEngine` whose users are stepped from elsewhere."""
 
-    runner: Any = None
-
-    def __init__(self, hosting: Hosting, address: tuple[str, int], hello: bytes, on_grid: Callable[[float], None]) -> None:
-        self._hosting, self._address, self._hello, self._on_grid = hosting, address, hello, on_grid
-        self._replacement: Replacement | None = None
+    def __init__(
+        self, context: EngineContext, address: tuple[str, int], hello: bytes, on_boundary: Callable[[float], None]
+    ) -> None:
+        super().__init__(context)
+        self._address, self._hello, self._on_boundary = address, hello, on_boundary
         self._pool_users: Any = None
 
     def create_runner(self, environment: Environment) -> None:
         """A WorkerRunner that has joined when this returns. Raises ConnectionError."""
-        offering = self._hosting.offering
+        offering = self._context.offering
         self.runner = runner = environment.runner = Worker(
-            environment, *self._address, self._hello, self._on_grid, self._offer, keeps_users=lambda: offering.is_on
+            environment, *self._address, self._hello, self._on_boundary, self._offer, keeps_users=lambda: offering.is_on
         )
         self._pool_users = WorkerUsers(runner)
-        offering.pool = Pool(offering.dispatch, self._pool_users, self._hosting.errors)
-        self._replacement = Replacement(runner, lambda: runner.target_user_classes_count, self._hosting.errors)
-        gevent.spawn(self._replacement.run)
+        offering.pool = Pool(offering.dispatch, self._pool_users, self._context.errors)
+        self.replace_dead_users(lambda: runner.target_user_classes_count)
 
     def _offer(self, data: object) -> None:
         """A rate of the run's; None: no rate."""
-        offering, runner = self._hosting.offering, self.runner
+        offering, runner = self._context.offering, self.runner
         if data is None:
             offering.close(lambda: runner.user_count <= runner.target_user_count)
             return
@@ -67,28 +65,6 @@ class WorkerEngine:
 
     def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
         """Nobody offers a worker a rate by hand."""
-
-    @property
-    def users(self) -> int:
-        """Greenlets of the runner."""
-        return self.runner.user_count if self.runner is not None else 0
-
-    @property
-    def replaced(self) -> int:
-        """Since the beginning."""
-        return self._replacement.replaced if self._replacement is not None else 0
-
-    def is_due(self, boundary_s: float) -> bool:
-        """At once."""
-        return True
-
-    def drain(self, boundary_s: float) -> Drained:
-        """All that was recorded until now."""
-        return Drained(self._hosting.recorder.drain(), self.users)
-
-    def drain_all(self) -> None:
-        """Also emit the failures that wait."""
-        self._hosting.recorder.drain_all_failures()
 
 
 def second_of(

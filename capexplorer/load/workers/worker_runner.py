@@ -33,19 +33,19 @@ class Worker(WorkerRunner):
         host: str,
         port: int,
         hello: bytes,
-        on_grid: Callable[[float], None],
+        on_boundary: Callable[[float], None],
         on_rate: Callable[[object], None],
         *,
         keeps_users: Callable[[], bool],
     ) -> None:
-        """`hello`: as said when it asked for its job. `on_grid`: gets a boundary between ticks, by this machine's clock.
+        """`hello`: as in its request for a job. `on_boundary`: gets a boundary between ticks, by this machine's clock.
         `on_rate`: gets a rate to offer; None: none any more. `keeps_users`: a rate is offered, whose pool is not made smaller.
         """
         self._on_rate, self._keeps_users = on_rate, keeps_users
         self.ended_because = ""
         """Why the run wants it no more; empty while it does, and where the run has ended."""
         self.has_ended = False
-        self._hello, self._on_grid = hello, on_grid
+        self._hello, self._on_boundary = hello, on_boundary
         self._waiting: deque[bytes] = deque(maxlen=60)
         self._news = Event()
         self._heard_s = time.monotonic()
@@ -78,7 +78,7 @@ class Worker(WorkerRunner):
             case "capexplorer_clock":
                 self.send_message(CLOCK, {**msg.data, "worker_s": time.monotonic()})
             case "capexplorer_grid":
-                self._on_grid(msg.data["boundary_s"])
+                self._on_boundary(msg.data["boundary_s"])
             case "capexplorer_rate":
                 self._on_rate(msg.data)
             case "capexplorer_rate_ended":

@@ -11,14 +11,14 @@ from .mark import Mark, Verdict
 from .process_events import Ended, Log, Target, TargetState
 from .reanalysed import FigureChange, MarkChange, Reanalysed
 from .sample import EndpointTick, FailureSignature, FailureTick, Phase, Sample
-from .session_header import SCHEMA, ClientFloor, Engine, Header, HostFacts, TargetFacts
+from .session_header import SCHEMA, ClientOverhead, Engine, Header, HostFacts, TargetFacts
 from .user_events import Command, Note
 
 KnownEvent = Header | LevelOpened | Sample | LevelClosed | Mark | Note | Command | Target | Log | Reanalysed | Verdict | Ended
 """All that a log of this version holds; an event of another type is read as `Unknown`."""
 
 __all__ = [
-    "SCHEMA", "Arrivals", "By", "ClientFloor", "Command", "Drops", "Ended", "EndpointTick", "Engine", "Event",
+    "SCHEMA", "Arrivals", "By", "ClientOverhead", "Command", "Drops", "Ended", "EndpointTick", "Engine", "Event",
     "FailureSignature", "FailureTick", "FigureChange", "Header", "HostFacts", "KnownEvent", "LevelClosed",
     "LevelOpened", "Log", "Mark", "MarkChange", "Note", "OfferedTick", "Phase", "Reanalysed", "Sample", "Target",
     "TargetFacts", "TargetState", "Unknown", "Verdict",

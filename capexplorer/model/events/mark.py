@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from ..findings import AnyFinding, MarkKind, kind_of
 from ..grades import Confidence, Severity
 from ..rate_verdicts import RateCapacity, RateVerdict
@@ -46,10 +48,10 @@ class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
     """Indices of levels of recovery from overload, which the fit does not use."""
     regimes: tuple[RegimeVerdict, ...] = ()
     """In the order they began, if the service changed; empty: it did not."""
-    held_levels: tuple[int, ...] = ()
+    disturbed_levels: tuple[int, ...] = msgspec.field(name="held_levels", default=())
     """Indices of levels in which other processes used CPU that service or generator needed."""
     left_out_levels: tuple[int, ...] = ()
-    """Those of `held_levels` that the fit does not use, because they do not describe the service."""
+    """Those of `disturbed_levels` that the fit does not use, because they do not describe the service."""
     partial_levels: tuple[int, ...] = ()
     """Indices of settled levels whose figures cover only a part of their users, which the fit does not use either."""
     first_endpoint: EndpointDegradation | None = None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from ..offered import OfferedTick
 from ..readings import (
     GeneratorReading,
@@ -83,7 +85,7 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     phase: Phase
     settled: bool = False
     """True when this tick makes its level's figures."""
-    stood_still_s: float | None = None
+    suspended_s: float | None = msgspec.field(name="stood_still_s", default=None)
     """Seconds of this tick in which the process was suspended or the machine slept. 0: in the tick after such a one, in which
     what was held up still ends. None: it ran. No detector uses a tick with this field.
     """
@@ -92,7 +94,7 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     retried: tuple[FailureTick, ...] = ()
     """Errors of attempts that the client repeated by itself. Each request counts once, by its final result."""
     work: float | None = None
-    """Finished work in this tick (DESIGN section 4); None when it could not be measured."""
+    """Finished work in this tick; None when it could not be measured."""
     warmup_work: float = 0.0
     """Finished work of warm-up requests: shown in the time chart, but in no level's figures."""
     connects: int = 0

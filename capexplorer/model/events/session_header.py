@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import msgspec
+
 from ..readings import Reading
 from .event import Event
 
@@ -40,7 +42,7 @@ class HostFacts(Reading, frozen=True, kw_only=True):
     """Memory that the cgroup allows; None without a limit."""
 
 
-class ClientFloor(Reading, frozen=True, kw_only=True):
+class ClientOverhead(Reading, frozen=True, kw_only=True):
     """The overhead of a client class: latency of 200 requests to a null responder on loopback."""
 
     p50_ms: float
@@ -79,7 +81,7 @@ class Header(Event, frozen=True, kw_only=True, tag="header"):
     clients: tuple[str, ...] = ()
     """Client classes that the users are built on, by Locust's names: FastHttpUser, HttpUser, User. Empty in older logs (see
     `clients_of`)."""
-    client_floor_ms: dict[str, ClientFloor] = {}
+    client_overhead_ms: dict[str, ClientOverhead] = msgspec.field(name="client_floor_ms", default_factory=dict)
     """By client class name; only HTTP clients have one."""
     profile: dict[str, Any] = {}
     """The whole resolved profile, as plain values (secrets removed)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ... import wording
-from ...model.events import ClientFloor, Mark
+from ...model.events import ClientOverhead, Mark
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
 from .across_levels import OverallChange
@@ -76,7 +76,7 @@ class Curve:
     """The verdict's sentence."""
     marks: tuple[Mark, ...]
     """Current causes, bottlenecks and leaks, without findings that nothing is wrong."""
-    floors: dict[str, ClientFloor]
+    overheads: dict[str, ClientOverhead]
     made: Made
     rate_points: tuple[RatePoint, ...] = ()
     """Points by offered rate. They are never compared with those of users."""

@@ -94,13 +94,13 @@ def _drawn(panel: svg.Panel, curves: Sequence[Curve], points: Sequence[Points]) 
 def _point(panel: svg.Panel, curve: Curve, index: int, users: int, one: Estimate) -> Iterable[str]:
     """With its 95% error bar and a tooltip; hollow where its noise is unknown."""
     x, y, color = panel.x(users), panel.y(one.value or 0), f"e{index % _SERIES}"
-    said = f"{curve.letter}: {label(users)} users, {one.value:.4g}" if one.value is not None else ""
+    sentence = f"{curve.letter}: {label(users)} users, {one.value:.4g}" if one.value is not None else ""
     if one.se is not None and one.value is not None:
         low, high = panel.y(max(one.value - Z95 * one.se, 0.0)), panel.y(one.value + Z95 * one.se)
         yield svg.line(color, (x, low), (x, high))
-        said += f" ± {Z95 * one.se:.2g}"
+        sentence += f" ± {Z95 * one.se:.2g}"
     kind = "dot" if one.se is not None else "hollow"
-    yield f"<g><title>{html(said)}</title>{marker(index, f'{color} {kind}', x, y)}</g>"
+    yield f"<g><title>{html(sentence)}</title>{marker(index, f'{color} {kind}', x, y)}</g>"
 
 
 def marker(index: int, kind: str, x: float, y: float) -> str:
@@ -130,5 +130,5 @@ def _legend(curves: Sequence[Curve]) -> Iterable[str]:
 
 def shortened(curve: Curve, width: int) -> str:
     """Title or id in at most `width` characters."""
-    said = curve.title or curve.name
-    return said if len(said) <= width else said[: max(1, width - 1)] + "…"
+    sentence = curve.title or curve.name
+    return sentence if len(sentence) <= width else sentence[: max(1, width - 1)] + "…"

@@ -44,7 +44,7 @@ class Difference:
     before: Estimate
     after: Estimate
     judgement: Judgement
-    floor_change_ms: float | None = None
+    overhead_change_ms: float | None = None
     """Difference of the client overheads; only if client classes differ."""
     sure: bool = False
     """The verdict may claim it (`claims`)."""
@@ -101,7 +101,7 @@ def difference(figure: str, before: Estimate | None, after: Estimate | None) -> 
     return Difference(figure, ours, theirs, _judged(figure, change, ours, theirs))
 
 
-def floor_difference(figure: str, before: Estimate, after: Estimate, floor_change_ms: float | None) -> Difference:
+def overhead_difference(figure: str, before: Estimate, after: Estimate, overhead_change_ms: float | None) -> Difference:
     """A latency under two client classes: the difference of their overheads is subtracted, and the rest must be significant by
     itself.
 
@@ -110,17 +110,17 @@ def floor_difference(figure: str, before: Estimate, after: Estimate, floor_chang
     """
     plain = difference(figure, before, after)
     if not plain.counts:
-        return replace(plain, floor_change_ms=floor_change_ms)
-    if floor_change_ms is None:
+        return replace(plain, overhead_change_ms=overhead_change_ms)
+    if overhead_change_ms is None:
         return replace(plain, judgement="unknown")
     change = plain.change or 0.0
 
     def is_left(times: float) -> bool:
-        left = change - times * floor_change_ms
+        left = change - times * overhead_change_ms
         return left * change > 0 and _judged(figure, left, before, after) == "beyond"
 
     judgement: Judgement = "client" if not is_left(1) else "beyond" if is_left(CLIENT_UNDER_LOAD) else "partly_client"
-    return Difference(figure, before, after, judgement, floor_change_ms)
+    return Difference(figure, before, after, judgement, overhead_change_ms)
 
 
 def _judged(figure: str, change: float, before: Estimate, after: Estimate) -> Judgement:

@@ -83,8 +83,8 @@ def subject(made: Sequence[Made]) -> tuple[Differing, ...]:
 
 
 def _differing(name: str, values: Sequence[Any]) -> Differing | None:
-    said = tuple(_said(value) for value in values)
-    return Differing(name, said) if len(set(said)) > 1 else None
+    sentence = tuple(_said(value) for value in values)
+    return Differing(name, sentence) if len(set(sentence)) > 1 else None
 
 
 def _by_key(prefix: str, dicts: Sequence[Mapping[str, Any]]) -> list[Differing]:

@@ -48,7 +48,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "label": curve.label,
         "started_at": curve.started_at,
         "complete": curve.complete,
-        "client_floor_ms": {name: {"p50": each.p50_ms, "p99": each.p99_ms} for name, each in sorted(curve.floors.items())},
+        "client_floor_ms": {name: {"p50": each.p50_ms, "p99": each.p99_ms} for name, each in sorted(curve.overheads.items())},
         "knee": {name: _estimate(each) for name, each in curve.knee.items()} or None,
         "levels": [
             {"users": point.users, "pooled": point.levels, **{name: _estimate(each) for name, each in point.figures.items()}}
@@ -61,7 +61,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
         ],
         "rate_capacity": None if curve.rate_capacity is None else _estimate(curve.rate_capacity),
         "marks": [_mark(mark) for mark in curve.marks],
-        "verdict": curve.judged.said,
+        "verdict": curve.judged.sentence,
     }
 
 
@@ -127,7 +127,7 @@ def _difference(one: Difference) -> dict[str, Any]:
         "sure": one.sure,
         "alone": one.alone,
         "better": one.better,
-        "floor_change_ms": _rounded(one.floor_change_ms),
+        "floor_change_ms": _rounded(one.overhead_change_ms),
     }
 
 

@@ -45,9 +45,9 @@ def _sessions(comparison: Comparison) -> list[str]:
     lines = _header(["", "session", "began", "client overhead", "knee", "settled user counts", "not settled", "marked"], left=8)
     for curve in comparison.curves:
         counts = ", ".join(f"{point.users}" + (f" (x{point.levels})" if point.levels > 1 else "") for point in curve.points)
-        cells = [curve.letter, sentences.curve(curve), sentences.began(curve), sentences.floors(curve), sentences.knee(curve)]
+        cells = [curve.letter, sentences.curve(curve), sentences.began(curve), sentences.overheads(curve), sentences.knee(curve)]
         lines.append(_row([*cells, counts or sentences.MISSING, _counts(curve.unsettled), sentences.marked(curve)]))
-    lines += ["", *(f"- {curve.letter}: {escaped(curve.judged.said)}" for curve in comparison.curves)]
+    lines += ["", *(f"- {curve.letter}: {escaped(curve.judged.sentence)}" for curve in comparison.curves)]
     return lines
 
 

@@ -66,9 +66,9 @@ def _differing(rows: Sequence[Differing]) -> list[list[str]]:
 
 def _session(curve: Curve) -> list[str]:
     counts = ", ".join(f"{point.users}" + (f" (x{point.levels})" if point.levels > 1 else "") for point in curve.points)
-    cells = [curve.letter, sentences.curve(curve), sentences.began(curve), sentences.floors(curve), sentences.knee(curve)]
+    cells = [curve.letter, sentences.curve(curve), sentences.began(curve), sentences.overheads(curve), sentences.knee(curve)]
     unsettled = ", ".join(map(str, curve.unsettled))
-    found = [sentences.marked(curve), curve.judged.said]
+    found = [sentences.marked(curve), curve.judged.sentence]
     return [*cells, counts or sentences.MISSING, unsettled or sentences.MISSING, *found]
 
 

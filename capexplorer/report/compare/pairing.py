@@ -15,7 +15,7 @@ from . import rates
 from .across_levels import LEVELS_LEAST, OverallChange, Pairs, overall_change, with_scatter
 from .claims import with_claims
 from .comparison import Curve, MatchedLevel, Pair
-from .difference import Difference, difference, floor_difference
+from .difference import Difference, difference, overhead_difference
 from .estimates import Estimate
 from .figures import HEADLINE_LATENCIES, LATENCIES, LEVEL_FIGURES
 from .level_noise import widened
@@ -106,7 +106,7 @@ def _knee_counts(before: Curve, after: Curve) -> list[float]:
 
 
 def _clients(before: Curve, after: Curve) -> tuple[str, str] | None:
-    """Where each used one class, and not the same. Unknown (no floors measured, nothing in the profile) is not different."""
+    """Where each used one class, and not the same. Unknown (no overheads measured, nothing in the profile) is not different."""
     names = [_client(curve) for curve in (before, after)]
     return (names[0], names[1]) if all(names) and names[0] != names[1] else None
 
@@ -119,13 +119,13 @@ def _difference(
     figure: str, ours: Estimate, theirs: Estimate, before: Curve, after: Curve, clients: tuple[str, str] | None
 ) -> Difference:
     if clients is not None and figure in LATENCIES:
-        return floor_difference(figure, ours, theirs, _floor_change(figure, before, after))
+        return overhead_difference(figure, ours, theirs, _overhead_change(figure, before, after))
     return difference(figure, ours, theirs)
 
 
-def _floor_change(figure: str, before: Curve, after: Curve) -> float | None:
+def _overhead_change(figure: str, before: Curve, after: Curve) -> float | None:
     """How much more the client itself costs, ms: at the median for the middle of latency, at p99 for its tail."""
-    if any(len(each.floors) != 1 or len(clients_of(each.made.header)) != 1 for each in (before, after)):
+    if any(len(each.overheads) != 1 or len(clients_of(each.made.header)) != 1 for each in (before, after)):
         return None
-    (ours,), (theirs,) = before.floors.values(), after.floors.values()
+    (ours,), (theirs,) = before.overheads.values(), after.overheads.values()
     return theirs.p99_ms - ours.p99_ms if figure in ("p95", "p99") else theirs.p50_ms - ours.p50_ms

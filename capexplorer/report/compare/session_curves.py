@@ -60,7 +60,7 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
         verdict=_verdict(timeline, epoch),
         judged=wording.judgement(timeline, epoch),
         marks=_marks(timeline, epoch),
-        floors=dict(header.client_floor_ms),
+        overheads=dict(header.client_overhead_ms),
         made=Made(header, _params(timeline, epoch)),
         rate_points=rate_points(timeline, epoch),
         rate_capacity=rate_capacity(timeline, epoch),

@@ -9,7 +9,7 @@ import msgspec
 
 from ...analysis.epoch.epoch import Epoch
 from ...analysis.ladder import LadderLevel
-from ...analysis.stop_rules import METRIC, Struck, struck
+from ...analysis.stop_rules import METRIC, TriggeredRule, struck
 from ...model.events import Mark
 from ...model.findings import StopRule
 from ...model.level import Level
@@ -37,7 +37,7 @@ class StopWatch:
         self._limits, self._timeline = limits_of(rules), timeline
         self._triggered: set[tuple[str, int]] = set()
 
-    def look(self, current: CurrentEpoch) -> tuple[Struck, ...]:
+    def look(self, current: CurrentEpoch) -> tuple[TriggeredRule, ...]:
         """Rules that are triggered now for the first time in this level; empty until it has been settled for six seconds."""
         level = self._timeline.level
         if not self._limits or level is None or level.closed is not None or level.users == 0:
@@ -56,7 +56,7 @@ class StopWatch:
         """The open level's rates, even if the generator failed in it: a rule ends a run whatever the cause."""
         return next((each.rates for each in reversed(epoch.measured) if each.level is level), None)
 
-    def mark(self, found: Struck, t_s: float, ended: Stopped | None) -> Mark:
+    def mark(self, found: TriggeredRule, t_s: float, ended: Stopped | None) -> Mark:
         """The mark of a triggered rule; `ended`: what it ended, if anything."""
         level = self._timeline.levels[-1]
         index = level.opened.index

@@ -36,9 +36,9 @@ class CsvFile:
     notes: tuple[str, ...] = ()
     """What was left out."""
 
-    def error(self, line: int, said: str) -> InputError:
+    def error(self, line: int, message: str) -> InputError:
         """A refusal that names file and line."""
-        return InputError(f"{self.path}: line {line}: {said}")
+        return InputError(f"{self.path}: line {line}: {message}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from ...model.stream import Holding
 LOST = "the run cannot be reached; what is recorded is still shown"
 
 
-def said(held: Holding) -> str:
+def controls_line(held: Holding) -> str:
     """For the status of a screen that may steer; empty where this is the run's only screen and has the controls."""
     if not held.connected:
         return LOST

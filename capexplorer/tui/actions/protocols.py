@@ -26,7 +26,7 @@ class ScreenAccess(Protocol):
     def timeline(self) -> Timeline:
         """The feed's current timeline, also while the display is paused."""
 
-    def say(self, said: str = "", *, alarm: bool = False) -> None:
+    def show_message(self, message: str = "", *, alarm: bool = False) -> None:
         """Show a message in response to the last key, for a few seconds or until the next key. `alarm`: a refusal."""
 
     def ask(self, question: ModalScreen[Answer], answered: Callable[[Answer | None], None]) -> None:

@@ -47,7 +47,7 @@ class Steer:
             spawn_rate=controls.spawn_rate,
             can_restart=controls.can_restart,
             autopilot=controls.autopilot,
-            controls=holding.said(self.held) if self._screen.timeline.ended is None else "",
+            controls=holding.controls_line(self.held) if self._screen.timeline.ended is None else "",
             controls_asked=self.held.holds and self.held.asked_by is not None,
         )
 
@@ -84,7 +84,7 @@ class Steer:
 
     def action_controls(self) -> None:
         """Ask for the controls, or hand them to the screen that asks."""
-        self._screen.say(holding.passed_on(self.held))
+        self._screen.show_message(holding.passed_on(self.held))
 
     # -- users, or an offered rate
 
@@ -121,10 +121,10 @@ class Steer:
         """To zero users."""
         if self._may_steer():
             self.controls.zero()
-            self._screen.say("to zero users")
+            self._screen.show_message("to zero users")
 
     def _say(self, answer: Answer) -> None:
-        self._screen.say(answer.said, alarm=answer.alarm)
+        self._screen.show_message(answer.said, alarm=answer.alarm)
 
     # -- autopilot, plans, spawn rate
 
@@ -136,7 +136,7 @@ class Steer:
             self.controls.set_autopilot(not self.controls.autopilot, at_rate=at_rate)
             finds = "the capacity as a rate" if at_rate else "the knee"
             on = f"autopilot on, to find {finds}; changing the load by hand ends it"
-            self._screen.say(on if self.controls.autopilot else "autopilot off")
+            self._screen.show_message(on if self.controls.autopilot else "autopilot off")
 
     def action_verify(self) -> None:
         """Run the levels that verify the current knee."""
@@ -146,7 +146,7 @@ class Steer:
         why_not = wording.why_not_verify(known.capacity.knee if known is not None else None)
         if why_not is None:
             self.controls.verify_knee()
-        self._screen.say(why_not or "verifying the knee; changing the users by hand ends it")
+        self._screen.show_message(why_not or "verifying the knee; changing the users by hand ends it")
 
     def action_plan(self) -> None:
         """Ask for a plan, by name or as text."""
@@ -158,13 +158,13 @@ class Steer:
     def _plan(self, answer: str) -> None:
         self.steps.follow()
         self.controls.start_plan(answer)
-        self._screen.say(f"plan {answer}: changing the users by hand ends it")
+        self._screen.show_message(f"plan {answer}: changing the users by hand ends it")
 
     def action_new_level(self) -> None:
         """A new level at the same count."""
         if self._may_steer():
             self.controls.new_level()
-            self._screen.say("new level")
+            self._screen.show_message("new level")
 
     def action_spawn_rate(self) -> None:
         """Ask for the spawn rate."""
@@ -174,7 +174,7 @@ class Steer:
 
     def _spawn_rate(self, answer: str) -> None:
         self.controls.set_spawn_rate(float(answer) if answer else None)
-        self._screen.say(f"spawn rate: {answer} users per second" if answer else "spawn rate: automatic")
+        self._screen.show_message(f"spawn rate: {answer} users per second" if answer else "spawn rate: automatic")
 
     # -- what runs them
 
@@ -185,7 +185,7 @@ class Steer:
         in_process = not self.controls.workers
         why_not = self.controls.change_workers(add=direction > 0)
         starts = "two workers start, and take the users over" if in_process else "one more worker starts"
-        self._screen.say(why_not or (starts if direction > 0 else "one worker ends"), alarm=bool(why_not))
+        self._screen.show_message(why_not or (starts if direction > 0 else "one worker ends"), alarm=bool(why_not))
 
     # -- the session and the target
 
@@ -199,17 +199,17 @@ class Steer:
         if not self._may_steer():
             return
         if not self.controls.can_restart:
-            return self._screen.say("not started by capexplorer: cannot be restarted", alarm=True)
+            return self._screen.show_message("not started by capexplorer: cannot be restarted", alarm=True)
         header = self._screen.timeline.header
         name = header.target.name if header else "the target"
         form = TargetForm(name, self.controls.target_params, self.controls.restart_target)
-        self._screen.ask(form, lambda restarted: self._screen.say("restarting the target") if restarted else None)
+        self._screen.ask(form, lambda restarted: self._screen.show_message("restarting the target") if restarted else None)
 
     def _goes_on(self) -> bool:
         """Whether the session is still running; otherwise show that it has ended."""
         ended = self._screen.timeline.ended is not None
         if ended:
-            self._screen.say("the session has ended", alarm=True)
+            self._screen.show_message("the session has ended", alarm=True)
         return not ended
 
     def _may_steer(self) -> bool:
@@ -217,7 +217,7 @@ class Steer:
         if not self._goes_on():
             return False
         if not self.held.holds:
-            self._screen.say(holding.refusal(self.held), alarm=True)
+            self._screen.show_message(holding.refusal(self.held), alarm=True)
         return self.held.holds
 
     def _ask(self, question: Ask, answered: Callable[[str], None]) -> None:

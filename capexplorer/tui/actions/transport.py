@@ -71,7 +71,7 @@ class Transport:
             speed=playback.speed,
             playing=playback.playing,
             at_end=playback.at_end,
-            said=(progress,) if progress else (),
+            messages=(progress,) if progress else (),
             levels=self._landmarks["level"],
             marks=self._landmarks["mark"],
             notes=self._landmarks["note"],
@@ -89,7 +89,7 @@ class Transport:
         self._moved()
 
     def _moved(self) -> None:
-        self._screen.say()
+        self._screen.show_message()
         self._feed.moved()
         self._screen.catch_up()
 
@@ -102,7 +102,7 @@ class Transport:
         """Slower (-1) or faster (1)."""
         changed = self._playback.change_speed(direction)
         ends = "" if changed else f", the {'fastest' if direction > 0 else 'slowest'}"
-        self._screen.say(f"speed {self._playback.speed:g}x{ends}")
+        self._screen.show_message(f"speed {self._playback.speed:g}x{ends}")
 
     def action_skip(self, seconds: float) -> None:
         """Go forward or back by this many seconds."""
@@ -113,7 +113,7 @@ class Transport:
         self._playback.pause()
         found = self._recording.next_tick(self._playback.position_s, direction)
         if found is None:
-            self._screen.say("the end" if direction > 0 else "the beginning")
+            self._screen.show_message("the end" if direction > 0 else "the beginning")
         else:
             self.seek(found)
 
@@ -128,10 +128,10 @@ class Transport:
         times = self._recording.landmarks(kind)
         found = [t_s for t_s in times if (t_s > here_s if direction > 0 else t_s < before_s)]
         if not found:
-            return self._screen.say(f"no {kind} {'after' if direction > 0 else 'before'} this moment")
+            return self._screen.show_message(f"no {kind} {'after' if direction > 0 else 'before'} this moment")
         aim_s = found[0] if direction > 0 else found[-1]
         self.seek(aim_s)
-        self._screen.say(f"{kind} {times.index(aim_s) + 1} of {len(times)}")
+        self._screen.show_message(f"{kind} {times.index(aim_s) + 1} of {len(times)}")
 
     def action_go(self) -> None:
         """Ask for a moment."""

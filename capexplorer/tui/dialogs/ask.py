@@ -36,7 +36,7 @@ class Ask(ModalScreen[str | None]):
 
     def on_input_changed(self) -> None:
         """Remove an error message when the input changes."""
-        self._say(self._hint, wrong=False)
+        self._show_message(self._hint, wrong=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Only a valid answer closes the dialog."""
@@ -44,11 +44,11 @@ class Ask(ModalScreen[str | None]):
         if wrong is None:
             self.dismiss(event.value.strip())
         else:
-            self._say(wrong, wrong=True)
+            self._show_message(wrong, wrong=True)
 
-    def _say(self, said: str, *, wrong: bool) -> None:
+    def _show_message(self, message: str, *, wrong: bool) -> None:
         hint = self.query_one(".hint", Static)
-        hint.update(Text(said))
+        hint.update(Text(message))
         hint.set_class(wrong, "wrong")
 
 

@@ -53,7 +53,7 @@ class ExportForm(ModalScreen[str | None]):
         lines = Text()
         for index, each in enumerate(self._formats):
             chosen = index == self._chosen
-            lines.append(f"{'▸' if chosen else ' '} {each.name:<5} {each.said}", style="bold reverse" if chosen else "")
+            lines.append(f"{'▸' if chosen else ' '} {each.name:<5} {each.description}", style="bold reverse" if chosen else "")
             lines.append("\n" if index + 1 < len(self._formats) else "")
         return lines
 

@@ -28,10 +28,10 @@ def verdict(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
     judged = wording.judgement(timeline)
     if not judged.marked:
         return []
-    said, room = text.safe(judged.said), max(width - 2, 2)
-    lines = text.wrap(said, room)
+    words, room = text.safe(judged.sentence), max(width - 2, 2)
+    lines = text.wrap(words, room)
     if len(lines) > VERDICT_LINES:
-        lines = text.wrap(text.clauses(said, VERDICT_LINES * room - LOST_CELLS), room)[:VERDICT_LINES]
+        lines = text.wrap(text.clauses(words, VERDICT_LINES * room - LOST_CELLS), room)[:VERDICT_LINES]
     style = Style(color=color_of(judged.severity, palette), bold=True)
     return [text.line([("  " if index else "▸ ", style), (each, style)], width) for index, each in enumerate(lines)]
 
@@ -51,14 +51,14 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
         return []
     badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
     last = last_of_autopilot(timeline)
-    said = (
+    words = (
         wording.command(last).replace(", autopilot", "", 1)
         if last is not None and last.name in ("users", "rate")
         else "measuring"
     )
     settled_s = timeline.level.figures.settled_seconds if timeline.level is not None else 0.0
-    said = (wording.verifying(last.args, settled_s) if last is not None else None) or said
-    shown = text.shorten(text.safe(said), width - 12)
+    words = (wording.verifying(last.args, settled_s) if last is not None else None) or words
+    shown = text.shorten(text.safe(words), width - 12)
     return [text.line([(" AUTOPILOT ", badge), (f" {shown}", Style(color=palette.text))], width)]
 
 
@@ -69,8 +69,8 @@ def plan_ended(timeline: Timeline, view: View, palette: Palette, width: int) -> 
     if not live or not isinstance(last, Command) or last.args.get("why") != "finished" or view.wanted != timeline.wanted:
         return []
     badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
-    what, _, said = wording.plan(last.args).partition(": ")
-    shown = text.shorten(f"{said}; + - load, a autopilot, p plan, x zero", width - len(what) - 4)
+    what, _, words = wording.plan(last.args).partition(": ")
+    shown = text.shorten(f"{words}; + - load, a autopilot, p plan, x zero", width - len(what) - 4)
     return [text.line([(f" {what.upper()} ", badge), (f" {shown}", Style(color=palette.text))], width)]
 
 

@@ -165,9 +165,9 @@ def _legend(
     if Shape.RING in shapes:
         entries.append(Legend(KEYS[Shape.RING], "ramp", "", palette.secondary))
     if Shape.SALTIRE in shapes:
-        said = {"recovery": "recovery", "held": "disturbed by other processes"}
+        words = {"recovery": "recovery", "held": "disturbed by other processes"}
         kinds = dict.fromkeys(point.kind for point in points if _shape(point, epoch) is Shape.SALTIRE)
-        entries.append(Legend(KEYS[Shape.SALTIRE], ", ".join(said[kind] for kind in kinds), "", palette.muted))
+        entries.append(Legend(KEYS[Shape.SALTIRE], ", ".join(words[kind] for kind in kinds), "", palette.muted))
     if Shape.CROSS in shapes:
         entries.append(Legend(KEYS[Shape.CROSS], "before restart", "", palette.muted))
     return tuple(entries)

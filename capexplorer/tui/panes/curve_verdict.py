@@ -132,16 +132,16 @@ def _line_keys(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> tu
     latency_knee = verdict.capacity.latency_knee
     keys = []
     if curve is not None:
-        said = f"low load {figure(curve.low_load_rps_per_user)}/s per user"
-        keys.append(Legend(DOTTED, said, "", palette.muted, short="low load"))
+        words = f"low load {figure(curve.low_load_rps_per_user)}/s per user"
+        keys.append(Legend(DOTTED, words, "", palette.muted, short="low load"))
     if curve is not None and curve.capacity_rps is not None:
         keys.append(Legend(DASHED, f"capacity {figure(curve.capacity_rps)}/s", "", palette.error, short="capacity"))
     if latency_knee is not None and latency_knee.users is not None:
         keys.append(Legend(LATENCY_KEY, f"latency knee {latency_knee.users:.0f}", "", palette.accent))
     peak = verdict.capacity.knee.peak if verdict.capacity.knee is not None else None
     if peak is not None:
-        said = f"peak {figure(peak.goodput_rps)}/s at {peak.users:.0f}, then it {wording.FALLS[peak.shape]}"
-        keys.append(Legend(PEAK_KEY, said, "", palette.text))
+        words = f"peak {figure(peak.goodput_rps)}/s at {peak.users:.0f}, then it {wording.FALLS[peak.shape]}"
+        keys.append(Legend(PEAK_KEY, words, "", palette.text))
     return tuple(keys)
 
 
@@ -159,6 +159,6 @@ def _more(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> list[tu
 def _usl_legend(usl: UslFit, palette: Palette) -> Legend:
     peak = "no peak" if usl.peak_users is None else f"peak {usl.peak_users:.0f} users"
     why = "" if usl.grey is None else f" (grey: {GREY[usl.grey]})"
-    said = f"λ {usl.lambda_rps:.3g}/s  σ {usl.sigma:.3g}  κ {usl.kappa:.2g}  {peak}"
+    words = f"λ {usl.lambda_rps:.3g}/s  σ {usl.sigma:.3g}  κ {usl.kappa:.2g}  {peak}"
     color = palette.primary if usl.grey is None else palette.faint
-    return Legend(DOTTED, f"USL fit  {said}{why}", "", color, short=f"USL {said}")
+    return Legend(DOTTED, f"USL fit  {words}{why}", "", color, short=f"USL {words}")

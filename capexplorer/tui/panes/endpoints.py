@@ -24,7 +24,7 @@ from .scrolling import ScrollingPane
 
 ENOUGH_FOR_P95 = 200
 ENOUGH_FOR_P99 = 1_000
-"""Ten values beyond the percentile (DESIGN section 4)."""
+"""Ten values beyond the percentile."""
 
 DEGRADES = "▸ "
 """The sign before the endpoint that degrades first."""
@@ -94,8 +94,8 @@ class EndpointsPane(ScrollingPane):
         label, rows = rows_shown(timeline)
         first, muted = first_to_degrade(timeline), Style(color=palette.muted)
         if not rows:
-            said = "  no level yet" if timeline.level is None else f"  {label}: no requests yet"
-            return [text.line([(said, muted)], width)]
+            words = "  no level yet" if timeline.level is None else f"  {label}: no requests yet"
+            return [text.line([(words, muted)], width)]
         columns = fitting(width)
         head = [text.line([(f" {label}", muted)], width), _titles(columns, palette, width, first is not None)]
         led = None if first is None else f"{first.method} {first.name}"
@@ -114,8 +114,8 @@ def rows_shown(timeline: Timeline) -> tuple[str, list[Row]]:
     users = f"level {level.opened.index}, {load}"
     if timeline.phase == "settled" and level.figures.settled:
         return f"{users}: settled {text.span(level.figures.settled_seconds)}", settled_rows(level)
-    said = f"{users}: the last second, {timeline.phase}"
-    return said, last_rows(timeline) if last is not None and last.endpoints else []
+    words = f"{users}: the last second, {timeline.phase}"
+    return words, last_rows(timeline) if last is not None and last.endpoints else []
 
 
 def first_to_degrade(timeline: Timeline) -> EndpointDegradation | None:
@@ -229,5 +229,5 @@ def _row(row: Row, columns: Sequence[Column], palette: Palette, width: int, *, t
     }
     name = " " + text.pad(DEGRADES * first + text.safe(row.name), _name_cells(columns, width))
     shown = [(column.cells, *figures[column.title]) for column in columns]
-    cells = [(" " + text.pad(said, column_cells, right=True), style) for column_cells, said, style in shown]
+    cells = [(" " + text.pad(words, column_cells, right=True), style) for column_cells, words, style in shown]
     return text.line([(name, _of_first(palette) if first else plain), *cells], width)

@@ -67,7 +67,7 @@ class Tally:
     """Whether an open one has severity error or above."""
 
     @property
-    def said(self) -> str:
+    def words(self) -> str:
         """The count next to the pane's name: open causes, else ended ones, else failures without a cause; empty without
         failures.
         """
@@ -90,7 +90,7 @@ def cause_lines(timeline: Timeline, palette: Palette, width: int) -> list[Strip]
     """The verdict if the status lines do not show all of it, then open causes, then closed ones; both by place."""
     marks, judged = blames(timeline), wording.judgement(timeline)
     style = Style(color=color_of(judged.severity, palette) if judged.marked else palette.text, bold=True)
-    verdict = list(_wrapped(judged.said, " ", style, width))
+    verdict = list(_wrapped(judged.sentence, " ", style, width))
     lines = verdict if not judged.marked or len(verdict) > ABOVE_LINES else []
     if not marks:
         lines += _wrapped(_nothing(timeline), " ", Style(color=palette.muted), width)
@@ -164,9 +164,9 @@ def _when(mark: Mark) -> str:
     return f"{wording.session_time(began_s)} to {wording.session_time(last_s)}{users}{sure}"
 
 
-def _wrapped(said: str, head: str, style: Style, width: int) -> Iterator[Strip]:
+def _wrapped(words: str, head: str, style: Style, width: int) -> Iterator[Strip]:
     """Under its own text."""
-    for index, part in enumerate(text.wrap(text.safe(said), width - len(head) - 1)):
+    for index, part in enumerate(text.wrap(text.safe(words), width - len(head) - 1)):
         yield text.line([(head if index == 0 else " " * len(head), style), (part, style)], width)
 
 
@@ -188,9 +188,9 @@ def raw_lines(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
 
 
 def _raw(failure: FailureCount, example: str | None, palette: Palette, width: int) -> Iterator[Strip]:
-    said = text.safe(f"{failure.method} {failure.name}: {wording.failure(failure.signature)}")
+    words = text.safe(f"{failure.method} {failure.name}: {wording.failure(failure.signature)}")
     count = text.pad(f"{text.count(failure.count)} ×", 9, right=True) + " "
-    for index, part in enumerate(text.wrap(said, width - len(count))):
+    for index, part in enumerate(text.wrap(words, width - len(count))):
         head = (count if index == 0 else " " * len(count), Style(color=palette.error, bold=True))
         yield text.line([head, (part, Style(color=palette.text))], width)
     if example:

@@ -51,7 +51,7 @@ class JournalEntry:
     """An entry of the timeline with its text."""
 
     entry: Entry
-    said: str
+    words: str
     revises: bool = False
     """A mark whose earlier revision is shown, and which has moved since."""
 
@@ -85,7 +85,7 @@ def entries(timeline: Timeline) -> list[JournalEntry]:
 
 def _of_epoch(each: JournalEntry, timeline: Timeline) -> JournalEntry:
     name = wording.epoch_name(timeline, each.entry.epoch) if isinstance(each.entry, Mark) else ""
-    return replace(each, said=f"{name}: {each.said}") if name else each
+    return replace(each, words=f"{name}: {each.words}") if name else each
 
 
 def _superseded(timeline: Timeline) -> set[str]:
@@ -102,8 +102,8 @@ def _with_mark(kept: list[JournalEntry], before: Mark | None, mark: Mark) -> lis
         return kept if mark.state == "updated" else [*kept, JournalEntry(mark, wording.journal_mark(mark))]
     rest = [each for each in kept if not (each.revises and each.key == mark.key)]
     first = next((each.entry for each in reversed(rest) if isinstance(each.entry, Mark) and each.key == mark.key), None)
-    said = wording.revised(mark)
-    return rest if first is not None and wording.revised(first) == said else [*rest, JournalEntry(mark, said, revises=True)]
+    words = wording.revised(mark)
+    return rest if first is not None and wording.revised(first) == words else [*rest, JournalEntry(mark, words, revises=True)]
 
 
 def _continues(before: Entry, entry: Entry) -> bool:
@@ -117,7 +117,7 @@ def entry_lines(each: JournalEntry, palette: Palette, width: int) -> list[Strip]
     entry = each.entry
     glyph, style = glyph_of(entry, palette)
     indent = _TIME_CELLS + _GLYPH_CELLS
-    wrapped = text.wrap(text.safe(each.said), width - indent)
+    wrapped = text.wrap(text.safe(each.words), width - indent)
     time = text.pad(wording.session_time(entry.t_s), _TIME_CELLS - 1, right=True) + " "
     body = Style(color=palette.text) if isinstance(entry, Note) else style
     first = text.line([(time, Style(color=palette.muted)), (f"{glyph} ", style), (wrapped[0], body)], width)

@@ -20,7 +20,7 @@ FROM_PLAN = "from_plan_"
 """Before the names of columns: the time from the moment that the schedule gave to the end of the task."""
 
 ENOUGH = {"p50": 1, "p95": 200, "p99": 1_000}
-"""Successes that a percentile of a level must rest on (DESIGN section 4); with fewer it is grey."""
+"""Successes that a percentile of a level must rest on; with fewer it is grey."""
 
 
 class LatencyPane(Pane):
@@ -105,6 +105,6 @@ def level_at(shown: TimePage) -> Level | None:
 
 def _client_overhead(timeline: Timeline, palette: Palette) -> tuple[Legend, ...]:
     """Median of the client by itself; of the slowest where several clients are in use."""
-    overheads = timeline.header.client_floor_ms.values() if timeline.header else ()
+    overheads = timeline.header.client_overhead_ms.values() if timeline.header else ()
     slowest = max((floor.p50_ms for floor in overheads), default=None)
     return (Legend("", "client overhead", figure(slowest), palette.muted, short="client"),) if slowest is not None else ()

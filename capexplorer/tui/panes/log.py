@@ -27,8 +27,8 @@ class LogPane(ScrollingPane):
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """Lays out only the newest lines, as far as scrolling has reached."""
         if not timeline.log:
-            said = "  no output yet (locust, user code, target, capexplorer)"
-            said_lines = text.wrap(said, size.width)[: size.height]
+            words = "  no output yet (locust, user code, target, capexplorer)"
+            said_lines = text.wrap(words, size.width)[: size.height]
             return [text.line([(part, Style(color=look.palette.muted))], size.width) for part in said_lines]
         wanted = min(self.scrolled, len(timeline.log)) + 2 * size.height
         tail = reversed(list(islice(reversed(timeline.log), wanted)))  # every entry has at least one line

@@ -31,9 +31,9 @@ HOLDERS = {
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """`said`: `ports full in 42 s`, `ports 83% used`, `ephemeral ports exhausted (TIME_WAIT)`."""
+    """`words`: `ports full in 42 s`, `ports 83% used`, `ephemeral ports exhausted (TIME_WAIT)`."""
 
-    said: str
+    words: str
     exhausted: bool = False
     holder: str = ""
     """The state that holds them, where that is known."""

@@ -193,10 +193,10 @@ def generator_rows(
 
 def worker_rows(workers: WorkersReading, cells: int, palette: Palette) -> Iterator[Row]:
     """How many there are and what they use together, then each: its load thread as a bar."""
-    said = [f"{text.three_digits(workers.cpu_ratio)} cores together"]
-    said += [f"{workers.late} late"] if workers.late else []
-    said += [f"{workers.plain} plain Locust: two digits, causes by text"] if workers.plain else []
-    yield Row("workers", "", str(workers.count), "", tuple(said), palette.accent, bool(workers.late))
+    words = [f"{text.three_digits(workers.cpu_ratio)} cores together"]
+    words += [f"{workers.late} late"] if workers.late else []
+    words += [f"{workers.plain} plain Locust: two digits, causes by text"] if workers.plain else []
+    yield Row("workers", "", str(workers.count), "", tuple(words), palette.accent, bool(workers.late))
     for each in workers.rows:
         busy = (each.cpu_ratio or 0.0) + (each.run_delay_ratio or 0.0)
         details = [f"{text.count(each.users)} users", f"{text.count(each.requests)}/s", f"lag {text.ms(each.loop_lag_p99_ms)} ms"]
@@ -235,7 +235,7 @@ def tcp_rows(sample: Sample, palette: Palette) -> Iterator[Row]:
     own = _grown(counters)
     if own:
         yield Row("tcp", "", "", "", own, palette.warning, warned=True)
-    of_host = _grown({said: tcp.grown(name) for name, said in _HOST_TCP.items()})
+    of_host = _grown({words: tcp.grown(name) for name, words in _HOST_TCP.items()})
     if of_host:
         yield Row("host tcp", "", "", "", of_host, palette.secondary)
 
@@ -252,7 +252,7 @@ def _failed_connects(sample: Sample) -> int:
 
 
 def _grown(counts: dict[str, float | None]) -> tuple[str, ...]:
-    return tuple(f"{said} +{text.count(value)}" for said, value in counts.items() if value)
+    return tuple(f"{words} +{text.count(value)}" for words, value in counts.items() if value)
 
 
 def network_row(host: HostReading, history: _History, palette: Palette) -> Row:

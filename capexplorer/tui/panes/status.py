@@ -52,7 +52,7 @@ class StatusArea(Widget):
 
 def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
     """All lines, each `width` cells."""
-    said = status_groups.answers(view, palette, width) or status_groups.trust(timeline, palette)
+    words = status_groups.answers(view, palette, width) or status_groups.trust(timeline, palette)
     first = [*status_groups.what(timeline, palette), *status_groups.load(timeline, view, palette)]
     second = [
         *status_groups.level(timeline, view, palette),
@@ -62,7 +62,7 @@ def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list
     ]
     return [
         spread(first, width),
-        spread([*second, *said], width),
+        spread([*second, *words], width),
         *banners.verdict(timeline, palette, width),
         *banners.controls(view, palette, width),
         *banners.autopilot(timeline, view, palette, width),

@@ -19,7 +19,7 @@ from .groups import Group
 from .status_view import View
 
 LAG_WARNING_MS = 10.0
-"""From here on latencies are visibly late: the lag meter's own period (DESIGN section 3)."""
+"""From here on latencies are visibly late: the lag meter's own period."""
 
 
 def what(timeline: Timeline, palette: Palette) -> list[Group]:
@@ -139,9 +139,9 @@ def knee(timeline: Timeline, palette: Palette) -> list[Group]:
         return []
     marked = found.kind in ("knee", "at_or_below")
     style = Style(color=palette.text if marked else palette.muted, bold=marked)
-    said = wording.knee(found)
+    words = wording.knee(found)
     word = wording.verified(found)
-    forms = [f"{said}, {word}" if word else said, said, wording.short_knee(found)]
+    forms = [f"{words}, {word}" if word else words, words, wording.short_knee(found)]
     group = None
     for rank, form in enumerate(reversed(list(dict.fromkeys(forms))), start=1):
         group = Group(((form, style),), rank=min(rank, 2), shorter=group)
@@ -183,17 +183,17 @@ def troubles(timeline: Timeline, palette: Palette) -> list[Group]:
     short = ports.shortage(timeline)
     if short is not None:
         style = Style(color=palette.error if short.exhausted else palette.warning, bold=True)
-        groups.append(Group(((short.said, style),), rank=2 if short.exhausted else 0))  # the verdict says what is exhausted
+        groups.append(Group(((short.words, style),), rank=2 if short.exhausted else 0))  # the verdict says what is exhausted
     return groups
 
 
 def answers(view: View, palette: Palette, width: int) -> list[Group]:
     """The message in response to the last key, and whether the display is paused."""
     groups = []
-    if view.said:
+    if view.message:
         color = palette.error if view.alarm else palette.text
-        said = text.shorten(text.safe(view.said), width - 32)
-        groups.append(Group(((said, Style(color=color, bold=True)),), right=True))
+        words = text.shorten(text.safe(view.message), width - 32)
+        groups.append(Group(((words, Style(color=color, bold=True)),), right=True))
     if view.paused:
         held = Style(color=palette.background, bgcolor=palette.warning, bold=True)
         groups.append(Group(((" PAUSED ", held),), right=True))
@@ -203,19 +203,19 @@ def answers(view: View, palette: Palette, width: int) -> list[Group]:
 def trust(timeline: Timeline, palette: Palette) -> list[Group]:
     """What the tool itself adds to a latency: the client classes in use with their overheads, and the generator's lateness."""
     muted, groups = Style(color=palette.muted), []
-    overheads = timeline.header.client_floor_ms if timeline.header else {}
+    overheads = timeline.header.client_overhead_ms if timeline.header else {}
     for index, client in enumerate(clients_of(timeline.header) if timeline.header else ()):
         floor = overheads.get(client)
         known = (
             " (overhead unknown)" if floor is None else f" overhead {text.ms(floor.p50_ms)} ms, p99 {text.ms(floor.p99_ms)} ms"
         )
-        said = f"{text.safe(client)}{known}"
-        groups.append(Group(((said, muted),), rank=3 + index, right=True))
+        words = f"{text.safe(client)}{known}"
+        groups.append(Group(((words, muted),), rank=3 + index, right=True))
     lag_ms = timeline.last.generator.loop_lag_p99_ms if timeline.last and timeline.last.generator else None
     if timeline.last is not None:
         late = lag_ms is not None and lag_ms >= LAG_WARNING_MS
         style = Style(color=palette.warning, bold=True) if late else muted
-        said = f"loop lag p99 {text.ms(lag_ms)} ms{' !' if late else ''}" if lag_ms is not None else "loop lag –"
+        words = f"loop lag p99 {text.ms(lag_ms)} ms{' !' if late else ''}" if lag_ms is not None else "loop lag –"
         brief = Group(((f"lag {text.ms(lag_ms)} ms !", style),), right=True) if late else None
-        groups.append(Group(((said, style),), rank=1, right=True, shorter=brief))
+        groups.append(Group(((words, style),), rank=1, right=True, shorter=brief))
     return groups

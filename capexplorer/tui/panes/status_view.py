@@ -26,10 +26,10 @@ class View:
     """Requested rate as of the last key; None: users are set."""
     spawn_rate: float | None = None
     paused: bool = False
-    said: str = ""
+    message: str = ""
     """The message in response to the last key, until the next one."""
     alarm: bool = False
-    """Whether `said` is a refusal."""
+    """Whether `message` is a refusal."""
     can_restart: bool = False
     autopilot: bool = False
     """Whether the autopilot sets the users."""

@@ -33,7 +33,7 @@ class TransportView:
     playing: bool = False
     at_end: bool = False
     """Stays at the end of a session that is still recorded."""
-    said: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
     """What else is going on, the most important first: `reading 40%`."""
     levels: Sequence[float] = ()
     marks: Sequence[float] = ()
@@ -121,8 +121,8 @@ def _tail(view: TransportView, palette: Palette, width: int) -> list[Piece]:
         (f" {ratio:4.0%}", Style(color=palette.muted)),
     ]
     room = width - text.cells([*_head(view, palette), *pieces]) - LEAST_BAR_CELLS
-    for said in view.said:
-        piece = (f"  {said}", Style(color=palette.accent, bold=True))
+    for message in view.messages:
+        piece = (f"  {message}", Style(color=palette.accent, bold=True))
         room -= text.cells([piece])
         if room < 0:
             break

@@ -39,13 +39,13 @@ JOURNAL, FAILURES, LOG = GRID - 1, GRID, GRID + 1
 class Arrangement:
     """The panes, and which of them are seen. `shown` is the pane that stands alone, or the one in focus.
 
-    `say` answers to a key, `arranged` is called when other panes are to be seen than before.
+    `show_message` answers to a key, `arranged` is called when other panes are to be seen than before.
     """
 
-    def __init__(self, say: Callable[[str], None], arranged: Callable[[], None]) -> None:
+    def __init__(self, show_message: Callable[[str], None], arranged: Callable[[], None]) -> None:
         self.panes = [kind(id=name) for name, kind in PANES]
         self.shown = 0
-        self._say, self._arranged = say, arranged
+        self._show_message, self._arranged = show_message, arranged
         self._wide = self._maximised = False
         self._before = 0
         """The pane of the grid that was shown before failures or log."""
@@ -79,7 +79,7 @@ class Arrangement:
     def action_maximise(self) -> None:
         """The pane in focus alone, and back."""
         if not self._wide:
-            return self._say(f"terminals below {WIDE[0]}x{WIDE[1]} show one pane at a time: Tab, 1-8")
+            return self._show_message(f"terminals below {WIDE[0]}x{WIDE[1]} show one pane at a time: Tab, 1-8")
         if self.shown >= GRID:
             return self.action_pane(self._before)
         self._maximised = not self._maximised

@@ -68,11 +68,11 @@ def _line(users: str, one: Difference, palette: Palette) -> Text:
     """Grey where it does not count; a percentile that rests on too few values is grey too."""
     figure = FIGURES[one.figure]
     before, after = (sentences.value(one.figure, each.value) for each in (one.before, one.after))
-    said = [users, figure.heading if len(figure.heading) <= _COLUMNS[1][1] else figure.title, before, after]
-    said += [sentences.change(one), sentences.ratio(one), sentences.noise(one)]
+    cells = [users, figure.heading if len(figure.heading) <= _COLUMNS[1][1] else figure.title, before, after]
+    cells += [sentences.change(one), sentences.ratio(one), sentences.noise(one)]
     muted = Style(color=palette.muted)
     text = Text()
-    for index, (cell, (_, width, right)) in enumerate(zip(said, _COLUMNS, strict=True)):
+    for index, (cell, (_, width, right)) in enumerate(zip(cells, _COLUMNS, strict=True)):
         quiet = index > 3 and not one.counts or (index == 2 and one.before.quiet) or (index == 3 and one.after.quiet)
         text.append(pad(cell, width, right=right) + " ", muted if quiet else Style())
     return text.append(judgement(one), _style(one, palette))
@@ -98,9 +98,9 @@ def differing(comparison: Comparison, palette: Palette, width: int) -> Text:
         color = Style(color=colors(palette)[index % 4], bold=True)
         title_lines = wrap(safe(sentences.curve(curve)), width - 2)
         lines.append(Text.assemble((f"{curve.letter} ", color), title_lines[0]))
-        rest = wrap(f"client {sentences.floors(curve)}; knee {sentences.knee(curve)}", width - 2)
+        rest = wrap(f"client {sentences.overheads(curve)}; knee {sentences.knee(curve)}", width - 2)
         if curve.judged.marked:
-            found = (curve.judged.said, f"marked: {sentences.marked(curve)}")
+            found = (curve.judged.sentence, f"marked: {sentences.marked(curve)}")
             rest += [line for each in found for line in wrap(safe(each), width - 2)]
         lines += [_quiet(f"  {line}", palette) for line in (*title_lines[1:], *rest)]
     warned = Style(color=palette.warning)
@@ -126,9 +126,9 @@ def _table(title: str, rows: Sequence[Differing], comparison: Comparison, style:
     return lines
 
 
-def _cells(said: Sequence[str]) -> str:
-    return " ".join(pad(cell, width, right=right) for cell, (_, width, right) in zip(said, _COLUMNS, strict=True))
+def _cells(cells: Sequence[str]) -> str:
+    return " ".join(pad(cell, width, right=right) for cell, (_, width, right) in zip(cells, _COLUMNS, strict=True))
 
 
-def _quiet(said: str, palette: Palette) -> Text:
-    return Text(said, Style(color=palette.muted))
+def _quiet(line: str, palette: Palette) -> Text:
+    return Text(line, Style(color=palette.muted))

@@ -133,8 +133,8 @@ def _name(row: SessionRow) -> str:
     return f"session {row.entry.path}"
 
 
-def _heading(said: str) -> Option:
-    return Option(Text(said, "bold"), disabled=True)
+def _heading(title: str) -> Option:
+    return Option(Text(title, "bold"), disabled=True)
 
 
 def _remark(wanted: str, none: str) -> Option:

@@ -38,7 +38,7 @@ from .help import Help
 from .tab_bar import TabBar
 from .view_options import ViewOptions
 
-SAID_S = 5.0
+MESSAGE_S = 5.0
 """Seconds for which a message stays in the status line."""
 
 Answer = TypeVar("Answer")
@@ -55,10 +55,10 @@ class ExplorerScreen(Screen[None]):
         super().__init__()
         self.feed, self.actions = feed, actions
         self.palette = Palette()
-        self._said, self._alarm, self._said_count = "", False, 0
+        self._message, self._alarm, self._message_count = "", False, 0
         self._key_bar = ""
         self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
-        self.arrangement = Arrangement(self.say, self._arranged)
+        self.arrangement = Arrangement(self.show_message, self._arranged)
         self.options = ViewOptions(self, self.draw)
         self._parts = (self, self.arrangement, self.options, Exporting(self, self._write), actions)
         actions.attach(self)
@@ -116,7 +116,7 @@ class ExplorerScreen(Screen[None]):
             self.app.post_message(FeedFailed(error))
             return
         for notice in self.feed.notices():
-            self.say(notice, alarm=True)
+            self.show_message(notice, alarm=True)
         if change is not Change.NOTHING:
             self._draw_status()
         if self.options.paused is None:
@@ -148,21 +148,21 @@ class ExplorerScreen(Screen[None]):
 
     @property
     def _view(self) -> View:
-        return replace(self.actions.view, paused=self.options.paused is not None, said=self._said, alarm=self._alarm)
+        return replace(self.actions.view, paused=self.options.paused is not None, message=self._message, alarm=self._alarm)
 
     def _draw_tabs(self) -> None:
         failed = tally(self.timeline)
-        self.tabs.show(self.arrangement.shown, self.palette, failed.said, alarmed=failed.grave)
+        self.tabs.show(self.arrangement.shown, self.palette, failed.words, alarmed=failed.grave)
 
     # -- answers and questions
 
-    def say(self, said: str = "", *, alarm: bool = False) -> None:
+    def show_message(self, message: str = "", *, alarm: bool = False) -> None:
         """Show a message in response to the last key, for a few seconds or until the next key. `alarm`: a refusal."""
-        self._said, self._alarm = said, alarm
-        self._said_count += 1
-        if said:
-            count = self._said_count
-            self.set_timer(SAID_S, lambda: self.say() if self._said_count == count else None)
+        self._message, self._alarm = message, alarm
+        self._message_count += 1
+        if message:
+            count = self._message_count
+            self.set_timer(MESSAGE_S, lambda: self.show_message() if self._message_count == count else None)
         self._draw_status()
 
     def _write(self, sequence: str) -> None:
@@ -199,7 +199,7 @@ class ExplorerScreen(Screen[None]):
             if method is not None:
                 method(*arguments)
                 return
-        self.say("there is no load to steer")
+        self.show_message("there is no load to steer")
 
     def action_help(self) -> None:
         """The keys and what the figures mean."""

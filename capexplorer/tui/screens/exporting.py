@@ -24,16 +24,16 @@ class Exporting:
         """Ask for a format and a file."""
         screen = self._screen
         if screen.timeline.header is None:
-            return screen.say("nothing has been recorded yet")
-        screen.ask(ExportForm(screen.timeline), lambda said: screen.say(said) if said else None)
+            return screen.show_message("nothing has been recorded yet")
+        screen.ask(ExportForm(screen.timeline), lambda message: screen.show_message(message) if message else None)
 
     def action_copy(self) -> None:
         """A Markdown summary to the terminal's clipboard."""
         from ...report import markdown
 
         if self._screen.timeline.header is None:
-            return self._screen.say("nothing has been recorded yet")
+            return self._screen.show_message("nothing has been recorded yet")
         content = markdown.render(self._screen.timeline)
         self._write(sequences(content.decode(), os.environ))
         where = "tmux needs set-clipboard on" if in_tmux(os.environ) else "Markdown, by OSC 52"
-        self._screen.say(f"copied {size(len(content))} ({where})")
+        self._screen.show_message(f"copied {size(len(content))} ({where})")

@@ -92,7 +92,7 @@ class Picker(Screen[None]):
             rows = self._shelf.rows()
         except CapexplorerError as error:
             rows = ()
-            self._say(str(error))
+            self._show_message(str(error))
         self._entries.keep(rows)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -115,7 +115,7 @@ class Picker(Screen[None]):
         found = self._entries.entry(event.option.id)
         picked = found.entry if isinstance(found, SessionRow) else found
         if picked is not None and picked.problem is not None:
-            self._say(picked.problem)
+            self._show_message(picked.problem)
         elif picked is not None:
             self.app.exit(picked)
 
@@ -132,9 +132,11 @@ class Picker(Screen[None]):
         words = {"open": "replays" if session else "runs", "other": "profiles" if session else "sessions"}
         self.query_one("#keys", Static).update(Text(key_bar(self.NAME, self.size.width - 1, **words), no_wrap=True))
 
-    def _say(self, said: str) -> None:
+    def _show_message(self, message: str) -> None:
         """In place of the detail, until another entry is highlighted."""
-        self.query_one("#detail", Static).update(Text("\n".join(wrap(safe(said), max(self.size.width - 2, 20))[:DETAIL_LINES])))
+        self.query_one("#detail", Static).update(
+            Text("\n".join(wrap(safe(message), max(self.size.width - 2, 20))[:DETAIL_LINES]))
+        )
 
     # -- keys
 
@@ -167,18 +169,18 @@ class Picker(Screen[None]):
         if self._openable() is None:
             return
         if not self._entries.mark():
-            return self._say(f"{len(LETTERS)} are already marked, the maximum for a comparison")
+            return self._show_message(f"{len(LETTERS)} are already marked, the maximum for a comparison")
         self._entries.fill()
 
     def action_compare(self) -> None:
         """Those that are marked; with one marked, and the one here; with none, the epochs of the one here."""
         entries = [row.entry for row in self._entries.compared()]
         if not entries:
-            return self._say("only sessions can be compared: mark two with space, then press c")
+            return self._show_message("only sessions can be compared: mark two with space, then press c")
         try:
             comparison = self._shelf.compare(entries)
         except CapexplorerError as error:
-            return self._say(f"mark two or more with space, then press c: {error}" if len(entries) < 2 else str(error))
+            return self._show_message(f"mark two or more with space, then press c: {error}" if len(entries) < 2 else str(error))
         self.app.push_screen(CompareScreen(comparison))
 
     def action_levels(self) -> None:
@@ -189,7 +191,7 @@ class Picker(Screen[None]):
         try:
             rows = tuple(self._shelf.levels(row.entry))
         except CapexplorerError as error:
-            return self._say(str(error))
+            return self._show_message(str(error))
         self.app.push_screen(Levels(safe(f"{title(row)}  {began(row.entry)} UTC"), rows))
 
     def action_rename(self) -> None:
@@ -197,7 +199,7 @@ class Picker(Screen[None]):
         row = self._openable()
         if row is not None:
             hint = "an empty title removes it; the recorded data does not change"
-            self.app.push_screen(Ask("Title", hint, lambda said: None, value=row.title or ""), partial(self._renamed, row))
+            self.app.push_screen(Ask("Title", hint, lambda message: None, value=row.title or ""), partial(self._renamed, row))
 
     def _renamed(self, row: SessionRow, title: str | None) -> None:
         if title is not None:
@@ -209,9 +211,10 @@ class Picker(Screen[None]):
         self._entries.fill()
         row = self._entries.row
         if row is None:
-            return self._say("only sessions can be deleted here")
+            return self._show_message("only sessions can be deleted here")
         if row.recording:
-            return self._say("not deleted: the session is being recorded (it has no end, and its log was just written to)")
+            why = "the session is being recorded (it has no end, and its log was just written to)"
+            return self._show_message(f"not deleted: {why}")
         named = safe(row.title or row.entry.label or "")
         question = f"{safe(row.entry.id)}  {named}\n{size(row.entry.size_bytes)} will be deleted permanently."
         self.app.push_screen(Confirm("Delete this session?", question, "delete"), partial(self._deleted, row))
@@ -230,7 +233,7 @@ class Picker(Screen[None]):
         self._load()
         self._entries.fill()
         if problem is not None:
-            self._say(problem)
+            self._show_message(problem)
 
     def action_export(self) -> None:
         """Asks for the format."""
@@ -240,22 +243,22 @@ class Picker(Screen[None]):
 
     def _export(self, row: SessionRow, form: str | None) -> None:
         if form is not None:
-            self._say(f"exporting as {form} ...")
+            self._show_message(f"exporting as {form} ...")
             self.run_worker(lambda: self._exported(row, form), thread=True)
 
     def _exported(self, row: SessionRow, form: str) -> None:
         """On a thread of its own: a report takes seconds."""
         try:
-            said = f"written: {self._shelf.export(row.entry, form)}"
+            message = f"written: {self._shelf.export(row.entry, form)}"
         except CapexplorerError as error:
-            said = str(error)
-        self.app.call_from_thread(self._say, said)
+            message = str(error)
+        self.app.call_from_thread(self._show_message, message)
 
     def _openable(self) -> SessionRow | None:
         row = self._entries.row
         if row is None or row.entry.problem is None:
             return row
-        self._say(row.entry.problem)
+        self._show_message(row.entry.problem)
         return None
 
 

@@ -72,7 +72,7 @@ def levels_text(rows: Sequence[LevelRow]) -> Text:
     text = Text(no_wrap=True)
     text.append(" ".join(pad(title, cells, right=True) for title, cells in _COLUMNS) + "\n", "bold")
     for row in rows:
-        said = (
+        figures = (
             str(row.index),
             count(row.users),
             rate(row.goodput_rps),
@@ -84,6 +84,6 @@ def levels_text(rows: Sequence[LevelRow]) -> Text:
             three_digits(row.target_cpu_ratio),
             MISSING if row.settled_for_s is None else f"{row.settled_for_s:.0f} s",
         )
-        figures = zip(said, _COLUMNS, strict=True)
-        text.append(" ".join(pad(each, cells, right=True) for each, (_, cells) in figures) + "\n")
+        columns = zip(figures, _COLUMNS, strict=True)
+        text.append(" ".join(pad(each, cells, right=True) for each, (_, cells) in columns) + "\n")
     return text

@@ -101,8 +101,8 @@ def title(row: SessionRow) -> str:
     return row.title or row.entry.label or row.entry.id
 
 
-def _optional(value: float | None, said: Callable[[float], str]) -> str:
-    return MISSING if value is None else said(value)
+def _optional(value: float | None, shown: Callable[[float], str]) -> str:
+    return MISSING if value is None else shown(value)
 
 
 COLUMNS = (
@@ -182,8 +182,8 @@ def session_line(row: SessionRow, letter: str, width: int) -> Text:
         text.append(pad(f"{began(row.entry)[-11:] or safe(row.entry.id)} ! {safe(row.entry.problem)}", max(width - _PREFIX, 10)))
         return text
     for each, cells in _widths(width):
-        said = shorten_end(safe(each.cell(row)), cells) if each.name == "title" else safe(each.cell(row))
-        text.append(pad(said[-cells:] if each.name == "began UTC" else said, cells, right=each.right) + " ")
+        shown = shorten_end(safe(each.cell(row)), cells) if each.name == "title" else safe(each.cell(row))
+        text.append(pad(shown[-cells:] if each.name == "began UTC" else shown, cells, right=each.right) + " ")
     return text
 
 

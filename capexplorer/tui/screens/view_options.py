@@ -29,17 +29,17 @@ class ViewOptions:
     def action_pause_display(self) -> None:
         """Pause or resume the display."""
         self.paused = moment(self._screen.timeline) if self.paused is None else None
-        self._screen.say()
+        self._screen.show_message()
         self._draw()
 
     def action_window(self) -> None:
         """The next time window."""
         self.window_s = WINDOWS_S[(WINDOWS_S.index(self.window_s) + 1) % len(WINDOWS_S)]
-        self._screen.say("time window: all" if self.window_s is None else f"time window: {self.window_s / 60:g} min")
+        self._screen.show_message("time window: all" if self.window_s is None else f"time window: {self.window_s / 60:g} min")
         self._draw()
 
     def action_logarithmic(self) -> None:
         """Logarithmic latency, and back."""
         self.log_latency = not self.log_latency
-        self._screen.say(f"latency: {'logarithmic' if self.log_latency else 'linear'}")
+        self._screen.show_message(f"latency: {'logarithmic' if self.log_latency else 'linear'}")
         self._draw()

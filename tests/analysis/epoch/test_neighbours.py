@@ -26,7 +26,7 @@ ONE_THREAD = {"target.cpu_ratio": 0.83, "target.run_delay_ratio": 0.18, "target.
 """20 users on a service of one CPU-bound thread, beside others (recorded)."""
 
 
-def is_held(readings: dict[str, float], *, program: str = "node", host: HostFacts = TWO_CORES, inside: float = 4.2) -> bool:
+def is_disturbed(readings: dict[str, float], *, program: str = "node", host: HostFacts = TWO_CORES, inside: float = 4.2) -> bool:
     figures = LevelFigures(settled=True, throughput_rps=100.0, response_ms=10.0 * inside, readings=readings)
     return NeighbourCheck(host, program).withheld(figures) is not None
 
@@ -50,7 +50,7 @@ def test_a_level_is_disturbed_if_others_use_cpu_that_the_service_needs(
     why: str, readings: dict[str, float], program: str
 ) -> None:
     inside = 0.15 if "low load" in why else 4.2
-    assert is_held(ONE_THREAD | readings, program=program, inside=inside)
+    assert is_disturbed(ONE_THREAD | readings, program=program, inside=inside)
 
 
 FREE = [
@@ -71,40 +71,50 @@ FREE = [
 def test_other_processes_that_do_not_slow_the_service_disturb_no_level(
     why: str, readings: dict[str, float], inside: float
 ) -> None:
-    assert not is_held(ONE_THREAD | readings, inside=inside)
+    assert not is_disturbed(ONE_THREAD | readings, inside=inside)
 
 
 def test_no_level_is_disturbed_if_the_cpu_of_other_processes_is_unknown() -> None:
-    assert not is_held({name: value for name, value in ONE_THREAD.items() if not name.startswith("neighbours.")})
+    assert not is_disturbed({name: value for name, value in ONE_THREAD.items() if not name.startswith("neighbours.")})
 
 
 def test_without_a_run_delay_a_level_is_disturbed_if_others_use_much_of_a_saturated_machine() -> None:
     unread = {name: value for name, value in ONE_THREAD.items() if name != "target.run_delay_ratio"}
-    assert is_held(unread)
-    assert not is_held(unread | {"host.cpu_ratio": 1.5})
-    assert not is_held(unread | {"neighbours.cpu_ratio": 0.4})
+    assert is_disturbed(unread)
+    assert not is_disturbed(unread | {"host.cpu_ratio": 1.5})
+    assert not is_disturbed(unread | {"neighbours.cpu_ratio": 0.4})
 
 
-def level(users: float, goodput_rps: float, *, held: bool = False) -> LadderLevel:
+def level(users: float, goodput_rps: float, *, disturbed: bool = False) -> LadderLevel:
     return LadderLevel(
-        users=users, goodput_rps=goodput_rps, goodput_se_rps=0.01 * goodput_rps, seconds=20.0, held=held, goodput_held=held
+        users=users,
+        goodput_rps=goodput_rps,
+        goodput_se_rps=0.01 * goodput_rps,
+        seconds=20.0,
+        disturbed=disturbed,
+        goodput_disturbed=disturbed,
     )
 
 
 def test_a_disturbed_level_counts_only_if_it_lies_on_the_low_load_line() -> None:
     free = [level(2, 20), level(4, 40), level(8, 80)]
-    on_line, below = level(12, 119, held=True), level(16, 118, held=True)
+    on_line, below = level(12, 119, disturbed=True), level(16, 118, disturbed=True)
     assert usable_levels([*free, on_line, below]) == (*free, on_line)
 
 
 def test_if_all_levels_are_disturbed_their_own_line_is_used() -> None:
-    held = [level(2, 9.1, held=True), level(4, 18.7, held=True), level(9, 40.9, held=True), level(20, 77.7, held=True)]
-    assert usable_levels(held) == tuple(held[:3])
+    disturbed = [
+        level(2, 9.1, disturbed=True),
+        level(4, 18.7, disturbed=True),
+        level(9, 40.9, disturbed=True),
+        level(20, 77.7, disturbed=True),
+    ]
+    assert usable_levels(disturbed) == tuple(disturbed[:3])
 
 
 def test_a_disturbed_level_is_ignored_if_the_same_users_were_measured_undisturbed() -> None:
     free = [level(2, 20), level(4, 40), level(8, 80)]
-    assert usable_levels([level(8, 79, held=True), *free]) == tuple(free)
+    assert usable_levels([level(8, 79, disturbed=True), *free]) == tuple(free)
 
 
 def test_all_undisturbed_levels_are_used() -> None:
@@ -124,11 +134,11 @@ def test_a_plateau_caused_by_other_processes_gives_no_knee_and_no_latency_knee()
         Load(24, 119, 190, readings=STARVED),
         Load(32, 120, 250, readings=STARVED),
     ]
-    held = epoch_of(closed_session(*loads, host=TWO_CORES), 0).verdict
-    assert held is not None and held.capacity.knee is not None
-    assert (held.capacity.knee.kind, held.capacity.knee.users) == ("no_knee", 12)
-    assert held.capacity.latency_knee is None
-    assert (held.held_levels, held.left_out_levels) == ((4, 5, 6), (4, 5, 6))
+    disturbed = epoch_of(closed_session(*loads, host=TWO_CORES), 0).verdict
+    assert disturbed is not None and disturbed.capacity.knee is not None
+    assert (disturbed.capacity.knee.kind, disturbed.capacity.knee.users) == ("no_knee", 12)
+    assert disturbed.capacity.latency_knee is None
+    assert (disturbed.disturbed_levels, disturbed.left_out_levels) == ((4, 5, 6), (4, 5, 6))
     alone = [Load(each.users, each.goodput_rps, each.latency_ms) for each in loads]
     found = epoch_of(closed_session(*alone, host=TWO_CORES), 0).verdict
     assert found is not None and found.capacity.knee is not None and found.capacity.knee.kind == "knee", "it is one without them"
@@ -173,5 +183,5 @@ def test_a_level_whose_requests_only_took_longer_keeps_its_goodput_and_has_no_la
     figures = LevelFigures(settled=True, throughput_rps=19.0, response_ms=2.6, users_mean=120.0, readings=slower)
     withheld = NeighbourCheck(TWO_CORES, "python3").withheld(figures)
     assert withheld is not None and not withheld.of_goodput
-    below = LadderLevel(users=120, goodput_rps=19, seconds=20.0, held=True)
+    below = LadderLevel(users=120, goodput_rps=19, seconds=20.0, disturbed=True)
     assert usable_levels([level(20, 4.0), level(40, 8.0), below])[-1] is below

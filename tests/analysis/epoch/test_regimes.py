@@ -130,7 +130,7 @@ def test_a_return_to_a_third_of_the_users_leaves_open_whether_load_or_time_is_th
 def test_failures_that_a_later_level_with_as_many_users_is_without_are_a_fault_in_time() -> None:
     epoch = epoch_of(session(*CLIMB, (32, failing(160)), (16, clean(80)), (32, clean(160))), 0)
     assert regimes(epoch) == [(None, [8, 16, 24, 16, 32]), ("failures", [32])]
-    assert epoch.regimes[1].is_in_time(epoch.regimes[:1])
+    assert epoch.regimes[1].began_without_load(epoch.regimes[:1])
 
 
 @pytest.mark.parametrize("fallen", FALLEN)

@@ -53,7 +53,7 @@ def test_it_lies_between_the_level_before_and_the_first_that_is_surely_above() -
     assert verdict.evidence.ratio == pytest.approx(2.0)
 
 
-@pytest.mark.parametrize("left_out", [{"generator_saturated": True}, {"held": True}])
+@pytest.mark.parametrize("left_out", [{"generator_saturated": True}, {"disturbed": True}])
 def test_latency_that_the_generator_or_other_processes_made_is_left_out(left_out: dict[str, bool]) -> None:
     ladder = levels((20, 20, 20, 40, 60, 80))
     assert found([*ladder[:3], *(replace(level, **left_out) for level in ladder[3:])]) is None

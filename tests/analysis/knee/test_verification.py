@@ -38,8 +38,8 @@ def verification(knee: KneeVerdict) -> Verification:
     return knee.verification
 
 
-def lacking(knee: KneeVerdict) -> list[tuple[str, int, float]]:
-    return [(step.name, step.users, step.least_s) for step in verification(knee).lacking]
+def open_steps(knee: KneeVerdict) -> list[tuple[str, int, float]]:
+    return [(step.name, step.users, step.least_s) for step in verification(knee).open_steps]
 
 
 def disagreeing(knee: KneeVerdict) -> list[tuple[str, str | None]]:
@@ -56,52 +56,56 @@ def slower(level: LadderLevel, factor: float) -> dict[str, Any]:
 def test_after_a_search_the_knee_is_provisional_and_names_the_levels_that_would_verify_it() -> None:
     knee = knee_after()
     assert (knee.provisional, verification(knee).state, knee.confidence) == (True, "provisional", "high")
-    assert lacking(knee) == [("soak", 35, 20.0), ("beyond", 60, 6.0), ("return_to_first", 10, 6.0)]
+    assert open_steps(knee) == [("soak", 35, 20.0), ("beyond", 60, 6.0), ("return_to_first", 10, 6.0)]
 
 
 def test_a_soak_a_level_beyond_and_a_return_verify_it() -> None:
-    assert lacking(knee_after([SOAK])) == [("beyond", 60, 6.0), ("return_to_first", 10, 6.0)]
-    assert lacking(knee_after([SOAK, BEYOND])) == [("return_to_first", 10, 6.0)]
+    assert open_steps(knee_after([SOAK])) == [("beyond", 60, 6.0), ("return_to_first", 10, 6.0)]
+    assert open_steps(knee_after([SOAK, BEYOND])) == [("return_to_first", 10, 6.0)]
     knee = knee_after([SOAK, BEYOND, BACK])
     assert (knee.provisional, verification(knee).state, knee.confidence) == (False, "verified", "high")
     assert (knee.evidence.soak_agrees, knee.evidence.beyond_agrees, knee.evidence.return_agrees) == (True, True, True)
 
 
 def test_the_return_comes_after_the_level_beyond() -> None:
-    assert [name for name, _, _ in lacking(knee_after([BACK, SOAK, BEYOND]))] == ["return_to_first"]
+    assert [name for name, _, _ in open_steps(knee_after([BACK, SOAK, BEYOND]))] == ["return_to_first"]
     assert verification(knee_after([BACK, SOAK, BEYOND, BACK])).state == "verified"
 
 
 def test_levels_of_the_way_up_verify_nothing_they_are_what_the_knee_was_found_in() -> None:
     knee = knee_after(up=[10, 20, 35, 40, 60, 65, 80])
-    assert [name for name, _, _ in lacking(knee)] == ["soak", "beyond", "return_to_first"]
+    assert [name for name, _, _ in open_steps(knee)] == ["soak", "beyond", "return_to_first"]
 
 
 def test_levels_from_before_the_knee_could_be_found_verify_nothing() -> None:
     """Beyond the knee first, then from below: what completes the ladder is no repetition of it."""
     begun_high = [100.0, 10.0, 38.0]
-    assert [name for name, _, _ in lacking(knee_after(up=begun_high))] == ["soak", "beyond", "return_to_first"]
+    assert [name for name, _, _ in open_steps(knee_after(up=begun_high))] == ["soak", "beyond", "return_to_first"]
     assert verification(knee_after([SOAK, BEYOND, BACK], up=begun_high)).state == "verified"
 
 
 def test_a_level_beyond_that_comes_down_from_overload_does_not_count() -> None:
-    assert [name for name, _, _ in lacking(knee_after([SOAK, 90, 60, BACK]))] == ["beyond"]
+    assert [name for name, _, _ in open_steps(knee_after([SOAK, 90, 60, BACK]))] == ["beyond"]
 
 
 @pytest.mark.parametrize("seconds", [12.0, 19.0])
 def test_a_short_level_is_not_a_soak(seconds: float) -> None:
-    assert [name for name, _, _ in lacking(knee_after([SOAK], at0={"seconds": seconds}))][0] == "soak"
+    assert [name for name, _, _ in open_steps(knee_after([SOAK], at0={"seconds": seconds}))][0] == "soak"
 
 
 def test_an_imprecise_level_counts_once_it_has_had_its_time() -> None:
     noisy = {"goodput_se_rps": 10.0}
-    assert lacking(knee_after([SOAK], at0={"seconds": 25.0, **noisy}))[0][0] == "soak"
-    assert lacking(knee_after([SOAK], at0={"seconds": 40.0, **noisy}))[0][0] == "beyond"
+    assert open_steps(knee_after([SOAK], at0={"seconds": 25.0, **noisy}))[0][0] == "soak"
+    assert open_steps(knee_after([SOAK], at0={"seconds": 40.0, **noisy}))[0][0] == "beyond"
 
 
 def test_a_knee_of_very_few_users_is_verified_where_whole_users_allow() -> None:
     levels = ideal([1, 2, 3, 4, 6, 8], per_user=2.0, capacity=4.4)
-    assert [(name, users) for name, users, _ in lacking(judged(levels))] == [("soak", 1), ("beyond", 3), ("return_to_first", 1)]
+    assert [(name, users) for name, users, _ in open_steps(judged(levels))] == [
+        ("soak", 1),
+        ("beyond", 3),
+        ("return_to_first", 1),
+    ]
 
 
 # -- what contradicts
@@ -146,7 +150,7 @@ def test_a_backlog_that_is_worked_off_contradicts_nothing_and_is_not_a_soak_eith
     """The task queue at 60 users after 231: 18.5 tasks a second finished, 12 accepted."""
     counts = [replace(level, work_is_metric=True, accepted_rps=level.goodput_rps) for level in ideal([*UP, SOAK])]
     counts[-1] = replace(counts[-1], goodput_rps=100.0)
-    assert [step.name for step in verification(judged(counts)).lacking][0] == "soak"
+    assert [step.name for step in verification(judged(counts)).open_steps][0] == "soak"
     assert disagreeing(judged(counts)) == []
 
 
@@ -159,7 +163,7 @@ def test_when_the_knee_moves_levels_from_before_no_longer_count() -> None:
     levels = [*low, *(replace(level, started_s=level.started_s + 1_000) for level in high)]
     knee = analyse(levels).knee
     assert knee is not None and knee.kind == "knee" and knee.users and knee.users > 70
-    assert [step.name for step in verification(knee).lacking] == ["soak", "beyond", "return_to_first"]
+    assert [step.name for step in verification(knee).open_steps] == ["soak", "beyond", "return_to_first"]
 
 
 def test_a_knee_that_was_contradicted_is_verified_against_what_was_measured_since() -> None:
@@ -172,4 +176,4 @@ def test_a_knee_that_was_contradicted_is_verified_against_what_was_measured_sinc
 
 def test_ramps_verify_nothing() -> None:
     levels = [replace(level, ramp=True) for level in ideal([*UP, SOAK, BEYOND, BACK])]
-    assert [step.name for step in verification(judged(levels)).lacking] == ["soak", "beyond", "return_to_first"]
+    assert [step.name for step in verification(judged(levels)).open_steps] == ["soak", "beyond", "return_to_first"]

@@ -51,7 +51,7 @@ def test_disagreement_widens_the_error_by_at_most_five_times(other_rps: float, f
         ({"requests": None}, "requests", 2_000),
         ({"p95_ms": None}, "p95_ms", 40.0),
         ({"knows_pauses": False}, "knows_pauses", False),
-        ({"held": True}, "held", True),
+        ({"disturbed": True}, "disturbed", True),
         ({"generator_saturated": True}, "generator_saturated", True),
         ({"generator_saturated": None}, "generator_saturated", None),
     ],

@@ -193,7 +193,7 @@ def seconds_of_workers_with_other_clocks_make_one_tick() -> list[Any]:
     one, two = _FakeWorker(rig, "here_1", clock_s=500.0), _FakeWorker(rig, "there_2", HERE_ELSEWHERE, clock_s=-70.0)
     rig.until(lambda: len(rig.of(WorkersChanged)) == 2, one, two)
     boundary_s = time.monotonic() + 2.0
-    rig.host.thread.post(lambda: rig.engine.desk.tell_grid(boundary_s))
+    rig.host.thread.post(lambda: rig.engine.desk.align_seconds(boundary_s))
     grids = rig.until(lambda: one.of(GRID) and two.of(GRID), one, two)
     off_s = [abs(worker.of(GRID)[-1]["boundary_s"] - worker.clock_s - boundary_s) for worker in (one, two)]
     rig.until(lambda: time.monotonic() > boundary_s, one, two)

@@ -24,10 +24,11 @@ from capexplorer.load.workload import Workload
 from capexplorer.model.events import Command, Header, HostFacts, TargetFacts
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading
 from capexplorer.probe.panel import Readings
-from capexplorer.profile import Guards, Profile, StopRules, Task, Users
+from capexplorer.profile import Guards, Profile, StopRules, Task, Users, Work
 from capexplorer.run.live import LiveRun
 from capexplorer.run.options import RunOptions
 from capexplorer.run.pump import Pump
+from capexplorer.run.tick_sampler import TickSampler
 from capexplorer.session.writer import SessionWriter
 
 Calls = deque[Callable[[], None]]
@@ -180,7 +181,8 @@ class _Commanded:
         session_run.sink.emit(
             Header(t_s=0.0, schema=1, id="commanded", started_at="", target=TargetFacts(name="a", url=""), host=HostFacts())
         )
-        session_run._probes = _Probes()  # type: ignore[assignment]
+        tracker = session_run.load_control.levels.tracker
+        session_run._sampler = TickSampler(self.host, _Probes(), session_run.pump, session_run.load_target, tracker, Work())  # type: ignore[arg-type]
         session_run.load_control.start_alarm()
         session_run.target.begin()
 

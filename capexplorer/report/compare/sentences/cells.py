@@ -69,14 +69,14 @@ def judgement(one: Difference) -> str:
 def percent(share: float) -> str:
     """`+7.4%`, `-18%`, `0%`."""
     size = abs(share) * 100
-    said = f"{size:.0f}" if size >= 99.95 else f"{size:.1f}"
-    return _signed(said, share) + "%"
+    sentence = f"{size:.0f}" if size >= 99.95 else f"{size:.1f}"
+    return _signed(sentence, share) + "%"
 
 
 def overall(pair: Pair) -> str:
     """`Mean change over user counts in common: p95 +9.8% over 12 (noise 4.1%, found from 6.2% on).`; empty where too few."""
-    said = [f"{FIGURES[one.figure].title} {percent(one.ratio)} over {one.levels}{_how_sure(one)}" for one in pair.overall]
-    return f"Mean change over user counts in common: {'; '.join(said)}." if said else ""
+    sentence = [f"{FIGURES[one.figure].title} {percent(one.ratio)} over {one.levels}{_how_sure(one)}" for one in pair.overall]
+    return f"Mean change over user counts in common: {'; '.join(sentence)}." if sentence else ""
 
 
 def _how_sure(one: OverallChange) -> str:
@@ -107,8 +107,8 @@ def strongest(differences: Sequence[tuple[int, Difference]]) -> str:
     return f"{ratio(one)} at {users} users"
 
 
-def _signed(said: str, number: float) -> str:
-    return said if not said.strip("0.,") else f"{'-' if number < 0 else '+'}{said}"
+def _signed(sentence: str, number: float) -> str:
+    return sentence if not sentence.strip("0.,") else f"{'-' if number < 0 else '+'}{sentence}"
 
 
 def _four_digits(number: float) -> str:

@@ -28,11 +28,11 @@ def began(one: Curve) -> str:
     return wording.wall_time(one.started_at) or MISSING
 
 
-def floors(one: Curve) -> str:
+def overheads(one: Curve) -> str:
     """The client overhead of each client class."""
-    if not one.floors:
+    if not one.overheads:
         return "not measured"
-    return ", ".join(f"{name} {each.p50_ms:.3g} ms (p99 {each.p99_ms:.3g})" for name, each in sorted(one.floors.items()))
+    return ", ".join(f"{name} {each.p50_ms:.3g} ms (p99 {each.p99_ms:.3g})" for name, each in sorted(one.overheads.items()))
 
 
 def knee(one: Curve) -> str:

@@ -16,12 +16,12 @@ def knees(pair: Pair) -> str:
     if moved.judgement == "not_measured":
         has = [one.letter for one in (pair.before, pair.after) if one.knee]
         return f"and only {has[0]} has a knee{_instead(pair)}" if has else ""
-    said = f"and the knee is at {value('knee', moved.after.value)} instead of {value('knee', moved.before.value)} users "
-    said += f"({ratio(moved)}, {judgement(moved) if moved.sure or not moved.counts else _NOT_SURE})"
+    sentence = f"and the knee is at {value('knee', moved.after.value)} instead of {value('knee', moved.before.value)} users "
+    sentence += f"({ratio(moved)}, {judgement(moved) if moved.sure or not moved.counts else _NOT_SURE})"
     if capacity.sure:
         rates = f"{value('capacity', capacity.after.value)} instead of {value('capacity', capacity.before.value)}/s"
-        said += f", and the capacity is {rates} ({ratio(capacity)}, {judgement(capacity)})"
-    return said
+        sentence += f", and the capacity is {rates} ({ratio(capacity)}, {judgement(capacity)})"
+    return sentence
 
 
 def _instead(pair: Pair) -> str:

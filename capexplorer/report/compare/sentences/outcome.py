@@ -12,16 +12,16 @@ from .reservations import names
 
 def verdict(comparison: Comparison) -> str:
     """One sentence; the first curve is the baseline."""
-    said = found(comparison)
+    sentence = found(comparison)
     if comparison.conditions:
-        said += f"; but conditions differ ({names(comparison.conditions)}), so the target may not be the cause"
-    return f"{said}."
+        sentence += f"; but conditions differ ({names(comparison.conditions)}), so the target may not be the cause"
+    return f"{sentence}."
 
 
 def found(comparison: Comparison) -> str:
     """The verdict without the warnings and without a full stop."""
-    said = "; ".join(_pair(pair) for pair in comparison.pairs)
-    return said[:1].upper() + said[1:]
+    sentence = "; ".join(_pair(pair) for pair in comparison.pairs)
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _pair(pair: Pair) -> str:

@@ -13,29 +13,29 @@ NAMED = 6
 
 def warnings(comparison: Comparison) -> list[str]:
     """What must be read before any figure; empty when nothing spoils the comparison."""
-    said = []
+    sentence = []
     if comparison.conditions:
-        said.append(f"Conditions differ ({names(comparison.conditions)}): they may cause the differences, not the target.")
-    said += [f"{one.letter}: {one.judged.said}" for one in comparison.curves if one.judged.severity == "critical"]
+        sentence.append(f"Conditions differ ({names(comparison.conditions)}): they may cause the differences, not the target.")
+    sentence += [f"{one.letter}: {one.judged.sentence}" for one in comparison.curves if one.judged.severity == "critical"]
     for pair in comparison.pairs:
         if pair.clients is not None:
-            said.append(_clients(pair))
+            sentence.append(_clients(pair))
         held = [str(level.users) for level in pair.levels if level.held_by_others]
         if held:
-            said.append(
+            sentence.append(
                 f"Other processes used the machine's CPU at {', '.join(held)} users of {pair.before.letter} or "
                 f"{pair.after.letter}: "
                 "no difference is claimed there."
             )
         if not pair.loads:
-            said.append(f"{pair.before.letter} and {pair.after.letter} have no settled load in common.")
-    said += [
+            sentence.append(f"{pair.before.letter} and {pair.after.letter} have no settled load in common.")
+    sentence += [
         f"{one.letter}: {_damage(one.damaged)} in its log are missing from its figures."
         for one in comparison.curves
         if one.damaged
     ]
-    said += [f"{one.letter} ended early: its last level may be missing." for one in comparison.curves if not one.complete]
-    return said
+    sentence += [f"{one.letter} ended early: its last level may be missing." for one in comparison.curves if not one.complete]
+    return sentence
 
 
 def names(rows: Sequence[Differing]) -> str:
@@ -51,8 +51,8 @@ def _damage(lines: int) -> str:
 def _clients(pair: Pair) -> str:
     before, after = pair.clients or ("", "")
     letters = f"{pair.before.letter} used {before}, {pair.after.letter} {after}"
-    if len(pair.before.floors) == 1 and len(pair.after.floors) == 1:
-        (ours,), (theirs,) = pair.before.floors.values(), pair.after.floors.values()
+    if len(pair.before.overheads) == 1 and len(pair.after.overheads) == 1:
+        (ours,), (theirs,) = pair.before.overheads.values(), pair.after.overheads.values()
         size = theirs.p50_ms - ours.p50_ms
         return (
             f"{letters}: by itself {after} costs {abs(size):.3g} ms {'less' if size < 0 else 'more'} at the median, "

@@ -1,4 +1,4 @@
-"""What is printed becomes log events: folded, bounded, and never on the screen."""
+"""What is printed on descriptors 1 and 2 becomes lines of the log, and never reaches the screen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-from capexplorer.run.capture import LINE_BYTES, LINES_A_TICK, LogGate
+from capexplorer.run.capture import LINE_BYTES
 
 PRINTING = """
 import ctypes, json, logging, os, sys, threading
@@ -75,34 +75,3 @@ def test_prints_descriptors_c_and_logging_land_and_the_descriptors_return() -> N
     assert not any(text == "not this" for _, _, text in seen)
     assert stdout == ["before", "to whoever owns the terminal", "after"]
     assert stderr == "after on stderr\n"
-
-
-def test_equal_lines_of_a_tick_are_reported_once_with_their_count_in_the_order_first_seen() -> None:
-    gate = LogGate()
-    for text in ("a", "b", "a", "a"):
-        gate.add("stdout", "info", text)
-    gate.add("stderr", "info", "a")
-    logs = gate.drain(3.0)
-    assert [(log.source, log.text, log.repeated, log.t_s) for log in logs] == [
-        ("stdout", "a", 3, 3.0), ("stdout", "b", 1, 3.0), ("stderr", "a", 1, 3.0),
-    ]  # fmt: skip
-    assert gate.drain(4.0) == []
-
-
-def test_a_flood_is_cut_and_says_how_much_was_left_out() -> None:
-    gate = LogGate()
-    for number in range(LINES_A_TICK + 30):
-        gate.add("stdout", "info", str(number))
-    gate.add("stdout", "info", "0")  # known lines still count
-    *logs, last = gate.drain(1.0)
-    assert len(logs) == LINES_A_TICK
-    assert logs[0].repeated == 2
-    assert (last.source, last.level, last.text) == ("capexplorer", "warning", "30 more lines in this second were left out")
-    gate.add("stdout", "info", "next second")
-    assert [log.text for log in gate.drain(2.0)] == ["next second"]
-
-
-def test_an_unknown_log_level_counts_as_info() -> None:
-    gate = LogGate()
-    gate.add("stderr", "level 35", "odd")
-    assert gate.drain(1.0)[0].level == "info"

@@ -25,7 +25,7 @@ def _with_sleep_s() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
-class Standstill:
+class SuspensionDetector:
     """`beat` ten times a second, `look` once a tick."""
 
     def __init__(
@@ -49,7 +49,7 @@ class Standstill:
             self._longest_s = max(self._longest_s, passed_s - BEAT_S)
 
     def look(self, lag: Lag) -> float | None:
-        """`Sample.stood_still_s` of the tick that ends now. `lag`: of the load thread in it."""
+        """`Sample.suspended_s` of the tick that ends now. `lag`: of the load thread in it."""
         self.beat()
         longest_s, asleep_s = self._longest_s, self._asleep_s
         self._longest_s = self._asleep_s = 0.0

@@ -13,11 +13,11 @@ from ..run.options import RunOptions, WorkersWanted
 from ..toml import shown
 
 if TYPE_CHECKING:
-    from ..load.engine import Hosting
+    from ..load.engine import EngineContext
     from ..load.workers.job import Job
     from ..load.workers.master_engine import MasterEngine
-    from ..run.crew import Crew
     from ..run.live import LiveRun
+    from ..run.load_workers import LoadWorkers
 
 MOST = 8
 """Workers that a run may start where the profile says nothing, and the machine has fewer cores."""
@@ -96,11 +96,12 @@ def worker_arguments(options: RunOptions) -> tuple[str, ...]:
     return (*file, *(word for host in options.allow_hosts for word in ("--allow-host", host)))
 
 
-def crew_of(options: RunOptions, run: LiveRun) -> Crew:
+def load_workers_of(options: RunOptions, run: LiveRun) -> LoadWorkers:
     """The workers of this run: those that it was asked for, and those that are added later."""
     from ..load.workers import secret
     from ..load.workers.master_engine import MasterEngine, MasterOptions
-    from ..run.crew import SECRET, Crew, WorkerCommand
+    from ..run.load_workers import LoadWorkers
+    from ..run.local_workers import SECRET, WorkerCommand
 
     workers = options.workers or WorkersWanted()
     shared = secret_of(workers, SECRET)
@@ -108,12 +109,12 @@ def crew_of(options: RunOptions, run: LiveRun) -> Crew:
     master = MasterOptions(bind_host=host, port=port, accepts_plain=workers.plain, here=socket.gethostname())
     pump, session_run = run.session_run.pump, run.session_run
 
-    def make_engine(hosting: Hosting) -> MasterEngine:
+    def make_engine(context: EngineContext) -> MasterEngine:
         if shared:
             secret.install(shared)
-        return MasterEngine(hosting, master, _job(options, run), options.profile.work.endpoints)
+        return MasterEngine(context, master, _job(options, run), options.profile.work.endpoints)
 
-    return Crew(
+    return LoadWorkers(
         run.service.supervisor,
         WorkerCommand(join_host(workers), worker_arguments(options), options.profile.limits.generator, shared),
         make_engine,
@@ -123,7 +124,7 @@ def crew_of(options: RunOptions, run: LiveRun) -> Crew:
         post=pump.post,
         emit=session_run.sink.emit,
         now_s=pump.now_s,
-        log=session_run.gate.add,
+        log=session_run.log.add,
     )
 
 

@@ -1,0 +1,93 @@
+"""What changed between the latest regime and the next level, other than the load."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...model.intervals import ONE_SIDED_95
+from ..knee.crossing import LINEAR_LIKELY
+from ..knee.detector import overloaded_from
+from ..ladder import LadderLevel, Measured, pooled
+from .level_comparison import (
+    FAILING,
+    FALL,
+    USERS_SAME,
+    continues,
+    differs,
+    efficiency,
+    error_of,
+    expected_goodput,
+    failure_ratio_of,
+)
+from .regime import Began, Regime, began_inside
+
+DEEP_FALL = 0.7
+"""As `FALL`, where the fewer users were already below the low-load line: nothing is known of what lies between."""
+
+RISE = 0.15
+"""Share by which goodput a user surely rises with more users, or with the same load later."""
+
+
+def change(found: Sequence[Regime], each: Measured) -> Began | None:
+    """What changed between the latest regime and this level; None: nothing but the load."""
+    levels, now = found[-1].levels, each.rates
+    last = levels[-1]
+    if now.ramp or last.ramp:
+        return None
+    if found[-1].fails and failure_ratio_of(now) >= FAILING:
+        return None  # it continues to fail
+    more = failure_ratio_of(now) - failure_ratio_of(last)
+    if abs(more) >= FAILING and began_inside(each):
+        return "failures" if more > 0 else "goodput"
+    if abs(now.users - last.users) <= USERS_SAME * last.users:
+        return "goodput" if differs(now.goodput_rps, last.goodput_rps * now.users / last.users, error_of(now, last)) else None
+    if now.users < last.users:
+        return _at_step_down(found, levels, now)
+    if falls(levels, now):
+        return "failures" if more >= FAILING else "goodput"
+    is_first = len(found) == 1 and len(levels) == 1  # few requests, cold caches
+    return "goodput" if not is_first and _rises(last, now) else None
+
+
+def falls(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
+    """Whether more users get less goodput than fewer users did on the line."""
+    if now.goodput_rps >= max(level.goodput_rps for level in levels):
+        return False
+    under = [level for level in pooled(levels) if level.users < now.users]
+    if not under:
+        return False
+    best = max(under, key=lambda level: level.goodput_rps)
+    fallen = best.goodput_rps - now.goodput_rps - ONE_SIDED_95 * error_of(best, now)
+    relative = best.goodput_error_rps / max(best.goodput_rps, 1e-12)
+    on_line = efficiency(under, best) * (1 + relative) >= LINEAR_LIKELY
+    return fallen > (FALL if on_line else DEEP_FALL) * best.goodput_rps
+
+
+def _rises(last: LadderLevel, now: LadderLevel) -> bool:
+    """Whether more users get more goodput a user."""
+    own, before = now.goodput_rps / now.users, last.goodput_rps / last.users
+    error = math.hypot(_counted_error(now) / now.users, _counted_error(last) / last.users)
+    return own - before - ONE_SIDED_95 * error > RISE * before
+
+
+def _counted_error(level: LadderLevel) -> float:
+    """Error of goodput, at least that of a random count: at low load a dozen requests in six seconds are equal by luck."""
+    return max(level.goodput_error_rps, math.sqrt(level.goodput_rps / level.seconds) if level.seconds else 0.0)
+
+
+def _at_step_down(found: Sequence[Regime], levels: tuple[LadderLevel, ...], now: LadderLevel) -> Began | None:
+    """Fewer users: other than this load made before. After overload a service may need a while (`recovery`)."""
+    expected = expected_goodput(levels, now.users)
+    if expected is None:
+        return None
+    rate_rps, error = expected
+    is_other = differs(now.goodput_rps, rate_rps, math.hypot(error, now.goodput_error_rps))
+    fails = failure_ratio_of(now) - min(map(failure_ratio_of, levels)) >= FAILING
+    if not (is_other or fails):
+        return None
+    bound = overloaded_from(levels)
+    if bound is not None and levels[-1].users > bound:
+        resumes = any(not earlier.fails and continues(earlier.levels, now) for earlier in found[:-1])
+        return "goodput" if is_other and resumes else None
+    return "failures" if fails else "goodput"

@@ -1,0 +1,99 @@
+"""Whether a level does what other levels did: the same goodput, or what their curve allows at its load."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...model.intervals import ONE_SIDED_95
+from ..knee.crossing import LINEAR_LIKELY
+from ..ladder import LadderLevel, pooled
+
+FALL = 0.10
+"""Share by which goodput of more users surely lies under that of fewer users who were on the low-load line. Retrograde systems
+mostly flatten before they fall, and then continue to fall.
+"""
+
+AGREES = 0.07
+"""Relative difference of goodput within which a level continues a regime; two standard errors are enough as well."""
+
+FAILING = 0.2
+"""Points of failures above the clean levels of a regime, from which a level fails."""
+
+USERS_SAME = 0.1
+"""Relative distance of user counts that are the same load."""
+
+RECOVERING = 0.05
+"""Points of failures above the clean levels of a regime, from which a level beyond them may still recover from a fault."""
+
+RESUMES_MOST = 2.0
+"""Times the most users of an earlier regime, up to which a level may continue it: far beyond them any goodput would."""
+
+
+def continues(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
+    """Whether the level does what these levels did at its load; beyond them, whether one curve may go through all."""
+    if failure_ratio_of(now) - min(map(failure_ratio_of, levels)) >= FAILING:
+        return False
+    expected = expected_goodput(levels, now.users)
+    if expected is not None:
+        return _agrees(now, *expected)
+    curve = pooled(levels)
+    best, top = max(curve, key=lambda level: level.goodput_rps), curve[-1]
+    if now.users > RESUMES_MOST * top.users:
+        return False
+    is_straight = efficiency(curve, top) >= LINEAR_LIKELY
+    most_rps = max(best.goodput_rps, top.goodput_rps * now.users / top.users) if is_straight else best.goodput_rps
+    if is_straight and failure_ratio_of(now) - min(map(failure_ratio_of, levels)) >= RECOVERING:
+        return _agrees(now, most_rps, best.goodput_error_rps)  # its plateau may be that of a service that recovers
+    nearest_rps = min(max(now.goodput_rps, best.goodput_rps), most_rps)
+    return _agrees(now, nearest_rps, best.goodput_error_rps)
+
+
+def _agrees(now: LadderLevel, rate_rps: float, error: float) -> bool:
+    return abs(now.goodput_rps - rate_rps) <= max(AGREES * rate_rps, 2 * math.hypot(error, now.goodput_error_rps))
+
+
+def expected_goodput(levels: Sequence[LadderLevel], users: float) -> tuple[float, float] | None:
+    """(goodput, its error) that these levels made at a load, interpolated; under the lowest on its line; None beyond."""
+    curve = pooled(levels)
+    at = [level.users for level in curve]
+    if users > at[-1] * (1 + USERS_SAME):
+        return None
+    if users < at[0]:
+        return curve[0].goodput_rps * users / at[0], curve[0].goodput_error_rps * users / at[0]
+    rate = float(np.interp(users, at, [level.goodput_rps for level in curve]))
+    return rate, float(np.interp(users, at, [level.goodput_error_rps for level in curve]))
+
+
+def is_on_line(levels: Sequence[LadderLevel]) -> bool:
+    """Whether the last of these levels is on the low-load line of the others."""
+    relative = levels[-1].goodput_error_rps / max(levels[-1].goodput_rps, 1e-12)
+    return efficiency(pooled(levels[:-1]), levels[-1]) * (1 + relative) >= LINEAR_LIKELY if len(levels) > 1 else True
+
+
+def efficiency(curve: Sequence[LadderLevel], level: LadderLevel) -> float:
+    """Goodput a user over that of the line through the other levels; 1 without another."""
+    others = [other for other in curve if other is not level]
+    if not others:
+        return 1.0
+    weights = [1 / other.goodput_error_rps**2 for other in others]
+    line = math.fsum(w * o.users * o.goodput_rps for w, o in zip(weights, others, strict=True))
+    line /= math.fsum(w * o.users**2 for w, o in zip(weights, others, strict=True))
+    return level.goodput_rps / level.users / max(line, 1e-12)
+
+
+def differs(now_rps: float, before_rps: float, error: float) -> bool:
+    """Whether two goodputs differ significantly, and by more than `FALL`."""
+    return abs(now_rps - before_rps) - ONE_SIDED_95 * error > FALL * max(now_rps, before_rps)
+
+
+def error_of(one: LadderLevel, other: LadderLevel) -> float:
+    """Standard error of the difference between the goodputs of two levels."""
+    return math.hypot(one.goodput_error_rps, other.goodput_error_rps)
+
+
+def failure_ratio_of(level: LadderLevel) -> float:
+    """Failure ratio; a level without any answer has failed whole."""
+    return (0.0 if level.goodput_rps else 1.0) if level.failure_ratio is None else level.failure_ratio

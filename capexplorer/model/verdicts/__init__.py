@@ -1,0 +1,15 @@
+"""The results of capacity analysis: frozen values that marks, screens, reports and the autopilot share.
+
+Users are N, rates are finished work per second. `None` means "not known", never zero. No sentences here: `wording` makes them.
+"""
+
+from .epoch_verdict import CapacityVerdict, CurveFit, EndpointDegradation, Missing, MissingKind, SloVerdict, UslFit
+from .knee_verdict import KneeEvidence, KneeKind, KneeVerdict, Limit, Peak
+from .knee_verification import Disagreement, Verification, VerificationStep, VerificationStepName
+from .service_changes import ChangePoint, Recovery, RegimeVerdict
+
+__all__ = [
+    "CapacityVerdict", "ChangePoint", "CurveFit", "Disagreement", "EndpointDegradation", "KneeEvidence", "KneeKind",
+    "KneeVerdict", "Limit", "Missing", "MissingKind", "Peak", "Recovery", "RegimeVerdict", "SloVerdict", "UslFit",
+    "Verification", "VerificationStep", "VerificationStepName",
+]  # fmt: skip

@@ -1,0 +1,106 @@
+"""The verdict on all levels of an epoch: its knees, the lines of its curve, and what to measure next."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ..readings import Reading
+from .knee_verdict import KneeVerdict
+
+
+class UslFit(Reading, frozen=True, kw_only=True):
+    """Gunther's Universal Scalability Law, X = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)). It is drawn for
+    comparison only; no verdict uses it."""
+
+    lambda_rps: float
+    sigma: float
+    kappa: float
+    peak_users: float | None
+    """sqrt((1 - sigma) / kappa): the users at the highest X, not a knee. None if X rises without bound."""
+    peak_rps: float | None
+    r_squared: float
+    grey: Literal["few_levels", "no_bend", "poor_fit"] | None = None
+    """Why the fit is shown in grey; None if it is not."""
+
+
+class CurveFit(Reading, frozen=True, kw_only=True):
+    """Lines of the capacity curve."""
+
+    low_load_rps_per_user: float
+    """lambda0: slope of the low-load line."""
+    low_load_se: float
+    baseline_users: tuple[float, ...]
+    """The levels that define it."""
+    capacity_rps: float | None = None
+    """Height of the capacity line; None while there is no knee."""
+    capacity_se_rps: float | None = None
+    usl: UslFit | None = None
+
+
+MissingKind = Literal[
+    "levels",
+    "lower_levels",
+    "higher_levels",
+    "between_levels",
+    "longer_levels",
+    "soak",
+    "beyond",
+    "return_to_first",
+    "return_to_clean",
+]
+
+
+class Missing(Reading, frozen=True, kw_only=True):
+    """Measurements that would make the verdict more precise: `count` levels of that kind, with these users."""
+
+    kind: MissingKind
+    count: int = 1
+    seconds: float | None = None
+    """Minimum duration of each level; None: as long as other levels."""
+    users_below: float | None = None
+    users_above: float | None = None
+
+
+class CapacityVerdict(Reading, frozen=True, kw_only=True):
+    """The verdict on one epoch's levels."""
+
+    epoch: int = 0
+    knee: KneeVerdict | None = None
+    """knee, at_or_below, bend or no_knee; None before three levels have settled."""
+    latency_knee: KneeVerdict | None = None
+    curve: CurveFit | None = None
+    missing: tuple[Missing, ...] = ()
+
+
+class EndpointDegradation(Reading, frozen=True, kw_only=True):
+    """The endpoint whose latency or failures rise first, while those of the others do not."""
+
+    method: str
+    name: str
+    """Data from a target or its users: escape before display."""
+    users: float
+    """User count of the first level at which they have risen."""
+    column: Literal["latency", "failures"]
+    before: float
+    """p95 in ms, or the failure ratio, at low load."""
+    after: float
+    """The same at that level."""
+
+
+class SloVerdict(Reading, frozen=True, kw_only=True):
+    """The highest load at which an objective is met."""
+
+    name: Literal["p95_ms", "p99_ms", "failure_ratio"]
+    limit: float
+    state: Literal["crossed", "kept", "broken"]
+    """`crossed`: kept at the low end, broken at the high end. `kept`: at all levels, so the answer is at least `users`.
+    `broken`: at every level, so it is below `users_high`, and `users` is None."""
+    users: float | None = None
+    users_low: float | None = None
+    users_high: float | None = None
+    goodput_rps: float | None = None
+    goodput_low_rps: float | None = None
+    goodput_high_rps: float | None = None
+    epoch: int = 0
+    thin: bool = False
+    """Whether the percentile at the limit rests on too few values (fewer than 1,000 for a p99, 200 for a p95)."""

@@ -1,0 +1,54 @@
+"""Whether levels that were measured after a knee was found show the same knee."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ..readings import Reading
+
+VerificationStepName = Literal["soak", "beyond", "return_to_first"]
+
+Disagreement = Literal["less_goodput", "more_goodput", "failures", "slower", "time_unexplained"]
+"""How a level of a verification differs from the levels in which the knee was found. `time_unexplained`: neither responses nor
+think time account for all of the users' time (Little's law)."""
+
+
+class VerificationStep(Reading, frozen=True, kw_only=True):
+    """One of the levels that verify a knee, measured or still to be measured."""
+
+    name: VerificationStepName
+    users: int
+    """User count at which the level is to be measured."""
+    least_s: float
+    most_s: float
+    """Settled seconds that the level takes: at least `least_s`, longer until it is precise, but at most `most_s`."""
+    measured_users: int | None = None
+    """User count of the measured level; None: not measured yet, or still too short or too imprecise."""
+    measured_s: float | None = None
+    """Settled seconds of that level."""
+    disagreement: Disagreement | None = None
+
+    @property
+    def agrees(self) -> bool | None:
+        """None: not measured."""
+        return None if self.measured_users is None else self.disagreement is None
+
+
+class Verification(Reading, frozen=True, kw_only=True):
+    """Whether levels that were measured after a knee was found show the same knee; it does not matter who made them.
+
+    `verified`: each step was measured and agrees. `contradicted`: one of them disagrees. `provisional`: anything else.
+    """
+
+    state: Literal["provisional", "verified", "contradicted"]
+    steps: tuple[VerificationStep, ...]
+
+    @property
+    def open_steps(self) -> tuple[VerificationStep, ...]:
+        """Steps that were not measured or disagree, the most useful first."""
+        return tuple(step for step in self.steps if not step.agrees)
+
+    @property
+    def disagreeing(self) -> tuple[VerificationStep, ...]:
+        """Steps that were measured and disagree."""
+        return tuple(step for step in self.steps if step.agrees is False)

@@ -1,0 +1,113 @@
+"""Levels and endpoints of the summary: an entry a level, one a bin of a ramp, and the totals of each endpoint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..analysis.causes.generator_saturation import others_cpu
+from ..model.figures import Latency, LevelBin, LevelEndpoint
+from ..model.level import Level
+from ..model.timeline import Timeline
+from ..model.verdicts import EndpointDegradation
+from .endpoint_levels import first_to_degrade, goodput_rps, leaves_first
+from .iterations import offered
+from .rows import disturbed_levels, recovery_levels
+from .summary_values import rounded, whole
+
+_FIGURES = (
+    "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m", "generator_cpu_ratio", "loop_lag_p99_ms",
+    "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
+)  # fmt: skip
+_WAITS = {
+    "target_run_delay_ratio": "target.run_delay_ratio",
+    "generator_run_delay_ratio": "generator.run_delay_ratio",
+    "cpu_pressure_ratio": "host.cpu_pressure_ratio",
+    "steal_ratio": "host.steal_ratio",
+}
+"""Waiting times for CPU: key to reading."""
+
+_COUNTS = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
+"""Figures that are integers."""
+
+
+def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
+    """One entry a level, in the order the levels ran; a ramp has one a bin."""
+    recovery, disturbed, first = recovery_levels(timeline), disturbed_levels(timeline), first_to_degrade(timeline)
+    entries = []
+    for level in timeline.levels:
+        index, degraded = level.opened.index, first.get(level.opened.epoch)
+        kind = "ramp" if level.opened.ramp else "recovery" if index in recovery else "step"
+        kind = "rate" if kind != "ramp" and level.offered_per_s is not None else kind
+        for part in level.bins if level.opened.ramp else (level,):
+            entries.append(_entry(level, part, timeline.last_s, kind, degraded) | {"held": index in disturbed})
+    return entries
+
+
+def _entry(
+    level: Level, part: Level | LevelBin, last_s: float, kind: str, degraded: EndpointDegradation | None
+) -> dict[str, Any]:
+    """`part`: the level itself, or a bin of it, whose figures these are."""
+    users, figures = part.users if level.offered_per_s is None else 0.0, part.figures
+    opened, counted = level.opened, figures.counted  # a table of levels holds neither times nor counts
+    return {
+        "index": opened.index,
+        "epoch": opened.epoch,
+        "users": whole(users),
+        "by": opened.by,
+        "kind": kind,
+        "started_s": rounded(level.started_s) if counted else None,
+        "settled_s": rounded(level.settled_s) if counted else None,
+        "ended_s": rounded(level.ended_s if level.ended_s is not None else last_s) if counted else None,
+        "settled": figures.settled,
+        "void": level.void,
+        "warm_ratio": rounded(figures.warm_ratio),
+        "requests": figures.requests if counted else None,
+        "failures": figures.failures if counted else None,
+        "failure_ratio": rounded(figures.failure_ratio, 6),
+        "failures_while_unsettled": figures.failures_while_unsettled if counted else None,
+        "throughput_rps": rounded(figures.throughput_rps),
+        "goodput_rps": rounded(figures.goodput_rps),
+        "goodput_se_rps": rounded(figures.goodput_se_rps, 4),
+        "think_s": rounded(figures.think_s),
+        "requests_per_task": rounded(figures.requests_per_task),
+        "task_s": rounded(figures.task_s),
+        "latency_ms": _latency(figures.latency_ms),
+        "endpoints": [_endpoint(each, users, figures.settled_seconds, degraded) for each in part.endpoints],
+        **{name: _figure(name, getattr(figures, name)) for name in _FIGURES},
+        "others_cpu_ratio": rounded(others_cpu(figures)),
+        "other_processes": {name: rounded(ratio) for name, ratio in figures.other_processes.items()} or None,
+        **{name: rounded(figures.readings.get(reading)) for name, reading in _WAITS.items()},
+        "offered": offered(opened, figures.offered),
+    }
+
+
+def _endpoint(endpoint: LevelEndpoint, users: float, settled_s: float, first: EndpointDegradation | None) -> dict[str, Any]:
+    return {
+        "name": endpoint.name,
+        "method": endpoint.method,
+        "requests": endpoint.requests,
+        "failures": endpoint.failures,
+        "goodput_rps": rounded(goodput_rps(endpoint, settled_s)),
+        "leaves_first": leaves_first(endpoint, users, first),
+        "mean_bytes": rounded(endpoint.mean_bytes),
+        "latency_ms": _latency(endpoint.latency_ms),
+    }
+
+
+def endpoint_totals(levels: list[Level]) -> list[dict[str, Any]]:
+    """Settled seconds of all levels and the bins of ramps together."""
+    sums: dict[tuple[str, str], list[int]] = {}
+    for level in levels:
+        for each in (*level.endpoints, *(each for part in level.bins for each in part.endpoints)):
+            counts = sums.setdefault((each.name, each.method), [0, 0])
+            counts[0] += each.requests
+            counts[1] += each.failures
+    return [{"name": name, "method": method, "requests": n, "failures": bad} for (name, method), (n, bad) in sums.items()]
+
+
+def _latency(latency: Latency) -> dict[str, float | None]:
+    return {name: rounded(getattr(latency, name)) for name in latency.__struct_fields__}
+
+
+def _figure(name: str, value: float | None) -> float | int | None:
+    return round(value) if name in _COUNTS and value is not None else rounded(value)

@@ -1,0 +1,53 @@
+"""The workers of a run that has none and can start none: its users run in this process."""
+
+from __future__ import annotations
+
+from ..load.load_host import LoadHost
+from ..load.worker_changes import WorkersChanged
+from ..model.events import By, Mark
+
+
+class NoWorkers:
+    """In place of `LoadWorkers`."""
+
+    host: LoadHost
+    count = 0
+    is_taking_over = False
+    have_joined = True
+    is_ending = False
+    join_failure = ""
+
+    def begin(self) -> None:
+        """Nothing to start."""
+
+    def why_not(self, *, add: bool) -> str:
+        """None can be started."""
+        return "workers cannot be started here"
+
+    def add(self, by: By) -> None:
+        """None can be started."""
+
+    remove = add
+
+    def grow(self) -> bool:
+        """None can be started."""
+        return False
+
+    def changed(self, report: WorkersChanged, users: int) -> None:
+        """There are none."""
+
+    def marks(self, epoch: int, users: int) -> list[Mark]:
+        """None."""
+        return []
+
+    def align_seconds(self, boundary_s: float) -> None:
+        """Nobody reports."""
+
+    def resend_users(self) -> None:
+        """Users of this process were suspended with it."""
+
+    def expect_end(self) -> None:
+        """There are none."""
+
+    def end(self) -> None:
+        """Nothing to end."""

@@ -1,0 +1,77 @@
+"""What one tick measured, as a sample: drains the users, reads the probes, and asks for the phase of the level.
+
+Every method is called in the pump's thread. Emits nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+
+from ..load.load_host import LoadHost
+from ..model.events import Sample
+from ..probe.panel import Probes
+from ..profile import Work
+from . import sampling
+from .drivers.load_target import LoadTarget
+from .level_tracker import LevelTracker
+from .pump import Pump
+from .service import Service
+from .suspension import SuspensionDetector
+
+
+class TickSampler:
+    """`watch` when the service is ready, `sample` once a tick, `close` at the end."""
+
+    def __init__(
+        self, host: LoadHost, probes: Probes, pump: Pump, load_target: LoadTarget, tracker: LevelTracker, work: Work
+    ) -> None:
+        self._host, self._probes, self._pump, self._load_target, self._tracker = host, probes, pump, load_target, tracker
+        self._work = sampling.WorkMeter(work)
+        self._suspension = SuspensionDetector()
+        self.beat = self._suspension.beat
+        self.requests = self.failures = 0
+        """Of the session so far, warm-up included."""
+
+    def watch(self, service: Service) -> None:
+        """Read the processes of this service from now on."""
+        port = service.port if service.url else None  # users may have hosts of their own
+        unseen_here = service.pid is None and service.is_here
+        self._probes.watch(service.pid, port, service.metrics_url, unseen_here=unseen_here)
+
+    def sample(self, started_s: float, ended_s: float) -> Sample:
+        """What users did and probes read in a tick, by seconds of the session."""
+        drained, lag = self._host.drain(self._pump.boundary_s), self._host.thread.lag.drain()
+        tick = drained.tick
+        exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
+        beside = drained.workers.here_cpu_ratio if drained.workers is not None else 0.0
+        readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted, workers_cpu_ratio=beside)
+        suspended_s, offered_per_s = self._suspension.look(lag), self._load_target.offered_per_s
+        wanted = self._load_target.wanted if offered_per_s is None else drained.users  # the pool's
+        phase, settled = self._tracker.tick(
+            started_s if drained.began_s is None else min(started_s, self._pump.at_s(drained.began_s)),
+            ended_s,
+            drained.users,
+            tick,
+            wanted,
+            offered_per_s=offered_per_s,
+            is_void=suspended_s is not None or not drained.is_whole,
+        )
+        self.requests += tick.all_requests
+        self.failures += sum(failure.count for failure in tick.failures)
+        return sampling.build(
+            started_s=started_s,
+            ended_s=ended_s,
+            level=max(0, self._tracker.index),
+            drained=drained,
+            wanted=wanted,
+            phase=phase,
+            settled=settled,
+            suspended_s=suspended_s,
+            work=self._work.read(tick, readings.app),
+            lag=lag,
+            readings=readings,
+        )
+
+    def close(self) -> None:
+        """Close the probes' files."""
+        self._probes.close()

@@ -1,0 +1,55 @@
+"""Lines of a tick become log events: equal ones with a count, and not without limit."""
+
+from __future__ import annotations
+
+from capexplorer.run.run_log import LINES_A_TICK, RunLog
+from capexplorer.target.reports import Output
+
+
+def test_equal_lines_of_a_tick_are_reported_once_with_their_count_in_the_order_first_seen() -> None:
+    run_log = RunLog()
+    for text in ("a", "b", "a", "a"):
+        run_log.add("stdout", "info", text)
+    run_log.add("stderr", "info", "a")
+    logs = run_log.drain(3.0)
+    assert [(log.source, log.text, log.repeated, log.t_s) for log in logs] == [
+        ("stdout", "a", 3, 3.0), ("stdout", "b", 1, 3.0), ("stderr", "a", 1, 3.0),
+    ]  # fmt: skip
+    assert run_log.drain(4.0) == []
+
+
+def test_a_flood_is_cut_and_says_how_much_was_left_out() -> None:
+    run_log = RunLog()
+    for number in range(LINES_A_TICK + 30):
+        run_log.add("stdout", "info", str(number))
+    run_log.add("stdout", "info", "0")  # known lines still count
+    *logs, last = run_log.drain(1.0)
+    assert len(logs) == LINES_A_TICK
+    assert logs[0].repeated == 2
+    assert (last.source, last.level, last.text) == ("capexplorer", "warning", "30 more lines in this second were left out")
+    run_log.add("stdout", "info", "next second")
+    assert [log.text for log in run_log.drain(2.0)] == ["next second"]
+
+
+def test_an_unknown_log_level_counts_as_info() -> None:
+    run_log = RunLog()
+    run_log.add("stderr", "level 35", "odd")
+    assert run_log.drain(1.0)[0].level == "info"
+
+
+def test_lines_of_the_target_are_its_own_and_those_left_out_are_counted() -> None:
+    run_log = RunLog()
+    run_log.add_output(Output(run=1, lines=("up",), dropped=3))
+    logs = run_log.drain(1.0)
+    assert [(log.source, log.text) for log in logs] == [
+        ("target", "up"), ("capexplorer", "3 lines of the target's output were left out"),
+    ]  # fmt: skip
+
+
+def test_grouping_of_endpoint_names_is_reported_once_in_a_session() -> None:
+    run_log = RunLog()
+    for _ in range(2):
+        run_log.add_grouping()
+    assert len(run_log.drain(1.0)) == 1
+    run_log.add_grouping()
+    assert run_log.drain(2.0) == []
