@@ -12,7 +12,7 @@ PARALLEL := -n 6 --dist loadfile --no-loadscope-reorder
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check lint bench experiments faults fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
+.PHONY: run test check lint pictures bench experiments faults fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
@@ -85,6 +85,11 @@ services: setup
 aa: setup
 	$(BIN)/python -m trials.aa simulated --pairs $(or $(PAIRS),120) --save
 	$(BIN)/python -m trials.aa real --repeats $(or $(REPEATS),5) --save
+
+# The tour's pictures, from sample sessions, and those of the README.
+pictures: setup
+	$(BIN)/python docs/tour.py
+	$(BIN)/python docs/pictures.py sessions/sample.jsonl docs/pictures
 
 setup: $(READY)
 

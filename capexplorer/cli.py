@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import keyword
+import os
 import signal
 import sys
 from pathlib import Path
@@ -12,11 +13,13 @@ from typing import Any
 
 import click
 
-from . import __version__, stdout
+from . import configuration, stdout
+from .commands import version
 from .commands.error_output import print_error
 from .errors import CapexplorerError, TargetError
 
 COMMANDS = {
+    "init": "Write a profile for your own service.",
     "run": "Explore a service on the live screen, or headless by a plan.",
     "attach": "Show a run that is going on, and steer it.",
     "stop": "End a run that is going on; its session is saved.",
@@ -28,6 +31,7 @@ COMMANDS = {
     "export": "Write a saved session in another format.",
     "import": "Create a session from Locust's history files or from a table of levels.",
     "compare": "Compare two or more sessions.",
+    "completion": "Print the script that completes commands in bash, zsh or fish.",
     "doctor": "Show which limits of this machine will bound an exploration, and how to raise them.",
 }
 """Commands with one line of help each, so that `--help` imports no command module."""
@@ -63,14 +67,22 @@ class Lazy(click.Group):
 
 
 @click.group(cls=Lazy, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="capexplorer")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=version.show, help="Show versions and the platform."
+)
 @click.option("--sessions-dir", type=click.Path(path_type=Path), help="Folder in which all commands save and look up sessions.")
+@click.option("--config", type=click.Path(path_type=Path), help="Configuration file (docs/configuration.md).")
 @click.pass_context
-def group(ctx: click.Context, sessions_dir: Path | None) -> None:
+def group(ctx: click.Context, sessions_dir: Path | None, config: Path | None) -> None:
     """Explore the capacity of a service by hand, from a terminal.
 
     Without a command it shows a list of profiles and saved sessions.
     """
+    if config is not None:
+        os.environ[configuration.VARIABLE] = str(config.resolve())  # also for the processes that a command becomes or starts
+    own = configuration.load()
+    if sessions_dir is None and own.sessions_dir is not None:
+        sessions_dir = Path(own.sessions_dir).expanduser()
     if ctx.invoked_subcommand is None:
         from .commands.pick import pick
 

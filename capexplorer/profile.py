@@ -29,6 +29,8 @@ TASKS_MOST = 1_000
 _DAY_S = 86_400.0
 _BODY_MOST_MB = 1_000_000.0
 MAX_BODY_MB = 64.0
+READY_TIMEOUT_S = 120.0
+"""Commands such as `go run` compile first, which takes 30 s or more with a cold cache."""
 
 _PATH = r"(?#a path that starts with /, or a URL)^(?:/|https?://)[^\x00-\x1f\x7f]*\Z"
 
@@ -47,6 +49,10 @@ HeaderValue = Annotated[str, Meta(pattern=r"(?#a header value in one line)^[^\x0
 Title = Annotated[str, Meta(max_length=1_000)]
 
 
+SERVICE_KEYS = ("target", "url", "command")
+"""At most one of them; with none, the command line names the service."""
+
+
 class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of the tables of a profile."""
 
@@ -55,8 +61,11 @@ class Wait(Table, frozen=True, kw_only=True):
     """Think time between tasks, in seconds; exactly one key. Names and meanings are Locust's."""
 
     between: tuple[Seconds, Seconds] | None = None
+    """Evenly distributed from the first to the second."""
     constant: Seconds | None = None
+    """Always as long."""
     constant_pacing: Seconds | None = None
+    """From the start of one task to the start of the next; a longer task is followed at once."""
     constant_throughput: PerSecond | None = None
     """Tasks per second of one user."""
     poisson: PerSecond | None = None
@@ -69,25 +78,33 @@ class Task(Table, frozen=True, kw_only=True):
     name: Title
     """Name of its row in every table; also the path, unless `path` is given."""
     weight: Annotated[int, Meta(ge=0, le=WEIGHT_MOST)] = 1
+    """How often it is picked, relative to the other tasks; 0: never."""
     method: Method = "GET"
+    """HTTP method."""
     path: RequestPath | None = None
+    """Where the request goes. `${NAME}` stands for an environment variable here and in `headers`, `body` and `json`; the session
+    records the reference, not the value."""
     headers: dict[HeaderName, HeaderValue] = {}
+    """Request headers by name: `Authorization = "${TOKEN}"` keeps a token out of the file."""
     body: str | None = None
+    """Request body as text."""
     json: Any = None
+    """Request body as a value that is sent as JSON, with its Content-Type."""
     expect_status: Status | Annotated[tuple[Status, ...], Meta(min_length=1)] | None = None
-    """Statuses that count as success; None: 200 to 399."""
+    """Statuses that count as success; default: 200 to 399."""
 
 
 class Users(Table, frozen=True, kw_only=True):
     """The users that make load."""
 
     wait_s: Wait | Seconds = 0.0
+    """Think time: seconds that a user waits after a task; a number, or a table for other distributions."""
     workers: WorkerCount | Literal["auto"] | None = None
-    """Worker processes that run the users; "auto": one core less than there are, at least 1. None: this process runs them."""
+    """Worker processes that run the users; "auto": one core less than there are, at least 1. Default: this process runs them."""
     start: UserCount = 1
     """Number of users when the live screen opens."""
     spawn_rate: Annotated[float, Meta(ge=SPAWN_RATE_LEAST, le=SPAWN_RATE_MOST)] | None = None
-    """Users started per second; None: a step takes one second, at most 100 users per second."""
+    """Users started per second; default: a step takes one second, at most 100 users per second."""
     arrivals: Arrivals = "poisson"
     """How iterations of a rate level arrive: at random with exponential gaps, or evenly."""
     client: Literal["fast", "requests", "lean"] = "fast"
@@ -96,11 +113,13 @@ class Users(Table, frozen=True, kw_only=True):
     """False: a connection for each request, which the client closes as soon as it has the response (so that TIME_WAIT, and the
     port, are the client's). A task whose headers hold `Connection = "close"` asks the server to close first instead."""
     timeout_s: Annotated[float, Meta(gt=0, le=_DAY_S)] = 30.0
+    """A request that takes longer is a failure."""
     max_body_mb: Annotated[float, Meta(gt=0, le=_BODY_MOST_MB)] = MAX_BODY_MB
     """Maximum size of a reply in MB after decompression: a larger one is a failure. Parts read with `stream=True` have no
     limit.
     """
     task: Annotated[tuple[Task, ...], Meta(max_length=TASKS_MOST)] = ()
+    """The requests, each a table `[[users.task]]`."""
     locustfile: str | None = None
     """Path of a Locust file, relative to the profile, instead of tasks."""
 
@@ -118,8 +137,9 @@ class Guards(Table, frozen=True, kw_only=True):
     """Limits that capexplorer never exceeds."""
 
     max_users: Annotated[int, Meta(ge=1, le=USERS_MOST)] = 2_000
+    """Users that no key, plan or autopilot exceeds."""
     max_workers: Annotated[int, Meta(ge=1, le=WORKERS_MOST)] | None = None
-    """Worker processes that this run may start, also by key and by the autopilot. None: as many as there are
+    """Worker processes that this run may start, also by key and by the autopilot. Default: as many as there are
     cores, at least 8."""
     allow_hosts: tuple[str, ...] = ()
     """Hosts other than loopback to which load may be sent."""
@@ -131,14 +151,18 @@ class Objectives(Table, frozen=True, kw_only=True):
     """Service level objectives: the highest load that meets each of them is reported."""
 
     p95_ms: AtLeast0 | None = None
+    """Most milliseconds that 95 of 100 successful requests take."""
     p99_ms: AtLeast0 | None = None
+    """Most milliseconds that 99 of 100 successful requests take."""
     failure_ratio: Ratio | None = None
+    """Highest share of requests that fail: 0.01 is 1%."""
 
 
 class MetricLimit(Table, frozen=True, kw_only=True):
     """A limit of one of the target's own metrics."""
 
     name: str
+    """The metric's name in the JSON that the target serves."""
     over: float
     """Triggered when the metric's mean over five seconds exceeds this."""
 
@@ -147,8 +171,11 @@ class StopRules(Table, frozen=True, kw_only=True):
     """Limits that end a plan or the autopilot, checked once a level has been settled for six seconds."""
 
     p95_ms: AtLeast0 | None = None
+    """Triggered when more than 5 of 100 successful requests take longer than this."""
     p99_ms: AtLeast0 | None = None
+    """Triggered when more than 1 of 100 successful requests takes longer than this."""
     failure_ratio: Ratio | None = None
+    """Triggered when a higher share of requests fails."""
     load_average: AtLeast0 | None = None
     """The machine's load average over one minute."""
     throughput_growth_ratio: AtLeast0 | None = None
@@ -156,25 +183,52 @@ class StopRules(Table, frozen=True, kw_only=True):
     latency_growth_ratio: AtLeast0 | None = None
     """Growth of the mean latency since the lowest level: 0.5 is triggered when latency has surely risen by more than half."""
     metric: MetricLimit | None = None
+    """A limit of one of the target's own metrics."""
 
 
 class Profile(Table, frozen=True, kw_only=True):
-    """A profile."""
+    """A profile: one TOML file."""
 
     title: Title = ""
+    """One line for lists and reports."""
     target: str | None = None
     """Name of a folder in targets/; capexplorer starts and stops this target."""
     url: str | None = None
     """URL of an already running service; no target is started."""
+    command: Annotated[str, Meta(min_length=1)] | None = None
+    """Command that starts the service, run in the profile's folder and without a shell. `{port}` is replaced by a free port,
+    `{python}` by the Python interpreter of capexplorer."""
+    ready: str | None = None
+    """/PATH, or http://127.0.0.1:PORT/PATH where the command has no `{port}`: a GET of it is answered with 2xx or 3xx when the
+    service that `command` starts is ready. Without it any status counts."""
+    ready_timeout_s: Annotated[float, Meta(gt=0, le=3_600)] = READY_TIMEOUT_S
+    """Seconds until the service that `command` starts must be ready."""
     params: dict[str, Param] = {}
     """Parameters of the target that replace its defaults."""
     users: Users
+    """The users that make load; the only table that every profile has."""
     work: Work = Work()
+    """What counts as finished work."""
     guards: Guards = Guards()
+    """Limits that no run exceeds."""
     limits: Limits = Limits()
+    """Limits of the operating system under which the run explores."""
     plans: dict[str, str] = {}
+    """Plans by name, for `--plan NAME` and the key `p`."""
     slo: Objectives = Objectives()
+    """Service level objectives."""
     stop: StopRules = StopRules()
+    """Limits that end a plan or the autopilot."""
+
+    @property
+    def starts_service(self) -> bool:
+        """Whether capexplorer starts it."""
+        return self.target is not None or self.command is not None
+
+    @property
+    def service(self) -> str:
+        """What is explored, in a few words without a password; empty where the command line must name it."""
+        return self.target or self.command or without_userinfo(self.url or "")
 
 
 def load(path: Path) -> Profile:
@@ -206,8 +260,11 @@ def _mistakes(profile: Profile, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _service_mistakes(profile: Profile) -> Iterator[tuple[str, str]]:
-    if (profile.target is None) == (profile.url is None):
-        yield "target", "expected either `target` or `url`"
+    given = [key for key in SERVICE_KEYS if getattr(profile, key) is not None]
+    if len(given) > 1:
+        yield given[1], f"not allowed beside `{given[0]}`"
+    if profile.ready is not None and profile.command is None:
+        yield "ready", "needs `command`"
     if profile.url is not None and not is_http_url(profile.url):
         yield "url", f"expected http://HOST[:PORT] or https://..., got {toml.shown(without_userinfo(profile.url))}"
 

@@ -1,8 +1,10 @@
-"""For all tests: default signals in children, no deadline of Hypothesis, and tests that wait beside tests that compute."""
+"""For all tests: default signals in children, no configuration of the user's own, no deadline, an order that keeps cores busy."""
 
 from __future__ import annotations
 
+import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +24,9 @@ def replace_ignored_signals() -> None:
 
 
 replace_ignored_signals()
+
+# Of whoever runs the tests: their keys and their theme would be under test.
+os.environ["CAPEXPLORER_CONFIG"] = str(Path(__file__).parent / "data" / "empty-configuration.toml")
 
 # No test asserts wall-clock time, and so Hypothesis must not either: a busy machine is no failure.
 settings.register_profile("any pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])

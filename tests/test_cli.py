@@ -19,6 +19,7 @@ from capexplorer.session.reader import open_session
 from capexplorer.session.writer import SessionWriter
 
 URL = ["--host", "http://127.0.0.1:9"]
+PROFILES = Path(__file__).parent / "data" / "profiles"
 PLAN = ["--headless", "--plan", "1:1s", "--sessions-dir", "HERE"]
 
 REFUSED = {
@@ -29,6 +30,45 @@ REFUSED = {
     "session that is not there": (["export", "gone", "--sessions-dir", "HERE"], "gone"),
     "no session at all": (["export", "last", "--sessions-dir", "HERE"], "no session"),
     "format unknown": (["export", "last", "--format", "pdf"], "'pdf' is not"),
+    "profile without a service": (
+        ["run", str(PROFILES / "no-service.toml"), *PLAN],
+        "no-service.toml: expected `command`, `url` or `target`, or --target-cmd COMMAND or --host URL beside the profile",
+    ),
+    "command of a profile without a port": (
+        ["run", str(PROFILES / "no-port.toml"), *PLAN],
+        "no-port.toml: command: expected {port} in the command, or ready URL with the port that it listens on",
+    ),
+    "command of a profile that is none": (
+        ["run", str(PROFILES / "open-quote.toml"), *PLAN],
+        "open-quote.toml: command: no closing quotation in",
+    ),
+    "environment variable that is not set": (
+        ["run", str(PROFILES / "variable.toml"), *PLAN],
+        "variable.toml: users.task[0].headers.Authorization: expected the environment variable CAPEXPLORER_TEST_TOKEN, which is"
+        " not set",
+    ),
+    "init with two services": (["init", *URL, "--target-cmd", "x"], "--target-cmd: cannot be combined with --host"),
+    "init with a path of no service": (["init", "--ready", "/"], "--ready: needs --target-cmd"),
+    "init with two sorts of users": (["init", "--request", "/", "-f", "x.py"], "--request: cannot be combined with --locustfile"),
+    "init with a locustfile that is not there": (["init", *URL, "-f", "gone.py"], "gone.py: no such locustfile"),
+    "init without a terminal": (["init", "--request", "/"], "there is no terminal to ask on: expected --target-cmd"),
+    "init into another kind of file": (
+        ["init", *URL, "--request", "/", "-o", "x.yaml"],
+        "-o: expected a name that ends with .toml",
+    ),
+    "init into no folder": (["init", *URL, "--request", "/", "-o", "gone/x.toml"], "-o: gone: no such folder"),
+    "init over a file": (
+        ["init", *URL, "--request", "/", "-o", str(PROFILES / "variable.toml")],
+        "variable.toml exists already; another name, or --force to overwrite it",
+    ),
+    "init for a host elsewhere": (
+        ["init", "--host", "http://192.0.2.1", "--request", "/"],
+        "--host: load to 192.0.2.1 is not allowed: only loopback, or add --allow-host 192.0.2.1",
+    ),
+    "init with a password in the URL": (
+        ["init", "--host", "http://me:hunter2@127.0.0.1", "--request", "/"],
+        "--host: expected a URL without a password",
+    ),
     "plan without a colon": (["run", "mixed", "--headless", "--plan", "huge"], "--plan: no plan `huge` in the profile"),
     "plan of nonsense": (["run", "mixed", "--headless", "--plan", "5:xs"], "--plan: expected USERS:DURATION like 10:30s"),
     "plan beyond the guard": (["run", "mixed", "--headless", "--plan", "99999:1s"], "99999 users exceed guards.max_users"),
@@ -79,6 +119,13 @@ def sessions(tmp_path: Path) -> Path:
         writer.write(event)
     writer.close()
     return tmp_path
+
+
+def test_the_version_names_what_a_report_of_a_problem_should_say(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--version"]) == 0
+    words = capsys.readouterr().out
+    assert words.startswith("capexplorer ")
+    assert [name for name in ("Python ", "locust ", "gevent ", "textual ", "platform ") if name not in words] == []
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

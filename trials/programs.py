@@ -8,9 +8,11 @@ import shutil
 PACKAGES = {
     "bash": "bash",
     "chromium": "chromium",
+    "fish": "fish",
     "git": "git",
     "go": "golang-go",
     "ip": "iproute2",
+    "man": "man-db",
     "nginx": "nginx-light",
     "nsenter": "util-linux",
     "openssl": "openssl",
@@ -23,6 +25,7 @@ PACKAGES = {
     "taskset": "util-linux",
     "tmux": "tmux",
     "unshare": "util-linux",
+    "zsh": "zsh",
 }
 
 ONLY_TRIALS = {

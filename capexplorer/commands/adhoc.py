@@ -1,14 +1,18 @@
-"""Services without a target.toml: a command that starts a target, or a running process that is watched."""
+"""Services without a target.toml: a command that starts a target (`--target-cmd`, or a profile's `command`), or a running process
+that is watched."""
 
 from __future__ import annotations
 
+import re
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..addresses import is_http_url, is_loopback
 from ..errors import InputError
 from ..probe.listener import listening_pid
+from ..profile import READY_TIMEOUT_S
 from ..session import redact
 from ..target import spec
 from ..target.alive import is_alive
@@ -16,50 +20,71 @@ from ..target.spec import Ready, TargetSpec
 from ..toml import convert, shown
 
 PORT = "{port}"
-
-READY_TIMEOUT_S = 120.0
-"""Commands such as `go run` compile first, which takes 30 s or more with a cold cache."""
+_INTERPRETER = re.compile(r"python[\d.]*|\{python\}|node|ruby|java|sh|bash")
 
 
-def target_of(command: str, ready: str | None, timeout_s: float | None = None) -> tuple[TargetSpec, int | None]:
-    """(target, its port; None: one is chosen) of `--target-cmd`, `--ready` and `--ready-timeout` (seconds).
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Where a command and its readiness request were given: the names for messages, and the folder it is run in."""
 
-    It is run in the working folder. Raises InputError.
-    """
+    command: str
+    ready: str
+    folder: Path
+
+
+def on_command_line() -> Asked:
+    """`--target-cmd` and `--ready`, run in the working folder."""
+    return Asked("--target-cmd", "--ready", Path.cwd())
+
+
+def in_profile(where: str) -> Asked:
+    """The keys of this profile, run in its folder."""
+    return Asked(f"{where}: command", f"{where}: ready", Path(where).parent.resolve())
+
+
+def target_of(
+    command: str, ready: str | None, timeout_s: float | None = None, asked: Asked | None = None
+) -> tuple[TargetSpec, int | None]:
+    """(target, its port; None: one is chosen) of a command, its readiness request and its timeout. Raises InputError."""
+    asked = asked or on_command_line()
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise InputError(f"--target-cmd: {str(error).lower()} in {shown(redact.text(command))}") from None
+        raise InputError(f"{asked.command}: {str(error).lower()} in {shown(redact.text(command))}") from None
     if not words:
-        raise InputError("--target-cmd: expected a command, got an empty string")
-    path, port = _readiness(ready, chosen=PORT in command)
+        raise InputError(f"{asked.command}: expected a command, got an empty string")
+    path, port = _readiness(ready, asked, chosen=PORT in command)
+    readiness = {"path": path, "timeout_s": timeout_s or READY_TIMEOUT_S, "any_status": ready is None}
     found = TargetSpec(
         title=command,
         command=tuple(words),
-        ready=convert({"path": path, "timeout_s": timeout_s or READY_TIMEOUT_S, "any_status": ready is None}, Ready, "--ready"),
-        folder=Path.cwd(),
+        ready=convert(readiness, Ready, asked.ready),
+        folder=asked.folder,
         called=redact.text(_name(words)),  # the log's file is named by it
     )
     for _, wrong in spec.mistakes(found):
-        raise InputError(f"--target-cmd: {wrong}")
+        raise InputError(f"{asked.command}: {wrong}")
     return found, port
 
 
-def _readiness(ready: str | None, *, chosen: bool) -> tuple[str, int | None]:
+def _readiness(ready: str | None, asked: Asked, *, chosen: bool) -> tuple[str, int | None]:
     """(path, port) of the readiness request."""
     if ready is None:
         if not chosen:
-            raise InputError("--target-cmd: expected {port} in the command, or --ready URL with the port that it listens on")
+            ready_key = asked.ready.rpartition(" ")[2]
+            raise InputError(
+                f"{asked.command}: expected {{port}} in the command, or {ready_key} URL with the port that it listens on"
+            )
         return "/", None
     if ready.startswith("/"):
         ready = f"http://127.0.0.1:{PORT}{ready}"
     url = ready.replace(PORT, "1")
     if not is_http_url(url) or urlsplit(url).scheme != "http" or not is_loopback(urlsplit(url).hostname or ""):
-        raise InputError(f"--ready: expected /PATH or http://127.0.0.1:{PORT}/PATH, got {ready!r}")
+        raise InputError(f"{asked.ready}: expected /PATH or http://127.0.0.1:{PORT}/PATH, got {ready!r}")
     if PORT in ready and not chosen:
-        raise InputError("--ready: names {port}, which the command of --target-cmd does not")
+        raise InputError(f"{asked.ready}: names {{port}}, which the command does not: write http://127.0.0.1:NUMBER/PATH")
     if PORT not in ready and chosen:
-        raise InputError(f"--ready: expected {PORT} for the port, as in the command, got {ready!r}")
+        raise InputError(f"{asked.ready}: expected {PORT} for the port, as in the command, got {ready!r}")
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return path, None if chosen else parts.port or 80
@@ -69,7 +94,7 @@ def _name(words: list[str]) -> str:
     """Name of the program; of an interpreter, the name of the script that it runs."""
     program = Path(words[0]).name
     script = next((Path(word).name for word in words[1:] if not word.startswith("-")), None)
-    return script if script and program.startswith(("python", "{python}", "node", "ruby", "java", "sh", "bash")) else program
+    return script if script and _INTERPRETER.fullmatch(program) else program
 
 
 def watched_pid(pid: int | None, port: int | None) -> int | None:

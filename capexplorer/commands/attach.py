@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,9 +16,12 @@ from ..remote.remote_controls import RemoteControls
 from ..remote.run_connection import RunConnection
 from ..replay import Replay
 from .afterwards import program_name
+from .configured_habits import own_habits
 from .error_output import print_line
 from .signals import signals_to
-from .terminals import name_of_terminal, require_screen
+from .terminals import SERVED, name_of_terminal, require_screen, terminal_or_browser
+
+SCREEN = ("attach", "capexplorer sessions")
 
 
 @click.command()
@@ -29,7 +33,8 @@ def command(session: str | None, watch: bool) -> int:
     SESSION is the id of a run, or its beginning; without it the only one there is (`capexplorer sessions` shows all).
     One screen of a run has the controls; the key c asks for them. Leaving the screen leaves the run to go on.
     """
-    require_screen("attach", "capexplorer sessions")
+    if not os.environ.get(SERVED):
+        require_screen(*SCREEN)  # before the run hears of this screen
     name, path = run_sockets.find(session)
     connection = RunConnection(path, "watch" if watch else "steer", name_of_terminal())
     try:
@@ -48,13 +53,13 @@ def _show(connection: RunConnection, recording: Replay, watch: bool) -> int:
     from ..tui.actions.watching import Watch
     from ..tui.app import ExplorerApp
     from ..tui.attached_feed import AttachedFeed
-    from ..tui.terminal import own_terminal
 
     controls = RemoteControls(connection, _plan_wrong)
     feed = AttachedFeed(recording, controls)
     actions: Actions = Watch(controls) if watch else SteerAttached(controls, controls, connection.welcome.unattended_s)
-    with own_terminal() as terminal:
-        app = ExplorerApp(feed, actions, terminal=terminal)
+    habits = own_habits()
+    with terminal_or_browser(*SCREEN) as terminal:
+        app = ExplorerApp(feed, actions, terminal=terminal, habits=habits)
         with signals_to(app.request_exit):
             ending = app.explore()
     session = connection.welcome.session

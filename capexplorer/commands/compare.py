@@ -17,6 +17,8 @@ from ..report.writing import write_file
 from ..session import titles
 from ..session.catalog import find
 from ..session.reader import open_session
+from . import completing
+from .configured_habits import own_habits
 from .error_output import print_error, print_line
 from .reanalysing import with_found
 from .terminals import require_screen
@@ -30,7 +32,7 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".json": "json"}
 
 
 @click.command(epilog=f"\b\n{HELP}")
-@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=completing.sessions)
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), help="Default: from the suffix of -o; else the screen on a terminal, or md."
 )
@@ -130,8 +132,9 @@ def _look(comparison: Comparison) -> int:
     from ..tui.terminal import own_terminal
     from .signals import signals_to
 
+    habits = own_habits()
     with own_terminal() as terminal:
-        app = CompareApp(comparison, terminal=terminal)
+        app = CompareApp(comparison, terminal=terminal, habits=habits)
         with signals_to(app.request_exit):
             app.look()
     return 0

@@ -20,6 +20,7 @@ from ..model.limits import Limits, given
 from ..probe.machine import machine
 from ..profile import Profile, Wait
 from ..target.spec import load_spec
+from . import completing
 from .limiting import check_here
 
 SCHEMA = "capexplorer.doctor/1"
@@ -40,7 +41,7 @@ _SHOWN: dict[State, tuple[str, str]] = {
 
 
 @click.command()
-@click.argument("profile_name", metavar="[PROFILE]", required=False)
+@click.argument("profile_name", metavar="[PROFILE]", required=False, shell_complete=completing.profiles)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable: docs/doctor.md.")
 def command(profile_name: str | None, as_json: bool) -> None:
     """Show which limits of this machine will bound an exploration, and how to raise them.
@@ -72,7 +73,7 @@ def asks_of(found: Profile) -> Asks:
         users=found.guards.max_users,
         keep_alive=users.keep_alive,
         wait_s=None if users.locustfile else mean_wait_s(users.wait_s),
-        starts_target=found.target is not None,
+        starts_target=found.starts_service,
         limits=found.limits,
     )
 
@@ -108,7 +109,7 @@ def _of_limits(found: Profile | None, where: str) -> tuple[Check, ...]:
     elsewhere = tuple(host for host in found.guards.allow_hosts if not is_loopback(host))
     refused = None
     try:
-        check_here(found.limits, where, starts_target=found.target is not None, port=None, allow_hosts=elsewhere)
+        check_here(found.limits, where, starts_target=found.starts_service, port=None, allow_hosts=elsewhere)
     except InputError as error:
         refused = str(error)
     asked = given(found.limits)

@@ -16,6 +16,7 @@ from ..report.redaction import redacted
 from ..session.canonical import canonical
 from ..session.catalog import find
 from ..session.reader import open_session
+from . import completing
 from .error_output import print_error
 from .reanalysing import with_found
 
@@ -27,7 +28,7 @@ def _format_help() -> str:
 
 
 @click.command(epilog=_format_help())
-@click.argument("session")
+@click.argument("session", shell_complete=completing.sessions)
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="json", show_default=True)
 @click.option(
     "-o",

@@ -9,6 +9,7 @@ from typing import IO
 
 from ..run.options import RunOptions
 from .assembly import Parts, live_run, report_failure
+from .configured_habits import own_habits
 from .signals import signals_to
 from .terminals import name_of_terminal
 
@@ -33,7 +34,7 @@ def explore_on_screen(options: RunOptions) -> int:
             run.screens.begin(own)
             controls = HeldControls(run, run.screens, own)
             feed = LiveFeed(run)
-            app = ExplorerApp(feed, Steer(controls, controls), terminal=terminal)
+            app = ExplorerApp(feed, Steer(controls, controls), terminal=terminal, habits=own_habits())
             parts.server.stop = app.end
             with signals_to(app.request_exit):
                 ending = app.explore()

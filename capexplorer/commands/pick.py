@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 from .. import paths, profile
-from ..addresses import without_userinfo
 from ..errors import InputError
 from ..tui.picker_app import PickerApp
 from ..tui.screens.profiles import ProfileEntry
 from ..tui.terminal import own_terminal
+from .configured_habits import own_habits
 from .resolving import DEFAULT_PROFILE
 from .shelf import SessionShelf
 from .signals import signals_to
@@ -22,8 +22,10 @@ from .terminals import require_screen
 def pick(folder: Path | None = None) -> None:
     """Show profiles and sessions; run the profile or replay the session that is chosen. Does not return when one is."""
     require_screen("the picker", "capexplorer profiles, sessions or --help")
+    habits = own_habits()
     with own_terminal() as terminal:
-        app = PickerApp(_profiles(), SessionShelf(folder or paths.sessions()), default=DEFAULT_PROFILE, terminal=terminal)
+        shelf = SessionShelf(folder or paths.sessions())
+        app = PickerApp(_profiles(), shelf, default=DEFAULT_PROFILE, terminal=terminal, habits=habits)
         with signals_to(app.request_exit):
             picked = app.pick()
     if picked is None:
@@ -41,6 +43,6 @@ def _profiles() -> list[ProfileEntry]:
         except InputError as error:
             entries.append(ProfileEntry(name=name, path=str(path), problem=str(error)))
         else:
-            target = found.target or without_userinfo(found.url or "")
+            target = found.service
             entries.append(ProfileEntry(name=name, path=str(path), title=found.title, target=target))
     return entries

@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from .. import paths, profile
-from ..addresses import without_userinfo
 from ..errors import InputError
 from ..load.plan import parse
 from ..report.figures import span
@@ -52,7 +51,7 @@ def _row(name: str, path: Path) -> dict[str, Any]:
     except InputError as error:
         return row | {"problem": str(error)}
     lengths = {plan: length_s(text, found.guards.max_users) for plan, text in found.plans.items()}
-    target = found.target or without_userinfo(found.url or "")
+    target = found.service
     return row | {"title": found.title, "target": target, "plans": found.plans, "plan_lengths_s": lengths}
 
 

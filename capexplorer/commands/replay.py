@@ -13,16 +13,18 @@ from ..errors import InputError
 from ..replay import Replay
 from ..session.catalog import find
 from ..tui.playback import Playback, moment
+from . import completing
+from .configured_habits import own_habits
 from .error_output import print_line
 from .reanalysing import reanalysed_copy
 from .signals import signals_to
-from .terminals import require_screen
+from .terminals import terminal_or_browser
 
 _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=completing.sessions)
 @click.option(
     "--speed",
     type=click.Choice(_SPEEDS),
@@ -56,15 +58,13 @@ def command(
 
 
 def _play(recording: Replay, playback: Playback, start: str | None, mouse: bool) -> int:
-    require_screen("replay", "export")
     from ..tui.actions.transport import Transport
     from ..tui.app import ExplorerApp
     from ..tui.recorded_feed import RecordedFeed
-    from ..tui.terminal import own_terminal
 
-    feed = RecordedFeed(recording, playback, start_at=start)
-    with own_terminal() as terminal:
-        app = ExplorerApp(feed, Transport(feed), terminal=terminal, mouse=mouse)
+    feed, habits = RecordedFeed(recording, playback, start_at=start), own_habits()
+    with terminal_or_browser("replay", "export") as terminal:
+        app = ExplorerApp(feed, Transport(feed), terminal=terminal, mouse=mouse, habits=habits)
         with signals_to(app.request_exit):
             ending = app.explore()
     for note in recording.notes:

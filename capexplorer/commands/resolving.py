@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import msgspec
 from .. import namespace, paths, profile
 from ..addresses import is_host_and_port, is_http_url, is_loopback, without_userinfo
 from ..errors import InputError
+from ..load import variables
 from ..load.plan import Step, is_text, offers_rates, parse
 from ..model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..profile import Profile, Task, Users, Wait
@@ -69,7 +71,7 @@ def resolve(asked: RunArguments) -> RunOptions:
     allow_hosts = (*found.guards.allow_hosts, *asked.allow_hosts)
     if url is not None:
         is_raw = locustfile is not None and is_host_and_port(url)
-        _check_url(f"http://{url}" if is_raw else url, allow_hosts)
+        check_url(f"http://{url}" if is_raw else url, allow_hosts)
         url = RAW + url if is_raw else url
     if asked.spawn_rate is not None and not SPAWN_RATE_LEAST <= asked.spawn_rate <= SPAWN_RATE_MOST:
         expected = f"expected {SPAWN_RATE_LEAST:g} to {SPAWN_RATE_MOST:g} users a second"
@@ -80,6 +82,8 @@ def resolve(asked: RunArguments) -> RunOptions:
         check_loopback_alone(namespace.SANDBOX, starts_target=spec is not None, allow_hosts=allow_hosts)
     limits = limits_of(asked.limits, found.limits)
     check_here(limits, OPTION if asked.limits else where, starts_target=spec is not None, port=port, allow_hosts=allow_hosts)
+    if locustfile is None:
+        variables.check(found.users, os.environ, where)
     users = _first_users(asked, found)
     if users > found.guards.max_users:
         raise InputError(f"--users: expected at most guards.max_users ({found.guards.max_users}), got {users}")
@@ -126,8 +130,14 @@ def _spec(asked: RunArguments, found: Profile, where: str, sessions_dir: Path) -
     elif asked.ready is not None or asked.ready_timeout_s is not None:
         option = "--ready" if asked.ready is not None else "--ready-timeout"
         raise InputError(f"{option}: needs --target-cmd")
+    elif found.command is not None:
+        spec, port = adhoc.target_of(found.command, found.ready, found.ready_timeout_s, adhoc.in_profile(where))
     elif found.target is not None:
         spec = load_spec(paths.target(found.target, f"{where}: target"))
+    elif asked.profile is not None and found.url is None:
+        raise InputError(
+            f"{where}: expected `command`, `url` or `target`, or --target-cmd COMMAND or --host URL beside the profile"
+        )
     else:
         return None, None
     if asked.pid is not None or asked.port_of is not None:
@@ -166,7 +176,8 @@ def _settings(settings: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
-def _check_url(url: str, allow_hosts: tuple[str, ...]) -> None:
+def check_url(url: str, allow_hosts: tuple[str, ...]) -> None:
+    """Raises InputError: not an HTTP URL, or of a host that may not receive load."""
     if not is_http_url(url):
         raise InputError(f"--host: expected http://HOST[:PORT] or https://..., got {shown(without_userinfo(url))}")
     host = urlsplit(url).hostname or ""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ..commands import completing
 from ..commands.exploring import explore
 from ..commands.resolving import RunArguments, resolve
 from ..errors import InputError
@@ -28,7 +29,7 @@ class Run(click.Command):
 
 
 @click.command(cls=Run)
-@click.argument("profile", required=False)
+@click.argument("profile", required=False, shell_complete=completing.profiles)
 @click.option("-f", "--locustfile", type=click.Path(path_type=Path), help="A Locust file; it needs no change.")
 @click.option("--host", metavar="URL", help="URL of a running service; no target is started.")
 @click.option("--pid", type=click.IntRange(min=1), help="With --host: the id of the process to watch.")

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..tui.terminal import Terminal
+
+SERVED = "TEXTUAL_DRIVER"
+"""Environment variable by which `textual serve` asks for its own driver: a browser is the screen, and no terminal is there."""
 
 DUMB = ("", "dumb", "unknown")
 """Values of TERM without cursor addressing; ssh without a terminal has the first two."""
@@ -28,3 +37,18 @@ def require_screen(command: str, instead: str) -> None:
     if term in DUMB:
         found = f"TERM is {term}" if term else "TERM is not set"
         raise InputError(f"{command} needs a terminal with cursor addressing ({found}); otherwise use `{instead}`")
+
+
+@contextmanager
+def terminal_or_browser(command: str, instead: str) -> Iterator[Terminal | None]:
+    """The terminal, for a screen that may also be in a browser; None: it is. Not for runs: they capture the standard output, by
+    which a browser is reached. Raises InputError as `require_screen`.
+    """
+    if os.environ.get(SERVED):
+        yield None
+        return
+    require_screen(command, instead)
+    from ..tui.terminal import own_terminal
+
+    with own_terminal() as terminal:
+        yield terminal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import traceback
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from locust.util.load_locustfile import load_locustfile
 from ..addresses import is_http_url
 from ..errors import InputError
 from ..profile import Task, Users, Wait
+from . import variables
 from .lean.prepared import prepare
 from .lean.user import LeanHttpUser
 from .user_code import Complaint
@@ -51,7 +53,8 @@ def _shipped_base(kind: type[locust.User]) -> str:
 
 
 def from_profile(users: Users, url: str) -> Workload:
-    """One user class that picks among the profile's tasks by weight."""
+    """One user class that picks among the profile's tasks by weight. Raises InputError: an environment variable is not set."""
+    variables.check(users, os.environ, "the profile")
     base = {"fast": locust.FastHttpUser, "requests": locust.HttpUser, "lean": LeanHttpUser}[users.client]
     attributes: dict[str, Any] = {
         "host": url,
@@ -68,7 +71,8 @@ def from_profile(users: Users, url: str) -> Workload:
 def _weighted(users: Users, url: str) -> list[Callable[[Any], None]]:
     """Each task as often as its weight says: Locust picks uniformly from a list."""
     divisor = math.gcd(*(task.weight for task in users.task))
-    return [made for task in users.task for made in [_task(task, users, url)] * (task.weight // divisor)]
+    tasks = [variables.expanded(task, os.environ) for task in users.task]
+    return [made for task in tasks for made in [_task(task, users, url)] * (task.weight // divisor)]
 
 
 def _task(task: Task, users: Users, url: str) -> Callable[[Any], None]:

@@ -59,11 +59,14 @@ class NetworkLimits(LimitTable, frozen=True, kw_only=True):
 
 
 class Limits(LimitTable, frozen=True, kw_only=True):
-    """All of them."""
+    """Limits of the operating system under which a session explores."""
 
     target: ProcessLimits = ProcessLimits()
+    """Limits of the service's processes, where capexplorer starts it."""
     generator: ProcessLimits = ProcessLimits()
+    """Limits of the load generator's process."""
     network: NetworkLimits = NetworkLimits()
+    """Limits of the network between them."""
 
 
 def given(limits: Limits) -> dict[str, int | str]:

@@ -1,4 +1,5 @@
-"""Which process listens on a port, for a service that was already running. Walks over all processes, so it is called once."""
+"""Which process listens on a port, for a service that was already running, and on which ports a process listens that was just
+started. Walks over processes: for starts, not for every second."""
 
 from __future__ import annotations
 
@@ -14,6 +15,20 @@ def listening_pid(port: int) -> int | None:
     """The process that listens on `port` here; of several that share it, the one that started first. None: no such process is
     visible."""
     return _by_inode(port) if sys.platform == "linux" else _by_psutil(port)
+
+
+def listening_ports(pid: int) -> list[int]:
+    """TCP ports on which a process and its descendants listen, in ascending order; none where it has ended."""
+    import psutil
+
+    found: set[int] = set()
+    try:
+        process = psutil.Process(pid)
+        for each in (process, *process.children(recursive=True)):
+            found.update(row.laddr.port for row in each.net_connections("tcp") if row.status == psutil.CONN_LISTEN)
+    except psutil.Error:
+        pass
+    return sorted(found)
 
 
 def _by_inode(port: int) -> int | None:

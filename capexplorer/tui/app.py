@@ -21,8 +21,10 @@ from .actions.protocols import Actions
 from .base_app import SignalledApp
 from .dialogs.ask import Quit
 from .feed import Feed
+from .habits import Habits
 from .keybar import palette_keys
 from .messages import Arrived, FeedFailed
+from .rebinding import keymap
 from .screens.explorer import ExplorerScreen
 from .terminal import Terminal
 from .typeahead import TypeAhead
@@ -43,10 +45,19 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
     CSS_PATH = "screens/explorer.tcss"  # the default screen's own would not be loaded
     ENABLE_COMMAND_PALETTE = True
 
-    def __init__(self, feed: Feed, actions: Actions, *, terminal: Terminal | None = None, mouse: bool = False) -> None:
-        super().__init__(terminal=terminal)
+    def __init__(
+        self,
+        feed: Feed,
+        actions: Actions,
+        *,
+        terminal: Terminal | None = None,
+        mouse: bool = False,
+        habits: Habits | None = None,
+    ) -> None:
+        super().__init__(terminal=terminal, habits=habits)
+        self.set_keymap(keymap(self.habits.keys, actions.keys))
         self.feed, self.actions, self._mouse = feed, actions, mouse
-        self.explorer = ExplorerScreen(feed, actions)
+        self.explorer = ExplorerScreen(feed, actions, self.habits)
         self._waking = False
         self._failure: SessionError | None = None
 
@@ -126,9 +137,9 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The command palette's entries: all keys, and the themes."""
-        for key in palette_keys(self.actions.keys):
+        for key in palette_keys(self.actions.keys, self.habits.keys):
             yield SystemCommand(key.help, f"key {key.shown}", partial(self.explorer.perform, key.action))
-        yield SystemCommand("choose the colours", "a theme for this session", self.action_change_theme)
+        yield SystemCommand("choose the colours", "a theme, also for later sessions", self.action_change_theme)
 
     def _print(self, text: str, stderr: bool = False) -> None:
         """Output of user code, which Textual would drop: write it to the descriptors 1 or 2, which are captured."""

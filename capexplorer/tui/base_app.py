@@ -9,11 +9,15 @@ import asyncio
 import contextlib
 import contextvars
 from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
 
+from ..errors import InputError
+from .habits import Habits
 from .terminal import Terminal
 from .terminal_driver import driver_on
 from .themes import dress
@@ -30,9 +34,10 @@ class SignalledApp(App[Result]):
         Binding("ctrl+z", "suspend_process", "Suspend", show=False, priority=True, system=True),
     ]
 
-    def __init__(self, *, terminal: Terminal | None = None) -> None:
+    def __init__(self, *, terminal: Terminal | None = None, habits: Habits | None = None) -> None:
         super().__init__(driver_class=driver_on(terminal) if terminal else None)
-        dress(self)
+        self.habits = habits or Habits()
+        dress(self, self.habits.theme)
         self._ending_signal: str | None = None
         self._events_loop: asyncio.AbstractEventLoop | None = None
         self._events_context = contextvars.copy_context()
@@ -54,6 +59,14 @@ class SignalledApp(App[Result]):
     def on_mount(self) -> None:
         """End at once if a signal came before the event loop existed."""
         self._exit_if_asked()
+        self.theme_changed_signal.subscribe(self, lambda theme: self._keep_theme(theme.name))
+
+    def _keep_theme(self, name: str) -> None:
+        """For the next start. A file that cannot be written is named, and costs no more than that."""
+        try:
+            self.habits.keep_theme(name)
+        except InputError as error:
+            self.notify(str(error), severity="warning", markup=False)
 
     def _soon(self, call: Callable[[], object]) -> None:
         """Run `call` in the screen's thread; ignored before the app runs or after it ended.
@@ -63,6 +76,18 @@ class SignalledApp(App[Result]):
         if self._events_loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop is closed
                 self._events_loop.call_soon_threadsafe(call, context=self._events_context)
+
+    def action_picture(self) -> None:
+        """Save the screen as it is, as an SVG file in the working folder."""
+        from ..report.writing import write_file
+
+        path = Path(f"capexplorer-{datetime.now():%Y%m%d-%H%M%S-%f}.svg")
+        try:
+            write_file(path, self.export_screenshot(title="capexplorer").encode(), force=False)
+        except InputError as error:
+            self.notify(str(error), severity="warning", markup=False)
+        else:
+            self.notify(f"saved {path}", markup=False)
 
     def action_leave(self) -> None:
         """Leave without a result."""

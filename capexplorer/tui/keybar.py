@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.binding import Binding
 
-from .keys import Key, ScreenName, keys_of
+from .keys import KEYS, Key, ScreenName, keys_of
 
 BETWEEN = "  "
 """Between two keys of the bar."""
@@ -15,7 +15,7 @@ BETWEEN = "  "
 def bindings(screen: ScreenName) -> list[Binding]:
     """Of one screen; hidden from Textual's own footer, which is not used."""
     return [
-        Binding(pressed, key.action.format(index=index), key.help, show=False)
+        Binding(pressed, key.action.format(index=index), key.help, show=False, id=_id(key, screen))
         for key in keys_of(screen)
         for index, pressed in enumerate(filter(None, key.keys.split(",")))
     ]
@@ -24,15 +24,20 @@ def bindings(screen: ScreenName) -> list[Binding]:
 def perform_bindings(*screens: ScreenName) -> list[Binding]:
     """Of a screen on which the rows of one of `screens` are bound at a time: each key performs the action of its row."""
     return [
-        Binding(each.key, f"perform({screen!r}, {each.action!r})", each.description, show=False)
+        Binding(each.key, f"perform({screen!r}, {each.action!r})", each.description, show=False, id=each.id)
         for screen in screens
         for each in bindings(screen)
     ]
 
 
-def key_bar(screen: ScreenName, width: int, **words: str) -> str:
+def _id(key: Key, screen: ScreenName) -> str | None:
+    """By which a keymap gives it other keys (`rebinding.keymap`)."""
+    return f"{screen}.{key.name}" if key.can_be_rebound else None
+
+
+def key_bar(screen: ScreenName, width: int, table: Sequence[Key] = KEYS, /, **words: str) -> str:
     """The keys that matter most in at most `width` cells, in the order of the table. `words` fill names such as `{play}`."""
-    kept = [key for key in keys_of(screen) if key.bar]
+    kept = [key for key in keys_of(screen, table) if key.bar]
     while len(line := BETWEEN.join(key.bar.format(**words) for key in kept)) > width:
         last = max(reversed(kept), key=lambda key: key.priority)
         if last.priority == 0:
@@ -41,14 +46,14 @@ def key_bar(screen: ScreenName, width: int, **words: str) -> str:
     return line
 
 
-def rows(screen: ScreenName) -> Sequence[tuple[str, str]]:
+def rows(screen: ScreenName, table: Sequence[Key] = KEYS) -> Sequence[tuple[str, str]]:
     """(keys, what they do) of one screen, a row a thing that can be done."""
-    return [(key.shown, key.help) for key in keys_of(screen) if key.shown]
+    return [(key.shown, key.help) for key in keys_of(screen, table) if key.shown]
 
 
-def palette_keys(screen: ScreenName) -> Sequence[Key]:
+def palette_keys(screen: ScreenName, table: Sequence[Key] = KEYS) -> Sequence[Key]:
     """Those that the command palette can run."""
-    return [key for key in keys_of(screen) if key.action and "{" not in key.action and key.shown]
+    return [key for key in keys_of(screen, table) if key.action and "{" not in key.action and key.shown]
 
 
 def markdown(screen: ScreenName) -> str:

@@ -29,6 +29,18 @@ class Key:
     help: str
     """What the key does, as an imperative: "go to the next pane"."""
     screens: tuple[ScreenName, ...]
+    named: str = ""
+    """Its name in a configuration file; empty: its action's, which needs one of its own where it has arguments."""
+
+    @property
+    def name(self) -> str:
+        """By which a configuration file gives it other keys."""
+        return self.named or self.action.partition("(")[0].removeprefix("app.")
+
+    @property
+    def can_be_rebound(self) -> bool:
+        """Whether a configuration file may: not keys that stand for numbers, or that Textual itself binds."""
+        return bool(self.keys) and "{index}" not in self.action
 
 
 _LIVE: tuple[ScreenName, ...] = ("live",)
@@ -38,9 +50,29 @@ _PICKER: tuple[ScreenName, ...] = ("picker",)
 
 KEYS = (
     # steering the load
-    Key("plus,equals_sign,up", "step(1)", "+ = ↑", "+/- load", 0, "add one step of users, or of the offered rate", _LIVE),
-    Key("minus,underscore,down", "step(-1)", "- _ ↓", "", 0, "take one step of users, or of the offered rate, away", _LIVE),
-    Key("left_square_bracket,comma", "resize_step(-1)", "[ ,", "[ ] step", 0, "make the step smaller", _LIVE),
+    Key(
+        "plus,equals_sign,up",
+        "step(1)",
+        "+ = ↑",
+        "+/- load",
+        0,
+        "add one step of users, or of the offered rate",
+        _LIVE,
+        named="more_users",
+    ),
+    Key(
+        "minus,underscore,down",
+        "step(-1)",
+        "- _ ↓",
+        "",
+        0,
+        "take one step of users, or of the offered rate, away",
+        _LIVE,
+        named="fewer_users",
+    ),
+    Key(
+        "left_square_bracket,comma", "resize_step(-1)", "[ ,", "[ ] step", 0, "make the step smaller", _LIVE, named="smaller_step"
+    ),
     Key(
         "right_square_bracket,full_stop",
         "resize_step(1)",
@@ -49,6 +81,7 @@ KEYS = (
         0,
         f"make the step larger: {', '.join(map(str, STEPS))} users, or iterations a second",
         _LIVE,
+        named="larger_step",
     ),
     Key(
         "g",
@@ -106,8 +139,11 @@ KEYS = (
         4,
         "run users in one more worker process; the first time in two instead of this one",
         _LIVE,
+        named="add_worker",
     ),
-    Key("ctrl+w", "worker(-1)", "Ctrl+W", "", 0, "end one worker process; its users run in the others", _LIVE),
+    Key(
+        "ctrl+w", "worker(-1)", "Ctrl+W", "", 0, "end one worker process; its users run in the others", _LIVE, named="end_worker"
+    ),
     Key("n", "note", "n", "n note", 3, "write a note at this moment", _LIVE),
     Key("t", "restart", "t", "t target", 3, "restart the target, with other parameters if you want", _LIVE),
     Key(
@@ -122,30 +158,57 @@ KEYS = (
     Key("space", "pause_display", "space", "space pause", 4, "pause or resume the display (load continues)", _LIVE),
     # moving through a replay
     Key("space", "play", "space", "space {play}", 0, "play or pause; at the end, play from the beginning", _REPLAY),
-    Key("left", "skip(-10)", "←", "←→ 10 s", 0, "go 10 s back", _REPLAY),
-    Key("right", "skip(10)", "→", "", 0, "go 10 s forward", _REPLAY),
-    Key("shift+left", "skip(-60)", "Shift+←", "", 0, "go 1 min back", _REPLAY),
-    Key("shift+right", "skip(60)", "Shift+→", "", 0, "go 1 min forward", _REPLAY),
-    Key("comma", "step(-1)", ",", ", . second", 5, "pause, and go one second back", _REPLAY),
-    Key("full_stop", "step(1)", ".", "", 0, "pause, and go one second forward", _REPLAY),
-    Key("left_square_bracket", "speed(-1)", "[", "[ ] speed", 0, "play slower", _REPLAY),
-    Key("right_square_bracket", "speed(1)", "]", "", 0, "play faster: 0.5x to 64x", _REPLAY),
-    Key("up", "jump('level', 1)", "↑", "↑↓ level", 0, "go to the next level", _REPLAY),
-    Key("down", "jump('level', -1)", "↓", "", 0, "go to the start of this level, then to the one before", _REPLAY),
-    Key("m", "jump('mark', 1)", "m", "m mark", 0, "go to the next mark", _REPLAY),
-    Key("M", "jump('mark', -1)", "M", "", 0, "go to the previous mark", _REPLAY),
-    Key("n", "jump('note', 1)", "n", "n note", 4, "go to the next note", _REPLAY),
-    Key("N", "jump('note', -1)", "N", "", 0, "go to the previous note", _REPLAY),
+    Key("left", "skip(-10)", "←", "←→ 10 s", 0, "go 10 s back", _REPLAY, named="back"),
+    Key("right", "skip(10)", "→", "", 0, "go 10 s forward", _REPLAY, named="forward"),
+    Key("shift+left", "skip(-60)", "Shift+←", "", 0, "go 1 min back", _REPLAY, named="minute_back"),
+    Key("shift+right", "skip(60)", "Shift+→", "", 0, "go 1 min forward", _REPLAY, named="minute_forward"),
+    Key("comma", "step(-1)", ",", ", . second", 5, "pause, and go one second back", _REPLAY, named="second_back"),
+    Key("full_stop", "step(1)", ".", "", 0, "pause, and go one second forward", _REPLAY, named="second_forward"),
+    Key("left_square_bracket", "speed(-1)", "[", "[ ] speed", 0, "play slower", _REPLAY, named="slower"),
+    Key("right_square_bracket", "speed(1)", "]", "", 0, "play faster: 0.5x to 64x", _REPLAY, named="faster"),
+    Key("up", "jump('level', 1)", "↑", "↑↓ level", 0, "go to the next level", _REPLAY, named="next_level"),
+    Key(
+        "down",
+        "jump('level', -1)",
+        "↓",
+        "",
+        0,
+        "go to the start of this level, then to the one before",
+        _REPLAY,
+        named="previous_level",
+    ),
+    Key("m", "jump('mark', 1)", "m", "m mark", 0, "go to the next mark", _REPLAY, named="next_mark"),
+    Key("M", "jump('mark', -1)", "M", "", 0, "go to the previous mark", _REPLAY, named="previous_mark"),
+    Key("n", "jump('note', 1)", "n", "n note", 4, "go to the next note", _REPLAY, named="next_note"),
+    Key("N", "jump('note', -1)", "N", "", 0, "go to the previous note", _REPLAY, named="previous_note"),
     Key("g", "go", "g", "g go", 1, "go to a time: 1:23:45, 90s, 1h30m, 50%; relative: +5m, -30s", _REPLAY),
-    Key("less_than_sign", "edge(-1)", "<", "< > ends", 5, "go to the beginning", _REPLAY),
-    Key("greater_than_sign", "edge(1)", ">", "", 0, "go to the end; with --follow the display stays at the end", _REPLAY),
+    Key("less_than_sign", "edge(-1)", "<", "< > ends", 5, "go to the beginning", _REPLAY, named="beginning"),
+    Key(
+        "greater_than_sign",
+        "edge(1)",
+        ">",
+        "",
+        0,
+        "go to the end; with --follow the display stays at the end",
+        _REPLAY,
+        named="end",
+    ),
     # view and export
     Key("f", "failures", "f", "f failures", 0, "show the failures by cause, with evidence and advice; again: go back", _CHARTS),
     Key("d", "raw", "d", "d errors", 7, "show the raw errors by endpoint; again: by cause", _CHARTS),
     Key("o", "log", "o", "o log", 6, "show the log: what was logged and printed; again: go back", _CHARTS),
     Key("1,2,3,4,5,6,7,8", "pane({index})", "1-8", "", 0, "show a pane by its number", _CHARTS),
-    Key("tab", "next_pane(1)", "Tab", "Tab pane", 6, "go to the next pane; Shift+Tab to the previous one", _CHARTS),
-    Key("shift+tab", "next_pane(-1)", "", "", 0, "", _CHARTS),
+    Key(
+        "tab",
+        "next_pane(1)",
+        "Tab",
+        "Tab pane",
+        6,
+        "go to the next pane; Shift+Tab to the previous one",
+        _CHARTS,
+        named="next_pane",
+    ),
+    Key("shift+tab", "next_pane(-1)", "", "", 0, "", _CHARTS, named="previous_pane"),
     Key("", "", "PgUp PgDn", "", 0, "scroll the pane in focus, also Home and End", _CHARTS),
     Key("z", "maximise", "z", "z maximise", 6, "show the pane in focus alone; again: show all", _CHARTS),
     Key("w", "window", "w", "w window", 5, "change the time window: 1, 5, 15 min, all", _CHARTS),
@@ -166,6 +229,15 @@ KEYS = (
     Key("d,delete", "delete", "d Del", "d delete", 4, "delete the session, after confirmation", _PICKER),
     Key("1,2,3,4,5,6,7", "sort({index})", "1-7", "1-7 sort", 5, "sort by a column; again: reverse the order", _PICKER),
     # everywhere
+    Key(
+        "P",
+        "app.picture",
+        "P",
+        "",
+        0,
+        "save a picture of the screen (SVG) in the working folder",
+        (*_CHARTS, *_PICKER),
+    ),
     Key("question_mark,f1", "help", "? F1", "? help", 0, "show the keys, and what the figures mean", (*_CHARTS, *_PICKER)),
     Key(
         "q",
@@ -175,12 +247,13 @@ KEYS = (
         0,
         "quit; while load runs, q asks first and a second q quits; an attached screen leaves the run to go on",
         _LIVE,
+        named="quit",
     ),
     Key("Q", "stop", "Q", "", 0, "end the run for all of its screens, after a question; the session is saved", _LIVE),
-    Key("q", "app.leave", "q Ctrl+C", "q quit", 0, "quit", (*_REPLAY, *_PICKER)),
+    Key("q", "app.leave", "q Ctrl+C", "q quit", 0, "quit", (*_REPLAY, *_PICKER), named="quit"),
 )
 
 
-def keys_of(screen: ScreenName) -> Sequence[Key]:
-    """The keys of one screen, in the order of the table."""
-    return [key for key in KEYS if screen in key.screens]
+def keys_of(screen: ScreenName, table: Sequence[Key] = KEYS) -> Sequence[Key]:
+    """The keys of one screen, in the order of the table. `table`: with the user's own keys."""
+    return [key for key in table if screen in key.screens]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..configuration import Markers
+
 
 @dataclass(frozen=True, slots=True)
 class Palette:
@@ -23,8 +25,8 @@ class Palette:
     success: str = "#66bb6a"
     warning: str = "#ffca28"
     error: str = "#ef5350"
-    blocks: bool = False
-    """The terminal has no braille: charts are drawn with half blocks, at a quarter of the resolution."""
+    markers: Markers = "braille"
+    """What charts are drawn with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from textual.screen import Screen
 
 from ..model.stream import SessionEntry
 from .base_app import SignalledApp
+from .habits import Habits
+from .rebinding import keymap
 from .screens.picker import Picker
 from .screens.profiles import ProfileEntry
 from .screens.sessions import Shelf
@@ -25,10 +27,17 @@ class PickerApp(SignalledApp[Picked], TypeAhead[Picked]):
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(
-        self, profiles: Sequence[ProfileEntry], shelf: Shelf, *, default: str = "mixed", terminal: Terminal | None = None
+        self,
+        profiles: Sequence[ProfileEntry],
+        shelf: Shelf,
+        *,
+        default: str = "mixed",
+        terminal: Terminal | None = None,
+        habits: Habits | None = None,
     ) -> None:
-        super().__init__(terminal=terminal)
-        self._picker = Picker(tuple(profiles), shelf, default)
+        super().__init__(terminal=terminal, habits=habits)
+        self.set_keymap(keymap(self.habits.keys, "picker"))
+        self._picker = Picker(tuple(profiles), shelf, default, self.habits)
 
     def pick(self) -> Picked | None:
         """Run until something is picked. Left otherwise, by a signal too, nothing is."""

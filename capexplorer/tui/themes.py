@@ -7,8 +7,9 @@ from typing import Any
 
 from textual.app import App
 from textual.color import Color, ColorParseError
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
+from ..configuration import Markers
 from .look import Palette
 
 DARK = Theme(
@@ -64,15 +65,22 @@ WITHOUT_BRAILLE = "linux"
 """TERM of the Linux console, whose fonts have block characters but no braille."""
 
 
-def dress(app: App[Any]) -> None:
-    """Our themes, and the one that this terminal's colours can show."""
+def dress(app: App[Any], chosen: str | None = None) -> None:
+    """All themes, and the one that was chosen, or else that this terminal's colours can show."""
     for theme in OURS:
         app.register_theme(theme)
-    app.theme = (SIXTEEN if app.console.color_system == "standard" else DARK).name
+    app.theme = chosen or (SIXTEEN if app.console.color_system == "standard" else DARK).name
 
 
-def palette_of(theme: Theme) -> Palette:
-    """The palette of a theme; colours that a theme leaves to the terminal are replaced by ours."""
+def theme_names() -> list[str]:
+    """Of all themes that a screen may have."""
+    return [*(theme.name for theme in OURS), *BUILTIN_THEMES]
+
+
+def palette_of(theme: Theme, markers: Markers | None = None) -> Palette:
+    """The palette of a theme; colours that a theme leaves to the terminal are replaced by those of capexplorer's. `markers`: the
+    user's choice; None: what this terminal has.
+    """
     ours = DARK if theme.dark else LIGHT
     background, text = (_color(theme, ours, name) for name in ("background", "foreground"))
     names = ("primary", "secondary", "accent", "success", "warning", "error")
@@ -81,7 +89,7 @@ def palette_of(theme: Theme) -> Palette:
         text=text.hex6,
         muted=background.blend(text, 0.55).hex6,
         faint=background.blend(text, 0.25).hex6,
-        blocks=os.environ.get("TERM") == WITHOUT_BRAILLE,
+        markers=markers or ("blocks" if os.environ.get("TERM") == WITHOUT_BRAILLE else "braille"),
         **{name: _color(theme, ours, name).hex6 for name in names},
     )
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.commands.adhoc import READY_TIMEOUT_S, target_of
+from capexplorer.commands.adhoc import target_of
 from capexplorer.model.events import Header, Sample, Target
+from capexplorer.profile import READY_TIMEOUT_S
 from capexplorer.target.free_port import free_port
 
 from .rig import actor_service, capexplorer, export, of, start
@@ -104,3 +105,27 @@ def test_a_command_may_take_as_long_as_it_is_given(tmp_path: Path) -> None:
 def test_a_command_has_more_time_than_go_needs_to_compile() -> None:
     spec, _ = target_of("go run . {port}", None)
     assert spec.ready.timeout_s == READY_TIMEOUT_S >= 120
+
+
+def test_the_command_of_a_profile_is_run_in_its_folder_with_the_environments_secrets(tmp_path: Path) -> None:
+    (folder := tmp_path / "shop").mkdir()
+    (folder / "shop.py").write_text(
+        "import sys\n"
+        "from http.server import BaseHTTPRequestHandler, HTTPServer\n"
+        "class Handler(BaseHTTPRequestHandler):\n"
+        "    def do_GET(self):\n"
+        "        is_known = self.path == '/' or self.headers['Authorization'] == 'Bearer hunter2XYZ'\n"
+        "        self.send_response(200 if is_known else 401)\n"
+        "        self.end_headers()\n"
+        "HTTPServer(('127.0.0.1', int(sys.argv[1])), Handler).serve_forever()\n"
+    )
+    (folder / "shop.toml").write_text(
+        f'command = "{sys.executable} shop.py {{port}}"\nready = "/"\n[users]\nwait_s = 0.1\n[[users.task]]\nname = "/mine"\n'
+        'headers = { Authorization = "Bearer ${SHOP_TOKEN}" }\n'
+    )
+    with start(tmp_path, str(folder / "shop.toml"), *PLAN, before=("env", "SHOP_TOKEN=hunter2XYZ")) as run:
+        assert run.exit_code() == 0, run.stderr
+        run.marked.assert_gone()
+    [log] = run.sessions.glob("*.jsonl")
+    assert "hunter2XYZ" not in log.read_text()
+    assert export(run.sessions)["levels"][-1]["failures"] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from typing import get_args
 
 import pytest
 from rich.color import Color, ColorSystem
@@ -10,6 +11,7 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.theme import Theme
 
+from capexplorer.configuration import Markers
 from capexplorer.tui.actions.watching import Watch
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.live_feed import LiveFeed
@@ -19,6 +21,7 @@ from capexplorer.tui.render.axis import Axis
 from capexplorer.tui.render.chart import Band, Boundary, Chart, Point, Series
 from capexplorer.tui.render.draw import draw_chart
 from capexplorer.tui.render.ink import blend
+from capexplorer.tui.render.octants import octants
 from capexplorer.tui.render.raster import Pattern, Raster, Shape
 from capexplorer.tui.themes import DARK, SIXTEEN, dress, palette_of
 
@@ -59,10 +62,11 @@ def test_the_theme_is_one_that_the_terminal_can_show(system: ColorSystem | None,
     assert app.theme == theme.name
 
 
-@pytest.mark.parametrize(("term", "blocks"), [("linux", True), ("screen", False), ("xterm-256color", False)])
-def test_the_linux_console_has_no_braille(term: str, blocks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("term", "markers"), [("linux", "blocks"), ("screen", "braille"), ("xterm-256color", "braille")])
+def test_the_linux_console_has_no_braille(term: str, markers: Markers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", term)
-    assert palette_of(SIXTEEN).blocks == blocks
+    assert palette_of(SIXTEEN).markers == markers
+    assert palette_of(SIXTEEN, "ascii").markers == "ascii"
 
 
 def drawn(chart: Chart, palette: Palette) -> list[str]:
@@ -76,18 +80,18 @@ def flat(*patterns: Pattern) -> Chart:
     return Chart(Axis(0, 99), Axis(0, 40), series=tuple(lines))
 
 
-@pytest.mark.parametrize("blocks", [False, True])
-def test_lines_differ_without_colour_and_without_braille(blocks: bool) -> None:
-    rows = drawn(flat(Pattern.SOLID, Pattern.DASHED), replace(Palette(), blocks=blocks))
+@pytest.mark.parametrize("markers", get_args(Markers))
+def test_lines_differ_without_colour_and_without_braille(markers: Markers) -> None:
+    rows = drawn(flat(Pattern.SOLID, Pattern.DASHED), replace(Palette(), markers=markers))
     lines = [row.strip(" │┤0123456789") for row in rows if len(row.strip(" │┤└┬─0123456789")) > 10]
     dashed, solid = lines
     assert " " not in solid and dashed.count(" ") >= 10
-    if blocks:
+    if markers != "braille":
         assert not any(0x2800 <= ord(character) < 0x2900 for row in rows for character in row)
 
 
 def test_half_blocks_light_the_half_that_has_dots() -> None:
-    raster = Raster(4, 1, blocks=True)
+    raster = Raster(4, 1, "blocks")
     ink = raster.ink(Style(color="red"))
     raster.span(2, 0, 1, ink)
     raster.span(4, 3, 3, ink)
@@ -95,12 +99,28 @@ def test_half_blocks_light_the_half_that_has_dots() -> None:
     assert "".join(segment.text for segment in raster.row(0)) == " ▀▄█"
 
 
+def test_ascii_is_what_it_says() -> None:
+    rows = drawn(flat(Pattern.SOLID, Pattern.DASHED), replace(Palette(), markers="ascii"))
+    inside = "".join(row[4:-1] for row in rows[:-2])
+    assert inside.isascii()
+
+
+def test_octants_are_the_256_patterns_of_eight_dots() -> None:
+    found = octants()
+    assert len(set(found)) == 256
+    assert (found[0], found[255]) == (" ", "█")
+    assert sum(0x1CD00 <= ord(each) <= 0x1CDE5 for each in found) == 230
+    upper_left = 0x01  # of braille and of octants
+    second_left = 0x02  # of braille: the third dot of octants
+    assert (found[upper_left], found[second_left]) == ("\U0001cea8", "\U0001cd00")
+
+
 # -- labels
 
 
-@pytest.mark.parametrize("blocks", [False, True])
+@pytest.mark.parametrize("markers", get_args(Markers))
 @pytest.mark.parametrize("x", [5.0, 30.0, 50.0, 95.0])
-def test_a_label_never_touches_a_bar_or_a_line(x: float, blocks: bool) -> None:
+def test_a_label_never_touches_a_bar_or_a_line(x: float, markers: Markers) -> None:
     chart = Chart(
         Axis(0, 100),
         Axis(0, 100, ticks=((0.0, "0"), (50.0, "50"), (100.0, "100"))),
@@ -108,7 +128,7 @@ def test_a_label_never_touches_a_bar_or_a_line(x: float, blocks: bool) -> None:
         points=(Point(x, x, Shape.FILLED, "#00ff00", x - 9, x + 9, label="LABEL"),),
         boundaries=(Boundary(20.0, "BOUND"), Boundary(60.0, "KNEE", "#0000ff", solid=True)),
     )
-    rows = drawn(chart, replace(Palette(), blocks=blocks))
+    rows = drawn(chart, replace(Palette(), markers=markers))
     found = [(row, word) for row in rows for word in ("LABEL", "BOUND", "KNEE") if word in row]
     assert {"BOUND", "KNEE"} <= {word for _, word in found}
     for row, word in found:
@@ -124,6 +144,6 @@ def test_the_label_of_a_resource_never_touches_its_bar() -> None:
 
 def test_a_band_is_hatched_in_half_blocks_and_not_filled() -> None:
     chart = Chart(Axis(0, 100), Axis(0, 100), bands=(Band(0.0, 100.0, "#ff0000"),))
-    rows = [row for row in drawn(chart, replace(Palette(), blocks=True)) if "│" in row or "┤" in row]
+    rows = [row for row in drawn(chart, replace(Palette(), markers="blocks")) if "│" in row or "┤" in row]
     lit = sum(row.count(block) for row in rows for block in "▀▄█")
     assert 0 < lit < 0.6 * sum(len(row) - 4 for row in rows)

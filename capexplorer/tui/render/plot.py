@@ -20,7 +20,7 @@ LABEL_ROWS = 3
 
 def draw_plot(chart: Chart, palette: Palette, columns: int, rows: int) -> Raster:
     """All of a chart's data on `columns` x `rows` cells."""
-    raster = Raster(columns, rows, blocks=palette.blocks)
+    raster = Raster(columns, rows, palette.markers)
     _draw_behind(raster, chart, palette)
     for series in chart.series:
         _draw_series(raster, chart, series)
@@ -58,13 +58,13 @@ def _draw_behind(raster: Raster, chart: Chart, palette: Palette) -> None:
 
 
 def _hatch(raster: Raster, axis: Axis, band: Band, ink: int) -> None:
-    """Slanted, every fourth dot; at least two columns of dots wide. In half blocks flat, since that would fill them."""
+    """Slanted, every fourth dot; at least two columns of dots wide. In half cells flat, since that would fill them."""
     ends = axis.fraction(band.low), axis.fraction(band.high)
     if any(map(math.isnan, ends)) or ends[0] > 1 or ends[1] < 0:
         return
     first, last = (round(min(max(end, 0.0), 1.0) * (raster.width - 1)) for end in ends)
     for x in range(first, max(last, first + 1) + 1):
-        for y in range(0, raster.height, 2 * DOTS_Y) if raster.blocks else range(-x % HATCH, raster.height, HATCH):
+        for y in range(0, raster.height, 2 * DOTS_Y) if raster.is_coarse else range(-x % HATCH, raster.height, HATCH):
             raster.span(x, y, y, ink)
 
 

@@ -1,4 +1,5 @@
-"""Cells of a plot: dots (2 x 4 a cell, in braille or half blocks) with one ink a cell, text over them. Knows pixels, not charts.
+"""Cells of a plot: dots (2 x 4 a cell, in one of several sets of characters) with one ink a cell, and text over them.
+Knows pixels, not charts.
 
 Dots are counted from the top left. Where data meets what lies behind it (grid, boundaries) the data's dots replace those; where
 data meets data both keep their dots and the later ink wins.
@@ -6,11 +7,14 @@ data meets data both keep their dots and the later ink wins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 
 from rich.segment import Segment
 from rich.style import Style
+
+from ...configuration import Markers
+from .octants import octants
 
 DOTS_X, DOTS_Y = 2, 4
 
@@ -25,6 +29,13 @@ _BRAILLE = [" ", *(chr(0x2800 + mask) for mask in range(1, 256))]
 _UPPER = sum(bit for side in _BITS for bit in side[:2])
 _BLOCKS = [" ▀▄█"[bool(mask & _UPPER) + 2 * bool(mask & ~_UPPER)] for mask in range(256)]
 """Where there is no braille: half a cell is lit when any of its four dots is."""
+
+
+_ASCII = [" '.:"[bool(mask & _UPPER) + 2 * bool(mask & ~_UPPER)] for mask in range(256)]
+"""For fonts and logs that have nothing else: the upper half, the lower half, or both."""
+
+CHARACTERS: Mapping[Markers, Sequence[str]] = {"braille": _BRAILLE, "octants": octants(), "blocks": _BLOCKS, "ascii": _ASCII}
+"""By the mask of a cell's dots."""
 
 
 class Pattern(Enum):
@@ -48,10 +59,11 @@ class Shape(Enum):
 class Raster:
     """A grid of `columns` x `rows` cells that is drawn on once, then read row by row."""
 
-    def __init__(self, columns: int, rows: int, *, blocks: bool = False) -> None:
+    def __init__(self, columns: int, rows: int, markers: Markers = "braille") -> None:
         self.columns, self.rows = columns, rows
-        self.blocks = blocks
-        self._characters = _BLOCKS if blocks else _BRAILLE
+        self.is_coarse = markers in ("blocks", "ascii")
+        """A cell shows only its halves."""
+        self._characters = CHARACTERS[markers]
         self.width, self.height = columns * DOTS_X, rows * DOTS_Y
         self._masks = bytearray(columns * rows)
         self._inks = bytearray(columns * rows)

@@ -16,8 +16,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
+from ...configuration import Markers
 from ...report.compare.comparison import Comparison
 from ..base_app import SignalledApp
+from ..habits import Habits
 from ..look import Palette
 from ..terminal import Terminal
 from ..themes import palette_of
@@ -75,9 +77,9 @@ class CompareScreen(Screen[None]):
         Binding("escape,q", "close", show=False),
     ]
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: Comparison, markers: Markers | None = None) -> None:
         super().__init__()
-        self.comparison = comparison
+        self.comparison, self._markers = comparison, markers
         self.shown = 0
         self.wide = False
         self.logarithmic = False
@@ -110,7 +112,7 @@ class CompareScreen(Screen[None]):
 
     def lay_out(self) -> None:
         """Everything for this size, theme and view."""
-        palette = palette_of(self.app.current_theme)
+        palette = palette_of(self.app.current_theme, self._markers)
         width = max(self.size.width - 2, 20)
         self.set_class(self.wide, "-wide")
         self.query_one("#top", Static).update(compare_text.top(self.comparison, palette, width, _MOST_TOP[self.wide]))
@@ -167,9 +169,9 @@ class CompareApp(SignalledApp[None]):
     CSS_PATH = "compare.tcss"
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, comparison: Comparison, *, terminal: Terminal | None = None) -> None:
-        super().__init__(terminal=terminal)
-        self._compare = CompareScreen(comparison)
+    def __init__(self, comparison: Comparison, *, terminal: Terminal | None = None, habits: Habits | None = None) -> None:
+        super().__init__(terminal=terminal, habits=habits)
+        self._compare = CompareScreen(comparison, self.habits.markers)
 
     def look(self) -> None:
         """Until it is left."""

@@ -23,6 +23,7 @@ from ...errors import SessionError
 from ...model.timeline import Timeline
 from ..actions.protocols import Actions
 from ..feed import Change, Feed
+from ..habits import Habits
 from ..keybar import key_bar, perform_bindings
 from ..keys import ScreenName
 from ..look import Palette
@@ -51,15 +52,15 @@ class ExplorerScreen(Screen[None]):
     CSS_PATH = "explorer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*perform_bindings("live", "replay")]
 
-    def __init__(self, feed: Feed, actions: Actions) -> None:
+    def __init__(self, feed: Feed, actions: Actions, habits: Habits | None = None) -> None:
         super().__init__()
-        self.feed, self.actions = feed, actions
+        self.feed, self.actions, self.habits = feed, actions, habits or Habits()
         self.palette = Palette()
         self._message, self._alarm, self._message_count = "", False, 0
         self._key_bar = ""
         self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
         self.arrangement = Arrangement(self.show_message, self._arranged)
-        self.options = ViewOptions(self, self.draw)
+        self.options = ViewOptions(self, self.draw, self.habits.window_s)
         self._parts = (self, self.arrangement, self.options, Exporting(self, self._write), actions)
         actions.attach(self)
 
@@ -80,12 +81,12 @@ class ExplorerScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Follow the theme."""
-        self.palette = palette_of(self.app.current_theme)
+        self.palette = palette_of(self.app.current_theme, self.habits.markers)
         self.app.theme_changed_signal.subscribe(self, lambda theme: self._themed())
         self.arrangement.panes[0].focus()
 
     def _themed(self) -> None:
-        self.palette = palette_of(self.app.current_theme)
+        self.palette = palette_of(self.app.current_theme, self.habits.markers)
         self.draw()
 
     def on_resize(self, event: Resize) -> None:
@@ -140,7 +141,7 @@ class ExplorerScreen(Screen[None]):
             return
         self.status.show(self.timeline, self._view, self.palette)
         self._draw_tabs()
-        keys = key_bar(self.actions.keys, self.size.width - 1, **self.actions.key_words)
+        keys = key_bar(self.actions.keys, self.size.width - 1, self.habits.keys, **self.actions.key_words)
         if keys != self._key_bar:  # an update lays the whole screen out anew
             self._key_bar = keys
             self.keys.update(Text(keys, no_wrap=True))
@@ -203,4 +204,4 @@ class ExplorerScreen(Screen[None]):
 
     def action_help(self) -> None:
         """The keys and what the figures mean."""
-        self.app.push_screen(Help(self.actions.keys))
+        self.app.push_screen(Help(self.actions.keys, self.habits.keys))

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from ... import wording
 from ..keybar import rows
-from ..keys import ScreenName
+from ..keys import KEYS, Key, ScreenName
 
 CHARTS = (
     (
@@ -96,16 +96,16 @@ class Help(ModalScreen[None]):
     CSS_PATH = "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,f1,enter", "dismiss(None)", show=False)]
 
-    def __init__(self, screen: ScreenName) -> None:
+    def __init__(self, screen: ScreenName, keys: Sequence[Key] = KEYS) -> None:
         super().__init__()
-        self._of = screen
+        self._of, self._keys = screen, keys
 
     def compose(self) -> ComposeResult:
         """The page."""
         with VerticalScroll(classes="page") as page:
             page.border_title = Text("Help")
             page.border_subtitle = Text("↑ ↓: scroll    Esc: close")
-            yield Static(table(rows(self._of)))
+            yield Static(table(rows(self._of, self._keys)))
             yield Static(table(MEANINGS[self._of]), classes="meanings")
 
 

@@ -22,6 +22,7 @@ from textual.worker import get_current_worker
 from ...errors import CapexplorerError
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.choose import Choose
+from ..habits import Habits
 from ..keybar import bindings, key_bar
 from ..keys import ScreenName
 from ..render.text import safe, shorten, size, wrap
@@ -43,8 +44,9 @@ class Picker(Screen[None]):
     NAME: ClassVar[ScreenName] = "picker"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("picker")]
 
-    def __init__(self, profiles: Sequence[ProfileEntry], shelf: Shelf, default: str) -> None:
+    def __init__(self, profiles: Sequence[ProfileEntry], shelf: Shelf, default: str, habits: Habits | None = None) -> None:
         super().__init__()
+        self._habits = habits or Habits()
         self._shelf, self._default = shelf, default
         self._entries = Entries(profiles)
         self._detailed = ""
@@ -130,7 +132,9 @@ class Picker(Screen[None]):
         )
         session = self._entries.row is not None
         words = {"open": "replays" if session else "runs", "other": "profiles" if session else "sessions"}
-        self.query_one("#keys", Static).update(Text(key_bar(self.NAME, self.size.width - 1, **words), no_wrap=True))
+        self.query_one("#keys", Static).update(
+            Text(key_bar(self.NAME, self.size.width - 1, self._habits.keys, **words), no_wrap=True)
+        )
 
     def _show_message(self, message: str) -> None:
         """In place of the detail, until another entry is highlighted."""
@@ -142,7 +146,7 @@ class Picker(Screen[None]):
 
     def action_help(self) -> None:
         """The keys, and what the columns mean."""
-        self.app.push_screen(Help(self.NAME))
+        self.app.push_screen(Help(self.NAME, self._habits.keys))
 
     def action_next_list(self) -> None:
         """Profiles, or saved sessions."""
@@ -181,7 +185,7 @@ class Picker(Screen[None]):
             comparison = self._shelf.compare(entries)
         except CapexplorerError as error:
             return self._show_message(f"mark two or more with space, then press c: {error}" if len(entries) < 2 else str(error))
-        self.app.push_screen(CompareScreen(comparison))
+        self.app.push_screen(CompareScreen(comparison, self._habits.markers))
 
     def action_levels(self) -> None:
         """The level table."""

@@ -15,8 +15,8 @@ WINDOWS_S = (60.0, 300.0, 900.0, None)
 class ViewOptions:
     """`draw` is called after each change, and draws everything."""
 
-    def __init__(self, screen: ScreenAccess, draw: Callable[[], None]) -> None:
-        self.window_s: float | None = 300.0
+    def __init__(self, screen: ScreenAccess, draw: Callable[[], None], window_s: float | None = 300.0) -> None:
+        self.window_s = window_s
         self.log_latency = False
         self.paused: Timeline | None = None
         """The timeline that the panes show while the display is paused; None: not paused."""

@@ -1,0 +1,173 @@
+"""`capexplorer init`: a profile for a service of one's own, by a few questions or by options."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from .. import profile, toml
+from ..drafting.profile_text import Draft, text
+from ..errors import InputError
+from ..load.guard import HostGuard
+from ..profile import Profile
+from ..session import redact
+from . import init_requests, init_service
+from .afterwards import program_name
+from .asking import ask
+from .init_requests import Requests
+from .init_service import NewService
+
+NO_TERMINAL = "there is no terminal to ask on: expected --target-cmd COMMAND or --host URL, and --request or -f"
+
+
+@click.command()
+@click.option("--target-cmd", metavar="COMMAND", help='A command that starts the service, e.g. "./server --port {port}".')
+@click.option("--host", metavar="URL", help="URL of a service that runs already.")
+@click.option(
+    "--ready", metavar="PATH", help="With --target-cmd: path that answers with 2xx or 3xx when it is ready; default: /."
+)
+@click.option(
+    "--request",
+    "requests",
+    multiple=True,
+    metavar="REQUEST",
+    help="/PATH, METHOD /PATH, a curl command, or a file: HAR, OpenAPI (JSON or YAML), curl commands. Repeatable.",
+)
+@click.option("-f", "--locustfile", type=click.Path(path_type=Path), help="A Locust file in place of requests.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The profile's file; default: NAME.toml in this folder.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@click.option("--no-send", is_flag=True, help="Do not send the requests.")
+@click.option("--keep-failing", is_flag=True, help="Keep requests that are not answered with 2xx or 3xx.")
+@click.option(
+    "--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="A host other than loopback that may receive requests."
+)
+def command(
+    target_cmd: str | None,
+    host: str | None,
+    ready: str | None,
+    requests: tuple[str, ...],
+    locustfile: Path | None,
+    output: Path | None,
+    force: bool,
+    no_send: bool,
+    keep_failing: bool,
+    allow_hosts: tuple[str, ...],
+) -> None:
+    """Write a profile for your own service: what starts it, and the requests that users make.
+
+    Asks for what the options leave open, sends each request once and shows the answer. Secrets (Authorization, cookies, tokens)
+    become references to environment variables.
+    """
+    _check(target_cmd, host, ready, requests, locustfile)
+    is_complete = (target_cmd is not None or host is not None) and bool(requests or locustfile)
+    asks = not is_complete
+    if asks and not os.isatty(0):
+        raise InputError(NO_TERMINAL)
+    if output is not None:
+        _check_new(output, force=force)
+    guard = HostGuard(allow_hosts)
+    with ExitStack() as stack:
+        if target_cmd is not None:
+            service = init_service.from_command(stack, target_cmd, ready, guard, asks=asks)
+        elif host is not None:
+            service = init_service.running(host, allow_hosts, "--host")
+        else:
+            service = init_service.asked_for(stack, guard, allow_hosts)
+        described = Requests(
+            service.reached_at,
+            service.url,
+            guard,
+            sends=not no_send,
+            keeps_failing=keep_failing,
+            asks=asks,
+            locustfile=locustfile,
+        )
+        for each in (*filter(None, [service.first_request]), *requests):
+            described.add(each, "--request")
+        if not requests and locustfile is None:
+            init_requests.ask_for(described)
+    if not described.tasks and described.locustfile is None:
+        raise InputError("no profile written: no request was answered with 2xx or 3xx")
+    path = output or _new_file(service.name, asks=asks, force=force)
+    _write(path, service, described, allow_hosts)
+
+
+def _check(
+    target_cmd: str | None, host: str | None, ready: str | None, requests: tuple[str, ...], locustfile: Path | None
+) -> None:
+    if target_cmd is not None and host is not None:
+        raise InputError("--target-cmd: cannot be combined with --host, which names a running service")
+    if ready is not None and target_cmd is None:
+        raise InputError("--ready: needs --target-cmd")
+    if requests and locustfile is not None:
+        raise InputError("--request: cannot be combined with --locustfile, whose users make the requests")
+    if locustfile is not None and not locustfile.is_file():
+        raise InputError(f"{locustfile}: no such locustfile")
+
+
+def _new_file(name: str, *, asks: bool, force: bool) -> Path:
+    if not asks:
+        path = Path(f"{name}.toml")
+        _check_new(path, force=force)
+        return path
+    while True:
+        path = Path(ask("profile file", f"{name}.toml"))
+        path = path if path.suffix == ".toml" else path.with_name(f"{path.name}.toml")
+        try:
+            _check_new(path, force=force)
+        except InputError as error:
+            click.echo(str(error), err=True)
+        else:
+            return path
+
+
+def _check_new(path: Path, *, force: bool) -> None:
+    """Raises InputError: it exists, its folder does not, or it does not look like a profile to `run`."""
+    if path.suffix != ".toml":
+        raise InputError(f"-o: expected a name that ends with .toml, got {toml.shown(str(path))}")
+    if not path.parent.is_dir():
+        raise InputError(f"-o: {path.parent}: no such folder")
+    if path.exists() and not force:
+        raise InputError(f"-o: {path} exists already; another name, or --force to overwrite it")
+
+
+def _write(path: Path, service: NewService, requests: Requests, allow_hosts: tuple[str, ...]) -> None:
+    """Write the profile, after it was read as `run` reads it, and say what is next."""
+    locustfile = None
+    if requests.locustfile is not None:
+        locustfile = os.path.relpath(requests.locustfile.resolve(), path.parent.resolve())
+    draft = Draft(
+        name=path.stem,
+        url=service.url,
+        command=service.command,
+        ready=service.ready,
+        tasks=requests.tasks,
+        locustfile=locustfile,
+        variables=tuple(requests.secrets.values),
+        allow_hosts=allow_hosts,
+    )
+    content = text(draft)
+    profile.check(toml.convert(toml.parse(content, str(path)), Profile, str(path)), str(path))
+    try:
+        path.write_text(content, "utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
+    click.echo(f"wrote {path}: {_counted(requests)}")
+    if redact.text(service.command or "") != (service.command or ""):
+        click.echo(
+            "The command holds what looks like a secret, and is in the profile as it is: better take it from the environment."
+        )
+    if requests.secrets.values:
+        click.echo(init_requests.variables_line(tuple(requests.secrets.values)))
+    where = path.stem if path.parent == Path() else path
+    click.echo(f"To explore it: {program_name()} run {where}")
+    click.echo("(there, the key a starts the autopilot, which finds and verifies the knee)")
+
+
+def _counted(requests: Requests) -> str:
+    if requests.locustfile is not None:
+        return f"the users of {requests.locustfile}"
+    return f"{len(requests.tasks)} request{'s' * (len(requests.tasks) != 1)}"

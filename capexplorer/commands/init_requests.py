@@ -1,0 +1,127 @@
+"""The requests of a new profile: asked for or given, each sent once and shown with its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from ..addresses import is_loopback
+from ..drafting import reading, references
+from ..errors import InputError
+from ..load.guard import HostGuard
+from ..load.single_request import HttpAnswer, send
+from ..load.variables import expanded
+from ..profile import Task
+from ..session import redact
+from .asking import ask
+from .error_output import print_error, printable
+
+_SHOWN_CHARACTERS = 160
+"""Of the beginning of a body."""
+LEFT_OUT_SHOWN = 10
+
+
+@dataclass(slots=True)
+class Requests:
+    """Tasks with what each was answered, or the locustfile that takes their place."""
+
+    url: str
+    """Where the service is reached."""
+    origin: str | None
+    """Its URL as others know it; None: it was just started, so recordings name another port."""
+    guard: HostGuard
+    sends: bool = True
+    keeps_failing: bool = False
+    asks: bool = False
+    secrets: references.Secrets = field(default_factory=references.Secrets)
+    tasks: list[tuple[Task, str]] = field(default_factory=list)
+    locustfile: Path | None = None
+
+    def add(self, text: str, where: str) -> None:
+        """A path, a curl command or a file. Raises InputError."""
+        described = reading.read(text, where, self.origin)
+        for found in described.requests:
+            if found.origin is not None and not _is_same(found.origin, self.url):
+                click.echo(f"{found.method} {found.path}: sent to {self.url} instead of {found.origin}")
+            self._try(references.task(found, self.secrets))
+        if described.left_out:
+            names = ", ".join(described.left_out[:LEFT_OUT_SHOWN])
+            more = f" and {len(described.left_out) - LEFT_OUT_SHOWN} more" if len(described.left_out) > LEFT_OUT_SHOWN else ""
+            click.echo(f"left out: {names}{more} (to have one, give it as a curl command)")
+
+    def _try(self, task: Task) -> None:
+        if not self.sends:
+            self.tasks.append((task, "not sent yet"))
+            return
+        answer = show(expanded(task, self.secrets.values), self.url, self.guard)
+        said = line_of(task, answer)
+        if succeeded(answer) or self.keeps_failing:
+            self.tasks.append((task, said))
+        elif self.asks and ask("keep it, although users would count it as a failure? y/n", "n").lower().startswith("y"):
+            self.tasks.append((task, said))
+        else:
+            click.echo("left out: expected 2xx or 3xx (--keep-failing keeps such requests)")
+
+
+def _is_same(origin: str, url: str) -> bool:
+    """Whether both are one service: localhost and 127.0.0.1 are."""
+    one, other = urlsplit(origin), urlsplit(url)
+    is_one_host = one.hostname == other.hostname or (is_loopback(one.hostname or "") and is_loopback(other.hostname or ""))
+    return is_one_host and (one.scheme, one.port) == (other.scheme, other.port)
+
+
+def ask_for(requests: Requests) -> None:
+    """Ask until an empty line, and at least one request or a locustfile."""
+    click.echo("Which requests do users make? One a line, an empty line ends the list:")
+    click.echo("  /items?page=2    POST /orders    a curl command, pasted as it is")
+    click.echo("  or the name of a HAR file, an OpenAPI file or a locustfile")
+    while True:
+        answer = ask("request", "" if requests.tasks else "/")
+        if not answer:
+            return
+        if answer.endswith(".py") and Path(answer).is_file() and not requests.tasks:
+            requests.locustfile = Path(answer)
+            return
+        try:
+            requests.add(answer, "request")
+        except InputError as error:
+            print_error(str(error))
+
+
+def show(task: Task, url: str, guard: HostGuard) -> HttpAnswer | str:
+    """Send a request and print what came back, without secrets and control characters."""
+    answer = send(task, url, guard)
+    click.echo("\n".join(_lines(task, answer)))
+    return answer
+
+
+def succeeded(answer: HttpAnswer | str) -> bool:
+    """Whether users would count it as a success."""
+    return isinstance(answer, HttpAnswer) and 200 <= answer.status < 400
+
+
+def line_of(task: Task, answer: HttpAnswer | str) -> str:
+    """`GET /items: 200 in 3.1 ms, 1,234 bytes of application/json`."""
+    asked = f"{task.method} {task.name}"
+    if isinstance(answer, str):
+        return f"{asked}: {answer}"
+    size = f"{'' if answer.is_whole else 'more than '}{len(answer.body):,} bytes"
+    kind = f" of {printable(answer.kind)}" if answer.kind else ""
+    return f"{asked}: {answer.status} in {answer.seconds * 1000:.1f} ms, {size}{kind}"
+
+
+def _lines(task: Task, answer: HttpAnswer | str) -> Iterator[str]:
+    yield f"  {line_of(task, answer)}"
+    if isinstance(answer, HttpAnswer) and answer.body:
+        text = " ".join(redact.text(answer.body[: 8 * _SHOWN_CHARACTERS].decode("utf-8", "replace")).split())
+        yield f"    {printable(text[:_SHOWN_CHARACTERS])}{'…' if len(text) > _SHOWN_CHARACTERS else ''}"
+
+
+def variables_line(names: Sequence[str]) -> str:
+    """Which secrets were taken out, and what to do about it."""
+    exports = " ".join(f"{name}=..." for name in names)
+    return f"The profile holds no secrets. Before a run: export {exports}"

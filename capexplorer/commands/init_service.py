@@ -1,0 +1,116 @@
+"""The service of a new profile: asked for or given, started or reached, with a readiness path that was seen to answer."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+import msgspec
+
+from ..addresses import is_http_url, without_userinfo
+from ..drafting import curl
+from ..errors import CapexplorerError, InputError, TargetError
+from ..load.guard import HostGuard
+from ..profile import Task
+from ..session.names import slug
+from . import adhoc
+from .asking import ask
+from .error_output import print_error
+from .init_requests import line_of, show, succeeded
+from .resolving import check_url
+from .trial_start import started
+
+_LAUNCHERS = frozenset(
+    "bash bundle cargo deno docker dotnet env flask go gradle gunicorn java make mvn npm npx php sh uv uvicorn yarn".split()
+)
+"""Their name says nothing about the service."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewService:
+    """A service that answers, and what its profile says of it."""
+
+    name: str
+    reached_at: str
+    """URL that requests are sent to now."""
+    url: str | None = None
+    command: str | None = None
+    ready: str | None = None
+    first_request: str | None = None
+    """The curl command that was given in place of a URL."""
+
+
+def asked_for(stack: ExitStack, guard: HostGuard, allow_hosts: tuple[str, ...]) -> NewService:
+    """Ask until there is one that answers. What is started ends with the stack."""
+    click.echo("How is your service started, or what is its URL? For example:")
+    click.echo("  ./server --port {port}   {port}: a free port, so that runs disturb nobody")
+    click.echo("  python app.py            a command with a port of its own")
+    click.echo("  http://127.0.0.1:8000    runs already; a curl command for it will do, too")
+    while True:
+        answer = ask("service")
+        if not answer:
+            continue
+        try:
+            if curl.is_curl(answer) or is_http_url(answer):
+                return running(answer, allow_hosts)
+            return from_command(stack, answer, None, guard, asks=True)
+        except CapexplorerError as error:
+            print_error(str(error), error.output if isinstance(error, TargetError) else ())
+
+
+def running(text: str, allow_hosts: tuple[str, ...], where: str = "service") -> NewService:
+    """A service that runs already, by its URL or by a curl command. Raises InputError."""
+    url, first = text.rstrip("/"), None
+    if curl.is_curl(text):
+        first = text
+        url = curl.parse(text, where).origin or ""
+    if without_userinfo(url) != url:
+        raise InputError(f"{where}: expected a URL without a password; give the requests as curl commands with -u USER:PASSWORD")
+    check_url(url, allow_hosts)
+    parts = urlsplit(url)
+    return NewService(name=slug(f"{parts.hostname}-{parts.port or parts.scheme}"), reached_at=url, url=url, first_request=first)
+
+
+def from_command(stack: ExitStack, command: str, ready: str | None, guard: HostGuard, *, asks: bool) -> NewService:
+    """Start it, find its port, and find out which path is ready. Raises InputError, TargetError."""
+    chosen = adhoc.PORT in command
+    finds_port = not chosen and (ready is None or ready.startswith("/"))
+    spec, port = adhoc.target_of(command, f"http://127.0.0.1:1{ready or '/'}" if finds_port else ready)
+    spec = msgspec.structs.replace(spec, ready=msgspec.structs.replace(spec.ready, any_status=ready is None))
+    click.echo(f"starting {spec.name} ...")
+    with ExitStack() as attempt:
+        service = attempt.enter_context(started(spec, port, finds_port=finds_port))
+        more = f" (and on {', '.join(map(str, service.others))})" if service.others else ""
+        click.echo(f"it listens on {service.url}{more}")
+        path = spec.ready.path if ready is not None else _ready_path(service.url, guard, asks=asks)
+        stack.push(attempt.pop_all())
+    return NewService(
+        name=_profile_name(spec.name),
+        reached_at=service.url,
+        command=command,
+        ready=path if chosen else f"{service.url}{path}",
+    )
+
+
+def _profile_name(program: str) -> str:
+    """The program's; of one that starts others, the name of this folder."""
+    return slug(Path.cwd().name if program in _LAUNCHERS else Path(program).stem)
+
+
+def _ready_path(url: str, guard: HostGuard, *, asks: bool) -> str:
+    """A path whose GET is answered with 2xx or 3xx. Raises InputError where it is not, and nobody can be asked."""
+    while True:
+        path = ask("path that answers when it is ready", "/") if asks else "/"
+        if not path.startswith("/"):
+            print_error(f"expected a path that starts with /, got {path!r}")
+            continue
+        task = Task(name=path)
+        answer = show(task, url, guard)
+        if succeeded(answer):
+            return path
+        if not asks:
+            raise InputError(f"--ready: expected a path that is answered with 2xx or 3xx; {line_of(task, answer)}")
+        click.echo("expected 2xx or 3xx: another path?")

@@ -1,0 +1,71 @@
+"""Starts a service from its command, to see that it starts, where it listens and what it answers; ends it afterwards."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic, sleep
+
+from ..errors import TargetError
+from ..probe.listener import listening_ports
+from ..target.free_port import free_port
+from ..target.ready import wait_until_ready
+from ..target.spec import TargetSpec
+from ..target.supervisor import Supervisor
+
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class StartedService:
+    """A service that runs."""
+
+    port: int
+    others: tuple[int, ...] = ()
+    """Further ports on which it listens."""
+
+    @property
+    def url(self) -> str:
+        """Where it is reached."""
+        return f"http://127.0.0.1:{self.port}"
+
+
+@contextmanager
+def started(spec: TargetSpec, port: int | None, *, finds_port: bool) -> Iterator[StartedService]:
+    """The service, until the context ends. `finds_port`: it listens on a port of its own choice, which is looked for.
+
+    Raises TargetError with its last output lines: it ended, listens nowhere, or is not ready in `spec.ready.timeout_s`.
+    """
+    supervisor = Supervisor.launch()
+    try:
+        supervisor.listen(_start_thread, lambda report: None)
+        port = port or free_port()
+        run = supervisor.start(spec, {}, port)
+        others: tuple[int, ...] = ()
+        if finds_port:
+            port, *rest = _ports(supervisor, run, spec)
+            others = tuple(rest)
+        wait_until_ready(supervisor, run, spec, port, sleep=sleep)
+        yield StartedService(port, others)
+    finally:
+        supervisor.close()
+
+
+def _ports(supervisor: Supervisor, run: int, spec: TargetSpec) -> list[int]:
+    """At least one port on which the process or one of its descendants listens."""
+    ends_s = monotonic() + spec.ready.timeout_s
+    while monotonic() < ends_s:
+        end = supervisor.exited(run)
+        if end is not None:
+            raise TargetError(f"{spec.name}: ended before it listened on a port ({end.how()})", end.output)
+        found = listening_ports(supervisor.pid) if supervisor.pid is not None else []
+        if found:
+            return found
+        sleep(_POLL_S)
+    raise TargetError(f"{spec.name}: listens on no port after {spec.ready.timeout_s:g} s", supervisor.output)
+
+
+def _start_thread(body: Callable[[], None]) -> None:
+    threading.Thread(target=body, daemon=True).start()

@@ -1,0 +1,102 @@
+"""The user's configuration file: habits on which no session depends. Read at each start, written when a theme is chosen.
+
+`config.toml` in the user's configuration folder (XDG on Linux), or the file that `--config` or CAPEXPLORER_CONFIG names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import platformdirs
+from msgspec import Meta
+
+from . import toml
+from .errors import InputError
+
+VARIABLE = "CAPEXPLORER_CONFIG"
+
+Markers = Literal["braille", "octants", "blocks", "ascii"]
+"""What charts are drawn with."""
+KeyNames = Annotated[str, Meta(min_length=1)] | Annotated[tuple[Annotated[str, Meta(min_length=1)], ...], Meta(min_length=1)]
+
+_THEME = re.compile(r"^[ \t]*theme[ \t]*=.*$", re.MULTILINE)
+_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The file. Every key may be left out."""
+
+    theme: str | None = None
+    """Colours of the screen; choosing a theme on the screen (Ctrl+P) writes this key. Default: capexplorer-dark, and on terminals
+    with 16 colours capexplorer-16-colours."""
+    window_s: Literal[60, 300, 900, "all"] = 300
+    """Time window of the charts at the start, in seconds; the key `w` changes it."""
+    markers: Markers | None = None
+    """Characters of the charts. Octants need a terminal, a font and a tmux with Unicode 16, and are torn elsewhere; blocks and
+    ascii have a quarter of the resolution. Default: braille; on the Linux console, which has none, blocks."""
+    sessions_dir: str | None = None
+    """Folder in which all commands save and look up sessions; `--sessions-dir` overrides it. `~` is your home folder. Default:
+    `sessions` in a checkout, else your data folder."""
+    keys: dict[str, KeyNames] = {}
+    """Other keys for actions, by the action's name."""
+
+
+def path() -> Path:
+    """The file that holds, whether it exists or not."""
+    named = os.environ.get(VARIABLE)
+    return Path(named) if named else Path(platformdirs.user_config_dir("capexplorer")) / "config.toml"
+
+
+def load() -> Configuration:
+    """What the file says; the defaults where there is none. Raises InputError: a named file is not there, wrong content."""
+    where = path()
+    if not os.path.lexists(where) and not os.environ.get(VARIABLE):
+        return Configuration()
+    return toml.load(where, Configuration)
+
+
+def keep_theme(name: str) -> None:
+    """Write the theme to the file, and leave all else in it as it is. Raises InputError: it cannot be written."""
+    where = path().resolve()  # of a link, the file itself
+    try:
+        text = where.read_text("utf-8") if where.exists() else ""
+        changed = _with_theme(text, name)
+        if _parsed(changed) != {**toml.parse(text, str(where)), "theme": name}:
+            raise InputError(f"{where}: theme: cannot be changed in this file; write theme = {name!r} yourself")
+        where.parent.mkdir(parents=True, exist_ok=True)
+        _replace(where, changed)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{where}: cannot be written: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _with_theme(text: str, name: str) -> str:
+    """Its line replaced, or put before all others."""
+    line = f'theme = "{name}"'
+    table = _TABLE.search(text)
+    top = len(text) if table is None else table.start()
+    found = _THEME.search(text, 0, top)
+    return f"{line}\n{text}" if found is None else text[: found.start()] + line + text[found.end() :]
+
+
+def _parsed(text: str) -> dict[str, object] | None:
+    try:
+        return toml.parse(text, "")
+    except InputError:
+        return None
+
+
+def _replace(where: Path, text: str) -> None:
+    """At once, so that a crash leaves the old file or the new one."""
+    descriptor, hidden = tempfile.mkstemp(dir=where.parent, prefix=f".{where.name}.")
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(hidden, where)
+    except BaseException:
+        os.unlink(hidden)
+        raise

@@ -1,0 +1,111 @@
+"""A request as a task of a profile, with `${NAME}` in place of each secret. Pure.
+
+What may be a secret is `session/redact`'s: it takes a harmless value away rather than keep a token.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, quote_plus, unquote_plus
+
+from ..profile import Task
+from ..session import redact
+from .request import Request
+
+_JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\b", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Secrets:
+    """Environment variables that the tasks refer to, with the values that the requests had."""
+
+    values: dict[str, str] = field(default_factory=dict)
+
+    def reference(self, name: str, value: str) -> str:
+        """`${NAME}` for a value; the same value has the same name, another one under that name gets a number."""
+        base = re.sub(r"\W+", "_", name).strip("_").upper() or "SECRET"
+        base = base if not base[0].isdigit() else f"SECRET_{base}"
+        variable, number = base, 2
+        while self.values.setdefault(variable, value) != value:
+            variable, number = f"{base}_{number}", number + 1
+        return f"${{{variable}}}"
+
+
+def task(request: Request, secrets: Secrets) -> Task:
+    """The task. Its name is the path without its query."""
+    name, path = request.path.partition("?")[0], _path(request.path, secrets)
+    headers = {key: _header(key, value, secrets) for key, value in request.headers.items()}
+    value, kept = _json_of(request.body, headers)
+    return Task(
+        name=name,
+        path=path if path != name else None,
+        weight=request.weight,
+        method=request.method,
+        headers=kept,
+        body=_body(request.body, secrets) if request.body is not None and value is None else None,
+        json=_hidden(value, "", secrets) if value is not None else None,
+    )
+
+
+def _header(name: str, value: str, secrets: Secrets) -> str:
+    is_secret = redact.is_secret_name(name) or redact.text(f"{name}: {value}") != f"{name}: {value}"
+    return secrets.reference(name, value) if is_secret else value
+
+
+def _path(path: str, secrets: Secrets) -> str:
+    name, mark, query = path.partition("?")
+    return name + mark + _form(query, secrets)
+
+
+def _form(text: str, secrets: Secrets) -> str:
+    """`a=1&token=abc` as `a=1&token=${TOKEN}`. What has no secret stays as it was written."""
+    parts = []
+    for part in text.split("&"):
+        name, equals, value = part.partition("=")
+        if equals and value and (redact.is_secret_name(unquote_plus(name)) or redact.text(part) != part):
+            value = secrets.reference(unquote_plus(name), value)
+        parts.append(f"{name}{equals}{value}")
+    return "&".join(parts)
+
+
+def _json_of(body: str | None, headers: dict[str, str]) -> tuple[Any, dict[str, str]]:
+    """(value, headers without its Content-Type) of a JSON body that a profile's `json` can hold; else (None, headers)."""
+    kind = next((name for name in headers if name.lower() == "content-type"), None)
+    if body is None or kind is None or not _JSON.match(headers[kind]):
+        return None, headers
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None, headers
+    if not isinstance(value, dict | list) or not value or not _fits_toml(value):
+        return None, headers
+    return value, {name: text for name, text in headers.items() if name != kind}
+
+
+def _fits_toml(value: Any, deep: int = 0) -> bool:
+    """TOML has no null, and profiles hold integers of 64 bits and at most 32 levels."""
+    if isinstance(value, dict | list):
+        return deep < 24 and all(_fits_toml(each, deep + 1) for each in (value.values() if isinstance(value, dict) else value))
+    if isinstance(value, float):
+        return value - value == 0
+    return value is not None and (not isinstance(value, int) or -(2**63) <= value < 2**63)
+
+
+def _hidden(value: Any, name: str, secrets: Secrets) -> Any:
+    if isinstance(value, dict):
+        return {key: _hidden(each, key if not redact.is_secret_name(name) else name, secrets) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_hidden(each, name, secrets) for each in value]
+    if value in (None, "") or isinstance(value, bool) or redact.plain(value, name) == value:
+        return value
+    return secrets.reference(name or "secret", str(value))
+
+
+def _body(body: str, secrets: Secrets) -> str:
+    """A form by its fields; any other text as a whole."""
+    if parse_qsl(body) and quote_plus(body, safe="=&+%") == body:
+        return _form(body, secrets)
+    return secrets.reference("body", body) if redact.text(body) != body else body

@@ -1,0 +1,69 @@
+"""`${NAME}` in a task stands for an environment variable, so that no profile, and no log, holds a token or a password.
+
+Pure: the environment is handed in. Replaced in `path`, `headers`, `body` and the strings of `json`, where users are made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ..errors import InputError
+from ..profile import Task, Users
+
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def check(users: Users, environment: Mapping[str, str], where: str) -> None:
+    """Raises InputError that names the first task's key whose variable is not set; `where` names the file."""
+    for index, task in enumerate(users.task):
+        for key, text in _texts(task):
+            for name in _REFERENCE.findall(text):
+                if name not in environment:
+                    raise InputError(
+                        f"{where}: users.task[{index}].{key}: expected the environment variable {name}, which is not set"
+                    )
+
+
+def expanded(task: Task, environment: Mapping[str, str]) -> Task:
+    """The task with its variables' values. Raises KeyError: not set."""
+
+    def value(text: str) -> str:
+        return _REFERENCE.sub(lambda found: environment[found[1]], text)
+
+    if not any(_REFERENCE.search(text) for _, text in _texts(task)):
+        return task
+    return msgspec.structs.replace(
+        task,
+        path=None if task.path is None else value(task.path),
+        headers={name: value(text) for name, text in task.headers.items()},
+        body=None if task.body is None else value(task.body),
+        json=_replaced(task.json, value),
+    )
+
+
+def _texts(task: Task) -> Iterator[tuple[str, str]]:
+    """(key, text) of everything in which a variable may stand."""
+    yield "path", task.path or ""
+    yield from ((f"headers.{name}", text) for name, text in task.headers.items())
+    yield "body", task.body or ""
+    yield from (("json", text) for text in _strings(task.json))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _strings(inner)
+
+
+def _replaced(value: Any, change: Any) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {key: _replaced(inner, change) for key, inner in value.items()}
+    return [_replaced(inner, change) for inner in value] if isinstance(value, list | tuple) else value

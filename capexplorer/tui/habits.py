@@ -1,0 +1,42 @@
+"""What a user wants of every screen: colours, keys, the charts' window and characters. From the configuration file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .. import configuration
+from ..configuration import Configuration, Markers
+from ..errors import InputError
+from ..toml import nearest
+from .keys import KEYS, Key
+from .rebinding import rebound
+from .themes import theme_names
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """Without a configuration file: the defaults."""
+
+    theme: str | None = None
+    """None: what the terminal's colours can show."""
+    window_s: float | None = 300.0
+    """Time window of the charts at the start; None: all."""
+    markers: Markers | None = None
+    keys: Sequence[Key] = KEYS
+    keep_theme: Callable[[str], None] = lambda name: None
+    """Called when another theme is chosen on the screen. May raise InputError."""
+
+
+def habits_of(found: Configuration, where: str) -> Habits:
+    """What the configuration file `where` says. Raises InputError: an unknown theme or action, a key that is taken."""
+    known = theme_names()
+    if found.theme is not None and found.theme not in known:
+        raise InputError(f"{where}: theme: no theme `{found.theme}`; {nearest(found.theme, known)}")
+    return Habits(
+        theme=found.theme,
+        window_s=None if found.window_s == "all" else float(found.window_s),
+        markers=found.markers,
+        keys=rebound(found.keys, where),
+        keep_theme=configuration.keep_theme,
+    )

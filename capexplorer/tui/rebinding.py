@@ -1,0 +1,104 @@
+"""Keys of the user's own: the table of keys with others for some actions. A key that is taken is refused in one line. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import get_args
+
+from textual.keys import KEY_NAME_REPLACEMENTS, format_key
+
+from ..errors import InputError
+from ..toml import nearest, shown
+from .keys import KEYS, Key, ScreenName
+
+RESERVED = frozenset("ctrl+c ctrl+q ctrl+z ctrl+p enter pageup pagedown home end".split())
+"""Keys of every screen, and those with which panes are scrolled."""
+
+_SIGNS = {
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "escape": "Esc",
+    "delete": "Del",
+}
+_NAMED = frozenset((*_SIGNS, "space", "tab", "insert", "backspace", *(f"f{number}" for number in range(1, 13))))
+_KEY = re.compile(r"(?P<modifier>(?:ctrl|alt|shift)\+)?(?P<base>[a-z0-9]+)", re.IGNORECASE)
+_LABEL = re.compile(r"(?:[^\w\s{]+ )+|\S+ ")
+"""The keys at the beginning of a text in the key bar."""
+
+
+def rebound(wanted: Mapping[str, str | Sequence[str]], where: str) -> tuple[Key, ...]:
+    """The table of keys with those of the user. `where` names the file. Raises InputError: no such action, no such key, a key of
+    another action of the same screen.
+    """
+    known = {key.name for key in KEYS if key.can_be_rebound}
+    given: dict[str, tuple[str, ...]] = {}
+    for name, keys in wanted.items():
+        if name not in known:
+            raise InputError(f"{where}: unknown key `keys.{name}`; {nearest(name, known)}")
+        given[name] = tuple(_read(key, f"{where}: keys.{name}") for key in ([keys] if isinstance(keys, str) else keys))
+    table = tuple(_with_keys(key, given[key.name]) if key.name in given else key for key in KEYS)
+    for screen in get_args(ScreenName):
+        _refuse_conflicts([key for key in table if screen in key.screens], given, screen, where)
+    return table
+
+
+def keymap(table: Sequence[Key], screen: ScreenName) -> dict[str, str]:
+    """For Textual: keys by the ids of the bindings that differ from its own table."""
+    default = {(key.name, screens): key.keys for key in KEYS for screens in key.screens}
+    return {f"{screen}.{key.name}": key.keys for key in table if screen in key.screens and key.keys != default[key.name, screen]}
+
+
+def _read(key: str, where: str) -> str:
+    """A key as Textual names it, from one character or a name such as ctrl+k, f5, left, space."""
+    if len(key) == 1 and key.isprintable() and key != " ":
+        return key if key.isalnum() else _name(key)
+    found = _KEY.fullmatch(key)
+    is_known = found is not None and (
+        found["base"].lower() in _NAMED
+        or (found["modifier"] is not None and not found["modifier"].lower().startswith("shift") and len(found["base"]) == 1)
+    )
+    if key.lower() in RESERVED:
+        raise InputError(f"{where}: expected another key: {key.lower()} has the same meaning on all screens")
+    if not is_known:
+        raise InputError(f"{where}: expected one character, or a name such as ctrl+k, f5, left or space, got {shown(key)}")
+    return key.lower()
+
+
+def _name(character: str) -> str:
+    name = unicodedata.name(character, "").lower().replace(" ", "_").replace("-", "_")
+    return KEY_NAME_REPLACEMENTS.get(name, name)
+
+
+def _with_keys(key: Key, keys: Sequence[str]) -> Key:
+    """The row, with the keys as they are printed and in the text of the key bar. Keys of all screens stay beside them."""
+    printed = " ".join(_printed(each) for each in keys)
+    of_all = " ".join(key.shown.split(" ")[len(key.keys.split(",")) :])
+    bar = f"{_printed(keys[0])} {_LABEL.sub('', key.bar, count=1)}" if key.bar else ""
+    return replace(key, keys=",".join(keys), shown=f"{printed} {of_all}".strip(), bar=bar)
+
+
+def _printed(key: str) -> str:
+    """As it is printed on a keyboard."""
+    parts = key.split("+") if len(key) > 1 else [key]
+    if len(parts) == 1 and len(key) > 1 and key not in _NAMED:
+        return format_key(key)
+    signs = [_SIGNS.get(part, part if len(part) == 1 or part == "space" else part.title()) for part in parts]
+    return "+".join([*signs[:-1], signs[-1].upper() if len(parts) > 1 and len(signs[-1]) == 1 else signs[-1]])
+
+
+def _refuse_conflicts(keys: Sequence[Key], given: Mapping[str, object], screen: ScreenName, where: str) -> None:
+    taken: dict[str, Key] = {}
+    for key in keys:
+        for each in filter(None, key.keys.split(",")):
+            other = taken.setdefault(each, key)
+            if other is not key:
+                mine, theirs = (key, other) if key.name in given else (other, key)
+                expected = f"expected a free key: `{_printed(each)}` is the key of `{theirs.name}` on the {screen} screen"
+                raise InputError(f"{where}: keys.{mine.name}: {expected}")

@@ -1,0 +1,99 @@
+"""Makes docs/capexplorer.1, the man page: `python docs/man.py`. Commands and options come from the command line's definitions,
+keys from the table of keys. `man -l docs/capexplorer.1` shows it; an installed wheel has it where `man` looks."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from capexplorer import cli
+from capexplorer.tui.keys import KEYS, ScreenName
+
+DOCS = Path(__file__).parent
+
+SCREENS = {"live": "The live screen", "replay": "A replay", "picker": "The picker"}
+
+EXIT_STATUS = (
+    ("0", "done"),
+    ("1", "a defect of capexplorer"),
+    ("2", "wrong input"),
+    ("3", "a stop rule ended the run"),
+    ("4", "the target, the log or the load thread failed, the host cannot be reached, no request succeeded, or no level settled"),
+    ("128 + signal", "a signal ended it"),
+)
+FILES = (
+    ("~/.config/capexplorer/config.toml", "the configuration file"),
+    ("profiles/NAME.toml, NAME.toml", "profiles of the working folder"),
+    ("sessions/*.jsonl", "session logs, in a checkout; else in the user's data folder"),
+)
+ENVIRONMENT = (
+    ("CAPEXPLORER_CONFIG", "the configuration file, in place of the usual one"),
+    ("NO_COLOR", "screens have no colours"),
+)
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    context = click.Context(cli.group, info_name="capexplorer", **cli.group.context_settings)
+    yield '.\\" Made by `python docs/man.py`.'
+    yield '.TH CAPEXPLORER 1 "" "capexplorer" "User Commands"'
+    yield ".SH NAME\ncapexplorer \\- explore the capacity of a service by hand, from a terminal"
+    yield ".SH SYNOPSIS\n.B capexplorer\n[\\fIOPTIONS\\fR] [\\fICOMMAND\\fR [\\fIARGS\\fR]]"
+    yield f".SH DESCRIPTION\n{_paragraphs(cli.group.help or '')}"
+    yield ".SH OPTIONS"
+    yield from _options(context)
+    yield ".SH COMMANDS"
+    for name in cli.group.list_commands(context):
+        command = cli.group.get_command(context, name)
+        assert command is not None, f"{name} is listed"
+        below = click.Context(command, info_name=name, parent=context)
+        yield f".SS {_text(' '.join([name, *command.collect_usage_pieces(below)]))}\n{_paragraphs(command.help or '')}"
+        yield from _options(below)
+    yield ".SH KEYS"
+    for screen in get_args(ScreenName):
+        yield f".SS {SCREENS[screen]}"
+        yield from _defined((key.shown, key.help) for key in KEYS if screen in key.screens and key.shown)
+    for title, rows in (("EXIT STATUS", EXIT_STATUS), ("FILES", FILES), ("ENVIRONMENT", ENVIRONMENT)):
+        yield f".SH {title}"
+        yield from _defined(iter(rows))
+
+
+def _options(context: click.Context) -> Iterator[str]:
+    records = (parameter.get_help_record(context) for parameter in context.command.get_params(context))
+    yield from _defined(record for record in records if record is not None)
+
+
+def _defined(rows: Iterator[tuple[str, str]]) -> Iterator[str]:
+    for word, meaning in rows:
+        yield f".TP\n.B {_text(word)}\n{_text(meaning)}"
+
+
+def _paragraphs(text: str) -> str:
+    """Click's: an empty line between them, and `\\b` before one whose lines stay as they are."""
+    parts = []
+    for part in re.split(r"\n[ \t]*\n", textwrap.dedent(text).strip()):
+        lines = [line.strip() for line in part.splitlines()]
+        if lines[0] == "\b":
+            parts.append("\n".join([".nf", *map(_text, lines[1:]), ".fi"]))
+        else:
+            parts.append(_text(" ".join(lines)))
+    return "\n.PP\n".join(parts)
+
+
+def _text(text: str) -> str:
+    """Text that roff takes as it is: no control lines, no hyphens that become signs."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    return re.sub(r"^\.", "\\\\&.", escaped)
+
+
+if __name__ == "__main__":
+    (DOCS / "capexplorer.1").write_text(page(), encoding="utf-8")

@@ -1,0 +1,233 @@
+"""Makes docs/profiles.md: `python docs/profiles.py`. Keys, types, defaults and meanings come from `capexplorer/profile.py`,
+examples from docs/profiles.toml."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import inspect as shape
+
+from capexplorer.drafting.profile_text import value
+from capexplorer.profile import Profile
+
+DOCS = Path(__file__).parent
+
+COLUMNS = "| key | type | default | example | meaning |\n| --- | --- | --- | --- | --- |"
+
+HEAD = """\
+# Profiles
+
+Made by `python docs/profiles.py` from the model (`capexplorer/profile.py`) and `docs/profiles.toml`; a test fails where the page
+differs from them.
+
+A profile is a TOML file that says which service is explored, what its users do, and within which limits. `capexplorer init`
+writes one for your own service; `capexplorer run NAME` finds `NAME.toml` in the working folder, in its `profiles` folder, and
+among those that come with capexplorer. The smallest one:
+
+```toml
+command = "./server --port {port}"   # or url = "http://127.0.0.1:8000"
+ready = "/health"
+
+[users]
+wait_s = { between = [0.1, 0.5] }
+
+[[users.task]]
+name = "/items"
+```
+
+At most one of `command`, `url` and `target` says what is explored; without any, the command line does (`--target-cmd`, `--host`),
+which overrides the profile. `[users]` has either tasks or a `locustfile`. An unknown key, or a value that is not
+allowed, is refused in one line with the file, the key and what was expected, and exit code 2.
+
+`${NAME}` in a task's `path`, `headers`, `body` and `json` stands for an environment variable: tokens and passwords stay out of
+the file and out of the session's log. A run whose variable is not set is refused before it starts. Workers on other machines
+need the variable in their own environment.
+
+A dash in the column "default" means that nothing is set.
+"""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the file."""
+
+    path: str
+    """Dotted; empty for the keys before the first table."""
+    struct: type[msgspec.Struct]
+    fields: tuple[shape.Field, ...]
+    is_list: bool = False
+
+    @property
+    def heading(self) -> str:
+        """As it is written in the file."""
+        if not self.path:
+            return "Before the first table"
+        return f"`[[{self.path}]]`" if self.is_list else f"`[{self.path}]`"
+
+
+def tables() -> Iterator[Table]:
+    """All of them, in the order of the model."""
+    root = shape.type_info(Profile)
+    assert isinstance(root, shape.StructType)
+    yield from _below(Table("", Profile, root.fields))
+
+
+def _below(table: Table) -> Iterator[Table]:
+    yield table
+    for field in table.fields:
+        found = struct_of(field.type)
+        if found is not None:
+            path = f"{table.path}.{field.encode_name}".lstrip(".")
+            is_list = isinstance(field.type, shape.VarTupleType)
+            yield from _below(Table(path, found.cls, found.fields, is_list))
+
+
+def struct_of(kind: shape.Type) -> shape.StructType | None:
+    """The table that a key may be, also in a list or beside other types."""
+    match kind:
+        case shape.StructType():
+            return kind
+        case shape.VarTupleType(item_type=item):
+            return struct_of(item)
+        case shape.UnionType(types=types):
+            return next((found for each in types if (found := struct_of(each)) is not None), None)
+    return None
+
+
+def page(examples: Mapping[str, Any]) -> str:
+    """The whole page. Raises ValueError: a key without an example or without a meaning, an example of no key."""
+    parts = [HEAD]
+    for table in tables():
+        given = example_of(examples, table.path)
+        names = [field.encode_name for field in table.fields]
+        unknown = sorted(set(given) - set(names))
+        if unknown:
+            raise ValueError(f"docs/profiles.toml has an example of no key: {table.path}.{unknown[0]}")
+        parts.append(f"## {table.heading}\n\n{_text(table.struct.__doc__ or '')}\n")
+        parts.append(COLUMNS)
+        parts.append("\n".join(row(table, field, given) for field in table.fields) + "\n")
+    return "\n".join(parts)
+
+
+def example_of(examples: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+    """The examples of one table."""
+    found: Any = examples
+    for part in filter(None, path.split(".")):
+        found = found.get(part, {})
+        found = found[0] if isinstance(found, list) else found
+    return found if isinstance(found, Mapping) else {}
+
+
+def row(table: Table, field: shape.Field, given: Mapping[str, Any]) -> str:
+    """One line of a table."""
+    name = field.encode_name
+    key = f"{table.path}.{name}".lstrip(".")
+    meaning = meanings(table.struct).get(field.name)
+    if meaning is None:
+        raise ValueError(f"{key} has no docstring")
+    if name not in given:
+        raise ValueError(f"there is no example of {key}")
+    cells = (f"`{name}`", words(field.type), default(field), example(name, field.type, given[name], key), meaning)
+    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+
+
+def example(name: str, kind: shape.Type, given: Any, key: str) -> str:
+    """A line of the file; of what may also be a value, its table with the first key."""
+    if struct_of(kind) is None:
+        if isinstance(given, Mapping) and not key.startswith("users.task"):
+            return "<br>".join(f"`{inner} = {value(each)}`" for inner, each in given.items())
+        return f"`{name} = {value(given)}`"
+    if isinstance(kind, shape.UnionType) and any(not isinstance(each, shape.StructType | shape.NoneType) for each in kind.types):
+        first = next(iter(given))
+        return f"`{name} = {value({first: given[first]})}`"
+    return f"`[[{key}]]`" if isinstance(kind, shape.VarTupleType) else f"`[{key}]`"
+
+
+def default(field: shape.Field) -> str:
+    """What holds where the key is not there."""
+    if field.required:
+        return "required"
+    is_set = isinstance(field.default, str | int | float) and field.default != ""
+    return f"`{value(field.default)}`" if is_set else "–"
+
+
+def words(kind: shape.Type) -> str:
+    """A type as a person would say it."""
+    match kind:
+        case shape.UnionType(types=types):
+            return " or ".join(words(each) for each in types if not isinstance(each, shape.NoneType))
+        case shape.BoolType():
+            return "true or false"
+        case shape.IntType() | shape.FloatType():
+            return ("integer" if isinstance(kind, shape.IntType) else "number") + _bounds(kind)
+        case shape.StrType(pattern=pattern):
+            return _expected(pattern) if pattern else "text"
+        case shape.LiteralType(values=values):
+            return ("one of " if len(values) > 1 else "") + ", ".join(f"`{value(each)}`" for each in values)
+        case shape.VarTupleType(item_type=item):
+            return "list of tables" if isinstance(item, shape.StructType) else f"list, each {words(item)}"
+        case shape.TupleType(item_types=items):
+            return f"list of {len(items)}, each {words(items[0])}"
+        case shape.DictType(value_type=inner):
+            return f"table by name, each {words(inner)}"
+        case shape.StructType():
+            return "table"
+        case shape.AnyType():
+            return "any value"
+    raise TypeError(f"no words for {kind}")
+
+
+def _bounds(kind: shape.IntType | shape.FloatType) -> str:
+    low, high = kind.ge, kind.le
+    if low is not None and high is not None:
+        return f" from {_whole(low)} to {_whole(high)}"
+    above = f" above {kind.gt:g}" if kind.gt is not None else ""
+    return above + (f" of at least {low:g}" if low is not None else "") + (f" up to {_whole(high)}" if high is not None else "")
+
+
+def _whole(bound: float) -> str:
+    return f"{bound:,.0f}" if bound == int(bound) else f"{bound:.5f}".rstrip("0")
+
+
+def _expected(pattern: str) -> str:
+    """A pattern begins with what it expects, as a comment."""
+    found = re.match(r"\(\?#([^)]*)\)", pattern)
+    return found[1] if found else "text"
+
+
+@cache
+def meanings(struct: type[msgspec.Struct]) -> dict[str, str]:
+    """The docstring of each field, those of base classes too."""
+    found: dict[str, str] = {}
+    for kind in reversed(struct.__mro__):
+        if issubclass(kind, msgspec.Struct) and kind is not msgspec.Struct:
+            body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+            assert isinstance(body, ast.ClassDef)
+            for field, after in zip(body.body, body.body[1:], strict=False):
+                if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
+                    if isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
+                        found[field.target.id] = _text(after.value.value)
+    return found
+
+
+def _text(docstring: str) -> str:
+    return " ".join(docstring.split())
+
+
+def examples() -> Mapping[str, Any]:
+    """What is written by hand."""
+    return tomllib.loads((DOCS / "profiles.toml").read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    (DOCS / "profiles.md").write_text(page(examples()), encoding="utf-8")

@@ -1,0 +1,83 @@
+"""Makes docs/tour.md and its pictures: `python docs/tour.py` (`make pictures`). Each stop of docs/tour.toml is the real screen,
+fed with the events of a sample session up to a moment, after some keys. The verdicts are the samples' own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from pathlib import Path
+
+import msgspec
+
+from capexplorer import toml, wording
+from capexplorer.model.timeline import Timeline
+from capexplorer.session.reader import read
+from docs.pictures import SIZES, THEMES, picture
+
+DOCS = Path(__file__).parent
+SESSIONS = DOCS.parent / "sessions"
+FOLDER = DOCS / "pictures" / "tour"
+
+HEAD = """\
+# A tour in ten pictures
+
+Made by `make pictures` from sample sessions (`docs/tour.toml` has the stops). `capexplorer replay sample` shows the same screens,
+with every key of a replay.
+"""
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True):
+    """One picture."""
+
+    name: str
+    title: str
+    session: str
+    see: str
+    at_s: float = math.inf
+    keys: tuple[str, ...] = ()
+    size: str = "narrow"
+    theme: str = "dark"
+
+
+class Tour(msgspec.Struct, frozen=True, kw_only=True):
+    """docs/tour.toml."""
+
+    stop: tuple[Stop, ...]
+
+
+def stops() -> tuple[Stop, ...]:
+    """In the order of the page."""
+    return toml.load(DOCS / "tour.toml", Tour).stop
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [HEAD]
+    for number, stop in enumerate(stops(), 1):
+        keys = f" Keys: {' '.join(f'`{key}`' for key in stop.keys)}." if stop.keys else ""
+        parts.append(f"## {number}. {stop.title}\n\n{stop.see}{keys}\n\n![{stop.title}](pictures/tour/{stop.name}.svg)\n")
+    parts.append(
+        "## Verdicts\n\nOne sentence a session, on the screen and in every export:\n\n| session | verdict |\n| --- | --- |"
+    )
+    parts.append("\n".join(f"| `{name}` | {verdict(name)} |" for name in dict.fromkeys(stop.session for stop in stops())) + "\n")
+    return "\n".join(parts)
+
+
+def verdict(name: str) -> str:
+    """The sample's, as every export has it."""
+    return wording.verdict(Timeline(read(SESSIONS / f"{name}.jsonl"))).replace("|", r"\|")
+
+
+async def draw() -> None:
+    """All pictures."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for stop in stops():
+        session = SESSIONS / f"{stop.session}.jsonl"
+        drawn = await picture(session, SIZES[stop.size], THEMES[stop.theme], stop.at_s, stop.keys)
+        (FOLDER / f"{stop.name}.svg").write_text(drawn, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    (DOCS / "tour.md").write_text(page(), encoding="utf-8")
+    asyncio.run(draw())

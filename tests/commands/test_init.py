@@ -1,0 +1,170 @@
+"""`capexplorer init`: a service of one's own is started, asked once, and described in a profile."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from capexplorer import cli, profile
+from capexplorer.load.guard import HostGuard
+from capexplorer.load.single_request import send
+from capexplorer.profile import Profile, Task
+from capexplorer.target.free_port import free_port
+
+SERVICE = """\
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        is_known = self.path in ("/health", "/items") or self.headers["Authorization"] == "Bearer hunter2XYZ"
+        body = b'{"items": [1], "token": "hunter2XYZ"}'
+        self.send_response(200 if is_known else 404)
+        self.send_header("Content-Type", "application/json; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+COMMAND = f"{sys.executable} shop.py {{port}}"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "shop.py").write_text(SERVICE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
+    """A terminal on which these lines are typed; what is left of them."""
+    left = list(answers)
+    monkeypatch.setattr(os, "isatty", lambda fd: True)
+    monkeypatch.setattr(builtins, "input", lambda question: left.pop(0))
+    return left
+
+
+def written(name: str = "shop") -> Profile:
+    return profile.load(Path(f"{name}.toml"))
+
+
+def test_options_alone_write_a_profile_that_starts_the_service(capsys: pytest.CaptureFixture[str]) -> None:
+    secret = "curl http://localhost:1/mine -H 'Authorization: Bearer hunter2XYZ'"
+    given = ["--target-cmd", COMMAND, "--ready", "/health", "--request", "/items", "--request", secret, "--request", "/gone"]
+    assert cli.run(["init", *given]) == 0
+    out = capsys.readouterr().out
+    assert "GET /items: 200 in " in out and "bytes of application/json" in out
+    assert "left out: expected 2xx or 3xx" in out
+    assert "export AUTHORIZATION=..." in out
+    found = written()
+    assert (found.command, found.ready, found.url) == (COMMAND, "/health", None)
+    assert [(task.name, dict(task.headers)) for task in found.users.task] == [
+        ("/items", {}),
+        ("/mine", {"Authorization": "${AUTHORIZATION}"}),
+    ]
+    assert "hunter2XYZ" not in Path("shop.toml").read_text() + out
+
+
+def test_questions_are_asked_again_until_the_service_answers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails = f"{sys.executable} -c 'raise SystemExit(3)'"
+    left = answering(monkeypatch, fails, COMMAND, "/", "/health", "what", "/items", "/gone", "n", "", "mine")
+    assert cli.run(["init"]) == 0
+    out, err = capsys.readouterr()
+    assert left == []
+    assert "ended before it listened on a port (exit code 3)" in err
+    assert "expected 2xx or 3xx: another path?" in out
+    assert "request: expected a path that starts with /, METHOD /PATH, a curl command" in err
+    assert (written("mine").ready, [task.name for task in written("mine").users.task]) == ("/health", ["/items"])
+
+
+def test_a_command_without_a_port_is_looked_up_where_it_listens() -> None:
+    port = free_port()
+    assert cli.run(["init", "--target-cmd", COMMAND.format(port=port), "--ready", "/health", "--request", "/items"]) == 0
+    assert written().ready == f"http://127.0.0.1:{port}/health"
+
+
+def test_a_command_with_a_secret_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--target-cmd", f"env TOKEN=hunter2XYZ {COMMAND}", "--ready", "/health", "--request", "/items"]
+    assert cli.run(["init", *given]) == 0
+    assert "The command holds what looks like a secret" in capsys.readouterr().out
+    assert written(Path.cwd().name).ready == "/health"  # `env` is no name of a service
+
+
+def test_a_locustfile_takes_the_place_of_requests(folder: Path) -> None:
+    (folder / "users.py").write_text("")
+    (folder / "deep").mkdir()
+    given = ["--host", "http://127.0.0.1:9", "-f", "users.py", "-o", "deep/x.toml"]
+    assert cli.run(["init", *given]) == 0
+    assert written("deep/x").users.locustfile == "../users.py"
+
+
+def test_without_sending_nothing_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["init", "--host", "http://127.0.0.1:9", "--request", "/a", "--no-send"]) == 0
+    assert "not sent yet" in Path("127.0.0.1-9.toml").read_text()
+
+
+def test_a_service_that_answers_nothing_gets_no_profile(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["init", "--host", f"http://127.0.0.1:{free_port()}", "--request", "/"]) == 2
+    out, err = capsys.readouterr()
+    assert "GET /: connection refused" in out
+    assert err == "capexplorer: no profile written: no request was answered with 2xx or 3xx\n"
+    assert list(folder.glob("*.toml")) == []
+
+
+def test_a_service_that_cannot_start_is_one_line_with_its_last_output(capsys: pytest.CaptureFixture[str]) -> None:
+    fails = f"{sys.executable} -c 'import sys; sys.exit(\"no database\")' {{port}}"
+    assert cli.run(["init", "--target-cmd", fails, "--request", "/"]) == 4
+    assert "no database" in capsys.readouterr().err
+
+
+def test_the_end_of_the_input_leaves_without_a_profile(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    answering(monkeypatch)
+
+    def end(question: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr(builtins, "input", end)
+    assert cli.run(["init"]) == 130
+    assert list(folder.glob("*.toml")) == []
+
+
+@pytest.fixture
+def redirecting() -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", "http://192.0.2.1/")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        (thread := Thread(target=server.serve_forever)).start()
+        yield f"http://localhost:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_single_request_follows_the_guard_of_all_load(redirecting: str) -> None:
+    answer = send(Task(name="/"), redirecting, HostGuard())  # localhost, which has ::1 before the address of the service
+    assert not isinstance(answer, str) and answer.status == 302
+    refused = "load to 192.0.2.1 is not allowed (only loopback, or --allow-host 192.0.2.1)"
+    assert send(Task(name="/"), "http://192.0.2.1", HostGuard()) == refused
+    assert send(Task(name="/", path="http://192.0.2.1/x"), redirecting, HostGuard()) == refused

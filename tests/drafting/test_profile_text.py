@@ -1,0 +1,60 @@
+"""A drafted profile is read as the tasks that it was made of, and holds no secret."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer import toml
+from capexplorer.drafting import references
+from capexplorer.drafting.profile_text import Draft, text
+from capexplorer.drafting.reading import read
+from capexplorer.load.variables import expanded
+from capexplorer.profile import Profile
+
+SECRET = "hunter2XYZ"
+COMMANDS = {
+    "a header": f"curl /a -H 'Authorization: Bearer {SECRET}'",
+    "an API key's header": f"curl /a -H 'X-Api-Key: {SECRET}'",
+    "cookies": f"curl /a -b 'sid={SECRET}; theme=dark'",
+    "user and password": f"curl /a -u me:{SECRET}",
+    "the query": f"curl '/a?page=1&api_key={SECRET}'",
+    "a form": f"curl /a -d 'name=me&password={SECRET}'",
+    "JSON": f"""curl /a --json '{{"user": {{"name": "me", "password": "{SECRET}"}}, "n": [1, 2.5, true]}}'""",
+    "JSON with a null": f"""curl /a --json '{{"password": "{SECRET}", "n": null}}'""",
+    "text": f"curl /a -H 'Content-Type: text/plain' -d 'password: {SECRET}'",
+}
+PLAIN = {
+    "odd characters": "curl '/a?q=%22' --data-raw $'say \\'\"hi\"\\'\\n\\x7f ü' -H 'Content-Type: text/plain' -H 'X-A.b: c'",
+    "nested JSON": """curl /a --json '{"a b": [{"c": {}}, []], "d": "é\\n"}'""",
+    "no body": "DELETE /a",
+}
+
+
+def drafted(command: str) -> tuple[str, Profile, references.Secrets]:
+    secrets = references.Secrets()
+    [request] = read(command, "request").requests
+    content = text(Draft(name="shop", command="./shop {port}", ready="/", tasks=[(references.task(request, secrets), "ok\nok")]))
+    return content, toml.convert(toml.parse(content, "shop.toml"), Profile, "shop.toml"), secrets
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_a_secret_becomes_a_reference_to_the_environment(command: str) -> None:
+    content, profile, secrets = drafted(command)
+    assert SECRET not in content and "bWU6" not in content
+    assert secrets.values
+    assert all(f"${{{name}}}" in content for name in secrets.values)
+    sent = expanded(profile.users.task[0], secrets.values)
+    assert SECRET in f"{sent.path}{sent.body}{sent.json}{sent.headers}" or "bWU6" in str(sent.headers)
+
+
+@pytest.mark.parametrize("command", PLAIN.values(), ids=PLAIN)
+def test_a_drafted_task_is_read_as_it_was_described(command: str) -> None:
+    _, profile, secrets = drafted(command)
+    [request] = read(command, "request").requests
+    assert secrets.values == {}
+    assert profile.users.task == (references.task(request, references.Secrets()),)
+
+
+def test_two_secrets_of_one_name_have_two_references() -> None:
+    secrets = references.Secrets()
+    assert [secrets.reference("Cookie", value) for value in ("a", "b", "a")] == ["${COOKIE}", "${COOKIE_2}", "${COOKIE}"]

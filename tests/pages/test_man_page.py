@@ -1,0 +1,32 @@
+"""docs/capexplorer.1 is what the command line says of itself, and a page that man shows."""
+
+from __future__ import annotations
+
+import subprocess
+
+from programs import needs
+
+from capexplorer import cli
+from docs import man
+
+from .tables import ROOT
+
+PAGE = ROOT / "docs" / "capexplorer.1"
+
+
+def test_the_page_is_what_the_command_line_makes() -> None:
+    assert PAGE.read_text(encoding="utf-8") == man.page(), "run `python docs/man.py`"
+
+
+@needs("man")
+def test_man_shows_every_command_without_a_warning() -> None:
+    shown = subprocess.run(
+        ["man", "--warnings", "-E", "UTF-8", "-l", str(PAGE)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={"MANPAGER": "cat", "PATH": "/usr/bin:/bin", "MANWIDTH": "100"},
+    )
+    assert shown.stderr == ""
+    assert [name for name in cli.COMMANDS if f"\n   {name}" not in shown.stdout] == []
