@@ -41,6 +41,7 @@ ALL = {
     "ramps": "(ramps) knees of imported ramps of simulated services",
     "moving": "(moving) false knees on simulated services that change while they are climbed",
     "neighbours": "(neighbours) knees beside other processes that come and go, on simulated services",
+    "rate_capacity": "(rate_capacity) capacities as offered rates on simulated services, and their waiting times against theory",
     "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are reported",
 }
 

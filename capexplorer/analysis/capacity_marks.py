@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Literal
 
 from ..model.events import Mark, Verdict
-from ..model.findings import CURVE, AtOrBelow, Bend, Knee, LatencyKnee, Recovered, Shift
+from ..model.findings import CURVE, AtOrBelow, Bend, Knee, LatencyKnee, RateLimit, RateRecovered, Recovered, Shift
 from ..model.level import Level
 from ..model.timeline import Timeline
 from ..model.verdicts import Recovery
@@ -25,8 +25,15 @@ from .epoch.splitting import missed_shifts, series
 
 def keys(epoch: Epoch) -> frozenset[str]:
     """Keys of all marks that `knees` and `recoveries` may make for an epoch."""
-    recovered = (f"recovery:level{level.opened.index}" for level in epoch.levels)
-    return frozenset((f"knee:epoch{epoch.index}", f"latency_knee:epoch{epoch.index}", *recovered))
+    recovered = (f"{kind}:level{level.opened.index}" for level in epoch.all_levels for kind in ("recovery", "rate_recovery"))
+    curves = (f"{kind}:epoch{epoch.index}" for kind in ("knee", "latency_knee", "rate_capacity"))
+    return frozenset((*curves, *recovered))
+
+
+def of_verdict(found: Verdict) -> Iterator[Mark]:
+    """Marks of one epoch's verdict, of users and of offered rates."""
+    yield from knees(found)
+    yield from rates(found)
 
 
 def knees(found: Verdict) -> Iterator[Mark]:
@@ -38,6 +45,31 @@ def knees(found: Verdict) -> Iterator[Mark]:
         yield _of_curve(found, finding, f"knee:epoch{found.epoch}")
     if capacity.latency_knee is not None:
         yield _of_curve(found, LatencyKnee(verdict=capacity.latency_knee), f"latency_knee:epoch{found.epoch}")
+
+
+def rates(found: Verdict) -> Iterator[Mark]:
+    """Marks of one epoch's levels of offered rates: the capacity or a bound of it, and each recovery from overload."""
+    capacity = found.rates.capacity if found.rates is not None else None
+    if capacity is not None and capacity.kind != "keeps_up":
+        yield Mark(
+            t_s=found.t_s,
+            key=f"rate_capacity:epoch{found.epoch}",
+            state="open",
+            finding=RateLimit(capacity=capacity),
+            epoch=found.epoch,
+            severity="info" if capacity.kind == "departs" else "warning",
+            confidence=capacity.confidence,
+        )
+    for each in found.rates.recoveries if found.rates is not None else ():
+        if each.recovered is not None:
+            yield Mark(
+                t_s=found.t_s,
+                key=f"rate_recovery:level{each.level}",
+                state="open",
+                finding=RateRecovered(recovery=each),
+                epoch=found.epoch,
+                severity="info" if each.recovered else "error",
+            )
 
 
 def _of_curve(found: Verdict, finding: Knee | AtOrBelow | Bend | LatencyKnee, key: str) -> Mark:

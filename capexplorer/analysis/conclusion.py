@@ -24,6 +24,7 @@ from ..model.conclusions import (
     NoKneeUpTo,
     NoKneeYet,
     NotJudged,
+    RatesFound,
     RunInvalid,
     ServiceChanged,
     ServiceLimited,
@@ -73,6 +74,7 @@ def _candidates(view: EpochView) -> Iterator[Conclusion]:
     """In order of precedence; the first is the conclusion."""
     yield from _invalid(view)
     yield from _knee(view)
+    yield from _rates(view)
     yield from _failing(view)
     yield from _bottleneck(view)
     yield from _waits(view)
@@ -88,7 +90,9 @@ def _invalid(view: EpochView) -> Iterator[Conclusion]:
     if invalid is None:
         return
     below = found if found is not None and found.kind == "knee" and found.limit != "generator" else None
-    yield Conclusion((RunInvalid(invalid.first, invalid.clean_users, below),), "critical", marked=True)
+    rates = view.rates.capacity if view.rates is not None else None
+    clean_per_s = rates.kept_per_s if rates is not None else None
+    yield Conclusion((RunInvalid(invalid.first, invalid.clean_users, below, clean_per_s),), "critical", marked=True)
 
 
 # -- the service
@@ -105,8 +109,31 @@ def _knee(view: EpochView) -> Iterator[Conclusion]:
     failed = (failure for failure in failed_requests(view) if failure.mark not in said)
     beside = next(((clause,) for clause in (*deaths, *failed, *_leaking(view))), ())
     marked = bool(blamed or beside)
-    clauses = (KneeFound(view.capacity, tuple(blamed)), *_first_endpoint(view), *beside)
+    clauses = (KneeFound(view.capacity, tuple(blamed)), *_first_endpoint(view), *_first_of(_judged_rates(view)), *beside)
     yield Conclusion(clauses, "warning" if marked else "info", marked)
+
+
+def _rates(view: EpochView) -> Iterator[Conclusion]:
+    """The capacity as a rate, if it or a bound of it was found, with the failures that are not its own refusals."""
+    found = _rates_found(view)
+    known = found.rates.capacity if found is not None else None
+    if found is None or known is None or known.kind not in ("capacity", "at_or_below"):
+        return
+    refuses = known.overload is not None and known.overload.kind == "refuses"
+    deaths = (TargetDied(mark) for mark in view.causes("target") if mark.id in DEATHS)
+    failed = (failure for failure in failed_requests(view) if not (refuses and failure.mark.id in REFUSALS))
+    beside = next(((clause,) for clause in (*deaths, *failed, *_leaking(view))), ())
+    yield Conclusion((found, *beside), "warning" if beside else "info", marked=bool(beside))
+
+
+def _judged_rates(view: EpochView) -> RatesFound | None:
+    """None until a level of a rate has enough arrivals."""
+    found = _rates_found(view)
+    return found if found is not None and found.rates.capacity is not None else None
+
+
+def _rates_found(view: EpochView) -> RatesFound | None:
+    return RatesFound(view.rates) if view.rates is not None else None
 
 
 def _first_endpoint(view: EpochView) -> tuple[EndpointDegrades, ...]:
@@ -153,7 +180,7 @@ def _leaks(view: EpochView) -> Iterator[Conclusion]:
 def _too_new(view: EpochView) -> Iterator[Conclusion]:
     """The clauses that replace a curve without levels."""
     levels = [found for found in (partly_counted(view), users_not_warm(view)) if found is not None]
-    if levels and (view.capacity is None or view.capacity.curve is None):
+    if levels and view.rates is None and (view.capacity is None or view.capacity.curve is None):
         yield Conclusion((UsersTooNew(), *levels, HoldLevels()))
 
 
@@ -192,15 +219,18 @@ def _a_leak(view: EpochView) -> tuple[Leaking, ...]:
     return tuple(_leaking(view))[:1]
 
 
-def _curve(view: EpochView) -> NoKneeUpTo | None:
-    """None until the curve allows a verdict."""
+def _curve(view: EpochView) -> NoKneeUpTo | RatesFound | None:
+    """None until one of both curves allows a verdict."""
     found = view.knee
-    return NoKneeUpTo(found) if found is not None and found.kind in ("no_knee", "bend") else None
+    return NoKneeUpTo(found) if found is not None and found.kind in ("no_knee", "bend") else _judged_rates(view)
 
 
-def _curve_alone(view: EpochView) -> CurveAlone | NotJudged:
-    if view.capacity is not None:
+def _curve_alone(view: EpochView) -> CurveAlone | RatesFound | NotJudged:
+    found = _rates_found(view)
+    if view.capacity is not None and (found is None or view.capacity.curve is not None):
         return CurveAlone(view.capacity)
+    if found is not None:
+        return found
     settled = [level for level in view.settled() if level.figures.goodput_rps is not None]
     return NotJudged(len(settled), max(settled, key=lambda level: level.figures.goodput_rps or 0.0, default=None))
 

@@ -75,8 +75,8 @@ def _of_epoch(epoch: Epoch) -> Iterator[Detected]:
     if last is None:
         return
     since = _since(epoch)
-    yield msgspec.structs.replace(last, t_s=epoch.levels[-1].ended_s or epoch.timeline.last_s)
-    for mark in capacity_marks.knees(last):
+    yield msgspec.structs.replace(last, t_s=epoch.all_levels[-1].ended_s or epoch.timeline.last_s)
+    for mark in capacity_marks.of_verdict(last):
         yield msgspec.structs.replace(mark, t_s=since.get((mark.key, mark.kind), mark.t_s))
     yield from capacity_marks.recoveries(epoch)
 
@@ -84,10 +84,10 @@ def _of_epoch(epoch: Epoch) -> Iterator[Detected]:
 def _since(epoch: Epoch) -> dict[tuple[str, str], float]:
     """(key, kind) of a mark -> end of the level since which it has held without interruption."""
     since: dict[tuple[str, str], float] = {}
-    for count, level in enumerate(epoch.levels, 1):
-        whole = count == len(epoch.levels)
-        found = (epoch if whole else epoch_of(epoch.timeline, epoch.index, epoch.levels[:count])).verdict
-        current = {(mark.key, mark.kind) for mark in capacity_marks.knees(found)} if found is not None else set()
+    for count, level in enumerate(epoch.all_levels, 1):
+        whole = count == len(epoch.all_levels)
+        found = (epoch if whole else epoch_of(epoch.timeline, epoch.index, epoch.all_levels[:count])).verdict
+        current = {(mark.key, mark.kind) for mark in capacity_marks.of_verdict(found)} if found is not None else set()
         ended_s = level.ended_s or epoch.timeline.last_s
         since = {each: since.get(each, ended_s) for each in current}
     return since

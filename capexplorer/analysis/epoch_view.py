@@ -11,6 +11,7 @@ from ..model.events import Mark, Verdict
 from ..model.findings import Cause
 from ..model.grades import CONFIDENCES, SEVERITIES
 from ..model.level import Level
+from ..model.rate_verdicts import RateVerdict
 from ..model.timeline import Timeline
 from ..model.verdicts import CapacityVerdict, KneeVerdict
 from . import superseding
@@ -44,6 +45,11 @@ class EpochView:
     def capacity(self) -> CapacityVerdict | None:
         """The verdict on capacity; None if no detector ran."""
         return self.verdict.capacity if self.verdict is not None else None
+
+    @property
+    def rates(self) -> RateVerdict | None:
+        """The verdict on levels of offered rates; None: there are none."""
+        return self.verdict.rates if self.verdict is not None else None
 
     @property
     def knee(self) -> KneeVerdict | None:

@@ -35,7 +35,8 @@ MOVED = {
         ),
         MOVED_LEAST,
     ),
-    **dict.fromkeys(("users_low", "users_high"), BOUND_MOVED_LEAST),
+    **dict.fromkeys(("capacity_per_s", "kept_per_s", "overload", "fall_ratio"), MOVED_LEAST),
+    **dict.fromkeys(("users_low", "users_high", "per_s_low", "per_s_high"), BOUND_MOVED_LEAST),
     **dict.fromkeys(("growth_per_hour", "backlog_growth_per_s", "limit_in_s"), PACE_MOVED_LEAST),
 }
 """Figures of a finding that are compared, and the relative change of each; changes of other figures alone are not published."""

@@ -17,9 +17,12 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from ..model.events import Mark, Verdict
-from ..model.findings import CURVE, Bottleneck, CurveFinding
+from ..model.findings import CURVE, Bottleneck, CurveFinding, RateLimit
 from ..model.verdicts import CapacityVerdict, KneeVerdict, SloVerdict
 from .causes.catalogue import NO_LIMITS, NOT_YET_AT_LIMIT, where
+
+CURVE_LIMITS = ("knee", "at_or_below", "bend", "rate_capacity")
+"""Kinds of marks that show a limit of load on a curve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ def _up_to_clean(capacity: CapacityVerdict, knee: KneeVerdict, invalid: InvalidL
 def standing(marks: Sequence[Mark], verdict: Verdict | None, invalid: InvalidLevels | None) -> list[Mark]:
     """Marks of an epoch that are not superseded. `verdict`: as returned by `reported`."""
     current = [kept for mark in marks if (kept := _current(mark, verdict, invalid)) is not None]
-    has_limit = invalid is not None or any(mark.kind in ("knee", "at_or_below", "bend") or is_limit(mark) for mark in current)
+    has_limit = invalid is not None or any(mark.kind in CURVE_LIMITS or is_limit(mark) for mark in current)
     return [mark for mark in current if not (has_limit and mark.id in NOT_YET_AT_LIMIT)]
 
 
@@ -82,6 +85,10 @@ def is_limit(mark: Mark) -> bool:
 
 
 def _current(mark: Mark, verdict: Verdict | None, invalid: InvalidLevels | None) -> Mark | None:
+    if isinstance(mark.finding, RateLimit) and verdict is not None:
+        now = verdict.rates.capacity if verdict.rates is not None else None
+        is_mark = now is not None and now.kind != "keeps_up"
+        return replace(mark, finding=RateLimit(capacity=now), confidence=now.confidence) if now and is_mark else None
     if isinstance(mark.finding, CurveFinding):
         return _of_curve(mark, mark.finding, verdict, invalid)
     if not is_limit(mark):

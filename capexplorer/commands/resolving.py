@@ -45,7 +45,8 @@ class RunArguments:
     allow_hosts: tuple[str, ...] = ()
     sandbox: bool = False
     plan: str | None = None
-    autopilot: bool = False
+    autopilot: str | None = None
+    """`users` or `rate`."""
     target_cmd: str | None = None
     ready: str | None = None
     ready_timeout_s: float | None = None
@@ -75,7 +76,7 @@ def resolve(asked: RunArguments) -> RunOptions:
     if asked.spawn_rate is not None and not SPAWN_RATE_LEAST <= asked.spawn_rate <= SPAWN_RATE_MOST:
         expected = f"expected {SPAWN_RATE_LEAST:g} to {SPAWN_RATE_MOST:g} users a second"
         raise InputError(f"--spawn-rate: {expected}, got {asked.spawn_rate:g}")
-    if asked.autopilot and asked.plan is not None:
+    if asked.autopilot is not None and asked.plan is not None:
         raise InputError("--autopilot: cannot be combined with --plan: only one of them can step the users")
     if asked.sandbox:
         check_loopback_alone(namespace.SANDBOX, starts_target=spec is not None, allow_hosts=allow_hosts)
@@ -92,6 +93,8 @@ def resolve(asked: RunArguments) -> RunOptions:
     steps = _steps(asked.plan, found, where)
     if asked.plain_workers and offers_rates(steps):
         raise InputError(f"--plan: {NO_RATES}")
+    if asked.plain_workers and asked.autopilot == "rate":
+        raise InputError(f"--autopilot: {NO_RATES}")
     return RunOptions(
         name=name,
         profile=msgspec.structs.replace(found, limits=limits),
@@ -108,9 +111,10 @@ def resolve(asked: RunArguments) -> RunOptions:
         steps=steps,
         allow_hosts=allow_hosts,
         sandbox=asked.sandbox,
-        autopilot=asked.autopilot,
+        autopilot=asked.autopilot is not None,
+        autopilot_at_rate=asked.autopilot == "rate",
         workers=workers_wanted(asked.workers, asked.bind, asked.expect_workers, plain=asked.plain_workers, profile=found),
-        follow_shape=asked.plan is None and asked.users is None and not asked.autopilot,
+        follow_shape=asked.plan is None and asked.users is None and asked.autopilot is None,
     )
 
 
@@ -159,7 +163,7 @@ def _first_users(asked: RunArguments, found: Profile) -> int:
     """The initial users. The autopilot begins at one user whatever the profile's `start`: low levels define the low-load line."""
     if asked.users is not None:
         return asked.users
-    return 1 if asked.autopilot else found.users.start
+    return 1 if asked.autopilot is not None else found.users.start
 
 
 def _settings(settings: tuple[str, ...]) -> dict[str, str]:

@@ -11,8 +11,24 @@ from ..commands.exploring import explore
 from ..commands.resolving import RunArguments, resolve
 from ..errors import InputError
 
+AXES = ("users", "rate")
+"""What the autopilot steps."""
 
-@click.command()
+
+class Run(click.Command):
+    """`--autopilot` may stand alone: what follows is its value only if it is one, else the profile's name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Write the value of `--autopilot` into the same argument."""
+        whole = list(args)
+        if "--autopilot" in whole:
+            at = whole.index("--autopilot")
+            axis = whole.pop(at + 1) if whole[at + 1 : at + 2] and whole[at + 1] in AXES else AXES[0]
+            whole[at] = f"--autopilot={axis}"
+        return super().parse_args(ctx, whole)
+
+
+@click.command(cls=Run)
 @click.argument("profile", required=False, shell_complete=completing.profiles)
 @click.option("-f", "--locustfile", type=click.Path(path_type=Path), help="A Locust file; it needs no change.")
 @click.option("--host", metavar="URL", help="URL of a running service; no target is started.")
@@ -80,7 +96,12 @@ from ..errors import InputError
     is_flag=True,
     help="Beside --bind: `locust --worker` may join. There is no secret: whoever reaches the port may.",
 )
-@click.option("--autopilot", is_flag=True, help="Let the autopilot look for the knee, from the start.")
+@click.option(
+    "--autopilot",
+    type=click.Choice(AXES),
+    metavar="[users|rate]",
+    help="Let the autopilot look for the knee, from the start; `rate`: for the capacity as an offered rate.",
+)
 def command(
     profile: str | None,
     locustfile: Path | None,
@@ -105,7 +126,7 @@ def command(
     bind: str | None,
     expect_workers: int | None,
     plain_workers: bool,
-    autopilot: bool,
+    autopilot: str | None,
 ) -> int:
     """Explore a service live, or by a plan or the autopilot without a screen.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from .events import Mark
 from .grades import Severity
 from .level import Level
+from .rate_verdicts import RateVerdict
 from .verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, RegimeVerdict
 
 
@@ -22,6 +23,8 @@ class RunInvalid:
     """Highest user count of a level without such a cause; None if there is no such level."""
     knee: KneeVerdict | None
     """The service's knee, found in levels without such a cause."""
+    clean_per_s: float | None = None
+    """Highest offered rate that was served in full without such a cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,13 @@ class NoKneeUpTo:
     """The curve shows no knee up to its highest user count, or only that scaling flattens."""
 
     knee: KneeVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class RatesFound:
+    """What the levels of offered rates show."""
+
+    rates: RateVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +194,7 @@ Clause = (
     | ThinkTimeLimit
     | Leaking
     | NoKneeUpTo
+    | RatesFound
     | NoKneeYet
     | CurveAlone
     | NotJudged

@@ -39,6 +39,8 @@ Why = Literal[
     "neighbours",
     "worker",
     "plan",
+    "rate",
+    "rate_search",
 ]
 """Reasons of proposals."""
 

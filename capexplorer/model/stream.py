@@ -75,8 +75,10 @@ class Controls(Protocol):
     def autopilot(self) -> bool:
         """Whether the autopilot steps the users. Any call that steps them ends it at once."""
 
-    def set_autopilot(self, on: bool) -> None:
-        """Start the autopilot from the current state, or end it; the user count then stays as it is."""
+    def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
+        """Start the autopilot from the current state, or end it; the load then stays as it is. `at_rate`: it looks for the
+        capacity as an offered rate, not for the knee in users.
+        """
 
     def verify_knee(self) -> None:
         """Let the autopilot verify the current knee and end; users then stay at the first level."""

@@ -86,6 +86,7 @@ class SetAutopilot(Call, frozen=True, kw_only=True, tag="autopilot"):
     """`Controls.set_autopilot`."""
 
     on: bool
+    at_rate: bool = False
 
 
 class VerifyKnee(Call, frozen=True, kw_only=True, tag="verify"):

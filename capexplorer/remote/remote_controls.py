@@ -200,10 +200,10 @@ class RemoteControls:
         self._call(ChangeWorkers(number=self._next, add=add))
         return ""
 
-    def set_autopilot(self, on: bool) -> None:
+    def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
         """Let the autopilot drive, or end it."""
         self._autopilot = on
-        self._call(SetAutopilot(number=self._next, on=on))
+        self._call(SetAutopilot(number=self._next, on=on, at_rate=at_rate))
 
     def verify_knee(self) -> None:
         """Let the autopilot verify the knee."""

@@ -14,7 +14,7 @@ from .. import wording
 from ..model.timeline import Timeline
 from . import capacity_verdict, figures
 from .escaping import html
-from .rows import ReportedLevel, epochs, level_rows
+from .rows import ReportedLevel, epochs, user_rows
 from .svg import DARK, LIGHT, Panel, Point, circle, line, panel, polyline, rectangle, rules, text
 
 WIDTH, HEIGHT = 760, 480
@@ -48,7 +48,7 @@ def picture(timeline: Timeline) -> bytes | None:
 
 def drawing(timeline: Timeline) -> str | None:
     """The picture without a style sheet, for a page that has one."""
-    rows = [row for row in level_rows(timeline) if row.figures.goodput_rps is not None and row.users > 0]
+    rows = [row for row in user_rows(timeline) if row.figures.goodput_rps is not None and row.users > 0]
     if not rows:
         return None
     scene, verdicts = _scene(rows, timeline), wording.reported(timeline)

@@ -18,11 +18,11 @@ from markupsafe import Markup
 
 from .. import wording
 from ..model.timeline import FailureCount, Timeline
-from . import capacity, charts, figures, knees, page_templates
+from . import capacity, charts, figures, knees, page_templates, rate_table
 from .endpoint_levels import EndpointAtLevel, by_endpoint, endpoint_levels
 from .environment import environment
 from .listed_findings import ListedFinding, changes, findings, notes
-from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, level_rows
+from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, user_rows
 from .summary import summarise
 from .svg import PAGE, rules
 
@@ -53,6 +53,9 @@ def render(timeline: Timeline) -> bytes:
         marks=_marks(timeline),
         knee_titles=[(title, "") for title in knees.TITLES],
         levels=_levels(timeline),
+        rates=rate_table.lines(timeline),
+        rate_titles=[(title, "") for title in rate_table.TITLES],
+        about_rates=rate_table.ABOUT,
         level_titles=_LEVEL_TITLES,
         charts=len(timeline) > 0,
         endpoints=[_endpoint(each) for each in summarise(timeline)["endpoints"]],
@@ -164,7 +167,7 @@ class _Row:
 
 
 def _levels(timeline: Timeline) -> _Levels | None:
-    rows, drawn = level_rows(timeline), capacity.drawing(timeline)
+    rows, drawn = user_rows(timeline), capacity.drawing(timeline)
     if not rows:
         return None
     return _Levels(

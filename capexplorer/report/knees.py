@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from .. import wording
 from ..model.events import Verdict
 from ..model.intervals import Z95
+from ..model.rate_verdicts import RateCapacity, RateObjective
 from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict, SloVerdict
 from . import figures
@@ -36,6 +37,10 @@ def _of(verdict: Verdict) -> Iterator[tuple[str, ...]]:
     if capacity.latency_knee is not None:
         yield _knee(capacity.latency_knee, None)
     yield from map(_objective, verdict.slo)
+    if verdict.rates is not None and verdict.rates.capacity is not None:
+        yield _rate(verdict.rates.capacity)
+    for each in verdict.rates.objectives if verdict.rates is not None else ():
+        yield _rate_objective(each)
 
 
 def _knee(knee: KneeVerdict, error_rps: float | None) -> tuple[str, ...]:
@@ -65,6 +70,29 @@ def _objective(slo: SloVerdict) -> tuple[str, ...]:
         figures.MISSING,
         few,
     )
+
+
+def _rate(found: RateCapacity) -> tuple[str, ...]:
+    """In the column of users: what was served in full, or what bounds the capacity."""
+    said = {"capacity": "", "departs": "above ", "at_or_below": "below ", "keeps_up": "at least "}[found.kind]
+    at = found.kept_per_s if found.kind == "departs" else found.high_per_s if found.kind == "at_or_below" else found.per_s
+    interval = figures.MISSING
+    if found.kind == "capacity" and found.low_per_s is not None and found.high_per_s is not None:
+        interval = f"{figures.number(found.low_per_s)}–{figures.number(found.high_per_s)}"
+    limit = (found.limit or figures.MISSING).replace("_", " ")
+    return (
+        "capacity as a rate",
+        figures.MISSING,
+        interval,
+        said + figures.number(at),
+        limit,
+        found.confidence or figures.MISSING,
+    )
+
+
+def _rate_objective(found: RateObjective) -> tuple[str, ...]:
+    few = "few values at its limit" if found.thin else figures.MISSING
+    return wording.rate_objective(found), *[figures.MISSING] * 4, few
 
 
 def _interval(low: float | None, high: float | None) -> str:

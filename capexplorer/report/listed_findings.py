@@ -10,9 +10,12 @@ from ..model.findings import Cause, Shift
 from ..model.grades import SEVERITIES
 from ..model.timeline import Timeline
 
-_ORDER = ("cause", "knee", "at_or_below", "bend", "latency_knee", "bottleneck", "leak", "shift", "recovery", "stop_rule")
+_ORDER = (
+    "cause", "knee", "at_or_below", "bend", "latency_knee", "rate_capacity", "bottleneck", "leak", "shift", "recovery",
+    "rate_recovery", "stop_rule",
+)  # fmt: skip
 """Causes first: a cause in the generator may mean that the other findings do not describe the service."""
-_SAID_WHOLE = ("shift", "recovery", "stop_rule")
+_SAID_WHOLE = ("shift", "recovery", "rate_capacity", "rate_recovery", "stop_rule")
 """Kinds whose sentence already contains all their figures."""
 
 

@@ -10,22 +10,20 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from .. import wording
-from ..model.intervals import Z95
 from ..model.timeline import Timeline
-from . import figures, knees
+from . import figures, knees, rate_table
 from .capacity import picture
 from .endpoint_levels import EndpointAtLevel, by_endpoint, endpoint_levels
 from .environment import environment
 from .escaping import code, markdown, markdown_spans
 from .listed_findings import changes, findings, notes
-from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, level_rows
+from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, user_rows
 
 _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
 
 
 _SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ ", "held": "× ", "rate": ""}
 _HELD = "Rows with ×: other processes used the CPU; these rows do not describe the service."
-_TIMES = "Counts and percentiles of iterations, from the moment at which each was due. The table above has service times."
 _RECOVERY = "Rows with an arrow: recovery from overload; these rows are not part of the curve."
 _ENDPOINTS_MOST = 8
 """Endpoints in the table of endpoints by level: a ticket has no room for forty."""
@@ -49,8 +47,8 @@ def render(timeline: Timeline, picture_name: str | None = None) -> bytes:
     blocks = [_title(timeline), *(f"**{markdown(each.sentence)}**" for each in judged)]
     if picture_name is not None:
         blocks.append(f"![Goodput and latency against users]({quote(picture_name)})")
-    blocks += _levels(level_rows(timeline))
-    blocks += _rate_levels(level_rows(timeline))
+    blocks += _levels(user_rows(timeline))
+    blocks += _rates(timeline)
     blocks += _endpoint_levels(timeline)
     blocks += _marks(timeline)
     blocks += _notes(timeline)
@@ -86,26 +84,12 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     return ["## Levels", "\n".join(lines), *([" ".join(sentence)] if sentence else [])]
 
 
-def _rate_levels(rows: list[ReportedLevel]) -> list[str]:
-    """None without rate levels."""
-    offered = [(row, row.figures.offered) for row in rows if row.figures.offered is not None]
-    if not offered:
+def _rates(timeline: Timeline) -> list[str]:
+    rows = rate_table.lines(timeline)
+    if not rows:
         return []
-    titles = ["offered", "finished /s", "failed", "dropped", "in flight", "p50 ms", "p95 ms", "p99 ms", "p99.9 ms", "late p99 ms"]
-    lines = [_line(titles), _line(["--:"] * len(titles))]
-    for row, found in offered:
-        se_per_s, times = found.finished_se_per_s, found.from_plan_ms
-        cells = [
-            figures.load(0, row.offered_per_s),
-            figures.beside(found.finished_per_s, None if se_per_s is None else Z95 * se_per_s),
-            figures.number(found.failed),
-            figures.number(found.dropped.total),
-            figures.number(found.in_flight_mean),
-            *(figures.number(value) for value in (times.p50, times.p95, times.p99, times.p999)),
-            figures.number(found.late_p99_ms),
-        ]
-        lines.append(_line(cells))
-    return ["## Rate levels, by time from plan", "\n".join(lines), _TIMES]
+    head = [_line(rate_table.TITLES), _line([*["--:"] * (len(rate_table.TITLES) - 1), ":--"])]
+    return ["## Offered rates", "\n".join([*head, *(_line(row) for row in rows)]), rate_table.ABOUT]
 
 
 def _cells(row: ReportedLevel) -> list[str]:

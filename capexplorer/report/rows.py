@@ -85,6 +85,11 @@ def level_rows(timeline: Timeline) -> list[ReportedLevel]:
     return [row for level in timeline.levels for row in _rows(level, timeline, kinds.get(level.opened.index, "step"))]
 
 
+def user_rows(timeline: Timeline) -> list[ReportedLevel]:
+    """Those of levels of users; levels of offered rates have tables of their own (`rate_table`)."""
+    return [row for row in level_rows(timeline) if row.opened.offered_per_s is None]
+
+
 def disturbed_levels(timeline: Timeline) -> frozenset[int]:
     """Indices of levels in which other processes used CPU that service or generator needed, on the curve or not."""
     return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.disturbed_levels)

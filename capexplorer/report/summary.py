@@ -11,6 +11,7 @@ from typing import Any
 from .. import wording
 from ..model.clients import clients_of
 from ..model.events import Note, Reanalysed, Verdict
+from ..model.readings import Reading
 from ..model.timeline import Timeline
 from ..model.verdicts import RegimeVerdict
 from .summary_levels import endpoint_totals, level_entries
@@ -42,6 +43,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "first_endpoint": _first_endpoint(latest),
         "knees": entries["knees"],
         "no_knee_up_to_users": _no_knee(latest),
+        "rates": _rates(latest),
         "causes": entries["causes"],
         "bottlenecks": entries["bottlenecks"],
         "slo": _objectives(latest),
@@ -74,6 +76,22 @@ def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:
     ]
     document = {"version": event.version, "recorded": event.recorded, "found": event.found, "changes": changes}
     return {"reanalysis": document}
+
+
+def _rates(latest: Verdict | None) -> dict[str, Any] | None:
+    """The verdict of the latest epoch on levels of offered rates; null without any."""
+    return _fields(latest.rates) if latest is not None and latest.rates is not None else None
+
+
+def _fields(found: Reading) -> dict[str, Any]:
+    """All fields by name, those that are not known as null."""
+    return {name: _value(getattr(found, name)) for name in found.__struct_fields__}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Reading):
+        return _fields(value)
+    return [_fields(each) for each in value] if isinstance(value, tuple) else plain(value)
 
 
 def _no_knee(verdict: Verdict | None) -> float | int | None:

@@ -207,7 +207,7 @@ def _carry_out(call: ControlsCall, controls: Controls) -> None:  # noqa: C901 - 
         case ChangeWorkers():
             controls.change_workers(add=call.add)
         case SetAutopilot():
-            controls.set_autopilot(call.on)
+            controls.set_autopilot(call.on, at_rate=call.at_rate)
         case VerifyKnee():
             controls.verify_knee()
         case StartPlan():

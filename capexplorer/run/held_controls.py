@@ -129,11 +129,11 @@ class HeldControls:
         with self._screens.turn(self.screen) as holds:
             return self._controls.change_workers(add=add) if holds else "another screen has the controls"
 
-    def set_autopilot(self, on: bool) -> None:
+    def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
         """Let the autopilot drive, or end it."""
         with self._screens.turn(self.screen) as holds:
             if holds:
-                self._controls.set_autopilot(on)
+                self._controls.set_autopilot(on, at_rate=at_rate)
 
     def verify_knee(self) -> None:
         """Let the autopilot verify the knee."""

@@ -147,12 +147,14 @@ class LiveRun:
         """Whether the autopilot steps."""
         return self._load_target.seat.autopilot_steps
 
-    def set_autopilot(self, on: bool) -> None:
+    def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
         """Start the autopilot with the levels measured so far, or stop it at once."""
+        if on and at_rate and self._has_plain_workers:
+            return self.on_log_line("capexplorer", "error", NO_RATES)
         generation = self._load_target.hand_to(Autopilot() if on else Manual())
         self._go_on()
-        self._command("autopilot", on=on)
-        self._post(lambda: self.session_run.load_control.switch_autopilot(generation, on=on))
+        self._command("autopilot", on=on, **({"task": "rate"} if on and at_rate else {}))
+        self._post(lambda: self.session_run.load_control.switch_autopilot(generation, on=on, at_rate=at_rate))
 
     def verify_knee(self) -> None:
         """Let the autopilot run the levels that verify the current knee."""

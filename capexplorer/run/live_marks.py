@@ -66,7 +66,7 @@ class LiveMarks:
         verdict = epoch.verdict
         if verdict is None:
             return
-        marks = [*capacity_marks.knees(verdict), *capacity_marks.recoveries(epoch), *bottleneck.marks(epoch)]
+        marks = [*capacity_marks.of_verdict(verdict), *capacity_marks.recoveries(epoch), *bottleneck.marks(epoch)]
         about = capacity_marks.keys(epoch) | bottleneck.keys(epoch.index)
         changed = self._book.verdict(verdict)
         if changed is not None:

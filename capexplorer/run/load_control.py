@@ -14,6 +14,7 @@ from ..load.load_reports import Report as LoadReport
 from ..load.load_reports import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
 from ..model.events import By, Command
+from ..model.proposals import Hold
 from ..model.stream import Param
 from .current_epoch import CurrentEpoch
 from .drivers.adviser import Growth
@@ -21,6 +22,7 @@ from .drivers.autopilot import AutopilotDriver
 from .drivers.driver import Autopilot, Driver, Manual, Plan, Shape
 from .drivers.load_target import POOL_SPAWN_RATE, LoadTarget
 from .drivers.plan import CannotGoOn, FindKnee, Move, PlanDriver, SetRate, SetUsers
+from .drivers.rate_autopilot import RateAutopilotDriver
 from .drivers.shape import RAMP_OVER_S, level_for
 from .drivers.stop_watch import Stopped, StopWatch
 from .event_sink import EventSink
@@ -74,6 +76,13 @@ class LoadControl:
             publish=self._proposals.show,
         )
         self._autopilot.adviser.begin(options.start_users)
+        self._rate_autopilot = RateAutopilotDriver(
+            timeline,
+            load_target,
+            emit=lambda name, args: self._emit(Command(t_s=pump.now_s(), name=name, by="autopilot", args=dict(args))),
+            open_level=lambda per_s: self.step(0, "autopilot", POOL_SPAWN_RATE, offered_per_s=per_s),
+            finish=self._autopilot_finished,
+        )
         self._ramp_moved_s = 0.0
         """When a shape last moved the users, or a plan ended."""
 
@@ -94,6 +103,7 @@ class LoadControl:
             self._emit_end(why, who)
         self._driver = Manual(who)
         self._autopilot.taken_over(who)
+        self._rate_autopilot.taken_over(who)
 
     def _emit_end(self, why: EndedBy, who: By) -> None:
         what = "shape" if isinstance(self._driver, Shape) else "plan"
@@ -116,12 +126,15 @@ class LoadControl:
                 self._advance_plan()
             case Manual() if is_free and self._options.autopilot:
                 self._begin_driver(Autopilot(), self._load_target.hand_to(Autopilot()))
-                self._autopilot.begin(self._generation, self._options.start_users)
-                self._autopilot.ticked(CurrentEpoch(self._timeline))
+                if self._options.autopilot_at_rate:
+                    self._rate_autopilot.begin(self._generation)
+                else:
+                    self._autopilot.begin(self._generation, self._options.start_users)
+                self._tick_autopilots(CurrentEpoch(self._timeline))
             case Manual() if is_free and has_shape and self._options.follow_shape:
                 self._begin_driver(Shape(), self._load_target.open_with_shape())
             case _ if not self._is_level_of_wanted_load:
-                by: By = "autopilot" if self._autopilot.is_on else "user"
+                by: By = "autopilot" if self._autopilot.is_on or self._rate_autopilot.is_on else "user"
                 wanted, offered_per_s = self._load_target.wanted, self._load_target.offered_per_s
                 self.step(wanted, by, self._load_target.open(), offered_per_s=offered_per_s)
 
@@ -147,15 +160,19 @@ class LoadControl:
         if self._load_target.is_open:
             self._advance_plan()
 
-    def switch_autopilot(self, generation: int, *, on: bool, only_verifies: bool = False) -> None:
+    def switch_autopilot(self, generation: int, *, on: bool, only_verifies: bool = False, at_rate: bool = False) -> None:
         """Start the autopilot with the levels measured so far, replacing the current driver; or end it.
 
-        `only_verifies`: it verifies the current knee, without a search.
+        `only_verifies`: it verifies the current knee, without a search. `at_rate`: it looks for the capacity as a rate.
         """
         self._autopilot.end()  # the person's own command says so
+        self._rate_autopilot.end()
         self._end_driver("taken_over", "autopilot" if on else "user")
         self._begin_driver(Autopilot() if on else Manual(), generation)
-        if on:
+        if on and at_rate:
+            self._rate_autopilot.begin(generation)
+            self._end_if_stopped_by_guard()
+        elif on:
             self._begin_autopilot(self._options.start_users, only_verifies=only_verifies)
             self._end_if_stopped_by_guard()
 
@@ -308,8 +325,14 @@ class LoadControl:
         current = CurrentEpoch(self._timeline)
         self.levels.marks.ticked(current)
         self._on_triggered(self._stop_watch.look(current))
+        self._tick_autopilots(current)
+
+    def _tick_autopilots(self, current: CurrentEpoch) -> None:
+        self._rate_autopilot.ticked(current)
         if isinstance(self._driver, Plan | Shape) and self._is_current and not self._autopilot.is_on:
             self._proposals.show(self._plan.proposal(self._pump.now_s()))
+        elif self._load_target.offered_per_s is not None:
+            self._proposals.show(Hold("rate_search" if self._rate_autopilot.is_on else "rate"))
         else:
             self._autopilot.ticked(current)
 

@@ -9,7 +9,7 @@ from typing import Literal
 ScreenName = Literal["live", "replay", "picker"]
 
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
-"""Users that one press of + or - adds or takes away."""
+"""Users, or iterations a second, that one press of + or - adds or takes away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,26 @@ _PICKER: tuple[ScreenName, ...] = ("picker",)
 KEYS = (
     # steering the load
     Key("enter", "take_step", "Enter", "", 0, "take the next step that the line NEXT proposes", _LIVE),
-    Key("plus,equals_sign,up", "step(1)", "+ = ↑", "+/- users", 0, "add one step of users", _LIVE, named="more_users"),
-    Key("minus,underscore,down", "step(-1)", "- _ ↓", "", 0, "take one step of users away", _LIVE, named="fewer_users"),
+    Key(
+        "plus,equals_sign,up",
+        "step(1)",
+        "+ = ↑",
+        "+/- load",
+        0,
+        "add one step of users, or of the offered rate",
+        _LIVE,
+        named="more_users",
+    ),
+    Key(
+        "minus,underscore,down",
+        "step(-1)",
+        "- _ ↓",
+        "",
+        0,
+        "take one step of users, or of the offered rate, away",
+        _LIVE,
+        named="fewer_users",
+    ),
     Key(
         "left_square_bracket,comma", "resize_step(-1)", "[ ,", "[ ] step", 0, "make the step smaller", _LIVE, named="smaller_step"
     ),
@@ -62,7 +80,7 @@ KEYS = (
         "] .",
         "",
         0,
-        f"make the step larger: {', '.join(map(str, STEPS))} users",
+        f"make the step larger: {', '.join(map(str, STEPS))} users, or iterations a second",
         _LIVE,
         named="larger_step",
     ),
@@ -72,11 +90,28 @@ KEYS = (
         "g",
         "g go",
         0,
-        "go to a number of users; asks first above 50 and above twice the most so far",
+        "go to a number of users, or to a rate; asks first above 50 and above twice the most so far",
+        _LIVE,
+    ),
+    Key(
+        "u",
+        "unit",
+        "u",
+        "u unit",
+        2,
+        "switch the step's unit: users who wait for replies, or iterations a second, offered whoever is late",
         _LIVE,
     ),
     Key("x", "zero", "x", "x zero", 0, "go to zero users at once", _LIVE),
-    Key("a", "autopilot", "a", "a autopilot", 0, "start or stop the autopilot, which finds and verifies the knee", _LIVE),
+    Key(
+        "a",
+        "autopilot",
+        "a",
+        "a autopilot",
+        0,
+        "start or stop the autopilot, which finds and verifies the knee; with u, the capacity as a rate",
+        _LIVE,
+    ),
     Key(
         "v",
         "verify",

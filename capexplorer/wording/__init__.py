@@ -29,6 +29,7 @@ from .knee_sentences import (
 from .marks import BLAMES, MARK_KINDS, bare, change, journal_mark, mark, reanalysed, revised, stop_rule, title
 from .next_step import NextStep, next_step, until_next
 from .occurrences import VOID, command, failure, journal, parameters, target
+from .rate_sentences import RATE_STATES, rate, rate_capacity, rate_level, rate_objective, rates, short_rate_capacity
 from .times import session_time, wall_time
 from .verdict import Judgement, epoch_name, judgement, judgements, verdict
 from .warm_users import warm
@@ -43,6 +44,7 @@ __all__ = [
     "LIMITS",
     "MARK_KINDS",
     "MOMENTS",
+    "RATE_STATES",
     "TROUBLES",
     "VOID",
     "Judgement",
@@ -78,6 +80,11 @@ __all__ = [
     "objective_name",
     "parameters",
     "plan",
+    "rate",
+    "rate_capacity",
+    "rate_level",
+    "rate_objective",
+    "rates",
     "readings",
     "reanalysed",
     "reported",
@@ -85,6 +92,7 @@ __all__ = [
     "session_time",
     "short_knee",
     "short_missing",
+    "short_rate_capacity",
     "standing",
     "stop_rule",
     "target",

@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 
+from ..model.rate_verdicts import RateCapacity
 from ..model.verdicts import KneeVerdict
 from . import numbers
 from .knee_sentences import short_knee, verified
+from .rate_sentences import rate_capacity
 
 TROUBLES = {
     "failures": "requests fail",
@@ -63,8 +65,29 @@ STEPS = {
 """The reasons of steps. Only logs written before knees were verified contain `recovery`."""
 
 
+_TASKS = {"verify": "verification", "rate": "autopilot at rates"}
+
+RATE_STEPS = {
+    "first": "measure the first rate",
+    "double": "all was served: twice the rate",
+    "between": "between the highest rate that was served and the lowest that was not",
+    "beyond": "not clear after a long level: a higher rate",
+    "lower": "not all was served: a lower rate",
+    "rest": "a low rate, until the backlog is worked off",
+}
+"""The reasons of steps at offered rates."""
+
+RATE_ENDS = {
+    "generator": "the generator is the limit, not the service",
+    "max_rate": "the highest rate that can be offered was served",
+    "not_recovered": "the service did not recover from overload",
+}
+
+
 def autopilot_step(args: Mapping[str, Any]) -> str:
     """Why the autopilot stepped, in one line: `goodput at 97% of linear scaling: larger step`."""
+    if "per_s" in args:
+        return RATE_STEPS.get(str(args.get("why")), "next rate")
     share = args.get("efficiency")
     return STEPS.get(str(args.get("why")), "next level").format(
         line=f"goodput at {share:.0%} of linear scaling" if isinstance(share, float) else "capacity curve so far",
@@ -78,10 +101,14 @@ def autopilot(args: Mapping[str, Any]) -> str:
 
     An autopilot with the task `verify` only verifies a knee: `verification on`.
     """
-    name = "verification" if args.get("task") == "verify" else "autopilot"
+    name = _TASKS.get(str(args.get("task")), "autopilot")
     if args.get("on"):
         return f"{name} on"
     match args.get("end"):
+        case "done" if args.get("task") == "rate":
+            return f"{name} finished: {_found_rate(args)}"
+        case "gave_up" if args.get("task") == "rate":
+            return f"{name} ended: {RATE_ENDS.get(str(args.get('why')), str(args.get('why')))}; {_found_rate(args)}"
         case "done":
             ending = VERIFICATION_ENDS.get(str(args.get("verification")))
             return f"{name} finished: {found(args)}{f', {ending}' if ending else ''}{_left_out(args)}"
@@ -136,6 +163,15 @@ def _afterwards(args: Mapping[str, Any]) -> str:
     return (
         "all users stop" if args.get("what") == "shape" else f"{users} user{'s' * (users != 1)} keep{'s' * (users == 1)} running"
     )
+
+
+def _found_rate(args: Mapping[str, Any]) -> str:
+    """What is known of the capacity as a rate."""
+    known = {key: args.get(key) for key in ("kind", "per_s", "low_per_s", "high_per_s", "kept_per_s", "limit")}
+    try:
+        return rate_capacity(msgspec.convert(known, RateCapacity))
+    except msgspec.ValidationError:  # nothing was measured
+        return "no capacity was found"
 
 
 def found(args: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ from .cause_names import limiter
 from .changes_in_time import changes
 from .knee_sentences import capacity, first_endpoint, knee, knee_alone
 from .marks import title
+from .rate_sentences import rate, rates
 from .times import session_time
 from .warm_users import levels_of, shares
 
@@ -30,9 +31,11 @@ def clause(each: found.Clause) -> str:
 
 @clause.register
 def _(each: found.RunInvalid) -> str:
-    results = "the results" if each.clean_users is None else f"results above {numbers.counted(each.clean_users)}"
-    sentence = f"limited by {limiter(each.cause.id)} {_since(each.cause)}: {results} do not describe the service"
-    return sentence if each.knee is None else f"{sentence}; up to there {knee_alone(each.knee)}"
+    clean = [numbers.counted(each.clean_users)] if each.clean_users is not None else []
+    clean += [rate(each.clean_per_s)] if each.clean_per_s is not None else []
+    results = f"results above {' and '.join(clean)}" if clean else "the results"
+    said = f"limited by {limiter(each.cause.id)} {_since(each.cause)}: {results} do not describe the service"
+    return said if each.knee is None else f"{said}; up to there {knee_alone(each.knee)}"
 
 
 @clause.register
@@ -127,6 +130,11 @@ def _(each: found.ServiceChanged) -> str:
 def _(each: found.NoKneeUpTo) -> str:
     """`no knee up to 74 users`, `scaling flattens from 60 users`."""
     return knee(each.knee)
+
+
+@clause.register
+def _(each: found.RatesFound) -> str:
+    return rates(each.rates)
 
 
 @clause.register

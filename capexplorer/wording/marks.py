@@ -6,12 +6,26 @@ from typing import Any
 
 from ..analysis.causes.catalogue import NO_LIMITS
 from ..model.events import Header, Mark, MarkChange, Reanalysed
-from ..model.findings import AtOrBelow, Bend, Bottleneck, Cause, CurveFinding, Knee, MarkKind, Recovered, Shift, StopRule
+from ..model.findings import (
+    AtOrBelow,
+    Bend,
+    Bottleneck,
+    Cause,
+    CurveFinding,
+    Knee,
+    MarkKind,
+    RateLimit,
+    RateRecovered,
+    Recovered,
+    Shift,
+    StopRule,
+)
 from . import numbers
 from .advice import advice
 from .cause_names import name
 from .evidence import counted, readings
 from .knee_sentences import LIMITS, knee
+from .rate_sentences import rate_capacity, recovered
 from .times import session_time
 
 MARK_KINDS = {
@@ -19,6 +33,8 @@ MARK_KINDS = {
     "at_or_below": "knee at or below",
     "bend": "bend",
     "latency_knee": "latency knee",
+    "rate_capacity": "capacity as a rate",
+    "rate_recovery": "recovery",
     "cause": "cause",
     "bottleneck": "bottleneck",
     "leak": "leak",
@@ -122,6 +138,11 @@ def _in_words(event: Mark) -> str | None:
             ratios = (("goodput", back.goodput_ratio), ("latency", back.latency_ratio))
             shares = [f"{what} {ratio:.0%}" for what, ratio in ratios if ratio is not None]
             return f"recovery: the service did not recover after {way}: {' and '.join(shares)} of the earlier level"
+        case RateLimit(capacity=found_rate):
+            sure = f" ({found_rate.confidence} confidence)" if found_rate.confidence else ""
+            return rate_capacity(found_rate) + sure
+        case RateRecovered(recovery=back_at_rate):
+            return f"recovery: {recovered(back_at_rate)}"
         case StopRule() as rule:
             return stop_rule(rule.rule, rule.measured, rule.limit, event.users) + _ended(rule.ended)
     return None

@@ -10,6 +10,7 @@ from ..model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold
 from ..model.timeline import Timeline
 from . import numbers
 from .autopilot_and_plan import TROUBLES, VERIFICATION_ENDS, found
+from .rate_sentences import short_rate_capacity
 
 LINEAR = 0.93
 """Efficiency from which scaling is called linear (`load.level_end.STRAIGHT`)."""
@@ -51,7 +52,8 @@ WAITS = {
     "settling": "settling at {users}",
     "measuring": "measuring {users}",
     "worker": "a worker process is starting",
-    "plan": "the plan sets the users",
+    "plan": "the plan sets the load",
+    "rate_search": "the autopilot searches the capacity as an offered rate",
 }
 
 SOAK = "soak at {users}"
@@ -84,6 +86,8 @@ def _said(proposed: Proposed, timeline: Timeline, *, exported: bool) -> NextStep
     match proposed.proposal:
         case GoTo() as step:
             return NextStep("Enter", _go_to(step, timeline))
+        case Hold("rate"):
+            return _at_a_rate(timeline)
         case Hold() as hold:
             soaks = hold.level == "soak" and hold.why == "measuring"
             said = (SOAK if soaks else WAITS.get(hold.why, WAITS["measuring"])).format(users=numbers.counted(timeline.wanted))
@@ -100,6 +104,14 @@ def _said(proposed: Proposed, timeline: Timeline, *, exported: bool) -> NextStep
             return _beside_neighbours(timeline, figures)
         case GiveUp(_, why, figures):
             return NextStep(*ENDS.get(why, ("e", f"export; {TROUBLES.get(why, why)}")))
+
+
+def _at_a_rate(timeline: Timeline) -> NextStep:
+    """A person offers a rate: no level of users is to be proposed."""
+    capacity = timeline.verdict.rate_capacity if timeline.verdict is not None else None
+    if capacity is not None and capacity.kind == "capacity":
+        return NextStep("e", f"export; {short_rate_capacity(capacity)}")
+    return NextStep("a", "let the autopilot search the capacity as an offered rate; +/- changes the rate")
 
 
 def until_next(timeline: Timeline) -> str:

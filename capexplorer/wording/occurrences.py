@@ -16,7 +16,7 @@ def command(event: Command) -> str:
     if event.name == "autopilot":
         return autopilot(event.args)
     sentence = _COMMANDS.get(event.name, lambda _: event.name)(event.args)
-    if (event.name, event.by) == ("users", "autopilot"):
+    if event.name in ("users", "rate") and event.by == "autopilot":
         return f"{sentence}, autopilot: {autopilot_step(event.args)}"
     is_own = event.by == "user" or (event.name, event.by) == ("plan", "plan")
     return sentence if is_own else f"{sentence} (by {event.by})"
@@ -50,7 +50,7 @@ def _workers(args: Mapping[str, Any]) -> str:
 
 _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "users": lambda args: f"users → {args.get('users', args.get('to', '?'))}",
-    "rate": lambda args: f"rate → {numbers.figure(args.get('per_s'))}/s",
+    "rate": lambda args: f"offered rate → {numbers.figure(args.get('per_s'))}/s",
     "step": lambda args: f"step size {args.get('step', '?')}",
     "spawn_rate": _spawn_rate,
     "new_level": lambda args: f"new level at the same {'count' if args.get('offered_per_s') is None else 'rate'}",

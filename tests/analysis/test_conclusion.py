@@ -23,6 +23,7 @@ from capexplorer.model.conclusions import (
     NoKneeYet,
     NotJudged,
     PartlyCounted,
+    RatesFound,
     RequestsFailed,
     RunInvalid,
     ServiceChanged,
@@ -34,6 +35,7 @@ from capexplorer.model.conclusions import (
 )
 from capexplorer.model.events import Event, LevelClosed, LevelOpened, Verdict
 from capexplorer.model.figures import LevelFigures
+from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RegimeVerdict
 
@@ -56,6 +58,7 @@ TOO_NEW = [
     LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=1.0, by="plan"),
     LevelClosed(t_s=20.0, index=0, users=5, started_s=0.0, figures=LevelFigures(settled=False, warm_ratio=0.4)),
 ]
+RATES = Verdict(t_s=200.0, rates=RateVerdict(capacity=RateCapacity(kind="capacity", per_s=100.0)))
 NO_CURVE = Verdict(t_s=200.0, capacity=CapacityVerdict(), partial_levels=(0, 1))
 
 CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
@@ -63,6 +66,11 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "no detector ran": (UP, (NotJudged,), "info"),
     "a curve without marks": ([*UP, NO_KNEE], (CurveAlone,), "info"),
     "a knee": ([*UP, KNEE], (KneeFound,), "info"),
+    "rates alone": ([*UP, RATES], (RatesFound,), "info"),
+    "a capacity as a rate before a death": (
+        [*UP, RATES, mark("target_crashed", severity="critical")], (RatesFound, TargetDied), "warning",
+    ),
+    "rates beside a knee": ([*UP, msgspec.structs.replace(KNEE, rates=RATES.rates)], (KneeFound, RatesFound), "info"),
     "a knee, and its bottleneck within the same clause": ([*UP, KNEE, mark("disk_saturated")], (KneeFound,), "warning"),
     "a knee before a death": ([*UP, KNEE, mark("target_crashed", severity="critical")], (KneeFound, TargetDied), "warning"),
     "a knee before a leak": ([*UP, KNEE, mark("fd_leak", growth_per_hour=7200.0, unit="fds")], (KneeFound, Leaking), "warning"),

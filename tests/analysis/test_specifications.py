@@ -18,6 +18,7 @@ ELSEWHERE = {
         "causes/saturation_over_seconds",
     ),
     "analysis/epoch/test_epoch.py": ("epoch/measured_epoch",),
+    "analysis/epoch/test_rate_verdict.py": ("epoch/measured_rates", "epoch/rate_recovery"),
     "analysis/epoch/test_regimes.py": (
         "epoch/level_changes", "epoch/level_comparison", "epoch/onset", "epoch/regime", "epoch/regime_verdicts",
     ),

@@ -17,8 +17,8 @@ from capexplorer.report.summary import summarise
 from trials.marked import marked
 
 TOP = {
-    "schema", "session", "levels", "endpoints", "knees", "no_knee_up_to_users", "causes", "bottlenecks", "slo", "recoveries",
-    "shifts", "regimes", "stop_rules", "notes", "verdict", "verdicts", "conventions",
+    "schema", "session", "levels", "endpoints", "knees", "no_knee_up_to_users", "rates", "causes", "bottlenecks", "slo",
+    "recoveries", "shifts", "regimes", "stop_rules", "notes", "verdict", "verdicts", "conventions",
     "first_endpoint",
 }  # fmt: skip
 SESSION = {
@@ -125,9 +125,11 @@ def test_an_empty_session_has_all_its_keys_and_nothing_in_them() -> None:
     assert {key: found[key] for key in TOP - {"schema", "conventions", "session", "verdict", "verdicts"}} == {
         **{
             key: []
-            for key in TOP - {"schema", "conventions", "session", "verdict", "verdicts", "no_knee_up_to_users", "first_endpoint"}
+            for key in TOP
+            - {"schema", "conventions", "session", "verdict", "verdicts", "no_knee_up_to_users", "first_endpoint", "rates"}
         },
         "no_knee_up_to_users": None,
+        "rates": None,
         "first_endpoint": None,
     }
     assert found["session"]["complete"] is False

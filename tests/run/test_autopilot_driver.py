@@ -393,11 +393,11 @@ def test_autopilot_and_plan_exclude_each_other() -> None:
     from capexplorer.commands.resolving import RunArguments, resolve
 
     with pytest.raises(InputError, match="--autopilot: cannot be combined with --plan"):
-        resolve(RunArguments(profile="mixed", autopilot=True, plan="10:5s"))
+        resolve(RunArguments(profile="mixed", autopilot="users", plan="10:5s"))
 
 
 def test_the_autopilot_begins_at_one_user_by_default() -> None:
     from capexplorer.commands.resolving import RunArguments, resolve
 
-    assert resolve(RunArguments(profile="sleepers", autopilot=True)).start_users == 1
-    assert resolve(RunArguments(profile="sleepers", autopilot=True, users=10)).start_users == 10
+    assert resolve(RunArguments(profile="sleepers", autopilot="users")).start_users == 1
+    assert resolve(RunArguments(profile="sleepers", autopilot="users", users=10)).start_users == 10

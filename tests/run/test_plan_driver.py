@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from capexplorer.load.plan import parse
 from capexplorer.model.events import Verdict
+from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, RateCapacity
+from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
 from capexplorer.run.drivers.plan import CannotGoOn, FindKnee, Move, PlanDriver, SetRate, SetUsers
 
 
@@ -98,5 +99,5 @@ def test_a_share_of_the_capacity_is_of_rate_levels_alone() -> None:
     plan = planned("60% capacity:10s", KNEE)
     move = held(plan, 0.0, 0)
     assert isinstance(move, CannotGoOn) and "60% of the capacity" in move.why
-    found = Timeline([Verdict(t_s=1.0, rate_capacity=RateCapacity(per_s=200.0))])
+    found = Timeline([Verdict(t_s=1.0, rates=RateVerdict(capacity=RateCapacity(kind="capacity", per_s=200.0)))])
     assert PlanDriver(parse("rate 60% capacity 10s", "--plan", 500), found, 500).due(0.0, 0) == SetRate(120.0)

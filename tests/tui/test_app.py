@@ -99,6 +99,20 @@ async def test_steps_typed_quickly_add_up_and_show_at_once() -> None:
         assert "step 2" in stage.screen_text()
 
 
+async def test_one_key_switches_the_step_between_users_and_an_offered_rate() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press("u")
+        assert stage.controls.calls == []
+        assert "step 1/s" in stage.screen_text()
+        await pilot.press("]", "+", "+", "-", "g", "7", "enter")
+        await until(pilot, lambda: stage.controls.calls[-1] == ("set_rate", 7.0), stage.controls.calls)
+        assert stage.controls.calls == [("set_step", 2), *(("set_rate", rate) for rate in (2.0, 4.0, 2.0, 7.0))]
+        assert "→ 7/s" in stage.screen_text() and "step 2/s" in stage.screen_text()
+        await pilot.press("a", "u", "+")
+        assert stage.controls.calls[-2:] == [("set_autopilot", True, "rate"), ("set_users", 2)]
+
+
 async def test_steps_never_leave_the_known_sizes() -> None:
     stage = Stage()
     async with stage.run() as pilot:
@@ -405,7 +419,7 @@ async def test_window_and_log_scale_reach_the_panes() -> None:
 
 async def test_help_names_every_key_and_closes() -> None:
     stage = Stage()
-    async with stage.run((120, 120)) as pilot:
+    async with stage.run((120, 140)) as pilot:
         await pilot.press("?")
         await pilot.pause()
         assert isinstance(stage.app.screen, Help)

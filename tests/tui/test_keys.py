@@ -32,7 +32,7 @@ def test_the_readme_has_the_table_as_it_is(screen: ScreenName) -> None:
 
 @pytest.mark.parametrize(
     ("width", "shown"),
-    [(79, "+/- [ ] g x a f ? q"), (119, "+/- [ ] g x a p n t f e y ? q")],
+    [(79, "+/- [ ] g x a f ? q"), (119, "+/- [ ] g u x a p n f e y ? q")],
 )
 def test_the_key_bar_of_the_live_screen_has_the_most_useful_keys(width: int, shown: str) -> None:
     bar = key_bar("live", width)

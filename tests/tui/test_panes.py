@@ -385,7 +385,7 @@ PLAN_OVER = Command(t_s=9.0, name="plan", by="plan", args={"on": False, "what": 
 
 
 def test_a_plans_end_is_reported_with_the_keys_that_continue_until_someone_steps() -> None:
-    reported = " PLAN ENDED  50 users keep running; + - users, a autopilot, p plan, x zero"
+    reported = " PLAN ENDED  50 users keep running; + - load, a autopilot, p plan, x zero"
     ended = [*session([(50, 9)]), PLAN_OVER]
     assert any(reported in line for line in status_lines(Timeline(ended)))
     for name in ("users", "autopilot", "restart"):

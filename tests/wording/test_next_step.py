@@ -49,7 +49,7 @@ def at(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeline:
         (Hold("measuring", 4.0, 12.0), "", "measuring 12 users; next step in 4–12 s"),
         (Hold("measuring", 14.0, 34.0, "soak"), "", "soak at 12 users; next step in 14–34 s"),
         (Hold("settling", 8.0, 20.0), "", "settling at 12 users; next step in 8–20 s"),
-        (Hold("plan", 7.0, 7.0), "", "the plan sets the users; next step in 7 s"),
+        (Hold("plan", 7.0, 7.0), "", "the plan sets the load; next step in 7 s"),
         (Hold("worker"), "", "a worker process is starting"),
         (AddWorker(), "W", "add a worker process; the generator is saturated"),
         (Done("knee", {**KNEE, "verification": "verified"}), "e", "export; knee 14 [11–16] at 122/s, verified"),
@@ -115,5 +115,5 @@ def test_a_log_without_proposals_has_no_line() -> None:
 
 
 def test_every_reason_of_a_step_has_words() -> None:
-    worded = {*REASONS, *ENDS, *WAITS, "knee", "at_or_below", "neighbours"}
+    worded = {*REASONS, *ENDS, *WAITS, "knee", "at_or_below", "neighbours", "rate"}
     assert worded == set(get_args(Why))

@@ -69,8 +69,10 @@ def others_cpu(figures: LevelFigures) -> float | None:
 def little_ratio(figures: LevelFigures, own_ms: float = 0.0) -> float | None:
     """N / (X (R + Z)) with Z the mean pause that users chose, plus `own_ms`.
 
-    None if one of them is not known or too few cycles were measured.
+    None if one of them is not known or too few cycles were measured, and at an offered rate, whose pool has idle users.
     """
+    if figures.offered is not None:
+        return None
     if figures.pause_s is None or figures.response_ms is None or not figures.users_mean or not figures.throughput_rps:
         return None
     if figures.counted and 0 < figures.requests < CYCLES_LEAST * figures.users_mean:

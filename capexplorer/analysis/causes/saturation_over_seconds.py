@@ -31,7 +31,12 @@ def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> SaturationGrou
 
 
 def _little_over(ticks: Sequence[Sample], own_ms: float) -> tuple[float, float] | None:
-    """(user-seconds over accounted user-seconds, unaccounted ms a request); None if too few cycles were measured."""
+    """(user-seconds over accounted user-seconds, unaccounted ms a request); None if too few cycles were measured.
+
+    None at an offered rate, too: its pool has idle users.
+    """
+    if any(tick.offered is not None for tick in ticks):
+        return None
     requests = sum(each.requests for tick in ticks for each in tick.endpoints)
     users = fmean(tick.users for tick in ticks) if ticks else 0.0
     if not users or requests < CYCLES_LEAST * users:

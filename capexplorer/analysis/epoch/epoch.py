@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from ...model.events import Verdict
 from ...model.level import Level
+from ...model.rate_verdicts import RateVerdict
 from ...model.timeline import Timeline
 from ...model.verdicts import CapacityVerdict, Missing, SloVerdict
 from ..causes.generator_saturation import is_saturated, own_time_ms
@@ -29,6 +30,7 @@ from .neighbours import NeighbourCheck, disturbance_of
 from .onset import halves_of, parts_of
 from .outgrown import outgrown_levels
 from .partial import is_partial
+from .rate_verdict import rate_verdict
 from .recovery import conclude
 from .regime_verdicts import regime_verdicts
 
@@ -45,7 +47,8 @@ class Epoch(MeasuredEpoch):
     def verdict(self) -> Verdict | None:
         """The knee, the objectives, and which levels were set aside; None while there is no level to speak of."""
         if not self.judgeable:
-            return Verdict(**self._partially(), capacity=CapacityVerdict(epoch=self.index)) if self.partial else None
+            is_known = self.partial or self.rates is not None
+            return Verdict(**self._partially(), capacity=CapacityVerdict(epoch=self.index)) if is_known else None
         aside = {level.started_s for level in self.split.recovery}
         used = {level.started_s for level in self.judgeable}
         disturbed = {level.started_s for level in self.ladder if level.disturbed}
@@ -69,14 +72,24 @@ class Epoch(MeasuredEpoch):
         )
 
     def _partially(self) -> dict[str, Any]:
-        return {"t_s": self.timeline.last_s, "epoch": self.index, "partial_levels": self.partial}
+        return {"t_s": self.timeline.last_s, "epoch": self.index, "partial_levels": self.partial, "rates": self.rates}
+
+    @cached_property
+    def rates(self) -> RateVerdict | None:
+        """On the levels of offered rates, which are no part of the ladder of users."""
+        return rate_verdict(self.timeline, self.all_levels, self._limits)
 
     def _objectives(self) -> tuple[SloVerdict, ...]:
+        free = [level for level in self.split.fit if not level.disturbed]
+        found = (capacity_at(free, name, limit, epoch=self.index) for name, limit in self._limits.items())
+        return tuple(each for each in found if each is not None)
+
+    @property
+    def _limits(self) -> dict[Name, float]:
+        """The profile's objectives."""
         header = self.timeline.header
         wanted = _table(header.profile, "slo") if header is not None else {}
-        free = [level for level in self.split.fit if not level.disturbed]
-        found = (capacity_at(free, name, wanted[name], epoch=self.index) for name in OBJECTIVES if _is_number(wanted.get(name)))
-        return tuple(each for each in found if each is not None)
+        return {name: wanted[name] for name in OBJECTIVES if _is_number(wanted.get(name))}
 
 
 def epochs_of(timeline: Timeline) -> tuple[Epoch, ...]:
@@ -90,9 +103,9 @@ def indices(timeline: Timeline) -> list[int]:
 
 
 def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = None) -> Epoch:
-    """One epoch as the timeline has it now. `levels`: use these levels only. Rate levels are on another axis, and never used."""
-    given = timeline.levels if levels is None else levels
-    own = tuple(level for level in given if level.opened.epoch == index and level.offered_per_s is None)
+    """One epoch as the timeline has it now. `levels`: use these levels only. Levels of rates are judged apart (`rates`)."""
+    given = [level for level in (timeline.levels if levels is None else levels) if level.opened.epoch == index]
+    own = tuple(level for level in given if level.offered_per_s is None)
     counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]
     partial = tuple(level.opened.index for level in counted if level.figures.settled and is_partial(timeline, level))
     counted = [level for level in counted if level.opened.index not in partial]
@@ -118,7 +131,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         return tuple(measured([each.level], parts_of=lambda level: halves_of(timeline, level)))
 
     whole = tuple(measured(counted, parts_of=lambda level: parts_of(timeline, level)))
-    return Epoch(timeline, index, own, own_ms, whole, halves, partial, outgrown)
+    return Epoch(timeline, index, own, own_ms, whole, halves, partial, outgrown, tuple(given))
 
 
 def work_is_metric(timeline: Timeline) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ...model.events import Mark
 from ...model.findings import Cause
+from ...model.level import Level
 from ...model.timeline import Timeline
 from ..causes.catalogue import invalidates_run
 from ..ladder import LadderLevel
@@ -26,9 +27,19 @@ def judgeable_levels(timeline: Timeline, levels: Sequence[LadderLevel]) -> tuple
     return tuple(level for level in levels if not _is_invalid(level, level.ended_s or timeline.last_s, spans))
 
 
+def is_invalidated(timeline: Timeline, level: Level) -> bool:
+    """Whether such a cause made requests of this level fail."""
+    ended_s = timeline.last_s if level.ended_s is None else level.ended_s
+    return _overlaps(level.figures.failure_ratio, level.started_s, ended_s, list(_spans(timeline)))
+
+
 def _is_invalid(level: LadderLevel, ended_s: float, spans: Sequence[tuple[float, float]]) -> bool:
-    failing = (level.failure_ratio or 0.0) >= FAILURES_LEAST
-    return failing and any(first_s < ended_s and last_s > level.started_s for first_s, last_s in spans)
+    return _overlaps(level.failure_ratio, level.started_s, ended_s, spans)
+
+
+def _overlaps(failure_ratio: float | None, started_s: float, ended_s: float, spans: Sequence[tuple[float, float]]) -> bool:
+    failing = (failure_ratio or 0.0) >= FAILURES_LEAST
+    return failing and any(first_s < ended_s and last_s > started_s for first_s, last_s in spans)
 
 
 def _spans(timeline: Timeline) -> Iterator[tuple[float, float]]:

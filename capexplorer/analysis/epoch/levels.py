@@ -10,6 +10,9 @@ from ...model.events import Phase
 
 SETTLING_LEAST_S = 2.0
 SETTLING_MOST_S = 30.0
+SETTLING_AT_RATE_MOST_S = 5.0
+"""At an offered rate. Above the capacity latency grows as long as the level lasts, and two cycles would never be over."""
+
 SETTLING_CYCLES = 2.0
 """Cycles (think time plus response) after which the previous level's backlog and the start of new users have no effect."""
 
@@ -67,12 +70,13 @@ class LevelClock:
         """When the level settles, as known so far; None while it spawns."""
         if self.spawned_s is None:
             return None
+        most_s = SETTLING_AT_RATE_MOST_S if self.wanted is None else SETTLING_MOST_S
         if self.wanted != 0 and not self._requests:
-            return self.spawned_s + SETTLING_MOST_S  # no response yet: the cycle is not known
+            return self.spawned_s + most_s  # no response yet: the cycle is not known
         mean_wait_s = self._wait_sum_s / self._waits if self._waits else 0.0
         mean_sleep_s = self._sleep_sum_s / self._sleeps if self._sleeps else 0.0
         mean_latency_s = self._latency_sum_s / self._requests if self._requests else 0.0
-        return self.spawned_s + settling_s(max(mean_wait_s, mean_sleep_s), mean_latency_s)
+        return self.spawned_s + min(most_s, settling_s(max(mean_wait_s, mean_sleep_s), mean_latency_s))
 
     def tick(self, started_s: float, ended_s: float, users: int, counts: TickCounts) -> tuple[Phase, bool]:
         """(phase at the end of the tick, whether the tick counts in the figures).

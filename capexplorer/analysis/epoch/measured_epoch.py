@@ -24,7 +24,7 @@ class MeasuredEpoch:
     timeline: Timeline
     index: int
     levels: tuple[Level, ...]
-    """Of this epoch, in the order they ran."""
+    """Of this epoch at user counts, in the order they ran."""
     own_ms: float
     """Part of a user's cycle outside responses and declared waits (`generator_saturation.own_time_ms`)."""
     measured: tuple[Measured, ...]
@@ -35,6 +35,8 @@ class MeasuredEpoch:
     """Indices of settled levels whose figures cover only a part of their users; they are not in `measured`."""
     outgrown: tuple[int, ...] = ()
     """Indices of levels that saturated fewer workers than there were later; they are not in `measured` either."""
+    all_levels: tuple[Level, ...] = ()
+    """Those at offered rates among them."""
 
     @property
     def ladder(self) -> tuple[LadderLevel, ...]:

@@ -8,7 +8,8 @@ import msgspec
 
 from ..findings import AnyFinding, MarkKind, kind_of
 from ..grades import Confidence, Severity
-from ..verdicts import CapacityVerdict, EndpointDegradation, RateCapacity, RegimeVerdict, SloVerdict
+from ..rate_verdicts import RateCapacity, RateVerdict
+from ..verdicts import CapacityVerdict, EndpointDegradation, RegimeVerdict, SloVerdict
 from .event import Event
 
 
@@ -40,7 +41,7 @@ class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
 
     epoch: int = 0
     capacity: CapacityVerdict = CapacityVerdict()
-    rate_capacity: RateCapacity | None = None
+    rates: RateVerdict | None = None
     """On the axis of offered rates; levels of users never contribute to it, nor rate levels to `capacity`."""
     slo: tuple[SloVerdict, ...] = ()
     recovery_levels: tuple[int, ...] = ()
@@ -55,3 +56,9 @@ class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
     """Indices of settled levels whose figures cover only a part of their users, which the fit does not use either."""
     first_endpoint: EndpointDegradation | None = None
     """The endpoint that degrades first."""
+
+    @property
+    def rate_capacity(self) -> RateCapacity | None:
+        """The capacity as a rate, if its maximum was measured; None: it is not known."""
+        found = self.rates.capacity if self.rates is not None else None
+        return found if found is not None and found.kind == "capacity" else None

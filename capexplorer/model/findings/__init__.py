@@ -10,15 +10,19 @@ from .blame import Blame, Bottleneck, Cause, Leak, Readings, Scalar
 from .curve_findings import CURVE, AtOrBelow, Bend, CurveFinding, Knee, LatencyKnee
 from .finding import Finding, MarkKind
 from .level_findings import Recovered, Shift, StopRule
+from .rate_findings import RateLimit, RateRecovered
 
-AnyFinding = Knee | AtOrBelow | Bend | LatencyKnee | Shift | Recovered | StopRule | Cause | Bottleneck | Leak
+AnyFinding = (
+    Knee | AtOrBelow | Bend | LatencyKnee | RateLimit | RateRecovered | Shift | Recovered | StopRule | Cause | Bottleneck | Leak
+)
 
 KINDS: dict[str, type[Finding]] = {msgspec.inspect.type_info(kind).tag: kind for kind in AnyFinding.__args__}  # type: ignore[attr-defined]
 """Finding classes by their tag in the log."""
 
 __all__ = [
     "CURVE", "KINDS", "AnyFinding", "AtOrBelow", "Bend", "Blame", "Bottleneck", "Cause", "CurveFinding", "Finding", "Knee",
-    "LatencyKnee", "Leak", "MarkKind", "Readings", "Recovered", "Scalar", "Shift", "StopRule", "kind_of",
+    "LatencyKnee", "Leak", "MarkKind", "RateLimit", "RateRecovered", "Readings", "Recovered", "Scalar", "Shift", "StopRule",
+    "kind_of",
 ]  # fmt: skip
 
 

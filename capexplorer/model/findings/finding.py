@@ -6,7 +6,10 @@ from typing import Any, ClassVar, Literal
 
 from ..readings import Reading
 
-MarkKind = Literal["knee", "at_or_below", "bend", "latency_knee", "cause", "bottleneck", "leak", "shift", "recovery", "stop_rule"]
+MarkKind = Literal[
+    "knee", "at_or_below", "bend", "latency_knee", "rate_capacity", "rate_recovery", "cause", "bottleneck", "leak", "shift",
+    "recovery", "stop_rule",
+]  # fmt: skip
 
 
 class Finding(Reading, frozen=True, kw_only=True, tag_field="kind"):

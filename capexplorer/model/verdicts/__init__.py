@@ -6,11 +6,10 @@ Users are N, rates are finished work per second. `None` means "not known", never
 from .epoch_verdict import CapacityVerdict, CurveFit, EndpointDegradation, Missing, MissingKind, SloVerdict, UslFit
 from .knee_verdict import KneeEvidence, KneeKind, KneeVerdict, Limit, Peak
 from .knee_verification import Disagreement, Verification, VerificationStep, VerificationStepName
-from .rate_capacity import RateCapacity
 from .service_changes import ChangePoint, Recovery, RegimeVerdict
 
 __all__ = [
     "CapacityVerdict", "ChangePoint", "CurveFit", "Disagreement", "EndpointDegradation", "KneeEvidence", "KneeKind",
-    "KneeVerdict", "Limit", "Missing", "MissingKind", "Peak", "RateCapacity", "Recovery", "RegimeVerdict", "SloVerdict", "UslFit",
+    "KneeVerdict", "Limit", "Missing", "MissingKind", "Peak", "Recovery", "RegimeVerdict", "SloVerdict", "UslFit",
     "Verification", "VerificationStep", "VerificationStepName",
 ]  # fmt: skip

@@ -40,6 +40,15 @@ class CurvePoint:
 
 
 @dataclass(frozen=True, slots=True)
+class RatePoint:
+    """The longest settled level of one offered rate."""
+
+    per_s: float
+    figures: dict[str, Estimate]
+    """Goodput of iterations, percentiles of the time from plan, share of iterations that failed or were dropped."""
+
+
+@dataclass(frozen=True, slots=True)
 class Curve:
     """One session, or one of its epochs."""
 
@@ -69,6 +78,10 @@ class Curve:
     """Current causes, bottlenecks and leaks, without findings that nothing is wrong."""
     overheads: dict[str, ClientOverhead]
     made: Made
+    rate_points: tuple[RatePoint, ...] = ()
+    """Points by offered rate. They are never compared with those of users."""
+    rate_capacity: Estimate | None = None
+    """As a rate, where its maximum was measured."""
 
     @property
     def name(self) -> str:
@@ -84,6 +97,27 @@ class MatchedLevel:
     differences: tuple[Difference, ...]
     held_by_others: bool = False
     """Whether other processes disturbed one of the two."""
+
+    @property
+    def load(self) -> str:
+        """As tables name it."""
+        return str(self.users)
+
+    def __getitem__(self, figure: str) -> Difference:
+        return next(each for each in self.differences if each.figure == figure)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedRate:
+    """An offered rate that both curves have."""
+
+    per_s: float
+    differences: tuple[Difference, ...]
+
+    @property
+    def load(self) -> str:
+        """As tables name it."""
+        return f"{self.per_s:g}/s"
 
     def __getitem__(self, figure: str) -> Difference:
         return next(each for each in self.differences if each.figure == figure)
@@ -104,6 +138,38 @@ class Pair:
     """Changes of latencies over all common user counts; none if the client classes differ."""
     clients: tuple[str, str] | None
     """The two client classes, where they differ."""
+    rates: tuple[MatchedRate, ...] = ()
+    rates_only_before: tuple[float, ...] = ()
+    rates_only_after: tuple[float, ...] = ()
+    rate_capacity: Difference | None = None
+    """Of the capacities as rates; None if one of both has no level of a rate."""
+
+    @property
+    def loads(self) -> tuple[MatchedLevel | MatchedRate, ...]:
+        """User counts in common, then rates in common."""
+        return (*self.levels, *self.rates)
+
+    @property
+    def capacities(self) -> tuple[Difference, ...]:
+        """Those that were measured: of the knee, then as a rate."""
+        found = (*self.knee, *([self.rate_capacity] if self.rate_capacity is not None else ()))
+        return tuple(one for one in found if one.judgement != "not_measured")
+
+    @property
+    def unmatched(self) -> tuple[tuple[str, str], ...]:
+        """(letter, the loads that settled in this one only, in words)."""
+        return tuple(
+            (curve.letter, said)
+            for curve, users, rates in (
+                (self.before, self.only_before, self.rates_only_before),
+                (self.after, self.only_after, self.rates_only_after),
+            )
+            for said in (
+                f"{', '.join(map(str, users))} users" if users else "",
+                ", ".join(f"{per_s:g}/s" for per_s in rates),
+            )
+            if said
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,11 @@ def _curve(curve: Curve) -> dict[str, Any]:
             for point in curve.points
         ],
         "unsettled_users": list(curve.unsettled),
+        "rates": [
+            {"per_s": point.per_s, **{name: _estimate(each) for name, each in point.figures.items()}}
+            for point in curve.rate_points
+        ],
+        "rate_capacity": None if curve.rate_capacity is None else _estimate(curve.rate_capacity),
         "marks": [_mark(mark) for mark in curve.marks],
         "verdict": curve.judged.sentence,
     }
@@ -83,6 +88,8 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "after": pair.after.letter,
         "clients": list(pair.clients) if pair.clients else None,
         "levels": [_level(level) for level in pair.levels],
+        "rates": [{"per_s": each.per_s, **{one.figure: _difference(one) for one in each.differences}} for each in pair.rates],
+        "rate_capacity": None if pair.rate_capacity is None else _difference(pair.rate_capacity),
         "users_only_before": list(pair.only_before),
         "users_only_after": list(pair.only_after),
         **{one.figure: _difference(one) for one in pair.knee},

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..escaping import markdown as escaped
 from . import sentences
-from .comparison import Comparison, Curve, MatchedLevel, Pair
+from .comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
 from .difference import Difference
 from .environment import Differing
 from .figures import FIGURES
@@ -54,24 +54,23 @@ def _sessions(comparison: Comparison) -> list[str]:
 def _pair(pair: Pair) -> list[str]:
     before, after = pair.before.letter, pair.after.letter
     lines = [f"## {after} against {before}", ""]
-    if pair.levels:
-        lines += _header(["users", "figure", before, after, "change", "%", "noise", "judgement"], left=2, last_left=True)
-        lines += [_row(cells) for level in pair.levels for cells in _level(level)]
+    if pair.loads:
+        lines += _header(["load", "figure", before, after, "change", "%", "noise", "judgement"], left=2, last_left=True)
+        lines += [_row(cells) for level in pair.loads for cells in _level(level)]
         lines.append("")
     if sentences.overall(pair):
         lines += [escaped(sentences.overall(pair)), ""]
-    if any(one.judgement != "not_measured" for one in pair.knee):
+    if pair.capacities:
         lines += _header(["", before, after, "change", "%", "noise", "judgement"], left=1, last_left=True)
-        lines += [_row([_title(one), *_cells(one)]) for one in pair.knee]
+        lines += [_row([_title(one), *_cells(one)]) for one in pair.capacities]
         lines.append("")
-    for letter, counts in ((before, pair.only_before), (after, pair.only_after)):
-        if counts:
-            lines += [f"Settled only in {letter}: {_counts(counts)} users.", ""]
+    for letter, loads in pair.unmatched:
+        lines += [f"Settled only in {letter}: {loads}.", ""]
     return lines
 
 
-def _level(level: MatchedLevel) -> Iterable[list[str]]:
-    shown = str(level.users)
+def _level(level: MatchedLevel | MatchedRate) -> Iterable[list[str]]:
+    shown = level.load
     for one in level.differences:
         if one.judgement == "not_measured" and one.before.value is None and one.after.value is None:
             continue

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from .. import page_templates, svg
 from . import sentences
-from .comparison import Comparison, Curve, MatchedLevel, Pair
+from .comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
 from .curves import capacity, latency
 from .difference import Difference
 from .environment import Differing
@@ -92,19 +92,18 @@ class _PairRows:
     rows: list[_Row]
     overall: str
     """The changes over all levels as text; may be empty."""
-    unmatched: list[tuple[str, Sequence[int]]]
-    """(letter, user counts that settled in this one only)."""
+    unmatched: tuple[tuple[str, str], ...]
+    """(letter, loads that settled in this one only)."""
 
 
 def _pair(pair: Pair) -> _PairRows:
-    rows = [row for level in pair.levels for row in _level(level)]
-    rows += [_row("", one) for one in pair.knee if one.judgement != "not_measured"]
-    unmatched: list[tuple[str, Sequence[int]]] = [(pair.before.letter, pair.only_before), (pair.after.letter, pair.only_after)]
-    return _PairRows(pair.before.letter, pair.after.letter, rows, sentences.overall(pair), unmatched)
+    rows = [row for level in pair.loads for row in _level(level)]
+    rows += [_row("", one) for one in pair.capacities]
+    return _PairRows(pair.before.letter, pair.after.letter, rows, sentences.overall(pair), pair.unmatched)
 
 
-def _level(level: MatchedLevel) -> Iterator[_Row]:
-    shown = str(level.users)
+def _level(level: MatchedLevel | MatchedRate) -> Iterator[_Row]:
+    shown = level.load
     for one in level.differences:
         if one.before.value is not None or one.after.value is not None:
             yield _row(shown, one)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...model.clients import clients_of
+from . import rates
 from .across_levels import LEVELS_LEAST, OverallChange, Pairs, overall_change, with_scatter
 from .claims import with_claims
 from .comparison import Curve, MatchedLevel, Pair
@@ -52,6 +53,14 @@ def pair_of(before: Curve, after: Curve) -> Pair:
         overall=_overall(figures, held, [users >= _greatest_knee(before, after) for users in common], clients is not None),
         clients=clients,
     )
+    if before.rate_points and after.rate_points:
+        found = replace(
+            found,
+            rates=tuple(rates.matched(before, after)),
+            rates_only_before=rates.only(before.rate_points, after.rate_points),
+            rates_only_after=rates.only(after.rate_points, before.rate_points),
+            rate_capacity=rates.capacity_moved(before, after),
+        )
     return with_claims(found)
 
 

@@ -17,6 +17,7 @@ from .comparison import Curve, CurvePoint, Session
 from .environment import Made
 from .estimates import Estimate, level_estimates, pooled
 from .figures import LEVEL_FIGURES
+from .rates import rate_capacity, rate_points
 from .shared_machine import is_held_by_others
 
 
@@ -30,7 +31,7 @@ def epochs_of(session: Session) -> list[int]:
             name = timeline.header.id if timeline.header else ""
             raise InputError(f"{name}#{session.epoch}: no such epoch; it has: {known}")
         return [session.epoch]
-    settled = sorted({level.opened.epoch for level in timeline.levels if level.users and level.figures.settled})
+    settled = sorted({level.opened.epoch for level in timeline.levels if level.has_load and level.figures.settled})
     return settled or there[:1] or [0]
 
 
@@ -61,6 +62,8 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
         marks=_marks(timeline, epoch),
         overheads=dict(header.client_overhead_ms),
         made=Made(header, _params(timeline, epoch)),
+        rate_points=rate_points(timeline, epoch),
+        rate_capacity=rate_capacity(timeline, epoch),
     )
 
 

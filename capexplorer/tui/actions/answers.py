@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...model.offered import RATE_LEAST_PER_S, RATE_MOST_PER_S
 from ...model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 
 
@@ -20,6 +21,16 @@ def rate_wrong(answer: str) -> str | None:
         right = False
     bounds = f"{SPAWN_RATE_LEAST:g} to {SPAWN_RATE_MOST:,.0f}"
     return None if right else f"expected users a second, {bounds} (for example 10 or 0.5), or nothing for automatic"
+
+
+def offered_wrong(answer: str) -> str | None:
+    """What is wrong with an offered rate."""
+    try:
+        right = float(answer) == 0 or RATE_LEAST_PER_S <= float(answer) <= RATE_MOST_PER_S
+    except ValueError:
+        right = False
+    bounds = f"{RATE_LEAST_PER_S:g} to {RATE_MOST_PER_S:,.0f}"
+    return None if right else f"expected iterations a second, {bounds} (for example 200 or 0.5), or 0"
 
 
 def note_wrong(answer: str) -> str | None:

@@ -11,18 +11,16 @@ from ...model.proposals import GoTo, Proposal
 from ...model.stream import Controls, Holding, OnlyScreen
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.target_form import TargetForm
-from ..keys import STEPS, ScreenName
+from ..keys import ScreenName
 from ..look import Palette
 from ..panes.status_view import View
 from . import holding
-from .answers import note_wrong, rate_wrong, users_wrong
+from .answers import note_wrong, rate_wrong
+from .load_steps import UNASKED, Answer, LoadSteps
 from .protocols import ScreenAccess
 
-PERFORMED = {"W": "worker(1)", "e": "export", "f": "failures", "t": "restart"}
+PERFORMED = {"W": "worker(1)", "a": "autopilot", "e": "export", "f": "failures", "t": "restart"}
 """The keys of proposals other than Enter, with their actions: Enter performs these as well."""
-
-UNASKED_USERS = 50
-"""User count up to which, or up to twice the highest count so far, a step needs no confirmation."""
 
 
 class Steer:
@@ -34,7 +32,7 @@ class Steer:
     def __init__(self, controls: Controls, held: Holding | None = None) -> None:
         """`held`: who has the controls, where the run may have several screens."""
         self.controls, self.held = controls, held or OnlyScreen()
-        self.step = STEPS[0]
+        self.steps = LoadSteps(controls)
 
     def attach(self, screen: ScreenAccess) -> None:
         """Steer the load that this screen shows."""
@@ -47,7 +45,9 @@ class Steer:
         return View(
             wanted=controls.wanted,
             max_users=controls.max_users,
-            step=self.step,
+            step=self.steps.size,
+            unit=self.steps.unit,
+            offered_per_s=controls.offered_per_s,
             spawn_rate=controls.spawn_rate,
             can_restart=controls.can_restart,
             autopilot=controls.autopilot,
@@ -69,9 +69,11 @@ class Steer:
         """While load runs: that it ends."""
         timeline, wanted = self._screen.timeline, self.controls.wanted
         running = timeline.last is not None and timeline.last.users > 0
-        if timeline.ended is not None or not (wanted > 0 or running):
+        offered_per_s = self.controls.offered_per_s
+        if timeline.ended is not None or not (wanted > 0 or running or offered_per_s):
             return None
-        ends = f"The load of {wanted:,} users will stop. The session is saved."
+        load = f"{wanted:,} users" if offered_per_s is None else f"{offered_per_s:,g} iterations a second"
+        ends = f"The load of {load} will stop. The session is saved."
         return ends if self.held.holds else f"{self.held.holder} has the controls. {ends}"
 
     def quit(self) -> None:
@@ -111,36 +113,36 @@ class Steer:
             self.controls.new_level()
         self._screen.show_message()
 
-    # -- users
+    # -- users, or an offered rate
+
+    def action_unit(self) -> None:
+        """Users, or iterations a second, from the next step on."""
+        if self._may_steer():
+            self._say(self.steps.switch())
 
     def action_step(self, direction: int) -> None:
-        """One step of users up (1) or down (-1), from what is wanted now: steps typed quickly add up."""
+        """One step up (1) or down (-1)."""
         if self._may_steer():
-            self._set_users(max(0, self.controls.wanted + direction * self.step))
+            self._say(self.steps.step(direction))
 
     def action_resize_step(self, direction: int) -> None:
         """A smaller (-1) or larger (1) step."""
-        sizes = [size for size in STEPS if (size > self.step if direction > 0 else size < self.step)]
-        if sizes:
-            self.step = sizes[0] if direction > 0 else sizes[-1]
-            self.controls.set_step(self.step)
-        self._screen.show_message(f"step {self.step}" + ("" if sizes else f" (the {'largest' if direction > 0 else 'smallest'})"))
+        self._say(self.steps.resize(direction))
 
     def action_go(self) -> None:
-        """Ask for a number of users."""
-        most = self.controls.max_users
-        self._ask(
-            Ask("Go to how many users?", f"a whole number, 0 to {most:,}", lambda answer: users_wrong(answer, most)),
-            lambda answer: self._go(int(answer)),
-        )
+        """Ask for a number of users, or for a rate."""
+        self._ask(self.steps.question(), lambda answer: self._go(float(answer)))
 
-    def _go(self, users: int) -> None:
-        highest = max(self.controls.wanted, *(level.users for level in self._screen.timeline.levels), 0)
-        if users <= max(UNASKED_USERS, 2 * highest):
-            return self._set_users(users)
-        question = f"This is more than twice the highest count so far ({highest:,})."
-        confirm = Confirm(f"Go to {users:,} users?", question, f"go to {users:,}")
-        self._screen.ask(confirm, lambda sure: self._set_users(users) if sure else None)
+    def _go(self, load: float) -> None:
+        steps, levels = self.steps, self._screen.timeline.levels
+        highest: float = max(self.controls.wanted, *(level.users for level in levels), 0)
+        if steps.unit == "rate":
+            highest = max(self.controls.offered_per_s or 0, *(level.offered_per_s or 0 for level in levels), 0)
+        if load <= max(UNASKED[steps.unit], 2 * highest):
+            return self._say(steps.go_to(load))
+        question = f"This is more than twice the highest so far ({highest:,g})."
+        confirm = Confirm(f"Go to {steps.said(load)}?", question, f"go to {load:,g}")
+        self._screen.ask(confirm, lambda sure: self._say(steps.go_to(load)) if sure else None)
 
     def action_zero(self) -> None:
         """To zero users."""
@@ -148,27 +150,20 @@ class Steer:
             self.controls.zero()
             self._screen.show_message("to zero users")
 
-    def _set_users(self, users: int) -> None:
-        controls, before = self.controls, self.controls.wanted
-        if controls.autopilot and min(users, controls.max_users) == before:
-            controls.set_autopilot(False)  # a step that changes nothing ends the driver as well
-        if users == before:
-            return self._screen.show_message("there are no users" if users == 0 else f"already at {users:,} users")
-        full = before >= controls.max_users and users > before
-        if full or controls.set_users(users) < users:
-            self._screen.show_message(f"the limit is {controls.max_users:,} users (guards.max_users)", alarm=True)
-        else:
-            self._screen.show_message()
+    def _say(self, answer: Answer) -> None:
+        self._screen.show_message(answer.said, alarm=answer.alarm)
 
     # -- autopilot, plans, spawn rate
 
     def action_autopilot(self) -> None:
-        """Start the autopilot's search for the knee, or end it."""
+        """Start the autopilot's search for the knee, or for the capacity as a rate where that is the step's unit; or end it."""
         if self._may_steer():
-            self.controls.set_autopilot(not self.controls.autopilot)
-            self._screen.show_message(
-                "autopilot on; changing the users by hand ends it" if self.controls.autopilot else "autopilot off"
-            )
+            at_rate = self.steps.unit == "rate"
+            self.steps.follow()
+            self.controls.set_autopilot(not self.controls.autopilot, at_rate=at_rate)
+            finds = "the capacity as a rate" if at_rate else "the knee"
+            on = f"autopilot on, to find {finds}; changing the load by hand ends it"
+            self._screen.show_message(on if self.controls.autopilot else "autopilot off")
 
     def action_verify(self) -> None:
         """Run the levels that verify the current knee."""
@@ -184,10 +179,11 @@ class Steer:
         """Ask for a plan, by name or as text."""
         plans = self.controls.plans
         named = f"a plan of the profile ({', '.join(plans)}), or " if plans else ""
-        hint = f"{named}your own: 10:30s, ramp to 200 5m, spike 400 30s"
+        hint = f"{named}your own: 10:30s, ramp to 200 5m, rates 50..400 by 50 20s"
         self._ask(Ask("Which plan?", hint, self.controls.plan_wrong, value=next(iter(plans), "")), self._plan)
 
     def _plan(self, answer: str) -> None:
+        self.steps.follow()
         self.controls.start_plan(answer)
         self._screen.show_message(f"plan {answer}: changing the users by hand ends it")
 

@@ -32,6 +32,6 @@ class SteerAttached(Steer):
         """End the run, for all of its screens."""
         if not self._may_steer():
             return
-        question = f"The load of {self.controls.wanted:,} users ends, for all {self.held.screens} screens. The session is saved."
+        question = f"The load ends, for all {self.held.screens} screens. The session is saved."
         confirm = Confirm("End the run?", question, "end it")
         self._screen.ask(confirm, lambda sure: self.controls.quit() if sure and self._may_steer() else None)

@@ -51,7 +51,11 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
         return []
     badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
     last = last_of_autopilot(timeline)
-    words = wording.command(last).replace(", autopilot", "", 1) if last is not None and last.name == "users" else "measuring"
+    words = (
+        wording.command(last).replace(", autopilot", "", 1)
+        if last is not None and last.name in ("users", "rate")
+        else "measuring"
+    )
     settled_s = timeline.level.figures.settled_seconds if timeline.level is not None else 0.0
     words = (wording.verifying(last.args, settled_s) if last is not None else None) or words
     countdown = wording.until_next(timeline)
@@ -81,13 +85,13 @@ def plan_ended(timeline: Timeline, view: View, palette: Palette, width: int) -> 
         return []
     badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
     what, _, words = wording.plan(last.args).partition(": ")
-    shown = text.shorten(f"{words}; + - users, a autopilot, p plan, x zero", width - len(what) - 4)
+    shown = text.shorten(f"{words}; + - load, a autopilot, p plan, x zero", width - len(what) - 4)
     return [text.line([(f" {what.upper()} ", badge), (f" {shown}", Style(color=palette.text))], width)]
 
 
 def _steps(entry: object) -> bool:
     """Whether this entry set the users or started a driver."""
-    return isinstance(entry, Command) and entry.name in ("users", "new_level", "zero", "restart", "autopilot", "plan")
+    return isinstance(entry, Command) and entry.name in ("users", "rate", "new_level", "zero", "restart", "autopilot", "plan")
 
 
 def alarms(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:

@@ -27,6 +27,7 @@ from ..render.raster import Pattern, Shape
 from . import curve_verdict
 from .curve_points import LevelPoint, level_points
 from .pane import Pane
+from .rate_curve import rate_chart
 
 KNOWN_WELL_RATIO = 0.05
 """Half an interval over goodput up to which a level may be extrapolated: a single user's rate is off by a tenth after 10 s."""
@@ -35,13 +36,26 @@ KEYS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.CROSS: "+", Shape.SALTIR
 
 
 class CurvePane(Pane):
-    """Goodput of each level against users."""
+    """Goodput of each level against users; while a rate is offered, of each level of rates against the rate."""
 
     TITLE = "Capacity curve  goodput req/s by users"
+    RATE_TITLE = "Capacity curve  goodput by offered rate, iterations/s"
+
+    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+        """Draw this moment; the title names the axis."""
+        self.border_title = self.TITLE if timeline.offered_per_s is None else self.RATE_TITLE
+        super().show(timeline, cursor, look)
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """Levels up to the cursor, with their figures and the verdict on them as they are known now."""
-        levels = timeline.levels
+        if timeline.offered_per_s is not None:
+            at_rates = rate_chart(timeline, look, size)
+            return (
+                message("no settled level yet", look.palette, size)
+                if at_rates is None
+                else draw_chart(at_rates, look.palette, size)
+            )
+        levels = [level for level in timeline.levels if level.offered_per_s is None]
         points = level_points(timeline, levels, cursor)
         if not points:
             return message(_missing(levels), look.palette, size)

@@ -111,7 +111,8 @@ def rows_shown(timeline: Timeline) -> tuple[str, list[Row]]:
     level, last = timeline.level, timeline.last
     if level is None:
         return "", []
-    users = f"level {level.opened.index}, {counted(level.users)}"
+    load = counted(level.users) if level.offered_per_s is None else wording.rate(level.offered_per_s)
+    users = f"level {level.opened.index}, {load}"
     if timeline.phase == "settled" and level.figures.settled:
         return f"{users}: settled {text.span(level.figures.settled_seconds)}", settled_rows(level)
     words = f"{users}: the last second, {timeline.phase}"

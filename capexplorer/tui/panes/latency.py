@@ -16,18 +16,23 @@ from ..render.raster import Pattern
 from ..render.timepage import TimePage, boundaries, page_at, phases, tags
 from .pane import Pane
 
+FROM_PLAN = "from_plan_"
+"""Before the names of columns: the time from the moment that the schedule gave to the end of the task."""
+
 ENOUGH = {"p50": 1, "p95": 200, "p99": 1_000}
 """Successes that a percentile of a level must rest on; with fewer it is grey."""
 
 
 class LatencyPane(Pane):
-    """p50, p95, p99 in ms; linear or logarithmic."""
+    """p50, p95, p99 in ms; linear or logarithmic. While a rate is offered, of the time from plan, beside that of requests."""
 
     TITLE = "Latency  ms"
+    RATE_TITLE = "Latency  ms, time from plan (grey: service time)"
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
         """Draw this moment; the title names the scale."""
-        self.border_title = f"{self.TITLE}, log scale" if look.log_latency else self.TITLE
+        title = self.TITLE if timeline.offered_per_s is None else self.RATE_TITLE
+        self.border_title = f"{title}, log scale" if look.log_latency else title
         super().show(timeline, cursor, look)
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
@@ -37,14 +42,18 @@ class LatencyPane(Pane):
             return message("waiting for the first second", look.palette, size)
         aside, measured = phases(shown)
         times, palette = shown.column("t_s"), look.palette
+        at_rate = is_at_rate(shown)
+        prefix = FROM_PLAN if at_rate else ""
         chart = Chart(
             x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
-            y=_axis(shown, look.log_latency, y_ticks(size.height)),
+            y=_axis(shown, prefix, look.log_latency, y_ticks(size.height)),
             legend=_legend(shown, palette),
-            series=(  # where they share cells the later one's colour stays: p95 can be missed best
-                Series(times, shown.column("p95_ms"), palette.secondary, Pattern.DASHED, gap=shown.gap_s),
-                Series(times, shown.column("p50_ms"), palette.primary, gap=shown.gap_s),
-                Series(times, shown.column("p99_ms"), palette.accent, Pattern.DOTTED, gap=shown.gap_s),
+            series=(
+                *((Series(times, shown.column("p99_ms"), palette.muted, gap=shown.gap_s),) if at_rate else ()),
+                # where they share cells the later one's colour stays: p95 can be missed best
+                Series(times, shown.column(f"{prefix}p95_ms"), palette.secondary, Pattern.DASHED, gap=shown.gap_s),
+                Series(times, shown.column(f"{prefix}p50_ms"), palette.primary, gap=shown.gap_s),
+                Series(times, shown.column(f"{prefix}p99_ms"), palette.accent, Pattern.DOTTED, gap=shown.gap_s),
             ),
             boundaries=boundaries(shown, look.palette),
             tags=tags(shown, palette, words=look.large),
@@ -54,21 +63,29 @@ class LatencyPane(Pane):
         return draw_chart(chart, palette, size)
 
 
-def _axis(shown: TimePage, log: bool, most_ticks: int) -> Axis:
-    highest, lowest = shown.highest("p50_ms", "p95_ms", "p99_ms"), shown.lowest("p50_ms", "p95_ms", "p99_ms")
+def is_at_rate(shown: TimePage) -> bool:
+    """Whether a rate is offered at the cursor: then the time from plan is shown, with the service time beside it."""
+    return shown.latest("offered_per_s") == shown.latest("offered_per_s")
+
+
+def _axis(shown: TimePage, prefix: str, log: bool, most_ticks: int) -> Axis:
+    names = [f"{prefix}{name}_ms" for name in ENOUGH]
+    highest, lowest = shown.highest(*names), shown.lowest(*names)
     return log_axis(lowest, highest, most_ticks) if log and lowest is not None else linear_axis(highest, most_ticks)
 
 
 def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
-    successes = _successes(shown)
+    successes, at_rate = _successes(shown), is_at_rate(shown)
+    prefix = FROM_PLAN if at_rate else ""
 
-    def percentile(name: str, key: str, color: str) -> Legend:
-        return Legend(key, name, figure(shown.latest(f"{name}_ms")), color, quiet=successes < ENOUGH[name])
+    def percentile(name: str, key: str, color: str, said: str = "") -> Legend:
+        return Legend(key, f"{said}{name}", figure(shown.latest(f"{prefix}{name}_ms")), color, quiet=successes < ENOUGH[name])
 
     return (
-        percentile("p50", SOLID, palette.primary),
+        percentile("p50", SOLID, palette.primary, "from plan " if at_rate else ""),
         percentile("p95", DASHED, palette.secondary),
         percentile("p99", DOTTED, palette.accent),
+        *((Legend(SOLID, "service p99", figure(shown.latest("p99_ms")), palette.muted, short="svc p99"),) if at_rate else ()),
         Legend("", "loop lag p99", figure(shown.latest("loop_lag_p99_ms")), palette.muted, short="loop lag"),
         *_client_overhead(shown.timeline, palette),
     )

@@ -53,9 +53,10 @@ class StatusArea(Widget):
 def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
     """All lines, each `width` cells."""
     words = status_groups.answers(view, palette, width) or status_groups.trust(timeline, palette)
-    first = [*status_groups.what(timeline, palette), *status_groups.users(timeline, view, palette)]
+    first = [*status_groups.what(timeline, palette), *status_groups.load(timeline, view, palette)]
     second = [
         *status_groups.level(timeline, view, palette),
+        *status_groups.growth(timeline, palette),
         *status_groups.knee(timeline, palette),
         *status_groups.troubles(timeline, palette),
     ]

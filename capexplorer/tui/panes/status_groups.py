@@ -6,10 +6,12 @@ from rich.style import Style
 
 from ... import wording
 from ...model.clients import clients_of
-from ...model.events import TargetState
+from ...model.events import TargetState, Verdict
+from ...model.rate_verdicts import RateLevelVerdict
 from ...model.timeline import Timeline
 from ..look import Palette
 from ..render import text
+from ..render.axis import figure
 from ..render.text import Piece
 from . import ports
 from .failures import tally
@@ -45,8 +47,38 @@ def state_color(state: TargetState, palette: Palette) -> str:
     return palette.error if state in ("died", "failed") else palette.warning
 
 
+def load(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
+    """The users, or the offered rate and what became of it; the step size."""
+    groups = users(timeline, view, palette) if view.offered_per_s is None else offered(timeline, view, palette)
+    if view.max_users is not None:
+        unit = "/s" if view.unit == "rate" else " users" if view.offered_per_s is not None else ""
+        rank = 1 if view.offered_per_s is None else 2
+        groups.append(Group(((f"step {view.step}{unit}", Style(color=palette.muted)),), rank=rank, right=True))
+    return groups
+
+
+def offered(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
+    """`offered 200/s   achieved 187/s   in flight 45   dropped 3/s   pool 60 users`, of the last second."""
+    muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
+    now = timeline.last.offered if timeline.last is not None else None
+    pieces = [("offered ", muted), (f"{view.offered_per_s or 0.0:,g}/s", bold)]
+    if now is None or now.offered_per_s != view.offered_per_s:
+        pieces[1] = (f"→ {view.offered_per_s or 0.0:,g}/s", Style(color=palette.accent, bold=True))
+    groups = [Group(tuple(pieces), right=True)]
+    if now is None or timeline.last is None:
+        return groups
+    seconds = timeline.last.duration_s or 1.0
+    achieved, dropped = figure(now.finished / seconds), now.dropped.total / seconds
+    groups.append(Group((("achieved ", muted), (f"{achieved}/s", bold)), right=True, shorter=Group(((f"{achieved}/s", bold),))))
+    groups.append(Group((("in flight ", muted), (f"{now.in_flight:,}", bold)), right=True, rank=1))
+    lost = Style(color=palette.error, bold=True) if dropped else muted
+    groups.append(Group((("dropped ", muted), (f"{figure(dropped)}/s", lost)), right=True, rank=1 if dropped else 3))
+    groups.append(Group(((f"pool {timeline.last.users:,} users", muted),), right=True, rank=4))
+    return groups
+
+
 def users(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
-    """Current and requested users, the limit, the step size."""
+    """Current and requested users, and their limit."""
     muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
     now = timeline.last.users if timeline.last else 0
     pieces = [("users ", muted), (f"{now:,}", bold)]
@@ -55,7 +87,6 @@ def users(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     groups = [Group(tuple(pieces), right=True)]
     if view.max_users is not None:
         groups.append(Group(((f"of {view.max_users:,} allowed", muted),), rank=3, right=True))
-        groups.append(Group(((f"step {view.step}", muted),), rank=1, right=True))
     return groups
 
 
@@ -90,6 +121,10 @@ def phase(timeline: Timeline, palette: Palette) -> Piece:
     if timeline.phase == "settling":
         return f"settling {text.span(last.t_s - current.started_s)}", Style(color=palette.warning)
     since_s = current.settled_s
+    if _grows(timeline) is not None:
+        return f"not stationary {text.span(last.t_s - since_s) if since_s is not None else ''}".rstrip(), Style(
+            color=palette.warning
+        )
     return f"settled {text.span(last.t_s - since_s) if since_s is not None else ''}".rstrip(), Style(color=palette.success)
 
 
@@ -97,6 +132,8 @@ def knee(timeline: Timeline, palette: Palette) -> list[Group]:
     """`knee 47 [43–52] at 122/s, queueing, provisional`; where it is narrow less of it, at last nothing."""
     current = timeline.level
     verdict = wording.reported(timeline).get(current.opened.epoch) if current is not None else None
+    if current is not None and current.offered_per_s is not None:
+        return _rate(verdict, palette)
     found = verdict.capacity.knee if verdict is not None else None
     if found is None:
         return []
@@ -109,6 +146,32 @@ def knee(timeline: Timeline, palette: Palette) -> list[Group]:
     for rank, form in enumerate(reversed(list(dict.fromkeys(forms))), start=1):
         group = Group(((form, style),), rank=min(rank, 2), shorter=group)
     return [group] if group is not None else []
+
+
+def _rate(verdict: Verdict | None, palette: Palette) -> list[Group]:
+    """`capacity 198/s [190–206], queues beyond`."""
+    found = verdict.rates.capacity if verdict is not None and verdict.rates is not None else None
+    if found is None:
+        return []
+    marked = found.kind in ("capacity", "at_or_below")
+    style = Style(color=palette.text if marked else palette.muted, bold=marked)
+    brief = Group(((wording.short_rate_capacity(found), style),), rank=1)
+    return [Group(((wording.rate_capacity(found), style),), rank=2, shorter=brief)]
+
+
+def growth(timeline: Timeline, palette: Palette) -> list[Group]:
+    """`the queue grows by 84/s`."""
+    found = _grows(timeline)
+    said = "" if found is None else wording.rate_level(found).rpartition(": ")[2]
+    return [Group(((said, Style(color=palette.warning, bold=True)),), rank=1)] if said else []
+
+
+def _grows(timeline: Timeline) -> RateLevelVerdict | None:
+    """The level at a rate, if its queue surely grows: its figures depend on how long it lasts."""
+    current, verdict = timeline.level, timeline.current_verdict
+    levels = verdict.rates.levels if verdict is not None and verdict.rates is not None else ()
+    found = next((each for each in levels if current is not None and each.level == current.opened.index), None)
+    return found if found is not None and found.state == "queue_grows" and not found.recovery else None
 
 
 def troubles(timeline: Timeline, palette: Palette) -> list[Group]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ...model.events import Command
 from ...model.timeline import Timeline
@@ -19,6 +20,10 @@ class View:
     """Requested users as of the last key."""
     max_users: int | None = None
     step: int = 1
+    unit: Literal["users", "rate"] = "users"
+    """Of the step."""
+    offered_per_s: float | None = None
+    """Requested rate as of the last key; None: users are set."""
     spawn_rate: float | None = None
     paused: bool = False
     message: str = ""
@@ -38,13 +43,19 @@ class View:
 
 def watched(timeline: Timeline) -> View:
     """The view of a session that this screen does not steer, from the session's own events."""
-    return View(wanted=timeline.wanted, step=timeline.step, autopilot=_autopilot_steps(timeline))
+    return View(
+        wanted=timeline.wanted,
+        step=timeline.step,
+        unit="users" if timeline.offered_per_s is None else "rate",
+        offered_per_s=timeline.offered_per_s,
+        autopilot=_autopilot_steps(timeline),
+    )
 
 
 def _autopilot_steps(timeline: Timeline) -> bool:
     """Whether the autopilot was on at this time, from the session's events."""
     last = last_of_autopilot(timeline)
-    return timeline.ended is None and last is not None and (last.name == "users" or bool(last.args.get("on")))
+    return timeline.ended is None and last is not None and (last.name in ("users", "rate") or bool(last.args.get("on")))
 
 
 def last_of_autopilot(timeline: Timeline) -> Command | None:

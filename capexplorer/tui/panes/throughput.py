@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
+from collections.abc import Sequence
 
 from textual.geometry import Size
 from textual.strip import Strip
@@ -14,15 +14,21 @@ from ..render.chart import Chart, Series, y_ticks
 from ..render.draw import draw_chart, message
 from ..render.legend import BARS, DOTTED, SOLID, STAIRCASE, Legend
 from ..render.raster import Pattern
-from ..render.timepage import TimePage, boundaries, page_at, phases, staircase, tags
+from ..render.timepage import TimePage, boundaries, offered_staircase, page_at, phases, staircase, tags
 from .pane import Pane
+
+Steps = tuple[Sequence[float], Sequence[float]]
+"""(times, loads)."""
+
+OFFERED_HEADROOM = 1.1
+"""Keeps the offered staircase below the labels of its levels."""
 
 USERS_HEADROOM = 1.2
 """Keeps the users' staircase below the throughput, and the boundary labels visible."""
 
 
 class ThroughputPane(Pane):
-    """Throughput, goodput and failures in req/s; users against the right scale."""
+    """Throughput, goodput, failures and the offered rate, a second; users against the right scale."""
 
     TITLE = "Throughput  req/s"
 
@@ -32,14 +38,16 @@ class ThroughputPane(Pane):
         if shown is None:
             return message("waiting for the first second", look.palette, size)
         aside, measured = phases(shown)
-        steps = staircase(shown)
+        steps, offered = staircase(shown), offered_staircase(shown)
         most = y_ticks(size.height)
         chart = Chart(
             x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
-            y=linear_axis(shown.highest("throughput_rps", "goodput_rps", "failures_rps"), most),
-            right=count_axis(USERS_HEADROOM * max(shown.highest("users"), *steps[1], 0.0), most),
+            y=linear_axis(
+                max(shown.highest("throughput_rps", "goodput_rps", "failures_rps"), OFFERED_HEADROOM * _most(offered[1])), most
+            ),
+            right=count_axis(USERS_HEADROOM * max(shown.highest("users"), _most(steps[1])), most),
             legend=_legend(shown, look.palette),
-            series=_series(shown, steps, look.palette),
+            series=_series(shown, steps, offered, look.palette),
             boundaries=boundaries(shown, look.palette),
             tags=tags(shown, look.palette, words=look.large),
             aside=aside,
@@ -48,12 +56,18 @@ class ThroughputPane(Pane):
         return draw_chart(chart, look.palette, size)
 
 
-def _series(shown: TimePage, steps: tuple[array[float], array[float]], palette: Palette) -> tuple[Series, ...]:
+def _most(values: Sequence[float]) -> float:
+    return max((value for value in values if value == value), default=0.0)
+
+
+def _series(shown: TimePage, steps: Steps, offered: Steps, palette: Palette) -> tuple[Series, ...]:
     times, gap_s = shown.column("t_s"), shown.gap_s
     return (
         Series(times, shown.column("failures_rps"), palette.error, bars=True, gap=gap_s),
         Series(times, shown.column("users"), palette.accent, Pattern.DASHED, right=True, gap=gap_s),
         Series(*steps, palette.accent, Pattern.DASHED, staircase=True, right=True),
+        Series(*offered, palette.text, Pattern.DASHED, staircase=True),
+        *((Series(times, shown.column("offered_per_s"), palette.text, Pattern.DASHED, gap=gap_s),) if _ramps(shown) else ()),
         Series(times, shown.column("throughput_rps"), palette.primary, Pattern.DOTTED, gap=gap_s),
         Series(times, shown.column("goodput_rps"), palette.secondary, gap=gap_s),
     )
@@ -63,14 +77,20 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
     """Failures only where this page has some."""
     users, wanted = shown.latest("users"), shown.latest("wanted")
     count = f"{users:.0f}" if users == wanted else f"{users:.0f}/{wanted:.0f}"
-    failures = shown.latest("failures_rps")
+    failures, offered = shown.latest("failures_rps"), shown.latest("offered_per_s")
     failing = Legend(BARS, "failures", figure(failures), palette.error, short="fail")
     return (
         Legend(SOLID, work_name(shown.timeline), figure(shown.latest("goodput_rps")), palette.secondary, short="good"),
         *((failing,) if shown.highest("failures_rps") > 0 else ()),
+        *((Legend(STAIRCASE, "offered", figure(offered), palette.text, short="off"),) if offered == offered else ()),
         Legend(STAIRCASE, "users", count, palette.accent, width=3),
         Legend(DOTTED, "throughput", figure(shown.latest("throughput_rps")), palette.primary, short="total"),
     )
+
+
+def _ramps(shown: TimePage) -> bool:
+    """Whether a ramp of rates is among the levels."""
+    return any(level.opened.ramp and level.offered_per_s is not None for level in shown.timeline.levels)
 
 
 def work_name(timeline: Timeline) -> str:

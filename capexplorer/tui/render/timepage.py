@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ... import wording
 from ...model.events import Command, Mark, Note, Target
 from ...model.findings import MarkKind
+from ...model.level import Level
 from ...model.timeline import Timeline
 from ...report.listed_findings import marked_s
 from ..look import Palette
@@ -31,6 +32,8 @@ MARK_TAGS: dict[MarkKind, tuple[str, str]] = {
     "at_or_below": ("◆", "knee ≤"),
     "bend": ("◇", "bend"),
     "latency_knee": ("◆", "latency climbs"),
+    "rate_capacity": ("◆", "capacity"),
+    "rate_recovery": ("↺", "recovery"),
     "cause": ("×", "cause"),
     "bottleneck": ("■", "bottleneck"),
     "leak": ("↗", "leak"),
@@ -102,18 +105,27 @@ def boundaries(shown: TimePage, palette: Palette) -> tuple[Boundary, ...]:
     return tuple(
         Boundary(level.started_s, "", palette.warning, solid=True)
         if level.opened.by == "shift"
-        else Boundary(level.started_s, str(level.users))
+        else Boundary(level.started_s, str(level.users) if level.offered_per_s is None else f"{level.offered_per_s:g}/s")
         for level in levels
     )
 
 
 def staircase(shown: TimePage) -> tuple[array[float], array[float]]:
-    """Users wanted as (times, counts), each held until the next, up to now."""
+    """Users wanted as (times, counts), each held until the next, up to now; NaN where a rate is offered."""
+    return _held(shown, lambda level: level.users if level.offered_per_s is None else math.nan)
+
+
+def offered_staircase(shown: TimePage) -> tuple[array[float], array[float]]:
+    """The same of offered rates, 1/s; NaN at levels of users. A ramp of rates is a line, of the schedule's own rate."""
+    return _held(shown, lambda level: math.nan if level.offered_per_s is None or level.opened.ramp else level.offered_per_s)
+
+
+def _held(shown: TimePage, load: Callable[[Level], float]) -> tuple[array[float], array[float]]:
     times, counts = array("d"), array("d")
     for level in shown.timeline.levels:
         if level.started_s <= shown.now_s:
             times.append(max(level.started_s, shown.start_s))
-            counts.append(level.users)
+            counts.append(load(level))
     before_page = max(bisect_right(times, shown.start_s) - 1, 0)
     times, counts = times[before_page:], counts[before_page:]
     if times:

@@ -8,7 +8,7 @@ from rich.style import Style
 from rich.text import Text
 
 from ...report.compare import sentences
-from ...report.compare.comparison import Comparison, MatchedLevel, Pair
+from ...report.compare.comparison import Comparison, MatchedLevel, MatchedRate, Pair
 from ...report.compare.difference import Difference
 from ...report.compare.environment import Differing
 from ...report.compare.figures import FIGURES
@@ -51,19 +51,17 @@ def levels(comparison: Comparison, palette: Palette) -> Text:
 def _pair(pair: Pair, palette: Palette) -> Text:
     titles = [{"A": pair.before.letter, "B": pair.after.letter}.get(title, title) for title, _, _ in _COLUMNS]
     lines = [Text(_cells(titles), Style(bold=True))]
-    for level in pair.levels:
+    for level in pair.loads:
         lines += _level(level, palette)
-    lines += [_line("", one, palette) for one in pair.knee if one.judgement != "not_measured"]
-    for letter, counts in ((pair.before.letter, pair.only_before), (pair.after.letter, pair.only_after)):
-        if counts:
-            line = f"settled only in {letter}: {', '.join(map(str, counts))} users"
-            lines += [_quiet(line, palette) for line in wrap(line, TABLE_CELLS)]
+    lines += [_line("", one, palette) for one in pair.capacities]
+    for letter, loads in pair.unmatched:
+        lines += [_quiet(line, palette) for line in wrap(f"settled only in {letter}: {loads}", TABLE_CELLS)]
     return Text("\n").join(lines)
 
 
-def _level(level: MatchedLevel, palette: Palette) -> list[Text]:
+def _level(level: MatchedLevel | MatchedRate, palette: Palette) -> list[Text]:
     measured = [one for one in level.differences if one.before.value is not None or one.after.value is not None]
-    return [_line(str(level.users) if index == 0 else "", one, palette) for index, one in enumerate(measured)]
+    return [_line(level.load if index == 0 else "", one, palette) for index, one in enumerate(measured)]
 
 
 def _line(users: str, one: Difference, palette: Palette) -> Text:

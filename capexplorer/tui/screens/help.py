@@ -20,11 +20,22 @@ from ..keys import KEYS, Key, ScreenName
 CHARTS = (
     (
         "Level",
-        "Each change of the number of users begins a level. A level is spawning until all its users run, then settling for "
+        "Each change of the number of users, or of the offered rate, begins a level. A level is spawning until all its users "
+        "run, then settling for "
         "twice the "
         "mean wait plus latency (2 to 30 s), then settled. Its figures come from settled seconds only.",
     ),
     ("Users", "users 40 → 60: 40 users run now, 60 are requested."),
+    (
+        "Offered rate",
+        "Iterations a second, whoever is late (u switches the step). Achieved: those that succeeded; in flight: those that "
+        "wait for a user or run; dropped: those for which no user became idle.",
+    ),
+    (
+        "Time from plan",
+        "From the moment at which an iteration was due to its end, the wait for a user included. Service time is of requests.",
+    ),
+    ("Not stationary", "The queue surely grows at this rate: the level's latency depends on how long it lasts."),
     ("Goodput", "Successful requests per second, unless the profile counts other finished work."),
     ("Throughput", "All requests per second, including failed ones."),
     ("p50 p95 p99", "Latency that 50, 95 and 99 of 100 successful requests do not exceed."),
@@ -42,6 +53,10 @@ CHARTS = (
         "The number of users at which linear scaling (dotted) meets the capacity line (dashed); its 90% interval is hatched. "
         "It is provisional until a soak at 70% of it, a level 20% beyond it and a return to the first level verify it (v). "
         "A bend is a weaker sign.",
+    ),
+    (
+        "Capacity",
+        "At offered rates: where goodput leaves the diagonal of a service that serves all (dotted), with its 90% interval.",
     ),
     (
         "USL fit",

@@ -6,6 +6,7 @@ from ..comparison import Comparison, Pair
 from .goodput_outcome import goodput
 from .knee_outcome import knees
 from .latency_outcome import latency
+from .rate_outcome import rates
 from .reservations import names
 
 
@@ -24,6 +25,8 @@ def found(comparison: Comparison) -> str:
 
 
 def _pair(pair: Pair) -> str:
+    if not pair.levels and pair.rate_capacity is not None:
+        return rates(pair) or f"{pair.after.letter} and {pair.before.letter} have no offered rate in common"
     if not pair.levels:
         return f"{pair.after.letter} and {pair.before.letter} have no settled user count in common, so no figure can be compared"
-    return ", ".join(part for part in (goodput(pair), latency(pair), knees(pair)) if part)
+    return ", ".join(part for part in (goodput(pair), latency(pair), knees(pair), rates(pair)) if part)

@@ -27,8 +27,8 @@ def warnings(comparison: Comparison) -> list[str]:
                 f"{pair.after.letter}: "
                 "no difference is claimed there."
             )
-        if not pair.levels:
-            sentence.append(f"{pair.before.letter} and {pair.after.letter} have no settled user count in common.")
+        if not pair.loads:
+            sentence.append(f"{pair.before.letter} and {pair.after.letter} have no settled load in common.")
     sentence += [
         f"{one.letter}: {_damage(one.damaged)} in its log are missing from its figures."
         for one in comparison.curves

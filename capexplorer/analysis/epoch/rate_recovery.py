@@ -1,0 +1,96 @@
+"""Recovery on the axis of offered rates: levels that follow overload, and whether the service served them as before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...model.rate_verdicts import RateRecovery
+from ...model.timeline import Timeline
+from ..rates.departure import is_departed, low_load, state_of
+from ..rates.rate_level import RATE_SAME, RateLevel
+
+BACK_S = 3
+"""Last seconds of a level without backlog and failures, from which the service has recovered."""
+
+LONG_S = 20
+"""Seconds after which a backlog that does not shrink, or failures, mean that it has not."""
+
+IN_FLIGHT_TIMES, IN_FLIGHT_MORE = 2.0, 5.0
+"""Times the usual iterations in flight, and so many more, that are no backlog: they vary by their square root and more."""
+
+FAILING_MOST = 0.1
+"""Failure ratio of a second without overload."""
+
+
+def split(levels: Sequence[RateLevel]) -> tuple[list[RateLevel], list[RateLevel]]:
+    """(levels that the curve uses, levels of recovery), both in the order they ran.
+
+    A level is *recovery* if its rate is lower than that of the level before it, and that one was not served in full or was
+    recovery itself: its backlog is still worked off. One that is lower than all before it still counts.
+    """
+    fit: list[RateLevel] = []
+    down: list[RateLevel] = []
+    for before, level in zip([None, *levels], levels, strict=False):
+        covered = any(level.rate_per_s >= known.rate_per_s for known in fit)
+        if before is not None and covered and _recovers(before, level, fit, down):
+            down.append(level)
+        else:
+            fit.append(level)
+    return fit, down
+
+
+def _recovers(before: RateLevel, level: RateLevel, fit: Sequence[RateLevel], down: Sequence[RateLevel]) -> bool:
+    recovering = bool(down) and down[-1] is before
+    if recovering and abs(level.rate_per_s - before.rate_per_s) <= RATE_SAME * before.rate_per_s:
+        return True
+    low = low_load(min(fit, key=lambda known: known.rate_per_s))
+    return level.rate_per_s < before.rate_per_s and (recovering or is_departed(state_of(before, low)))
+
+
+def recoveries(
+    timeline: Timeline, levels: Sequence[RateLevel], fit: Sequence[RateLevel], down: Sequence[RateLevel]
+) -> Iterator[RateRecovery]:
+    """One for each step down from overload."""
+    for before, level in zip(levels, levels[1:], strict=False):
+        if level not in down or before in down:
+            continue
+        after_s, recovered = recovery(*_seconds(timeline, level), usual_in_flight(fit, level.rate_per_s))
+        yield RateRecovery(
+            level=level.index, from_per_s=before.offered_per_s, to_per_s=level.rate_per_s, recovered=recovered, after_s=after_s
+        )
+
+
+def usual_in_flight(fit: Sequence[RateLevel], rate_per_s: float) -> float | None:
+    """Most iterations in flight at this rate without a backlog, by the nearest level that was served in full."""
+    low = low_load(min(fit, key=lambda known: known.rate_per_s)) if fit else None
+    kept = [level for level in fit if low is not None and state_of(level, low) == "kept"]
+    if not kept:
+        return None
+    nearest = min(kept, key=lambda level: abs(level.rate_per_s - rate_per_s))
+    return IN_FLIGHT_TIMES * nearest.in_flight * rate_per_s / nearest.rate_per_s + IN_FLIGHT_MORE
+
+
+def recovery(in_flight: Sequence[float], failure_ratio: Sequence[float], usual: float | None) -> tuple[float | None, bool | None]:
+    """(seconds after which the backlog and the failures were gone for good, whether they were), by the seconds since the step.
+
+    None: it cannot be said, since the backlog still shrinks, or no level of this load is known.
+    """
+    if usual is None or len(in_flight) < BACK_S:
+        return None, None
+    well = [flying <= usual and failing <= FAILING_MOST for flying, failing in zip(in_flight, failure_ratio, strict=True)]
+    bad = max((second for second, is_well in enumerate(well) if not is_well), default=-1)
+    if len(well) - bad > BACK_S:
+        return float(bad + 1), True
+    half = len(in_flight) // 2
+    shrinks = max(in_flight[half:]) < max(in_flight[:half]) and failure_ratio[-1] <= FAILING_MOST
+    return None, False if len(in_flight) >= LONG_S and not shrinks else None
+
+
+def _seconds(timeline: Timeline, level: RateLevel) -> tuple[list[float], list[float]]:
+    """Iterations in flight and the failure ratio of each second since the level began."""
+    columns = timeline.columns
+    first, last_s = timeline.index_at(level.started_s) + 1, level.ended_s
+    ticks = range(first, (timeline.ticks if last_s is None else timeline.index_at(last_s) + 1))
+    all_rps, failed_rps = columns["throughput_rps"], columns["failures_rps"]
+    ratios = [failed_rps[tick] / all_rps[tick] if all_rps[tick] > 0 else 0.0 for tick in ticks]
+    return [columns["in_flight"][tick] for tick in ticks], ratios

@@ -1,0 +1,1 @@
+"""Pure: levels of offered rates to the capacity as a rate. Levels of users are judged elsewhere: they never share a curve."""

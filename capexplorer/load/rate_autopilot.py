@@ -1,0 +1,216 @@
+"""The autopilot's decisions at offered rates: from the judged levels so far to the next rate. Pure: no clock, no load.
+
+It doubles the rate until a level is surely not served in full, then halves the interval between the highest rate that was and the
+lowest that was not (on a logarithmic scale). Before each further rate below an overload it goes down and waits until the service
+has finished its backlog: else that would be in the next level. Each of these waits shows whether the service recovers. The caller
+judges the levels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from ..model.rate_verdicts import RateCapacity, RateLevelVerdict
+
+Why = Literal[
+    "first", "double", "between", "beyond", "lower", "rest", "measuring",
+    "capacity", "at_or_below", "max_rate", "generator", "not_recovered", "nothing_done",
+]  # fmt: skip
+"""Reasons of decisions; `wording` has their sentences."""
+
+GROWTH = 2.0
+"""Factor between two rates while all is served."""
+
+LOWER = 0.25
+"""Factor down if the first rate was not served in full."""
+
+CLOSE = 1.25
+"""Ratio of the lowest rate that was not served to the highest that was, from which the search ends."""
+
+BEYOND = 1.5
+"""Times the rate of a level that stayed unclear: so near its capacity more time would be needed than another level."""
+
+REST_SHARE = 0.6
+"""Of the highest rate that was served in full: where the service recovers from overload."""
+
+LEAST_S, MOST_S = 6.0, 24.0
+"""Settled seconds of a level: from the least on it ends as soon as it is clear."""
+
+OVERLOAD_MOST_S = 15.0
+"""Settled seconds of a level that is not served in full: more would only grow the backlog."""
+
+PRECISE = 0.03
+"""Relative standard error of goodput from which such a level ends: its goodput is the capacity."""
+
+DEPARTED = ("queue_grows", "fails", "dropped")
+"""States of a level that was surely not served in full."""
+
+REST_MOST_S = 60.0
+"""Seconds after which a backlog that is still there means that the service does not recover."""
+
+IN_FLIGHT_MOST = 2.0
+"""Times the iterations in flight at a level that was served in full, by rate, up to which a backlog has been worked off."""
+
+BETWEEN_MOST = 4
+"""Rates between one that was served in full and one that was not: each halves the interval, from 2 to 1.04."""
+
+LEVELS_MOST = 30
+"""Levels of one search: doubling from 1/s to 30,000/s takes 16, and those between at most 8 with their rests."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateInput:
+    """The input of one decision."""
+
+    per_s: float | None
+    """The rate that is offered; None: users are set."""
+    open_s: float
+    """Seconds since it is offered."""
+    settled_s: float
+    in_flight: float
+    """At the moment."""
+    dropped: bool = False
+    """Whether arrivals were dropped in the last seconds."""
+    level: RateLevelVerdict | None
+    """The open level, as far as it is judged."""
+    levels: tuple[RateLevelVerdict, ...]
+    """All judged levels of the epoch, the open one included."""
+    capacity: RateCapacity | None
+    most_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Go to this rate."""
+
+    per_s: float
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """Stay on this level for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The search ends; this rate goes on."""
+
+    per_s: float
+    why: Why
+    found: bool
+    """Whether a capacity, or a bound of it, was found."""
+
+
+RateDecision = Offer | Stay | End
+
+
+class RateAutopilot:
+    """One search. `due` returns the decision; the caller carries it out."""
+
+    def __init__(self, first_per_s: float) -> None:
+        self._first_per_s = first_per_s
+        self._stage: Why = "first"
+        self._offers = 0
+        self._usual = 0.0
+        """Iterations in flight for each one a second, at the lowest rate that was served in full."""
+        self._between = 0
+        """Rates tried between one that was served and one that was not."""
+
+    def due(self, known: RateInput) -> RateDecision:
+        """The decision; Stay while the open level must go on."""
+        if known.per_s is None or not known.per_s or not self._offers:
+            return self._offer(self._first_per_s, "first", known)
+        if self._stage == "rest":
+            return self._rested(known)
+        state = self._clear(known)
+        if state is None:
+            return Stay()
+        if state == "kept":
+            self._usual = self._usual or max(known.in_flight, 1.0) / known.per_s
+        if state == "generator":
+            return End(REST_SHARE * known.per_s, "generator", found=False)
+        if state in ("kept", "unsure"):
+            return self._higher(known, is_clear=state == "kept")
+        return self._down(known)
+
+    def _clear(self, known: RateInput) -> str | None:
+        """The state of the open level, once it is clear or has lasted long enough; None: it must go on."""
+        if known.level is None or known.settled_s < LEAST_S:
+            is_lost = known.dropped and known.open_s >= OVERLOAD_MOST_S
+            return "dropped" if is_lost else "unsure" if known.open_s >= 2 * MOST_S else None
+        level = known.level
+        is_precise = level.goodput_se_per_s <= PRECISE * level.goodput_per_s
+        if level.state in DEPARTED and not is_precise and known.settled_s < OVERLOAD_MOST_S:
+            return None
+        return level.state if level.state != "unsure" or known.settled_s >= MOST_S else None
+
+    def _higher(self, known: RateInput, *, is_clear: bool) -> RateDecision:
+        per_s, above = known.per_s or 0.0, self._lowest_lost(known)
+        if above is not None and (above <= CLOSE * per_s or not is_clear):
+            return self._down(known)
+        if above is not None:
+            return self._offer(math.sqrt(per_s * above), "between", known)
+        if per_s >= known.most_per_s or self._offers >= LEVELS_MOST:
+            return End(REST_SHARE * per_s, "max_rate", found=False)
+        growth = GROWTH if is_clear else BEYOND
+        return self._offer(min(growth * per_s, known.most_per_s), "double" if is_clear else "beyond", known)
+
+    def _down(self, known: RateInput) -> RateDecision:
+        """From a level that was not served, or from the last one: to where the service recovers."""
+        kept = self._highest_kept(known)
+        if kept is not None:
+            return self._offer(REST_SHARE * kept, "rest", known)
+        lower = LOWER * (known.per_s or 0.0)
+        if self._offers >= LEVELS_MOST or lower < 0.01:
+            return End(lower, "at_or_below", found=True)
+        return self._offer(lower, "lower", known)
+
+    def _rested(self, known: RateInput) -> RateDecision:
+        """At a low rate after an overload: the next rate once the backlog is gone, or the end."""
+        per_s = known.per_s or 0.0
+        usual = IN_FLIGHT_MOST * max(self._usual * per_s, 5.0)
+        if known.in_flight > usual:
+            return End(per_s, "not_recovered", found=True) if known.open_s >= REST_MOST_S else Stay()
+        if known.settled_s < LEAST_S:
+            return Stay()  # so that the recovery is judged
+        kept, above = self._highest_kept(known), self._lowest_lost(known)
+        if self._offers < LEVELS_MOST and known.capacity is not None and known.capacity.kind == "departs":
+            most = max(each.offered_per_s for each in known.levels)
+            return self._offer(BEYOND * most, "beyond", known)  # its maximum has not been seen
+        is_close = kept is None or above is None or above <= CLOSE * kept
+        if kept is None or above is None or is_close or self._between >= BETWEEN_MOST:
+            return End(per_s, "capacity", found=True)
+        return self._offer(math.sqrt(kept * above), "between", known)
+
+    def _highest_kept(self, known: RateInput) -> float | None:
+        """Of the rates, as offered in the mean, below the lowest that was not served. Without any, one that is unclear."""
+        below = [each for each in known.levels if not each.recovery and each.offered_per_s < self._lowest_departed(known)]
+        kept = [each.offered_per_s for each in below if each.state == "kept"]
+        return max(kept or [each.offered_per_s for each in below if each.state == "unsure"], default=None)
+
+    def _lowest_lost(self, known: RateInput) -> float | None:
+        """The lowest rate that was not served, or that stayed unclear although a lower one was served; None: all were."""
+        lowest, kept = self._lowest_departed(known), self._highest_kept(known)
+        if math.isinf(lowest):
+            return None
+        unclear = [each.offered_per_s for each in known.levels if each.state == "unsure" and not each.recovery]
+        return min([lowest, *(rate for rate in unclear if kept is not None and rate > kept)])
+
+    def _lowest_departed(self, known: RateInput) -> float:
+        lost = [each.offered_per_s for each in known.levels if each.state in DEPARTED and not each.recovery]
+        return min(lost, default=math.inf)
+
+    def _offer(self, per_s: float, why: Why, known: RateInput) -> RateDecision:
+        self._stage = why
+        self._offers += 1
+        self._between += why == "between"
+        return Offer(_round(min(per_s, known.most_per_s)), why)
+
+
+def _round(per_s: float) -> float:
+    """Two digits, so that the rate can be read and typed."""
+    digits = 1 - math.floor(math.log10(per_s)) if per_s > 0 else 0
+    return round(per_s, digits)

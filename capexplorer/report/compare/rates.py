@@ -1,0 +1,84 @@
+"""Levels of offered rates of one session or epoch, and two of them held against each other: never beside levels of users.
+
+Goodput is of iterations, latencies are times from plan. Rates are compared where both were asked for the same one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from ... import wording
+from ...model.intervals import PERCENTILE_VALUES_LEAST, Z90
+from ...model.level import Level
+from ...model.level_fold import BATCHES
+from ...model.rate_verdicts import RateLevelVerdict
+from ...model.timeline import Timeline
+from .comparison import Curve, MatchedRate, RatePoint
+from .difference import Difference, difference
+from .estimates import Estimate
+
+FIGURES = ("goodput", "p50", "p95", "p99", "failure_ratio")
+
+
+def rate_points(timeline: Timeline, epoch: int) -> tuple[RatePoint, ...]:
+    """The longest settled level of each rate, ascending, without ramps, recovery, and levels that others disturbed."""
+    verdict = wording.reported(timeline).get(epoch)
+    judged = {each.level: each for each in verdict.rates.levels} if verdict is not None and verdict.rates is not None else {}
+    longest: dict[float, Level] = {}
+    for level in timeline.levels:
+        per_s = level.offered_per_s
+        if per_s is None or level.opened.epoch != epoch or not _counts(level, judged.get(level.opened.index)):
+            continue
+        before = longest.get(per_s)
+        if before is None or before.figures.settled_seconds < level.figures.settled_seconds:
+            longest[per_s] = level
+    return tuple(RatePoint(per_s, _estimates(level)) for per_s, level in sorted(longest.items()))
+
+
+def _counts(level: Level, judged: RateLevelVerdict | None) -> bool:
+    is_measured = level.figures.settled and not level.opened.ramp and level.figures.offered is not None
+    return is_measured and (judged is None or not (judged.recovery or judged.left_out or judged.state == "generator"))
+
+
+def _estimates(level: Level) -> dict[str, Estimate]:
+    """By the names of FIGURES. The noise of percentiles from plan is not known: a queue's seconds depend on each other."""
+    found, seconds = level.figures.offered, level.figures.settled_seconds
+    assert found is not None
+    lost, ended = found.failed + found.dropped.total, found.finished + found.failed + found.dropped.total
+    share = lost / ended if ended else None
+    error = None if share is None else math.sqrt(max(share * (1 - share), 1 / ended) / ended)
+    latency = {
+        name: Estimate(getattr(found.from_plan_ms, name), None, seconds, found.finished < PERCENTILE_VALUES_LEAST[name])
+        for name in ("p50", "p95", "p99")
+    }
+    goodput = Estimate(found.finished_per_s, found.finished_se_per_s, seconds, degrees=BATCHES - 1.0)
+    return {"goodput": goodput, **latency, "failure_ratio": Estimate(share, error, seconds)}
+
+
+def rate_capacity(timeline: Timeline, epoch: int) -> Estimate | None:
+    """Where its maximum was measured; the standard error is that of its 90% interval."""
+    verdict = wording.reported(timeline).get(epoch)
+    found = verdict.rate_capacity if verdict is not None else None
+    if found is None or found.low_per_s is None or found.high_per_s is None:
+        return None
+    return Estimate(found.per_s, (found.high_per_s - found.low_per_s) / (2 * Z90))
+
+
+def matched(before: Curve, after: Curve) -> Iterator[MatchedRate]:
+    """Rates that both were asked for."""
+    theirs = {point.per_s: point for point in after.rate_points}
+    for ours in before.rate_points:
+        other = theirs.get(ours.per_s)
+        if other is not None:
+            yield MatchedRate(ours.per_s, tuple(difference(name, ours.figures[name], other.figures[name]) for name in FIGURES))
+
+
+def capacity_moved(before: Curve, after: Curve) -> Difference:
+    """Of the capacities as rates; not measured unless both are known."""
+    return difference("capacity", before.rate_capacity, after.rate_capacity)
+
+
+def only(ours: Sequence[RatePoint], theirs: Sequence[RatePoint]) -> tuple[float, ...]:
+    """Rates of the one that the other was not asked for."""
+    return tuple(sorted({point.per_s for point in ours} - {point.per_s for point in theirs}))

@@ -1,0 +1,66 @@
+"""Levels of offered rates as lines of a table, as plain text. Their capacity stands in the table of knees (`knees`)."""
+
+from __future__ import annotations
+
+from .. import wording
+from ..model.figures import LevelFigures
+from ..model.intervals import Z95
+from ..model.level import Level
+from ..model.offered import OfferedFigures
+from ..model.rate_verdicts import RateLevelVerdict
+from ..model.timeline import Timeline
+from . import figures
+
+TITLES = (
+    "offered", "settled s", "planned", "goodput /s", "failed", "dropped", "in flight at end",
+    "from plan p50 ms", "p95 ms", "p99 ms", "service p99 ms", "late p99 ms", "state",
+)  # fmt: skip
+"""Iterations; the last one is words."""
+
+ABOUT = (
+    "Iterations, whoever is late. From plan: from the moment that the schedule gave to the end of the task, so it holds the wait "
+    "for a user; service: of requests alone. Late: by how much the schedule itself was late."
+)
+
+
+def lines(timeline: Timeline) -> list[tuple[str, ...]]:
+    """One a level, of a ramp one a bin, in the order of the session; empty without levels of rates."""
+    found: list[tuple[str, ...]] = []
+    verdicts = wording.reported(timeline)
+    for level in timeline.levels:
+        if level.offered_per_s is None:
+            continue
+        verdict = verdicts.get(level.opened.epoch)
+        judged = verdict.rates.levels if verdict is not None and verdict.rates is not None else ()
+        state = next((each for each in judged if each.level == level.opened.index), None)
+        found += _of(level, state)
+    return found
+
+
+def _of(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ...]]:
+    if level.opened.ramp and level.bins:
+        return [_line(part.figures, part.figures.offered, "ramp") for part in level.bins]
+    said = wording.rate_level(state) if state is not None else "not settled" if not level.figures.settled else figures.MISSING
+    return [_line(level.figures, level.figures.offered, said, level.offered_per_s)]
+
+
+def _line(found: LevelFigures, offered: OfferedFigures | None, said: str, per_s: float | None = None) -> tuple[str, ...]:
+    if offered is None:
+        return figures.load(0, per_s), *[figures.MISSING] * (len(TITLES) - 2), said
+    error = None if offered.finished_se_per_s is None else Z95 * offered.finished_se_per_s
+    ended, latency = offered.finished + offered.failed, offered.from_plan_ms
+    return (
+        figures.load(0, offered.offered_per_s),
+        figures.number(found.settled_seconds),
+        figures.number(offered.planned),
+        figures.beside(offered.finished_per_s, error),
+        figures.percent(offered.failed / ended if ended else None),
+        figures.number(offered.dropped.total),
+        figures.number(offered.in_flight),
+        figures.number(latency.p50),
+        figures.number(latency.p95),
+        figures.number(latency.p99),
+        figures.number(found.latency_ms.p99),
+        figures.number(offered.late_p99_ms),
+        said,
+    )

@@ -1,0 +1,105 @@
+"""Steps of the load in one of two units: users, or iterations a second. Each becomes one call of the controls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ...model.stream import Controls
+from ..dialogs.ask import Ask
+from ..keys import STEPS
+from .answers import offered_wrong, users_wrong
+
+Unit = Literal["users", "rate"]
+
+UNASKED = {"users": 50, "rate": 50}
+"""Load up to which, or up to twice the highest so far, a step needs no confirmation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a screen says to a step."""
+
+    said: str = ""
+    alarm: bool = False
+
+
+class LoadSteps:
+    """The step's size and its unit."""
+
+    def __init__(self, controls: Controls) -> None:
+        self.controls = controls
+        self.size = STEPS[0]
+        self._chosen: Unit | None = None
+
+    @property
+    def unit(self) -> Unit:
+        """The one that was chosen; else that of the load, which plans and other screens change."""
+        return self._chosen or ("users" if self.controls.offered_per_s is None else "rate")
+
+    def switch(self) -> Answer:
+        """The other unit, from the next step on: what runs goes on."""
+        self._chosen = "rate" if self.unit == "users" else "users"
+        if self._chosen == "users":
+            return Answer(f"steps are users: + goes to {self._wanted + self.size:,} users")
+        return Answer(f"steps are an offered rate: + offers {self._wanted + self.size:,g} iterations a second")
+
+    def follow(self) -> None:
+        """The unit of whatever load comes next: a plan or the autopilot starts."""
+        self._chosen = None
+
+    def resize(self, direction: int) -> Answer:
+        """A smaller (-1) or larger (1) step."""
+        sizes = [size for size in STEPS if (size > self.size if direction > 0 else size < self.size)]
+        if sizes:
+            self.size = sizes[0] if direction > 0 else sizes[-1]
+            self.controls.set_step(self.size)
+        unit = "" if self.unit == "users" else "/s"
+        return Answer(f"step {self.size}{unit}" + ("" if sizes else f" (the {'largest' if direction > 0 else 'smallest'})"))
+
+    def step(self, direction: int) -> Answer:
+        """One step up (1) or down (-1), from what is wanted now: steps typed quickly add up."""
+        return self.go_to(max(0.0, self._wanted + direction * self.size))
+
+    @property
+    def _wanted(self) -> float:
+        return self.controls.wanted if self.unit == "users" else self.controls.offered_per_s or 0.0
+
+    def go_to(self, load: float) -> Answer:
+        """That many users, or that rate."""
+        return self._users(int(load)) if self.unit == "users" else self._rate(load)
+
+    def question(self) -> Ask:
+        """For the load to go to."""
+        most = self.controls.max_users
+        if self.unit == "users":
+            return Ask("Go to how many users?", f"a whole number, 0 to {most:,}", lambda answer: users_wrong(answer, most))
+        return Ask("Offer which rate?", "iterations a second, whoever is late; 0 ends it", offered_wrong)
+
+    def said(self, load: float) -> str:
+        """`50 users`, `200 iterations a second`."""
+        return f"{load:,.0f} users" if self.unit == "users" else f"{load:,g} iterations a second"
+
+    def _users(self, users: int) -> Answer:
+        controls, before = self.controls, self.controls.wanted
+        if controls.autopilot and min(users, controls.max_users) == before:
+            controls.set_autopilot(False)  # a step that changes nothing ends the driver as well
+        if users == before and controls.offered_per_s is None:
+            return Answer("there are no users" if users == 0 else f"already at {users:,} users")
+        full = before >= controls.max_users and users > before
+        if full or controls.set_users(users) < users:
+            return Answer(f"the limit is {controls.max_users:,} users (guards.max_users)", alarm=True)
+        return Answer()
+
+    def _rate(self, per_s: float) -> Answer:
+        controls, before = self.controls, self.controls.offered_per_s
+        if controls.autopilot and per_s == before:
+            controls.set_autopilot(False)
+        if per_s == (before or 0.0):
+            return Answer("no rate is offered" if per_s == 0 else f"{per_s:g} iterations a second are offered already")
+        if per_s == 0:
+            controls.zero()
+        else:
+            refused = controls.set_rate(per_s) == (before or 0.0)
+            return Answer("no rate is offered: the log (o) says why" if refused else "", alarm=refused)
+        return Answer()

@@ -1,0 +1,144 @@
+"""Goodput of each level over the rate that was offered, with the diagonal of a service that serves all of it.
+
+Nothing here judges: states, capacity and interval are those of the verdict as it stood at this moment.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from textual.geometry import Size
+
+from ... import wording
+from ...model.intervals import Z95
+from ...model.level import Level
+from ...model.rate_verdicts import RateCapacity, RateVerdict
+from ...model.timeline import Timeline
+from ..look import Look, Palette
+from ..render.axis import figure, linear_axis
+from ..render.chart import Band, Boundary, Chart, Point, Series, note_rows, y_ticks
+from ..render.legend import DASHED, DOTTED, Legend
+from ..render.raster import Pattern, Shape
+
+KEYS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.SALTIRE: "×", Shape.CROSS: "+", Shape.RING: "◇"}
+SAID = {
+    Shape.FILLED: "goodput",
+    Shape.HOLLOW: "not clear yet",
+    Shape.SALTIRE: "recovery, disturbed or the generator's",
+    Shape.CROSS: "before restart",
+    Shape.RING: "ramp",
+}
+
+
+def rate_chart(timeline: Timeline, look: Look, size: Size) -> Chart | None:
+    """Levels of rates with the verdict on them; None: none has a figure yet."""
+    epoch = timeline.levels[-1].opened.epoch
+    event = wording.reported(timeline).get(epoch)
+    verdict = event.rates if event is not None else None
+    points = [point for level in timeline.levels for point in _points(level, level is timeline.levels[-1], verdict, epoch, look)]
+    if not points:
+        return None
+    capacity, palette = verdict.capacity if verdict is not None else None, look.palette
+    notes = _notes(timeline.levels[-1], verdict, palette)
+    most_x = max(max(point.x for point in points), timeline.levels[-1].offered_per_s or 0.0)
+    x = linear_axis(most_x * 1.05, max(size.width // 8, 2))
+    most_y = max(point.y for point in points)
+    return Chart(
+        x=x,
+        y=linear_axis(most_y * 1.1, y_ticks(size.height - min(len(notes), note_rows(size.height)))),
+        legend=_legend(points, capacity, palette),
+        notes=notes,
+        series=_lines(capacity, x.high, palette),
+        points=tuple(points),
+        bands=_bands(capacity, palette),
+        boundaries=_boundaries(capacity, palette),
+    )
+
+
+def _points(level: Level, current: bool, verdict: RateVerdict | None, epoch: int, look: Look) -> list[Point]:
+    if level.offered_per_s is None:
+        return []
+    parts = [part.figures for part in level.bins] if level.opened.ramp else [level.figures]
+    known = {each.level: each for each in verdict.levels} if verdict is not None and level.opened.epoch == epoch else {}
+    judged, palette, found = known.get(level.opened.index), look.palette, []
+    for offered in (figures.offered for figures in parts if figures.settled):
+        if offered is None:
+            continue
+        half = math.nan if offered.finished_se_per_s is None else Z95 * offered.finished_se_per_s
+        shape = Shape.FILLED
+        if level.opened.epoch != epoch:
+            shape = Shape.CROSS
+        elif level.opened.ramp:
+            shape = Shape.RING
+        elif judged is None or judged.state == "unsure":
+            shape = Shape.HOLLOW
+        elif judged.recovery or judged.left_out or judged.state == "generator":
+            shape = Shape.SALTIRE
+        color = palette.accent if current else palette.secondary if shape in (Shape.FILLED, Shape.RING) else palette.muted
+        x, y = (judged.offered_per_s if judged is not None else offered.offered_per_s), offered.finished_per_s
+        label = figure(y) if current or (look.large and shape is Shape.FILLED) else ""
+        found.append(Point(x, y, shape, color, max(y - half, 0.0), y + half, bold=current, label=label))
+    return found
+
+
+def _lines(capacity: RateCapacity | None, high: float, palette: Palette) -> tuple[Series, ...]:
+    lines = [Series((0.0, high), (0.0, high), palette.muted, Pattern.DOTTED)]
+    if capacity is not None and capacity.kind == "capacity":
+        lines.append(Series((0.0, high), (capacity.per_s, capacity.per_s), palette.error, Pattern.DASHED))
+    return tuple(lines)
+
+
+def _bands(capacity: RateCapacity | None, palette: Palette) -> tuple[Band, ...]:
+    if capacity is None or capacity.kind != "capacity" or capacity.low_per_s is None or capacity.high_per_s is None:
+        return ()
+    return (Band(capacity.low_per_s, capacity.high_per_s, palette.error),)
+
+
+def _boundaries(capacity: RateCapacity | None, palette: Palette) -> tuple[Boundary, ...]:
+    if capacity is None or capacity.kind == "keeps_up":
+        return ()
+    if capacity.kind == "at_or_below":
+        return (Boundary(capacity.high_per_s or capacity.per_s, "capacity below", palette.error),)
+    surely = capacity.kind == "capacity"
+    color = palette.error if surely else palette.warning
+    return (Boundary(capacity.per_s, "capacity" if surely else "less than offered", color, solid=surely),)
+
+
+def _legend(points: Sequence[Point], capacity: RateCapacity | None, palette: Palette) -> tuple[Legend, ...]:
+    entries = []
+    last = points[-1]
+    if last.bold:
+        entries.append(Legend(KEYS[last.shape], f"{figure(last.x)}/s", f"{figure(last.y)}/s", palette.accent, width=8))
+    if capacity is not None:
+        strong = capacity.kind in ("capacity", "at_or_below")
+        color = palette.error if strong else palette.muted
+        entries.append(
+            Legend(
+                "┃" if strong else "",
+                wording.rate_capacity(capacity),
+                "",
+                color,
+                short=wording.short_rate_capacity(capacity),
+                strong=strong,
+            )
+        )
+    entries.append(Legend(DOTTED, "all served", "", palette.muted))
+    if capacity is not None and capacity.kind == "capacity":
+        entries.append(Legend(DASHED, f"capacity {figure(capacity.per_s)}/s", "", palette.error, short="capacity"))
+    shapes = dict.fromkeys(point.shape for point in points if point.shape is not Shape.FILLED)
+    return (*entries, *(Legend(KEYS[shape], SAID[shape], "", palette.muted) for shape in shapes))
+
+
+def _notes(level: Level, verdict: RateVerdict | None, palette: Palette) -> tuple[tuple[Legend, ...], ...]:
+    """The level so far in words, then the objectives."""
+    if verdict is None:
+        return ()
+    found = next((each for each in verdict.levels if each.level == level.opened.index), None)
+    lines: list[tuple[Legend, ...]] = []
+    if found is not None:
+        said = f"{wording.rate(found.offered_per_s)}: {wording.rate_level(found)}"
+        lines.append((Legend("→", said, "", palette.text),))
+    if verdict.objectives:
+        lines.append(tuple(Legend("", wording.rate_objective(each), "", palette.muted) for each in verdict.objectives))
+    return tuple(lines)

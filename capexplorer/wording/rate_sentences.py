@@ -1,0 +1,134 @@
+"""Sentences about offered rates: the capacity as a rate, what happens beyond it, and single levels."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..model.rate_verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
+from . import numbers
+from .knee_sentences import objective_limit
+
+NEAR_CAPACITY = 0.97
+"""Share of the capacity above which "served in full up to" says nothing more: both are known to a few percent."""
+
+RATE_STATES = {
+    "kept": "served in full",
+    "unsure": "not clear: few arrivals, or near the capacity",
+    "queue_grows": "not stationary: the queue grows",
+    "fails": "iterations fail",
+    "dropped": "arrivals are dropped",
+    "generator": "limited by the generator",
+}
+"""By the state of a level."""
+
+
+def rate(value: float | None) -> str:
+    """`200/s`, `4.5/s`."""
+    return f"{numbers.number(value)}/s"
+
+
+def rate_capacity(found: RateCapacity) -> str:
+    """Short, for a status line: `capacity 198/s [190–206], queue grows`, `served in full up to 180/s`."""
+    match found.kind:
+        case "capacity":
+            return f"capacity {rate(found.per_s)} {_interval(found)}{_short_overload(found.overload)}"
+        case "at_or_below":
+            return f"capacity below {rate(found.high_per_s)}"
+        case "departs":
+            return f"goodput below the offered rate from {rate(found.per_s)}"
+        case "keeps_up":
+            return f"served in full up to {rate(found.per_s)}{', then the generator limits' * (found.limit == 'generator')}"
+
+
+def short_rate_capacity(found: RateCapacity) -> str:
+    """Without what happens beyond it, for small spaces: `capacity 198/s [190–206]`."""
+    return rate_capacity(msgspec.structs.replace(found, overload=None, limit=None))
+
+
+def rates(found: RateVerdict) -> str:
+    """One sentence: `Capacity 198/s [190–206]; up to 180/s it is served in full; beyond it requests queue without bound ...`."""
+    known = found.capacity
+    if known is None:
+        return "No level of an offered rate had enough arrivals to say whether it was served in full."
+    sure = f" ({known.confidence} confidence)" if known.confidence else ""
+    changed = "; a higher rate was served in full than one that was not: the service changed" if known.contradicted else ""
+    back = "".join(f"; {recovered(each)}" for each in found.recoveries[-1:] if each.recovered is not None)
+    match known.kind:
+        case "capacity":
+            is_below = known.kept_per_s is not None and known.kept_per_s < NEAR_CAPACITY * known.per_s
+            kept = f", served in full up to {rate(known.kept_per_s)}" if is_below else ""
+            return f"Capacity {rate(known.per_s)} {_interval(known)}{kept}{sure}{_overload(known.overload)}{back}{changed}."
+        case "at_or_below":
+            lowest = f"the capacity is below {rate(known.high_per_s)}, the lowest rate: offer less to find it"
+            return f"{lowest[:1].upper()}{lowest[1:]}{_overload(known.overload)}{back}."
+        case "departs":
+            where = f"Goodput is less than the offered rate from {rate(known.per_s)} on{sure}"
+            return f"{where}, but its maximum was not reached{back}{changed}."
+        case "keeps_up":
+            if known.limit != "generator":
+                return f"All offered iterations were served, up to {rate(known.per_s)}{sure}{back}."
+            where = f"Served in full up to {rate(known.per_s)}{sure}"
+            return f"{where}; beyond that the generator is the limit, not the service: more users (max_users) or workers{back}."
+
+
+def _interval(found: RateCapacity) -> str:
+    return f"[{numbers.number(found.low_per_s)}–{numbers.number(found.high_per_s)}]"
+
+
+def _short_overload(found: Overload | None) -> str:
+    if found is None:
+        return ""
+    said = {"refuses": ", refuses beyond", "times_out": ", times out beyond", "queues": ", queues beyond"}[found.kind]
+    return ", collapses beyond" if found.collapses else said
+
+
+def _overload(found: Overload | None) -> str:
+    """What the service does beyond its capacity: it sheds load, or it queues without bound."""
+    if found is None:
+        return ""
+    at = f"at {rate(found.offered_per_s)}"
+    match found.kind:
+        case "queues":
+            said = f"requests queue without bound ({at} {rate(found.growth_per_s)} more are in flight each second)"
+        case "refuses":
+            said = f"the service refuses what exceeds it ({numbers.percent(found.failure_ratio)} {at})"
+        case "times_out":
+            said = f"requests time out ({numbers.percent(found.failure_ratio)} {at})"
+    fall = ""
+    if found.fall_ratio is not None:
+        fall = f" and goodput {'collapses' if found.collapses else 'falls'} by {found.fall_ratio:.0%}"
+    return f"; beyond it {said}{fall}"
+
+
+def recovered(found: RateRecovery) -> str:
+    """`at 120/s it recovered 4 s after overload at 300/s`."""
+    way = f"overload at {rate(found.from_per_s)}"
+    if found.recovered:
+        return f"at {rate(found.to_per_s)} it recovered {numbers.number(found.after_s)} s after {way}"
+    return f"at {rate(found.to_per_s)} it did not recover from {way}"
+
+
+def rate_level(found: RateLevelVerdict) -> str:
+    """One level, in a few words: `not stationary: the queue grows by 84/s`."""
+    if found.left_out:
+        return "disturbed by other processes or the generator's host"
+    if found.recovery:
+        return "recovery from overload"
+    match found.state:
+        case "queue_grows":
+            return f"{RATE_STATES['queue_grows']} by {rate(found.growth_per_s)}"
+        case "fails":
+            return f"{numbers.percent(found.failure_ratio)} of the iterations fail"
+        case "dropped":
+            return f"{numbers.percent(found.dropped_ratio)} of the arrivals are dropped"
+    return RATE_STATES[found.state]
+
+
+def rate_objective(found: RateObjective) -> str:
+    """`p95 from plan ≤ 300 ms up to 141/s [120–160]`."""
+    said = objective_limit(found.name, found.limit).replace(" ≤", " from plan ≤" if found.name != "failure_ratio" else " ≤", 1)
+    if found.state == "broken":
+        return f"{said} is not met at any rate, not even at {rate(found.high_per_s)}"
+    known = found.low_per_s and found.high_per_s
+    interval = f" [{numbers.number(found.low_per_s)}–{numbers.number(found.high_per_s)}]" if known else ""
+    return f"{said} up to {'at least ' * (found.state == 'kept')}{rate(found.per_s)}{interval}"

@@ -1,0 +1,110 @@
+"""Levels of offered rates of a simulated service of known capacity, through samples, levels and marks of the product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from capexplorer import wording
+from capexplorer.analysis.epoch.rate_recovery import recovery, split
+from capexplorer.model.findings import RateLimit, RateRecovered
+from capexplorer.model.rate_verdicts import RateVerdict
+from trials.simulation.open_queue import OpenRun
+from trials.simulation.queues import System
+from trials.simulation.virtual_rates import VirtualRates
+
+from ..rates.levels import level
+
+SEED = 200_000
+
+MM1 = System(1 / 100, 0)
+SHEDS = System(1 / 100, 0, queue_limit=20)
+
+
+def climbed(system: System, rates: Sequence[float], level_s: int = 16, **run: Any) -> VirtualRates:
+    session = VirtualRates(OpenRun(system, np.random.default_rng(SEED), **run), objectives={"p95_ms": 100.0})
+    session.climb(rates, level_s)
+    session.end()
+    return session
+
+
+def verdict(session: VirtualRates) -> RateVerdict:
+    found = session.timeline.verdict
+    assert found is not None and found.rates is not None
+    assert found.capacity.curve is None  # levels of users and of rates never share a curve
+    return found.rates
+
+
+def test_a_queue_without_bound() -> None:
+    session = climbed(MM1, [40, 60, 80, 125, 150])
+    found = verdict(session)
+    assert found.capacity is not None and found.capacity.kind == "capacity"
+    assert found.capacity.per_s == pytest.approx(100, rel=0.05)
+    assert [each.state for each in found.levels] == ["kept"] * 3 + ["queue_grows"] * 2
+    assert found.levels[-1].growth_per_s == pytest.approx(50, rel=0.2)
+    assert "queue without bound" in wording.verdict(session.timeline)
+    marks = [mark for mark in session.timeline.marks.values() if isinstance(mark.finding, RateLimit)]
+    assert [(mark.key, mark.state) for mark in marks] == [("rate_capacity:epoch0", "updated")]
+
+
+def test_an_objective_is_of_the_time_from_plan() -> None:
+    (found,) = verdict(climbed(MM1, [40, 60, 80, 125])).objectives
+    assert found.state == "crossed" and found.per_s == pytest.approx(70, rel=0.15)  # p95 of M/M/1: 3 / (100 - rate)
+
+
+def test_a_service_that_sheds_and_recovers() -> None:
+    session = climbed(SHEDS, [40, 60, 80, 125, 150, 50])
+    found = verdict(session)
+    assert found.capacity is not None and found.capacity.overload is not None
+    assert found.capacity.overload.kind == "refuses"
+    assert found.levels[-1].recovery
+    (back,) = found.recoveries
+    assert (back.recovered, back.from_per_s > 140, back.to_per_s) == (True, True, 50)
+    said = wording.verdict(session.timeline)
+    assert "the service refuses what exceeds it" in said and "at 50/s it recovered" in said
+    assert any(isinstance(mark.finding, RateRecovered) for mark in session.timeline.marks.values())
+
+
+def test_a_pool_of_users_that_is_too_small_is_no_capacity() -> None:
+    slow = System(0.1, 0, linear=True, service_spread="constant")
+    found = verdict(climbed(slow, [40, 80, 160], max_users=10, waiting_most=20)).capacity  # 10 users at 0.1 s: 100/s
+    assert found is not None and (found.kind, found.limit) == ("keeps_up", "generator")
+
+
+def test_no_capacity_is_found_below_it() -> None:
+    found = verdict(climbed(MM1, [30, 50, 70, 85])).capacity
+    assert found is not None and found.kind == "keeps_up"
+
+
+def test_a_lower_rate_after_overload_is_recovery_but_a_lowest_one_still_counts() -> None:
+    levels = [level(50), level(150, 100, service_ms=900), level(60, 100), level(60), level(20)]
+    fit, down = split(levels)
+    assert [each.rate_per_s for each in fit] == [50, 150, 20]
+    assert [each.rate_per_s for each in down] == [60, 60]
+
+
+FULL, GONE = [500.0, 300.0, 100.0], [2.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "failing", "found"),
+    [
+        (FULL + GONE, [0.0] * 7, (3.0, True)),
+        (GONE, [0.0] * 4, (0.0, True)),
+        (FULL, [0.0] * 3, (None, None)),  # it still shrinks
+        ([500.0] * 25, [0.0] * 25, (None, False)),
+        (GONE * 6, [1.0] * 24, (None, False)),  # all of them fail
+        (FULL + GONE, [0.0, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0], (3.0, True)),
+    ],
+)
+def test_a_service_has_recovered_once_backlog_and_failures_are_gone(
+    in_flight: list[float], failing: list[float], found: tuple[float | None, bool | None]
+) -> None:
+    assert recovery(in_flight, failing, usual=10.0) == found
+
+
+def test_without_a_level_to_compare_with_no_recovery_is_said() -> None:
+    assert recovery(GONE, [0.0] * 4, usual=None) == (None, None)

@@ -1,0 +1,1 @@
+"""Levels of offered rates in, verdicts out."""

@@ -1,0 +1,55 @@
+"""Whether one level served in full what was offered, and if not, why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.analysis.rates.departure import LowLoad, low_load, state_of
+from capexplorer.analysis.rates.rate_level import RateLevel
+
+from .levels import level
+
+LOW = LowLoad(service_ms=20.0)
+
+
+@pytest.mark.parametrize(
+    ("found", "state"),
+    [
+        (level(100), "kept"),
+        (level(100, 99), "kept"),
+        (level(100, 104), "kept"),  # an earlier second's iterations
+        (level(100, 80), "queue_grows"),
+        (level(1000, 980), "kept"),  # less than 2% is a queue that has not reached its mean
+        (level(100, 90, failed=10, failed_ms=2), "fails"),
+        (level(100, 99, failed=1), "kept"),
+        (level(100, 60, dropped=40, at_cap=True, service_ms=500), "dropped"),
+        (level(10, 9, seconds=6), "unsure"),  # 60 arrivals do not tell
+        (level(5, seconds=10), "unsure"),
+    ],
+    ids=str,
+)
+def test_the_state_of_a_level(found: RateLevel, state: str) -> None:
+    assert state_of(found, LOW) == state
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        level(100, 80, generator_saturated=True),
+        level(100, 60, dropped=40, at_cap=True, service_ms=25),  # the pool is too small, and the service as quick as ever
+        level(100, 60, dropped=40, at_cap=True, service_ms=500, dropped_by_generator=True),
+        level(100, 80, at_cap=True, service_ms=50),
+    ],
+)
+def test_a_generator_at_its_limit_is_never_the_services_capacity(found: RateLevel) -> None:
+    assert state_of(found, LOW) == "generator"
+
+
+def test_failures_at_every_rate_are_no_departure() -> None:
+    lowest = level(20, 19, failed=1)
+    assert state_of(level(100, 95, failed=5), low_load(lowest)) == "kept"
+    assert state_of(level(100, 80, failed=20), low_load(lowest)) == "fails"
+
+
+def test_a_lowest_rate_that_mostly_fails_is_not_taken_for_usual() -> None:
+    assert state_of(level(100, 40, failed=60), low_load(level(50, 20, failed=30))) == "fails"

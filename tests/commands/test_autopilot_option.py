@@ -1,0 +1,24 @@
+"""`--autopilot` alone, and with what it steps: what follows it is its value only if it is one."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.commands.run import command
+
+
+@pytest.mark.parametrize(
+    ("given", "axis", "profile"),
+    [
+        (["mixed"], None, "mixed"),
+        (["mixed", "--autopilot"], "users", "mixed"),
+        (["--autopilot", "mixed"], "users", "mixed"),
+        (["--autopilot", "rate", "mixed"], "rate", "mixed"),
+        (["mixed", "--autopilot", "rate"], "rate", "mixed"),
+        (["--autopilot=rate"], "rate", None),
+        (["--autopilot", "--headless", "mixed"], "users", "mixed"),
+    ],
+)
+def test_the_value_is_optional(given: list[str], axis: str | None, profile: str | None) -> None:
+    with command.make_context("run", given) as context:
+        assert (context.params["autopilot"], context.params["profile"]) == (axis, profile)

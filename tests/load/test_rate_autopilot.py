@@ -1,0 +1,103 @@
+"""The autopilot at offered rates: what it knows in, its next rate out; and a whole search on a simulated service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from capexplorer.load.rate_autopilot import LEAST_S, MOST_S, End, Offer, RateAutopilot, RateInput, Stay
+from capexplorer.model.rate_verdicts import LevelState, RateCapacity, RateLevelVerdict
+from trials.simulation.open_queue import OpenRun
+from trials.simulation.queues import System
+from trials.simulation.virtual_rates import VirtualRates
+
+
+def judged(per_s: float, state: LevelState, **known: Any) -> RateLevelVerdict:
+    return RateLevelVerdict(
+        level=0,
+        offered_per_s=per_s,
+        goodput_per_s=per_s,
+        goodput_se_per_s=0.01 * per_s,
+        state=state,
+        failure_ratio=0.0,
+        dropped_ratio=0.0,
+        growth_per_s=0.0,
+        **known,
+    )
+
+
+def known(per_s: float | None, *levels: RateLevelVerdict, settled_s: float = LEAST_S, **more: Any) -> RateInput:
+    given: dict[str, Any] = {"capacity": None, "in_flight": 2.0, "open_s": settled_s + 2} | more
+    level = levels[-1] if levels else None
+    return RateInput(per_s=per_s, settled_s=settled_s, level=level, levels=levels, most_per_s=1000.0, **given)
+
+
+def begun() -> RateAutopilot:
+    pilot = RateAutopilot(10.0)
+    assert pilot.due(known(None)) == Offer(10.0, "first")
+    return pilot
+
+
+def test_it_doubles_while_all_is_served() -> None:
+    assert begun().due(known(10, judged(10, "kept"))) == Offer(20, "double")
+
+
+def test_a_level_ends_once_it_is_clear_or_has_lasted_long_enough() -> None:
+    assert begun().due(known(10, judged(10, "unsure"))) == Stay()
+    assert begun().due(known(10, judged(10, "kept"), settled_s=3)) == Stay()
+    assert begun().due(known(10, judged(10, "unsure"), settled_s=MOST_S)) == Offer(15, "beyond")
+
+
+def test_from_overload_it_goes_down_waits_for_the_backlog_and_halves_the_interval() -> None:
+    pilot = begun()
+    pilot.due(known(10, judged(10, "kept")))
+    levels = (judged(50, "kept"), judged(100, "queue_grows"))
+    assert pilot.due(known(100, *levels)) == Offer(30, "rest")
+    assert pilot.due(known(30, *levels, in_flight=400)) == Stay()
+    assert pilot.due(known(30, *levels)) == Offer(71, "between")
+
+
+def test_it_ends_where_both_rates_are_close() -> None:
+    pilot = begun()
+    levels = (judged(90, "kept"), judged(100, "queue_grows"))
+    assert pilot.due(known(100, *levels)) == Offer(54, "rest")
+    assert pilot.due(known(54, *levels)) == End(54, "capacity", found=True)
+
+
+def test_a_maximum_that_was_not_reached_is_looked_for_beyond() -> None:
+    pilot = begun()
+    levels = (judged(90, "kept"), judged(100, "fails"))
+    pilot.due(known(100, *levels))
+    capacity = RateCapacity(kind="departs", per_s=100)
+    assert pilot.due(known(54, *levels, capacity=capacity)) == Offer(150, "beyond")
+
+
+def test_a_service_that_does_not_recover_ends_it() -> None:
+    pilot = begun()
+    levels = (judged(50, "kept"), judged(100, "queue_grows"))
+    pilot.due(known(100, *levels))
+    assert pilot.due(known(30, *levels, in_flight=400, open_s=60)) == End(30, "not_recovered", found=True)
+
+
+def test_a_first_rate_that_is_not_served_is_followed_by_a_lower_one() -> None:
+    assert begun().due(known(10, judged(10, "queue_grows"))) == Offer(2.5, "lower")
+
+
+def test_the_generators_limit_ends_it() -> None:
+    assert begun().due(known(10, judged(10, "generator"))) == End(6, "generator", found=False)
+
+
+def test_the_highest_rate_ends_it() -> None:
+    assert begun().due(known(1000, judged(1000, "kept"))) == End(600, "max_rate", found=False)
+
+
+@pytest.mark.parametrize("system", [System(1 / 300, 0, service_spread="constant"), System(4 / 400, 0, servers=4)])
+def test_a_whole_search_ends_within_a_few_percent_and_in_minutes(system: System) -> None:
+    session = VirtualRates(OpenRun(system, np.random.default_rng(200_001)))
+    session.explore(400)
+    session.end()
+    found = session.timeline.verdict.rate_capacity if session.timeline.verdict is not None else None
+    assert session.ending is not None and session.ending.startswith("autopilot at rates finished: capacity ")
+    assert found is not None and found.per_s == pytest.approx(system.servers / system.service_s, rel=0.05)

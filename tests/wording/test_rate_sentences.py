@@ -1,0 +1,86 @@
+"""Sentences about offered rates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from capexplorer import wording
+from capexplorer.model.rate_verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
+
+
+def overload(kind: Any, **more: Any) -> Overload:
+    given = {"offered_per_s": 300.0, "goodput_per_s": 198.0, "failure_ratio": 0.33, "growth_per_s": 84.0} | more
+    return Overload(kind=kind, **given)
+
+
+def capacity(kind: Any = "capacity", **more: Any) -> RateCapacity:
+    given: dict[str, Any] = {"per_s": 198.0, "low_per_s": 190.0, "high_per_s": 206.0, "kept_per_s": 150.0} | more
+    return RateCapacity(kind=kind, **given)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            capacity(confidence="high", overload=overload("queues")),
+            "Capacity 198/s [190–206], served in full up to 150/s (high confidence); beyond it requests queue without bound "
+            "(at 300/s 84/s more are in flight each second).",
+        ),
+        (
+            capacity(kept_per_s=195.0, overload=overload("refuses")),
+            "Capacity 198/s [190–206]; beyond it the service refuses what exceeds it (33% at 300/s).",
+        ),
+        (
+            capacity(kept_per_s=None, overload=overload("times_out", fall_ratio=0.8)),
+            "Capacity 198/s [190–206]; beyond it requests time out (33% at 300/s) and goodput collapses by 80%.",
+        ),
+        (capacity("keeps_up"), "All offered iterations were served, up to 198/s."),
+        (
+            capacity("keeps_up", limit="generator"),
+            "Served in full up to 198/s; beyond that the generator is the limit, not the service: more users (max_users) or "
+            "workers.",
+        ),
+        (capacity("departs"), "Goodput is less than the offered rate from 198/s on, but its maximum was not reached."),
+        (capacity("at_or_below"), "The capacity is below 206/s, the lowest rate: offer less to find it."),
+    ],
+)
+def test_the_capacity_as_a_rate(found: RateCapacity, said: str) -> None:
+    assert wording.rates(RateVerdict(capacity=found)) == said
+
+
+def test_the_last_recovery_is_said() -> None:
+    back = RateRecovery(level=5, from_per_s=300, to_per_s=120, recovered=True, after_s=4)
+    found = RateVerdict(capacity=capacity(kept_per_s=None), recoveries=(back,))
+    assert wording.rates(found) == "Capacity 198/s [190–206]; at 120/s it recovered 4 s after overload at 300/s."
+
+
+def test_levels_too_short_to_judge() -> None:
+    said = "No level of an offered rate had enough arrivals to say whether it was served in full."
+    assert wording.rates(RateVerdict()) == said
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("kept", "served in full"),
+        ("queue_grows", "not stationary: the queue grows by 84/s"),
+        ("fails", "33% of the iterations fail"),
+        ("dropped", "12% of the arrivals are dropped"),
+        ("generator", "limited by the generator"),
+    ],
+)
+def test_a_level(state: Any, said: str) -> None:
+    found = RateLevelVerdict(
+        level=0, offered_per_s=300, goodput_per_s=198, goodput_se_per_s=3, state=state, failure_ratio=0.33, dropped_ratio=0.12,
+        growth_per_s=84.0,
+    )  # fmt: skip
+    assert wording.rate_level(found) == said
+
+
+def test_an_objective() -> None:
+    found = RateObjective(name="p95_ms", limit=300, state="crossed", per_s=141, low_per_s=120, high_per_s=160)
+    assert wording.rate_objective(found) == "p95 from plan ≤ 300 ms up to 141/s [120–160]"
+    broken = RateObjective(name="failure_ratio", limit=0.01, state="broken", high_per_s=20)
+    assert wording.rate_objective(broken) == "failures ≤ 1% is not met at any rate, not even at 20/s"

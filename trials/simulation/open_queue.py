@@ -1,0 +1,137 @@
+"""An event-driven open queue: arrivals come at a rate, whoever is late, wait for a user, then for a server.
+
+First come, first served, so one pass over the arrivals in order is exact. Times of service and of clients that give up are
+those of `queues.System`; its users' think time is not used. About 2 us an arrival.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush, heapreplace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from .queues import FAILED_FAST_S, Stream, System
+
+Arrivals = Literal["poisson", "even"]
+
+POOL_MOST = 10_000
+"""Users that the generator may start, unless a test says how many."""
+
+
+class Iteration(NamedTuple):
+    """One arrival and what became of it. Seconds of the run."""
+
+    due_s: float
+    started_s: float
+    ended_s: float
+    ok: bool
+
+
+class OpenRun:
+    """A system under offered rates: `offer` sets the rate, `until` lets time pass."""
+
+    def __init__(
+        self,
+        system: System,
+        rng: np.random.Generator,
+        *,
+        arrivals: Arrivals = "poisson",
+        max_users: int = POOL_MOST,
+        waiting_most: int = 1_000,
+    ) -> None:
+        """`waiting_most`: arrivals that may wait for an idle user; the next one is dropped."""
+        self.system, self._rng, self.even = system, rng, arrivals == "even"
+        self._waiting_most = waiting_most
+        self.now_s = 0.0
+        self.rate_per_s = 0.0
+        self.due = self.dropped = self.at_cap = 0
+        """Arrivals so far, those that were dropped, and those that found all users of the pool busy."""
+        self._next_s = 0.0
+        self._users = [0.0] * max_users
+        """When each user of the pool is idle."""
+        self._starts: list[float] = []
+        self._free = [0.0] * system.servers
+        self._done: list[float] = []
+        self._under_way: list[Iteration] = []
+        self._service = Stream(rng, system.service_s, system.service_spread)
+        self._speed, self._speed_now = [1.0], 0.0
+
+    @property
+    def in_flight(self) -> int:
+        """Arrivals that wait or run now."""
+        return len(self._under_way)
+
+    @property
+    def queued(self) -> int:
+        """Those of them that wait for a user."""
+        return sum(each.started_s > self.now_s for each in self._under_way)
+
+    @property
+    def busy(self) -> int:
+        """Users that run an iteration now."""
+        return self.in_flight - self.queued
+
+    @property
+    def drained_s(self) -> float:
+        """When all that is in flight will have ended."""
+        return max([self.now_s, *(each.ended_s for each in self._under_way)])
+
+    def offer(self, rate_per_s: float) -> None:
+        """That rate from now on."""
+        self.rate_per_s = rate_per_s
+        self._next_s = self.now_s + self._gap_s() if rate_per_s else float("inf")
+
+    def until(self, end_s: float) -> list[Iteration]:
+        """Let time pass; returns the iterations that ended, in no order."""
+        while self._next_s < end_s:
+            self._arrive(self._next_s)
+            self._next_s += self._gap_s()
+        self.now_s = end_s
+        ended = [each for each in self._under_way if each.ended_s <= end_s]
+        self._under_way = [each for each in self._under_way if each.ended_s > end_s]
+        return ended
+
+    def _gap_s(self) -> float:
+        return (1.0 if self.even else float(self._rng.standard_exponential())) / self.rate_per_s
+
+    def _arrive(self, due_s: float) -> None:
+        self.due += 1
+        starts, users = self._starts, self._users
+        while starts and starts[0] <= due_s:
+            heappop(starts)
+        started_s = max(due_s, users[0])
+        if started_s > due_s:
+            self.at_cap += 1
+            if len(starts) >= self._waiting_most:
+                self.dropped += 1
+                return
+            heappush(starts, started_s)
+        ended_s, ok = self._serve(started_s)
+        heapreplace(users, ended_s)
+        self._under_way.append(Iteration(due_s, started_s, ended_s, ok))
+
+    def _serve(self, started_s: float) -> tuple[float, bool]:
+        """(when it ended for its user, whether it succeeded)."""
+        system, done = self.system, self._done
+        while done and done[0] <= started_s:
+            heappop(done)
+        if system.queue_limit is not None and len(done) >= system.queue_limit:
+            return started_s + FAILED_FAST_S, False
+        takes_s = self._service.block().pop() / self._speed_at(started_s)
+        end_s = max(started_s, self._free[0]) + takes_s if not system.linear else started_s + takes_s
+        if not system.linear:
+            heapreplace(self._free, end_s)
+        heappush(done, end_s)
+        if system.timeout_s is not None and end_s - started_s > system.timeout_s:
+            return started_s + system.timeout_s, False  # its server works on for nobody
+        return end_s, True
+
+    def _speed_at(self, at_s: float) -> float:
+        """The machine's speed in that second: AR(1) with a correlation of 0.6 from second to second."""
+        if not self.system.noise:
+            return 1.0
+        while len(self._speed) <= int(at_s):
+            self._speed_now = 0.6 * self._speed_now + 0.8 * self.system.noise * float(self._rng.standard_normal())
+            self._speed.append(max(0.3, 1 + self._speed_now))
+        return self._speed[int(at_s)]

@@ -1,0 +1,210 @@
+"""A simulated open queue under the whole product in virtual time, as `virtual_run` has a closed one.
+
+Samples, levels, verdicts and marks are the live run's own. Only arrivals, the service and the readings are simulated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from capexplorer.analysis.causes.watch import CauseWatch
+from capexplorer.errors import LogWriteError
+from capexplorer.load.recorder import Tick
+from capexplorer.model.events import (
+    SCHEMA,
+    By,
+    Command,
+    Drops,
+    EndpointTick,
+    FailureSignature,
+    FailureTick,
+    Header,
+    HostFacts,
+    OfferedTick,
+    Phase,
+    Sample,
+    Target,
+    TargetFacts,
+)
+from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.stream import Param
+from capexplorer.run.current_epoch import CurrentEpoch
+from capexplorer.run.drivers.driver import Autopilot
+from capexplorer.run.drivers.load_target import LoadTarget
+from capexplorer.run.drivers.rate_autopilot import RateAutopilotDriver
+from capexplorer.run.event_sink import EventSink
+from capexplorer.run.level_events import LevelEvents
+
+from .machine import cores_of, machine
+from .open_queue import Iteration, OpenRun
+
+REFUSED = FailureSignature(types=("HTTPError",), status=503)
+TIMED_OUT = FailureSignature(types=("ReadTimeout",))
+
+
+class VirtualRates:
+    """`offer` by hand, or `climb` as a plan does; each `second` is one of virtual time."""
+
+    def __init__(self, running: OpenRun, *, objectives: dict[str, float] | None = None) -> None:
+        self.running = running
+        self.now_s = 0.0
+        self.sink = EventSink(_fail)
+        self.sink.watch = CauseWatch().apply
+        self.timeline = self.sink.timeline
+        self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
+        self.ending: str | None = None
+        """Why the autopilot ended; None: it did not."""
+        self._load_target = LoadTarget(0, None)
+        self._load_target.is_open = True
+        self._autopilot = RateAutopilotDriver(
+            self.timeline, self._load_target, emit=self._command, open_level=self._open_by_autopilot, finish=self._finish
+        )
+        self._due = self._dropped = 0
+        self._machine_rng = np.random.default_rng(0)
+        self.sink.emit(_header(running, objectives or {}))
+        self.sink.emit(Target(t_s=0.0, state="ready"))
+
+    def offer(self, per_s: float, by: By = "user") -> None:
+        """That rate from now on, in a level of its own."""
+        self.levels.close()
+        self.running.offer(per_s)
+        self.levels.open(0, by, 0.0, offered_per_s=per_s, arrivals="even" if self.running.even else "poisson")
+
+    def explore(self, limit_s: float) -> None:
+        """Let the autopilot search to its end, for `limit_s` at most."""
+        self._autopilot.begin(self._load_target.hand_to(Autopilot()))
+        self._autopilot.ticked(CurrentEpoch(self.timeline))
+        while self.ending is None and self.now_s < limit_s:
+            self._autopilot.ticked(self.second())
+
+    def _open_by_autopilot(self, per_s: float) -> None:
+        self.offer(per_s, "autopilot")
+
+    def _command(self, name: Literal["rate", "autopilot"], args: Mapping[str, Param | None]) -> None:
+        self.sink.emit(Command(t_s=self.now_s, name=name, by="autopilot", args=dict(args)))
+
+    def _finish(self, why: str) -> None:
+        self.ending = why
+
+    def climb(self, rates: Sequence[float], level_s: int, by: By = "plan") -> None:
+        """Levels of these rates, each for `level_s` seconds."""
+        for per_s in rates:
+            self.offer(per_s, by)
+            for _ in range(level_s):
+                self.second()
+
+    def end(self) -> None:
+        """Close the last level and make the final marks."""
+        self.levels.close()
+        self.levels.marks.end()
+
+    def second(self) -> CurrentEpoch:
+        """One second of load, folded and judged as the pump does."""
+        began_s, self.now_s = self.now_s, self.now_s + 1.0
+        ended = self.running.until(self.now_s)
+        offered = self._offered(ended)
+        tick = _tick(self.running, ended, offered)
+        tracker, users = self.levels.tracker, self.running.busy
+        tracker.spawned(began_s)
+        phase, settled = tracker.tick(began_s, self.now_s, users, tick, offered_per_s=self.running.rate_per_s)
+        self.sink.emit(self._sample(tick, offered, max(0, tracker.index), users, phase, settled))
+        self.levels.marks.look_for_shifts()
+        current = CurrentEpoch(self.timeline)
+        self.levels.marks.ticked(current)
+        return current
+
+    def _offered(self, ended: Sequence[Iteration]) -> OfferedTick:
+        run = self.running
+        due, self._due = run.due - self._due, run.due
+        dropped, self._dropped = run.dropped - self._dropped, run.dropped
+        good = [each for each in ended if each.ok]
+        from_plan = LatencyHistogram()
+        from_plan.record_us([1e6 * (each.ended_s - each.due_s) for each in good])
+        p50_ms, p95_ms, p99_ms, max_ms = from_plan.percentiles_ms((0.5, 0.95, 0.99, 1.0))
+        return OfferedTick(
+            offered_per_s=run.rate_per_s,
+            planned=due,
+            finished=len(good),
+            failed=len(ended) - len(good),
+            dropped=Drops(target=dropped),
+            queued=run.queued,
+            running=run.in_flight - run.queued,
+            from_plan=from_plan.encode() if good else None,
+            from_plan_sum_ms=1000 * sum(each.ended_s - each.due_s for each in good),
+            p50_ms=p50_ms,
+            p95_ms=p95_ms,
+            p99_ms=p99_ms,
+            max_ms=max_ms,
+            late_p99_ms=0.5,
+            late_max_ms=1.0,
+        )
+
+    def _sample(self, tick: Tick, offered: OfferedTick, level: int, users: int, phase: Phase, settled: bool) -> Sample:
+        read = machine(self.running.system, self.now_s - 1.0, tick.finished, tick.all_requests, self._machine_rng)
+        p50_ms, p95_ms, p99_ms = tick.latency.percentiles_ms((0.5, 0.95, 0.99))
+        return Sample(
+            t_s=self.now_s,
+            duration_s=1.0,
+            level=level,
+            users=users,
+            wanted=users,
+            phase=phase,
+            settled=settled,
+            endpoints=tick.endpoints,
+            failures=tick.failures,
+            offered=offered,
+            work=float(tick.finished),
+            p50_ms=p50_ms,
+            p95_ms=p95_ms,
+            p99_ms=p99_ms,
+            generator=read.generator,
+            host=read.host,
+            targets=(read.target,),
+            neighbours=read.neighbours,
+        )
+
+
+def _tick(run: OpenRun, ended: Sequence[Iteration], offered: OfferedTick) -> Tick:
+    """What ended in a second, as the recorder hands it over: the service time of each iteration's one request."""
+    took_us, ok = np.array([each.ended_s - each.started_s for each in ended]) * 1e6, np.array([each.ok for each in ended], bool)
+    good_us, bad_us = took_us[ok], took_us[~ok]
+    latency = LatencyHistogram()
+    latency.record_us(good_us)
+    endpoint = EndpointTick(
+        name="/work",
+        requests=len(took_us),
+        failures=len(bad_us),
+        latency=latency.encode() if len(good_us) else None,
+        latency_sum_ms=float(good_us.sum()) / 1000,
+        failure_latency_sum_ms=float(bad_us.sum()) / 1000,
+    )
+    counts = Counter(TIMED_OUT if run.system.timeout_s is not None else REFUSED for each in ended if not each.ok)
+    return Tick(
+        endpoints=(endpoint,) if len(took_us) else (),
+        failures=tuple(FailureTick(name="/work", method="GET", signature=each, count=n) for each, n in counts.items()),
+        latency=latency,
+        all_requests=len(took_us),
+        all_latency_sum_ms=float(took_us.sum()) / 1000,
+        finished=len(good_us),
+        offered=offered,
+    )
+
+
+def _header(running: OpenRun, objectives: dict[str, float]) -> Header:
+    return Header(
+        t_s=0.0,
+        schema=SCHEMA,
+        id="simulated",
+        started_at="",
+        profile={"slo": objectives} if objectives else {},
+        target=TargetFacts(name="simulated", url="http://127.0.0.1:1"),
+        host=HostFacts(cpus=cores_of(running.system)),
+    )
+
+
+def _fail(error: LogWriteError) -> None:
+    raise error
