@@ -333,12 +333,13 @@ def test_the_log_scrolls_to_its_first_line() -> None:
 
 def test_the_status_says_what_and_how_far() -> None:
     timeline = Timeline(session([(50, 20)]))
-    first, second = status_lines(timeline, width=118)
+    first, second, following = status_lines(timeline, width=118)
     assert first.split("   ")[0].strip() == "● 00:21"
     for said in ("mixed", "ready", "http://127.0.0.1:18080", "users 50", "of 2,000 allowed", "step 1"):
         assert said in first
     for said in ("level 0, settled 16 s", "FastHttpUser overhead 0.42 ms", "loop lag p99"):
         assert said in second
+    assert following.startswith(" NEXT  ")
 
 
 def test_the_status_names_every_client_class_in_use() -> None:

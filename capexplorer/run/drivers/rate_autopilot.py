@@ -1,6 +1,6 @@
 """The autopilot at offered rates as a driver: each second its input comes from the timeline, and its decision becomes a step.
 
-Runs in the pump's thread. `load.rate_autopilot` decides what to do; `analysis` judges the levels.
+Runs in the pump's thread. `load.rate_policy` decides what to do; `analysis` judges the levels.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from ... import wording
-from ...load.rate_autopilot import End, Offer, RateAutopilot, RateInput
+from ...load.rate_policy import End, Offer, RatePolicy, RateInput
 from ...model.events import By, Sample
 from ...model.offered import RATE_MOST_PER_S
 from ...model.rate_verdicts import RateCapacity
@@ -39,7 +39,7 @@ class RateAutopilotDriver:
     ) -> None:
         self._timeline, self._load_target = timeline, load_target
         self._emit, self._open_level, self._finish = emit, open_level, finish
-        self._policy: RateAutopilot | None = None
+        self._policy: RatePolicy | None = None
         self._generation = 0
 
     @property
@@ -49,7 +49,7 @@ class RateAutopilotDriver:
 
     def begin(self, generation: int) -> None:
         """Start a search, from the rate that is offered now. `generation`: that of the driver it steps as."""
-        self._policy = RateAutopilot(self._load_target.offered_per_s or FIRST_PER_S)
+        self._policy = RatePolicy(self._load_target.offered_per_s or FIRST_PER_S)
         self._generation = generation
 
     def end(self) -> None:

@@ -17,7 +17,7 @@ UNASKED = {"users": 50, "rate": 50}
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StepAnswer:
     """What a screen says to a step."""
 
     said: str = ""
@@ -37,27 +37,27 @@ class LoadSteps:
         """The one that was chosen; else that of the load, which plans and other screens change."""
         return self._chosen or ("users" if self.controls.offered_per_s is None else "rate")
 
-    def switch(self) -> Answer:
+    def switch(self) -> StepAnswer:
         """The other unit, from the next step on: what runs goes on."""
         self._chosen = "rate" if self.unit == "users" else "users"
         if self._chosen == "users":
-            return Answer(f"steps are users: + goes to {self._wanted + self.size:,} users")
-        return Answer(f"steps are an offered rate: + offers {self._wanted + self.size:,g} iterations a second")
+            return StepAnswer(f"steps are users: + goes to {self._wanted + self.size:,} users")
+        return StepAnswer(f"steps are an offered rate: + offers {self._wanted + self.size:,g} iterations a second")
 
     def follow(self) -> None:
         """The unit of whatever load comes next: a plan or the autopilot starts."""
         self._chosen = None
 
-    def resize(self, direction: int) -> Answer:
+    def resize(self, direction: int) -> StepAnswer:
         """A smaller (-1) or larger (1) step."""
         sizes = [size for size in STEPS if (size > self.size if direction > 0 else size < self.size)]
         if sizes:
             self.size = sizes[0] if direction > 0 else sizes[-1]
             self.controls.set_step(self.size)
         unit = "" if self.unit == "users" else "/s"
-        return Answer(f"step {self.size}{unit}" + ("" if sizes else f" (the {'largest' if direction > 0 else 'smallest'})"))
+        return StepAnswer(f"step {self.size}{unit}" + ("" if sizes else f" (the {'largest' if direction > 0 else 'smallest'})"))
 
-    def step(self, direction: int) -> Answer:
+    def step(self, direction: int) -> StepAnswer:
         """One step up (1) or down (-1), from what is wanted now: steps typed quickly add up."""
         return self.go_to(max(0.0, self._wanted + direction * self.size))
 
@@ -65,7 +65,7 @@ class LoadSteps:
     def _wanted(self) -> float:
         return self.controls.wanted if self.unit == "users" else self.controls.offered_per_s or 0.0
 
-    def go_to(self, load: float) -> Answer:
+    def go_to(self, load: float) -> StepAnswer:
         """That many users, or that rate."""
         return self._users(int(load)) if self.unit == "users" else self._rate(load)
 
@@ -80,26 +80,26 @@ class LoadSteps:
         """`50 users`, `200 iterations a second`."""
         return f"{load:,.0f} users" if self.unit == "users" else f"{load:,g} iterations a second"
 
-    def _users(self, users: int) -> Answer:
+    def _users(self, users: int) -> StepAnswer:
         controls, before = self.controls, self.controls.wanted
         if controls.autopilot and min(users, controls.max_users) == before:
             controls.set_autopilot(False)  # a step that changes nothing ends the driver as well
         if users == before and controls.offered_per_s is None:
-            return Answer("there are no users" if users == 0 else f"already at {users:,} users")
+            return StepAnswer("there are no users" if users == 0 else f"already at {users:,} users")
         full = before >= controls.max_users and users > before
         if full or controls.set_users(users) < users:
-            return Answer(f"the limit is {controls.max_users:,} users (guards.max_users)", alarm=True)
-        return Answer()
+            return StepAnswer(f"the limit is {controls.max_users:,} users (guards.max_users)", alarm=True)
+        return StepAnswer()
 
-    def _rate(self, per_s: float) -> Answer:
+    def _rate(self, per_s: float) -> StepAnswer:
         controls, before = self.controls, self.controls.offered_per_s
         if controls.autopilot and per_s == before:
             controls.set_autopilot(False)
         if per_s == (before or 0.0):
-            return Answer("no rate is offered" if per_s == 0 else f"{per_s:g} iterations a second are offered already")
+            return StepAnswer("no rate is offered" if per_s == 0 else f"{per_s:g} iterations a second are offered already")
         if per_s == 0:
             controls.zero()
         else:
             refused = controls.set_rate(per_s) == (before or 0.0)
-            return Answer("no rate is offered: the log (o) says why" if refused else "", alarm=refused)
-        return Answer()
+            return StepAnswer("no rate is offered: the log (o) says why" if refused else "", alarm=refused)
+        return StepAnswer()

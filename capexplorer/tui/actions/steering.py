@@ -16,7 +16,7 @@ from ..look import Palette
 from ..panes.status_view import View
 from . import holding
 from .answers import note_wrong, rate_wrong
-from .load_steps import UNASKED, Answer, LoadSteps
+from .load_steps import UNASKED, StepAnswer, LoadSteps
 from .protocols import ScreenAccess
 
 PERFORMED = {"W": "worker(1)", "a": "autopilot", "e": "export", "f": "failures", "t": "restart"}
@@ -150,7 +150,7 @@ class Steer:
             self.controls.zero()
             self._screen.show_message("to zero users")
 
-    def _say(self, answer: Answer) -> None:
+    def _say(self, answer: StepAnswer) -> None:
         self._screen.show_message(answer.said, alarm=answer.alarm)
 
     # -- autopilot, plans, spawn rate

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from capexplorer.load.rate_autopilot import LEAST_S, MOST_S, End, Offer, RateAutopilot, RateInput, Stay
+from capexplorer.load.rate_policy import LEAST_S, MOST_S, End, Offer, RatePolicy, RateInput, Stay
 from capexplorer.model.rate_verdicts import LevelState, RateCapacity, RateLevelVerdict
 from trials.simulation.open_queue import OpenRun
 from trials.simulation.queues import System
@@ -34,8 +34,8 @@ def known(per_s: float | None, *levels: RateLevelVerdict, settled_s: float = LEA
     return RateInput(per_s=per_s, settled_s=settled_s, level=level, levels=levels, most_per_s=1000.0, **given)
 
 
-def begun() -> RateAutopilot:
-    pilot = RateAutopilot(10.0)
+def begun() -> RatePolicy:
+    pilot = RatePolicy(10.0)
     assert pilot.due(known(None)) == Offer(10.0, "first")
     return pilot
 
