@@ -1,0 +1,111 @@
+"""One watched part in the process that reads all of them: its link, its probe, and what the app is told of it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from ..model.events import Part
+from ..model.part_reading import LOST_S
+from ..model.watching import Watch
+from .link import Link
+from .messages import Noticed, Read
+from .part_probe import PartProbe
+
+READER_CPU_MOST = 0.008
+"""Cores. Where a reading costs more than that each second, readings become rarer."""
+
+EVERY_MOST_S = 5.0
+
+_FACTS_AFTER = 3
+"""Frames until all facts are known: some files are only known by what others say."""
+
+_OFFSET_MOVED_S = 0.05
+"""Change of the clock's offset that is worth telling."""
+
+
+class WatchedPart:
+    """`poll` once a second, `take` when there is something to read. `machine_of` names a machine by its boot id."""
+
+    def __init__(self, watch: Watch, machine_of: Callable[[str | None, str], str | None], clock: Callable[[], float]) -> None:
+        self.link = Link(watch.at, clock)
+        self._watch, self._machine_of, self._clock = watch, machine_of, clock
+        self._probe = PartProbe(watch)
+        self._reader: int | None = None
+        """Process id of the transport whose reader the probe has compared frames of."""
+        self._frames = 0
+        self._read_at_s = clock()
+        self._next_s = 0.0
+        self._told: Part | None = None
+
+    def poll(self) -> None:
+        """Ask for a reading, unless the reader has used its share of a core."""
+        if self._clock() >= self._next_s or self.link.reader is None:
+            self.link.poll(self._probe.question(self.link.reader))
+
+    def take(self) -> Iterator[Read | Noticed]:
+        """What the app is to know of what arrived."""
+        for reading in self.link.take():
+            transport = self.link.process.pid if self.link.process is not None else None
+            if transport != self._reader:
+                self._reader, self._probe, self._frames = transport, PartProbe(self._watch), 0
+            self._frames += 1
+            self._read_at_s = reading.at_s
+            found = self._probe.read(reading.frame)
+            if found is not None:
+                self._spread(found.reader_cpu_ratio, reading.at_s)
+                yield Read(found, reading.at_s)
+        now = self._known() if self._frames >= _FACTS_AFTER and self._is_read else self._unread()
+        if now is not None and not _same(now, self._told):
+            self._told = now
+            yield Noticed(now)
+
+    def _spread(self, cpu_ratio: float | None, at_s: float) -> None:
+        every_s = min(EVERY_MOST_S, max(1.0, math.ceil((cpu_ratio or 0.0) / READER_CPU_MOST)))
+        self._next_s = at_s + every_s - 0.5 if every_s > 1.0 else 0.0
+
+    @property
+    def _is_read(self) -> bool:
+        return self._clock() - self._read_at_s < LOST_S + EVERY_MOST_S * (self._next_s > 0)
+
+    def _unread(self) -> Part | None:
+        """That no reading comes; None while one may come yet."""
+        if self._is_read:
+            return None
+        reason = self.link.why or ("the shell there does not answer" if self.link.reader is None else "the reader is silent")
+        return Part(t_s=0.0, name=self._watch.name, state="unread", place=self._watch.place, reason=reason)
+
+    def _known(self) -> Part:
+        facts, clock = self._probe.facts, self.link.clock_offset_s
+        return Part(
+            t_s=0.0,
+            name=self._watch.name,
+            state="read",
+            place=self._watch.place,
+            reason=facts.why,
+            host=facts.host,
+            machine=self._machine_of(facts.boot_id, self._watch.name),
+            pid=facts.pid,
+            program=facts.program,
+            reader=self.link.reader,
+            clock_offset_s=None if clock is None else round(clock[0], 4),
+            clock_error_s=None if clock is None else round(clock[1], 4),
+            denied=facts.denied,
+        )
+
+
+def _same(now: Part, before: Part | None) -> bool:
+    """Whether nothing is new; clocks drift a little all the time."""
+    if before is None:
+        return False
+    moved = abs((now.clock_offset_s or 0.0) - (before.clock_offset_s or 0.0))
+    kept = msgspec.structs.replace(now, clock_offset_s=before.clock_offset_s, clock_error_s=before.clock_error_s)
+    return kept == before and moved <= _OFFSET_MOVED_S + (now.clock_error_s or 0.0) + (before.clock_error_s or 0.0)
+
+
+def clock() -> float:
+    """The clock that the app has, too."""
+    return time.monotonic()
