@@ -16,6 +16,8 @@ from .addresses import is_http_url, without_userinfo
 from .errors import InputError
 from .model.limits import Limits, mistakes
 from .model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
+from .model.watching import Watch
+from .model.watching import mistakes as watch_mistakes
 
 Param = str | int | float | bool
 
@@ -209,7 +211,12 @@ class Profile(Table, frozen=True, kw_only=True):
     guards: Guards = Guards()
     """Limits that no run exceeds."""
     limits: Limits = Limits()
+<<<<<<< HEAD
     """Limits of the operating system under which the run explores."""
+=======
+    watch: tuple[Watch, ...] = ()
+    """Parts that are watched beside the target: its database, its proxy, here or on other machines."""
+>>>>>>> 53c7091 (A run watches parts: readings in each second, a mark while one cannot be read)
     plans: dict[str, str] = {}
     """Plans by name, for `--plan NAME` and the key `p`."""
     slo: Objectives = Objectives()
@@ -253,6 +260,7 @@ def _mistakes(profile: Profile, folder: Path) -> Iterator[tuple[str, str]]:
     if start > most:
         yield "users.start", f"expected at most guards.max_users ({most}), got {start}"
     yield from ((f"limits.{key}", expected) for key, expected in mistakes(profile.limits))
+    yield from watch_mistakes(profile.watch)
     yield from _work_mistakes(profile.work, profile.users.task)
 
 

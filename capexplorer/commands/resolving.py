@@ -24,6 +24,7 @@ from ..target.spec import TargetSpec, load_spec
 from ..toml import shown
 from . import adhoc
 from .limiting import OPTION, check_here, check_loopback_alone, limits_of
+from .watching import watches_of
 from .worker_setup import workers_wanted
 
 DEFAULT_PROFILE = "mixed"
@@ -51,6 +52,7 @@ class RunArguments:
     ready_timeout_s: float | None = None
     pid: int | None = None
     port_of: int | None = None
+    watches: tuple[str, ...] = ()
     workers: str | None = None
     bind: str | None = None
     expect_workers: int | None = None
@@ -91,7 +93,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         params = spec.resolve({**spec.resolve(found.params, f"{where}: params"), **given})
     return RunOptions(
         name=name,
-        profile=msgspec.structs.replace(found, limits=limits),
+        profile=msgspec.structs.replace(found, limits=limits, watch=watches_of(asked.watches, found.watch)),
         spec=spec,
         params=params,
         url=url,

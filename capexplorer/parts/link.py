@@ -44,6 +44,8 @@ _AGAIN_S = (1.0, 2.0, 5.0, 10.0)
 _BUFFER_MOST = 8 << 20
 _ERROR_LINES = 5
 _OFFSETS_KEPT = 16
+_SHELL_ROUNDS_S = 0.5
+"""Of the whole seconds that `date` gives: half a second more, or less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,9 @@ class Link:
         """The reading was taken between question and answer: half-way, on average."""
         trip_s = self._clock() - sent_s
         self._polled, self._attempts, self.why = None, 0, None
-        self._offsets = [*self._offsets, (trip_s / 2, frame.wall - sent_wall_s - trip_s / 2)][-_OFFSETS_KEPT:]
+        rounded_s = _SHELL_ROUNDS_S if self.reader == "shell" else 0.0
+        offset_s = frame.wall + rounded_s - sent_wall_s - trip_s / 2
+        self._offsets = [*self._offsets, (trip_s / 2 + rounded_s, offset_s)][-_OFFSETS_KEPT:]
         return Reading(frame, sent_s + trip_s / 2)
 
     def _failed(self, why: str) -> None:

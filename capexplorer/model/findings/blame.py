@@ -17,6 +17,8 @@ class Blame(Finding, frozen=True, kw_only=True):
 
     name: str
     """An id of the catalogue (`docs/causes.md`)."""
+    part: str | None = None
+    """Name of the watched part that it is about; None: the target and its host, or the generator."""
     readings: Readings = {}
     unavailable: tuple[str, ...] = ()
     """Readings that would have narrowed the finding but were not available."""

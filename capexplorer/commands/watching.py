@@ -1,0 +1,25 @@
+"""From `--watch` and a profile's `[[watch]]` to the parts that a run watches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import InputError
+from ..model.watching import Watch, mistakes, parsed
+
+
+def watches_of(asked: Sequence[str], of_profile: Sequence[Watch]) -> tuple[Watch, ...]:
+    """The profile's parts, then those of the command line; one of the same name replaces the profile's. Raises InputError."""
+    given = [_parsed(text) for text in asked]
+    names = {watch.name for watch in given}
+    found = (*(watch for watch in of_profile if watch.name not in names), *given)
+    for _, expected in mistakes(found):
+        raise InputError(f"--watch: {expected}")
+    return found
+
+
+def _parsed(text: str) -> Watch:
+    try:
+        return parsed(text)
+    except ValueError as error:
+        raise InputError(f"--watch: {error}") from None
