@@ -211,12 +211,9 @@ class Profile(Table, frozen=True, kw_only=True):
     guards: Guards = Guards()
     """Limits that no run exceeds."""
     limits: Limits = Limits()
-<<<<<<< HEAD
     """Limits of the operating system under which the run explores."""
-=======
     watch: tuple[Watch, ...] = ()
     """Parts that are watched beside the target: its database, its proxy, here or on other machines."""
->>>>>>> 53c7091 (A run watches parts: readings in each second, a mark while one cannot be read)
     plans: dict[str, str] = {}
     """Plans by name, for `--plan NAME` and the key `p`."""
     slo: Objectives = Objectives()

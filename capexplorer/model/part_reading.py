@@ -29,9 +29,14 @@ class PartReading(Reading, frozen=True, kw_only=True):
         """Whether a reading was taken since the last tick."""
         return self.host is not None
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether its latest reading is recent. A reader that costs much reads less often."""
+        return self.age_s is not None and self.age_s < LATE_S
+
 
 LATE_S = 3.0
-"""Age of the latest reading from which a part is shown as stale."""
+"""Age of the latest reading from which a part is stale. A reading comes each second."""
 
 LOST_S = 5.0
-"""Age from which it is marked as not watched."""
+"""Age from which it is marked as not read."""

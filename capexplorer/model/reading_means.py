@@ -187,7 +187,7 @@ def _values_of(sample: Sample) -> Values:
 
 def _values_of_part(part: PartReading) -> Iterator[tuple[str, float]]:
     """What was measured of a part in one tick."""
-    yield part_key(part.name, READ_RATIO), float(part.is_new)
+    yield part_key(part.name, READ_RATIO), float(part.is_watched)
     readings = (part.target, part.host, part.neighbours)
     for name, reading in zip(_OF_PARTS, readings, strict=True):
         for key, value in zip(_keys_of_part(part.name, name), _part(name, reading), strict=True):

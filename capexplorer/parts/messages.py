@@ -53,7 +53,7 @@ def asked(text: bytes) -> Add | Poll:
     return found  # type: ignore[no-any-return]
 
 
-def told(text: bytes) -> Read | Noticed:
+def reported(text: bytes) -> Read | Noticed:
     """What the process says. ValueError: none of its messages."""
     found: Any = _to_app.decode(text)
     return found  # type: ignore[no-any-return]

@@ -45,7 +45,7 @@ class PartProbe:
         self._watch = watch
         self._texts = Texts()
         self._host = HostProbe(self._texts.open, self._is_block_device)
-        self._processes = Processes(self._texts)
+        self._processes = Processes(self._texts, watch.port)
         self._facts_text: dict[str, str | None] = {}
         self._asked = False
         self._groups = ""

@@ -26,8 +26,9 @@ _COUNTERS = frozenset(("major_faults_per_s", "oom_kills", "processes_started", "
 class Processes:
     """Reads one TargetReading a frame."""
 
-    def __init__(self, texts: Texts) -> None:
-        self._texts = texts
+    def __init__(self, texts: Texts, port: int | None = None) -> None:
+        """`port`: where it listens, if it was selected by that."""
+        self._texts, self._port = texts, port
         self._cpu = Cpu()
         self._growth = Growth()
         self._before: dict[int, int] | None = None
@@ -50,7 +51,7 @@ class Processes:
             **(self._sums(frame, running, elapsed_s) if frame.whole else {}),
             **self._of_group(elapsed_s),
             **_open_files(frame, running),
-            **_accept_queue(frame),
+            **_accept_queue(frame, self._port),
             cpus_allowed=_fewer(frame.numbers.get("cpus_allowed"), frame.cpus),
             disk_free_bytes=frame.numbers.get("disk_free_bytes"),
             unread=tuple(sorted(_COUNTERS - known.keys())),
@@ -160,14 +161,16 @@ def _limit(frame: Frame, pid: int) -> int | None:
     return limit if limit >= 0 else None
 
 
-def _accept_queue(frame: Frame) -> dict[str, Any]:
-    """Connections that wait on the listeners of the first processes, and how many may."""
-    rows = [row for piece in frame.listeners for row in _listeners(base64.b64decode(piece)) if row.inode in frame.sockets]
+def _accept_queue(frame: Frame, port: int | None) -> dict[str, Any]:
+    """Connections that wait on its port, or on the listeners of its first processes, and how many may."""
+    all_rows = [row for piece in frame.listeners for row in _listeners(base64.b64decode(piece))]
+    rows = [row for row in all_rows if (row.inode in frame.sockets if port is None else row.port == port)]
     if rows:
         return {"listen_queue": sum(row.queue for row in rows), "listen_backlog": sum(row.backlog for row in rows)}
     texts = [text for path, text in frame.files.items() if path.endswith(("/net/tcp", "/net/tcp6")) and text]
     there = [row for text in texts for line in text.splitlines() if (row := parse.listening(line)) is not None]
-    return {"listen_queue": sum(queue for _, queue in there)} if there else {}
+    queues = [queue for at, queue in there if port in (None, at)]
+    return {"listen_queue": sum(queues)} if queues else {}
 
 
 def _listeners(piece: bytes) -> Sequence[sockdiag.Listener]:

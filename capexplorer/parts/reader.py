@@ -164,7 +164,7 @@ def roots_of(kind: str, value: str) -> "tuple[list[int], str | None]":
 
 
 class Reader:
-    """Answers polls. What is read is told by the other side, and may change with each line."""
+    """Answers polls. Each line may change what is read."""
 
     def __init__(self) -> None:
         self.files: dict[str, list[str]] = {}
@@ -179,7 +179,7 @@ class Reader:
         self.diag: socket.socket | None = None
         self.diag_request = b""
 
-    def told(self, line: str) -> str:
+    def answer(self, line: str) -> str:
         """Take over what a line says, and answer it."""
         said = json.loads(line)
         self.files = said.get("files") or self.files
@@ -341,7 +341,7 @@ def main() -> None:
         *lines, rest = (rest + piece).split(b"\n")
         signal.alarm(SILENT_S)
         for line in lines:
-            answer = (reader.told(line.decode()) + "\n").encode()
+            answer = (reader.answer(line.decode()) + "\n").encode()
             while answer:
                 answer = answer[os.write(1, answer) :]
 

@@ -1,4 +1,4 @@
-"""One watched part in the process that reads all of them: its link, its probe, and what the app is told of it."""
+"""One watched part in the process that reads all of them: its link, its probe, and what the app learns of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from .part_probe import PartProbe
 READER_CPU_MOST = 0.008
 """Cores. Where a reading costs more than that each second, readings become rarer."""
 
-EVERY_MOST_S = 5.0
+EVERY_MOST_S = 2.0
+"""Less than what makes a part stale."""
 
 _FACTS_AFTER = 3
 """Frames until all facts are known: some files are only known by what others say."""

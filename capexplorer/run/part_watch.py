@@ -37,7 +37,7 @@ _PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 
 
 class PartWatch:
-    """Parts of one run. `emit` takes the events that tell what is known of a part."""
+    """Parts of one run. `emit` takes the events about parts."""
 
     def __init__(self, emit: Callable[[Event], None], now_s: Callable[[], float]) -> None:
         self._emit, self._now_s = emit, now_s
@@ -100,7 +100,7 @@ class PartWatch:
                 self._rest += piece
         *lines, self._rest = self._rest.split(b"\n")
         for line in lines:
-            match messages.told(line):
+            match messages.reported(line):
                 case messages.Read(reading, at_s):
                     self._new[reading.name], self._read_at_s[reading.name] = reading, at_s
                 case messages.Noticed(part):

@@ -6,12 +6,13 @@ from typing import Any
 
 from ..analysis.causes.catalogue import NO_LIMITS
 from ..model.events import Header, Mark, MarkChange, Reanalysed
-from ..model.findings import AtOrBelow, Bend, Bottleneck, Cause, CurveFinding, Knee, MarkKind, Recovered, Shift, StopRule
+from ..model.findings import AtOrBelow, Bend, Blame, Bottleneck, Cause, CurveFinding, Knee, MarkKind, Recovered, Shift, StopRule
 from . import numbers
 from .advice import advice
 from .cause_names import name
 from .evidence import counted, readings
 from .knee_sentences import LIMITS, knee
+from .part_names import of_part
 from .times import session_time
 
 MARK_KINDS = {
@@ -37,6 +38,8 @@ def title(event: Mark) -> str:
     Failures without a known cause are named by their most frequent symptom: `replies time out, cause unknown`.
     """
     finding = event.finding
+    if isinstance(finding, Blame) and finding.part is not None:
+        return of_part(finding, finding.part)
     if isinstance(finding, Bottleneck):
         return _limit(finding)
     if not isinstance(finding, Cause):

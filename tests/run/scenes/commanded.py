@@ -166,7 +166,7 @@ class _Commanded:
             Header(t_s=0.0, schema=1, id="commanded", started_at="", target=TargetFacts(name="a", url=""), host=HostFacts())
         )
         tracker = session_run.load_control.levels.tracker
-        session_run._sampler = TickSampler(self.host, _Probes(), session_run.pump, session_run.load_target, tracker, Work())  # type: ignore[arg-type]
+        session_run._sampler = TickSampler(self.host, _Probes(), session_run.parts, session_run.pump, session_run.load_target, tracker, Work())  # type: ignore[arg-type]
         session_run.load_control.start_alarm()
         session_run.target.begin()
 

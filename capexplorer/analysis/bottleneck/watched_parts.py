@@ -1,0 +1,195 @@
+"""Bottlenecks of watched parts, by the rules and behind the gates of the target's own: the database, the proxy, another host.
+
+A part that was not read throughout a level is never blamed for it, and nothing is concluded from its silence. Machine-wide
+resources are blamed once for each machine, on the part that was asked for first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ...model.events import Part
+from ...model.findings import Readings
+from ...model.reading_means import READ_RATIO
+from ...model.timeline import Timeline
+from . import queue_rules, resource_rules
+from .found import Found
+from .gate import Gate
+from .measured_level import MeasuredLevel
+
+Rule = Callable[[MeasuredLevel], Found | None]
+
+READ_LEAST = 0.8
+"""Share of a level's seconds in which a part must have been watched: readings come late now and then."""
+
+OPEN_FILES_LEAST = queue_rules.FDS_NEAR
+CONNECTIONS_LEAST = 0.95
+"""Share of a server's connections from which no more are free: some are kept for administrators."""
+
+LOCK_WAITS_LEAST = 0.5
+"""Share of a server's active sessions that wait for locks, from which locks are what it waits for."""
+
+WAITING_LEAST = 2.0
+"""Sessions: one that waits for one other is no queue."""
+
+MACHINE_WIDE = frozenset(
+    ("host_cpu_saturated", "cpu_steal", "memory_saturated", "swapping", "disk_saturated", "disk_full",
+     "network_bandwidth_saturated")
+)  # fmt: skip
+"""Resources that all parts of a machine share."""
+
+HERE = "generator"
+"""The machine of the generator, and of a target that was started here."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedParts:
+    """The parts as one level shows them."""
+
+    levels: tuple[MeasuredLevel, ...] = ()
+    """One for each part that was read throughout the level: its readings, on its machine."""
+    machines: tuple[str | None, ...] = ()
+    """Of each."""
+    unread: tuple[str, ...] = ()
+    """Names of the others."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of those that were read."""
+        return tuple(level.part or "" for level in self.levels)
+
+    def found(self, rules: Sequence[Rule], of_target: Iterable[Found]) -> Iterator[Found]:
+        """What limits which part, beside what was found of the target."""
+        seen = {(HERE, each.id) for each in of_target}
+        for level, machine in zip(self.levels, self.machines, strict=True):
+            for each in (rule(level) for rule in rules):
+                if each is None or (each.id in MACHINE_WIDE and (machine, each.id) in seen):
+                    continue
+                seen.add((machine or level.part or "", each.id))
+                yield replace(each, part=level.part)
+
+
+def watched_parts(level: MeasuredLevel, timeline: Timeline) -> WatchedParts:
+    """All parts of a level."""
+    own = {name: _of_part(level, part) for name, part in timeline.parts.items()}
+    read = [name for name, part in timeline.parts.items() if _is_read(own[name], part)]
+    return WatchedParts(
+        levels=tuple(own[name] for name in read),
+        machines=tuple(timeline.parts[name].machine for name in read),
+        unread=tuple(name for name in own if name not in read),
+    )
+
+
+def _of_part(level: MeasuredLevel, part: Part) -> MeasuredLevel:
+    """The level with the part's readings, on its machine."""
+    is_here = part.machine == HERE
+    return replace(level, part=part.name, host=part.host, program=part.program, withheld=None, is_loopback=is_here)
+
+
+def _is_read(level: MeasuredLevel, part: Part) -> bool:
+    """Whether it was read throughout the level, and is still read if the level goes on."""
+    is_cut_off = part.state == "unread" and level.level.closed is None
+    return not is_cut_off and (level.read(READ_RATIO) or 0.0) >= READ_LEAST
+
+
+# -- rules that parts alone have: of the target the same is a cause, by its failures
+
+
+def open_files(level: MeasuredLevel) -> Found | None:
+    """A process of it has no descriptor left for another connection."""
+    used, limit = level.read("target.fds_fullest"), level.read("target.fds_limit")
+    if used is None or not limit or used < OPEN_FILES_LEAST * limit:
+        return None
+    return Found("open_files_limit", {"fds_fullest": used, "fds_limit": limit})
+
+
+def connections(level: MeasuredLevel) -> Found | None:
+    """A server has no connection left, by its own count."""
+    used, limit = level.read("server.connections"), level.read("server.connections_limit")
+    if used is None or not limit or used < CONNECTIONS_LEAST * limit:
+        return None
+    return Found("connection_limit", {"connections": used, "connections_limit": limit, **_lock_waits(level)})
+
+
+def lock_waits(level: MeasuredLevel) -> Found | None:
+    """Most of a server's active sessions wait for locks, by its own count."""
+    waiting, active = level.read("server.lock_waits"), level.read("server.active")
+    if waiting is None or not active or waiting < max(WAITING_LEAST, LOCK_WAITS_LEAST * active):
+        return None
+    return Found("lock_waits", _lock_waits(level))
+
+
+def _lock_waits(level: MeasuredLevel) -> Readings:
+    waiting, active = level.read("server.lock_waits"), level.read("server.active")
+    return {} if waiting is None or not active else {"lock_waits_ratio": waiting / active, "active_sessions": active}
+
+
+# -- what waits where nothing is busy
+
+
+def idle_parts(parts: WatchedParts) -> tuple[str, ...] | None:
+    """Names of all parts, if none of them is busy with anything that is read; None where one is, or may be."""
+    return parts.names if all(map(_is_idle, parts.levels)) else None
+
+
+def _is_idle(level: MeasuredLevel) -> bool:
+    disk = level.read("host.disk_busy_ratio")
+    if disk is not None and disk > queue_rules.DISK_LOW:
+        return False
+    return queue_rules.is_idle(level) if level.target_is_read else queue_rules.is_idle_machine(level)
+
+
+def unwatched_party(level: MeasuredLevel, gate: Gate, parts: WatchedParts) -> Found | None:
+    """More users bring nothing, and every part is idle; the target itself is not watched. What waits is elsewhere."""
+    idle = idle_parts(parts)
+    if not parts.levels or idle is None or level.target_is_here or not gate.is_open:
+        return None
+    if not queue_rules.generator_is_at_ease(level) or not queue_rules.accounts_for_users(level):
+        return None
+    unavailable = tuple(f"part {name}" for name in parts.unread)
+    return Found("unwatched_party", {"idle_parts": ", ".join(idle)}, unavailable, ("lock_or_pool_limit",))
+
+
+def beside_parts(found: Found, parts: WatchedParts) -> Found | None:
+    """A lock or pool, concluded from an idle service: not if a watched part is busy. With parts that are idle, too, it may be
+    outside of them all."""
+    if found.id != "lock_or_pool_limit" or not (parts.levels or parts.unread):
+        return found
+    idle = idle_parts(parts)
+    if idle is None:
+        return None
+    return replace(
+        found,
+        readings={**found.readings, **({"idle_parts": ", ".join(idle)} if idle else {})},
+        unavailable=(*found.unavailable, *(f"part {name}" for name in parts.unread)),
+        competing=(*found.competing, "unwatched_party"),
+    )
+
+
+def worker_pools(parts: WatchedParts, gate: Gate) -> list[Found]:
+    """Parts whose accept queue fills while they are idle."""
+    found = ((queue_rules.worker_pool(level, gate), level.part) for level in parts.levels)
+    return [replace(each, part=part) for each, part in found if each is not None]
+
+
+UNGATED: tuple[Rule, ...] = (
+    resource_rules.cpu_throttled,
+    resource_rules.memory,
+    resource_rules.swapping,
+    resource_rules.disk_full,
+)
+
+STALLED: tuple[Rule, ...] = (open_files, connections)
+"""Need no rise of the latency: who gets no connection adds none."""
+
+GATED: tuple[Rule, ...] = (
+    resource_rules.target_cpu,
+    resource_rules.gil,
+    resource_rules.single_thread,
+    resource_rules.host_cpu,
+    resource_rules.cpu_steal,
+    resource_rules.disk,
+    resource_rules.network,
+    lock_waits,
+)

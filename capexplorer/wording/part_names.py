@@ -1,0 +1,42 @@
+"""What limits a watched part, or keeps it from being read, with the part's name: `the CPU of db is saturated`."""
+
+from __future__ import annotations
+
+from ..model.findings import Blame
+from . import numbers
+from .cause_names import name
+
+_OF_PARTS = {
+    "part_not_read": "{part} cannot be read",
+    "target_cpu_saturated": "the CPU of {part} is saturated",
+    "gil_bound": "the CPU of {part} is saturated (GIL)",
+    "single_thread_cpu_saturated": "one thread of {part} is saturated",
+    "host_cpu_saturated": "the CPU of {part}'s host is saturated",
+    "cpu_throttled": "the CPU quota throttles {part}",
+    "cpu_steal": "the hypervisor of {part} takes CPU time (steal)",
+    "worker_pool_exhausted": "connections wait in the accept queue of {part}: its workers are exhausted",
+    "memory_saturated": "the memory of {part}'s host is exhausted",
+    "swapping": "the host of {part} swaps",
+    "disk_saturated": "the disk of {part} is saturated",
+    "disk_full": "the disk of {part} is full",
+    "network_bandwidth_saturated": "the network link of {part} is saturated",
+    "open_files_limit": "{part} is at its limit of open files",
+    "connection_limit": "{part} has no connection left",
+    "lock_waits": "sessions of {part} wait for locks",
+}
+"""By id of the catalogue."""
+
+
+def of_part(finding: Blame, part: str) -> str:
+    """`db has no connection left: 40 of 40 connections, lock waits 85%`."""
+    said = _OF_PARTS.get(finding.name, f"{name(finding.name)} ({{part}})").format(part=part)
+    figures = _figures(finding)
+    return f"{said}: {figures}" if figures else said
+
+
+def _figures(finding: Blame) -> str:
+    """Those that a reader wants at once."""
+    used, limit, waits = (finding.reading(key) for key in ("connections", "connections_limit", "lock_waits_ratio"))
+    listed = [f"{numbers.number(used)} of {numbers.number(limit)} connections"] if used is not None and limit else []
+    listed += [f"lock waits {numbers.percent(waits)}"] if waits is not None else []
+    return ", ".join(listed)
