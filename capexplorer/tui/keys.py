@@ -162,7 +162,7 @@ KEYS = (
     Key("f", "failures", "f", "f failures", 0, "show the failures by cause, with evidence and advice; again: go back", _CHARTS),
     Key("d", "raw", "d", "d errors", 7, "show the raw errors by endpoint; again: by cause", _CHARTS),
     Key("o", "log", "o", "o log", 6, "show the log: what was logged and printed; again: go back", _CHARTS),
-    Key("1,2,3,4,5,6,7,8", "pane({index})", "1-8", "", 0, "show a pane by its number", _CHARTS),
+    Key("1,2,3,4,5,6,7,8,9", "pane({index})", "1-9", "", 0, "show a pane by its number", _CHARTS),
     Key(
         "tab",
         "next_pane(1)",

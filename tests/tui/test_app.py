@@ -349,7 +349,7 @@ async def test_tabs_are_walked_and_numbered() -> None:
         await pilot.press("tab")
         assert stage.shown() == ["throughput"]
         await pilot.press("shift+tab")
-        assert stage.shown() == ["log"]
+        assert stage.shown() == ["parts"]
 
 
 async def test_maximise_shows_the_pane_in_focus_alone_and_back() -> None:

@@ -15,6 +15,7 @@ from ..panes.journal import JournalPane
 from ..panes.latency import LatencyPane
 from ..panes.log import LogPane
 from ..panes.pane import Pane
+from ..panes.parts import PartsPane
 from ..panes.resources import ResourcesPane
 from ..panes.throughput import ThroughputPane
 
@@ -30,9 +31,10 @@ PANES: tuple[tuple[str, type[Pane]], ...] = (
     ("journal", JournalPane),
     ("failures", FailuresPane),
     ("log", LogPane),
+    ("parts", PartsPane),
 )
 GRID = 6
-"""Number of panes in the grid; failures and log are shown alone."""
+"""Number of panes in the grid; failures, log and parts are shown alone."""
 JOURNAL, FAILURES, LOG = GRID - 1, GRID, GRID + 1
 
 
@@ -79,7 +81,7 @@ class Arrangement:
     def action_maximise(self) -> None:
         """The pane in focus alone, and back."""
         if not self._wide:
-            return self._show_message(f"terminals below {WIDE[0]}x{WIDE[1]} show one pane at a time: Tab, 1-8")
+            return self._show_message(f"terminals below {WIDE[0]}x{WIDE[1]} show one pane at a time: Tab, 1-9")
         if self.shown >= GRID:
             return self.action_pane(self._before)
         self._maximised = not self._maximised
