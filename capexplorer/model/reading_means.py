@@ -94,6 +94,17 @@ def part_key(part: str, key: str) -> str:
     return f"part.{part}.{key}"
 
 
+def readings_of_parts(readings: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """By part the readings of a level, with the part's own keys: `target.cpu_ratio`."""
+    found: dict[str, dict[str, float]] = {}
+    for key, value in readings.items():
+        kind, _, rest = key.partition(".")
+        if kind == "part":
+            name, _, own = rest.partition(".")
+            found.setdefault(name, {})[own] = value
+    return found
+
+
 class ReadingSums:
     """Sums of the ticks that were added. 5 us a tick."""
 
