@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 from ..errors import InputError
 from ..model.watching import Watch, mistakes, parsed
+from ..parts.servers import EXTRAS
 
 
 def watches_of(asked: Sequence[str], of_profile: Sequence[Watch]) -> tuple[Watch, ...]:
@@ -15,6 +17,10 @@ def watches_of(asked: Sequence[str], of_profile: Sequence[Watch]) -> tuple[Watch
     found = (*(watch for watch in of_profile if watch.name not in names), *given)
     for _, expected in mistakes(found):
         raise InputError(f"--watch: {expected}")
+    for kind, module in EXTRAS.items():
+        asking = next((watch.name for watch in found if kind in watch.servers), None)
+        if asking is not None and find_spec(module) is None:
+            raise InputError(f"watch: {asking}.{kind} needs a client that is not installed: pip install 'capexplorer[{kind}]'")
     return found
 
 

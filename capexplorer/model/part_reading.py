@@ -27,7 +27,7 @@ class PartReading(Reading, frozen=True, kw_only=True):
     @property
     def is_new(self) -> bool:
         """Whether a reading was taken since the last tick."""
-        return self.host is not None
+        return self.host is not None or bool(self.server)
 
     @property
     def is_watched(self) -> bool:

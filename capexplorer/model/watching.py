@@ -26,6 +26,12 @@ _CONTAINERS = ("docker", "podman", "nerdctl", "kubectl")
 """Programs whose `exec` gives a shell in a container: without a selector all that descends from its first process is read."""
 
 
+Url = Annotated[str, Meta(pattern=r"(?#a URL such as http://HOST:PORT/PATH)^[a-z][a-z0-9+.-]*://[^\s]+\Z", max_length=1_000)]
+
+SERVERS = ("postgres", "redis", "nginx", "prometheus")
+"""Keys of a part that name a server which counts for itself; also the extras with their clients."""
+
+
 class Watch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One part: where it is, and what of that machine it is. Without a selector the machine alone is read."""
 
@@ -43,6 +49,17 @@ class Watch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Name of a container of docker or podman there."""
     unit: str | None = None
     """Name of a systemd unit there."""
+    postgres: Url | None = None
+    """`postgresql://USER@HOST/DATABASE`: its connections, waits and locks by its own count, asked from this machine. The password
+    is best kept in ~/.pgpass or PGPASSWORD. With one of these URLs and nothing else of a place, no reader is sent."""
+    redis: Url | None = None
+    """`redis://HOST:PORT`: its clients, memory and operations by INFO."""
+    nginx: Url | None = None
+    """URL of nginx's stub_status page."""
+    prometheus: Url | None = None
+    """URL of any exporter's page in Prometheus' text format."""
+    metrics: Annotated[tuple[str, ...], Meta(max_length=32)] = ()
+    """Names of the exporter's metrics to keep, each as the sum over its labels; a counter as its growth a second."""
 
     @property
     def selected(self) -> tuple[Selector, str] | None:
@@ -51,6 +68,17 @@ class Watch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         if given is None:
             return ("pid", "1") if self.is_in_container else None
         return given[0], str(given[1])
+
+    @property
+    def servers(self) -> dict[str, str]:
+        """URLs of servers that count for themselves, by kind."""
+        return {kind: url for kind in SERVERS if (url := getattr(self, kind)) is not None}
+
+    @property
+    def has_reader(self) -> bool:
+        """Whether its machine is read: not where a server's URL is all that is known of it."""
+        is_placed = bool(self.at.strip()) or any(getattr(self, kind) is not None for kind in SELECTORS)
+        return is_placed or not self.servers
 
     @property
     def is_here(self) -> bool:
@@ -67,7 +95,7 @@ class Watch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def place(self) -> str:
         """As a person wrote it: `ssh web1: port 8080`, `here: pid 4711`."""
         given = next((f": {kind} {value}" for kind in SELECTORS if (value := getattr(self, kind)) is not None), "")
-        return (self.at.strip() or "here") + given
+        return (self.at.strip() or "here") + given if self.has_reader else ", ".join(self.servers)
 
 
 def parsed(text: str) -> Watch:
@@ -105,6 +133,8 @@ def mistakes(parts: Sequence[Watch]) -> Iterator[tuple[str, str]]:
         key = f"watch[{index}]"
         if part.name in (other.name for other in parts[:index]):
             yield f"{key}.name", f"expected a name of its own, got {part.name!r} again"
+        if (part.prometheus is None) != (not part.metrics):
+            yield f"{key}.metrics", "expected names of metrics beside `prometheus`, and only there"
         if sum(getattr(part, kind) is not None for kind in SELECTORS) > 1:
             yield key, f"expected at most one of {', '.join(SELECTORS)}"
         try:

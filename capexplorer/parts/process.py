@@ -43,6 +43,8 @@ class PartsProcess:
         self._registered: set[int] = set()
         self._machines = Machines()
         self._rest = b""
+        self._woken, self._wake = os.pipe()
+        self._selector.register(self._woken, selectors.EVENT_READ)
 
     def run(self) -> None:
         """Until the input ends."""
@@ -60,6 +62,8 @@ class PartsProcess:
         ready = {key.fd for key, _ in self._selector.select(_LOOK_S)}
         if self._source in ready and not self._listen():
             return False
+        if self._woken in ready:
+            os.read(self._woken, 1 << 10)
         for part in self._parts:
             for message in part.take():
                 self._tell(message)
@@ -71,7 +75,7 @@ class PartsProcess:
         for line in lines:
             match messages.asked(line):
                 case messages.Add(watch):
-                    self._parts.append(WatchedPart(watch, self._machines.of, clock))
+                    self._parts.append(WatchedPart(watch, self._machines.of, clock, self._wake))
                     self._parts[-1].poll()
                 case messages.Poll():
                     for part in self._parts:

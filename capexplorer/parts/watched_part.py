@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from ..model.events import Part
-from ..model.part_reading import LOST_S
+from ..model.part_reading import LOST_S, PartReading
 from ..model.watching import Watch
 from .link import Link
 from .messages import Noticed, Read
 from .part_probe import PartProbe
+from .server_threads import ServerThread
+from .servers import servers_of
 
 READER_CPU_MOST = 0.008
 """Cores. Where a reading costs more than that each second, readings become rarer."""
@@ -29,9 +31,13 @@ _OFFSET_MOVED_S = 0.05
 
 
 class WatchedPart:
-    """`poll` once a second, `take` when there is something to read. `machine_of` names a machine by its boot id."""
+    """`poll` once a second, `take` when there is something to read. `machine_of` names a machine by its boot id; `wake` is a
+    descriptor to which servers that have answered write a byte."""
 
-    def __init__(self, watch: Watch, machine_of: Callable[[str | None, str], str | None], clock: Callable[[], float]) -> None:
+    def __init__(
+        self, watch: Watch, machine_of: Callable[[str | None, str], str | None], clock: Callable[[], float], wake: int
+    ) -> None:
+        self._servers = [ServerThread(kind, make, wake) for kind, make in servers_of(watch).items()]
         self.link = Link(watch.at, clock)
         self._watch, self._machine_of, self._clock = watch, machine_of, clock
         self._probe = PartProbe(watch)
@@ -43,7 +49,11 @@ class WatchedPart:
         self._told: Part | None = None
 
     def poll(self) -> None:
-        """Ask for a reading, unless the reader has used its share of a core."""
+        """Ask for a reading, unless the reader has used its share of a core; and the servers for their own figures."""
+        for server in self._servers:
+            server.ask()
+        if not self._watch.has_reader:
+            return
         if self._clock() >= self._next_s or self.link.reader is None:
             self.link.poll(self._probe.question(self.link.reader))
 
@@ -58,11 +68,19 @@ class WatchedPart:
             found = self._probe.read(reading.frame)
             if found is not None:
                 self._spread(found.reader_cpu_ratio, reading.at_s)
-                yield Read(found, reading.at_s)
-        now = self._known() if self._frames >= _FACTS_AFTER and self._is_read else self._unread()
+                yield Read(msgspec.structs.replace(found, server=self._figures()), reading.at_s)
+        if not self._watch.has_reader and (figures := self._figures()):
+            self._read_at_s = self._clock()
+            yield Read(PartReading(name=self._watch.name, server=figures), self._read_at_s)
+        is_known = self._frames >= _FACTS_AFTER or not self._watch.has_reader
+        now = self._known() if is_known and self._is_read else self._unread()
         if now is not None and not _same(now, self._told):
             self._told = now
             yield Noticed(now)
+
+    def _figures(self) -> dict[str, float]:
+        """New figures of all its servers."""
+        return {name: value for server in self._servers for name, value in (server.take() or {}).items()}
 
     def _spread(self, cpu_ratio: float | None, at_s: float) -> None:
         every_s = min(EVERY_MOST_S, max(1.0, math.ceil((cpu_ratio or 0.0) / READER_CPU_MOST)))
@@ -76,8 +94,13 @@ class WatchedPart:
         """That no reading comes; None while one may come yet."""
         if self._is_read:
             return None
-        reason = self.link.why or ("the shell there does not answer" if self.link.reader is None else "the reader is silent")
+        silent = "the shell there does not answer" if self.link.reader is None else "the reader is silent"
+        reason = self.link.why or self._why_no_figures or silent
         return Part(t_s=0.0, name=self._watch.name, state="unread", place=self._watch.place, reason=reason)
+
+    @property
+    def _why_no_figures(self) -> str | None:
+        return next((server.why for server in self._servers if server.why is not None), None)
 
     def _known(self) -> Part:
         facts, clock = self._probe.facts, self.link.clock_offset_s
@@ -86,7 +109,7 @@ class WatchedPart:
             name=self._watch.name,
             state="read",
             place=self._watch.place,
-            reason=facts.why,
+            reason=facts.why or self._why_no_figures,
             host=facts.host,
             machine=self._machine_of(facts.boot_id, self._watch.name),
             pid=facts.pid,

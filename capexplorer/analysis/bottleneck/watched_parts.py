@@ -57,7 +57,18 @@ class WatchedParts:
     @property
     def names(self) -> tuple[str, ...]:
         """Of those that were read."""
-        return tuple(level.part or "" for level in self.levels)
+        return _names(self.levels)
+
+    @property
+    def with_use(self) -> tuple[MeasuredLevel, ...]:
+        """Those of which it is known how busy they are; of the others only their servers' own figures are."""
+        return tuple(level for level in self.levels if level.read("host.cpu_ratio") is not None)
+
+    @property
+    def use_unknown(self) -> tuple[str, ...]:
+        """Names of all others, as unavailable readings."""
+        known = _names(self.with_use)
+        return tuple(f"part {name}" for name in (*self.names, *self.unread) if name not in known)
 
     def found(self, rules: Sequence[Rule], of_target: Iterable[Found]) -> Iterator[Found]:
         """What limits which part, beside what was found of the target."""
@@ -129,8 +140,12 @@ def _lock_waits(level: MeasuredLevel) -> Readings:
 
 
 def idle_parts(parts: WatchedParts) -> tuple[str, ...] | None:
-    """Names of all parts, if none of them is busy with anything that is read; None where one is, or may be."""
-    return parts.names if all(map(_is_idle, parts.levels)) else None
+    """Names of the parts of which it is known, if none of them is busy with anything that is read; None where one is."""
+    return _names(parts.with_use) if all(map(_is_idle, parts.with_use)) else None
+
+
+def _names(levels: Iterable[MeasuredLevel]) -> tuple[str, ...]:
+    return tuple(level.part or "" for level in levels)
 
 
 def _is_idle(level: MeasuredLevel) -> bool:
@@ -143,12 +158,11 @@ def _is_idle(level: MeasuredLevel) -> bool:
 def unwatched_party(level: MeasuredLevel, gate: Gate, parts: WatchedParts) -> Found | None:
     """More users bring nothing, and every part is idle; the target itself is not watched. What waits is elsewhere."""
     idle = idle_parts(parts)
-    if not parts.levels or idle is None or level.target_is_here or not gate.is_open:
+    if not idle or level.target_is_here or not gate.is_open:
         return None
     if not queue_rules.generator_is_at_ease(level) or not queue_rules.accounts_for_users(level):
         return None
-    unavailable = tuple(f"part {name}" for name in parts.unread)
-    return Found("unwatched_party", {"idle_parts": ", ".join(idle)}, unavailable, ("lock_or_pool_limit",))
+    return Found("unwatched_party", {"idle_parts": ", ".join(idle)}, parts.use_unknown, ("lock_or_pool_limit",))
 
 
 def beside_parts(found: Found, parts: WatchedParts) -> Found | None:
@@ -162,7 +176,7 @@ def beside_parts(found: Found, parts: WatchedParts) -> Found | None:
     return replace(
         found,
         readings={**found.readings, **({"idle_parts": ", ".join(idle)} if idle else {})},
-        unavailable=(*found.unavailable, *(f"part {name}" for name in parts.unread)),
+        unavailable=(*found.unavailable, *parts.use_unknown),
         competing=(*found.competing, "unwatched_party"),
     )
 
