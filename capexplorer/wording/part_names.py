@@ -28,15 +28,15 @@ _OF_PARTS = {
 
 
 def of_part(finding: Blame, part: str) -> str:
-    """`db has no connection left: 40 of 40 connections, lock waits 85%`."""
+    """`db has no connection left (40 of 40)`, `sessions of db wait for locks (85%)`."""
     said = _OF_PARTS.get(finding.name, f"{name(finding.name)} ({{part}})").format(part=part)
-    figures = _figures(finding)
-    return f"{said}: {figures}" if figures else said
+    figure = _figure(finding)
+    return f"{said} ({figure})" if figure else said
 
 
-def _figures(finding: Blame) -> str:
-    """Those that a reader wants at once."""
+def _figure(finding: Blame) -> str:
+    """The one that a reader wants at once."""
     used, limit, waits = (finding.reading(key) for key in ("connections", "connections_limit", "lock_waits_ratio"))
-    listed = [f"{numbers.number(used)} of {numbers.number(limit)} connections"] if used is not None and limit else []
-    listed += [f"lock waits {numbers.percent(waits)}"] if waits is not None else []
-    return ", ".join(listed)
+    if used is not None and limit:
+        return f"{numbers.number(used)} of {numbers.number(limit)}"
+    return numbers.percent(waits) if waits is not None else ""

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...model.events import Part
-from ...model.findings import Readings
 from ...model.reading_means import READ_RATIO
 from ...model.timeline import Timeline
 from . import queue_rules, resource_rules
@@ -26,6 +25,9 @@ READ_LEAST = 0.8
 OPEN_FILES_LEAST = queue_rules.FDS_NEAR
 CONNECTIONS_LEAST = 0.95
 """Share of a server's connections from which no more are free: some are kept for administrators."""
+
+IN_USE_LEAST = 0.9
+"""Share of them that must be in use: a pool keeps idle ones open, and those limit nobody."""
 
 LOCK_WAITS_LEAST = 0.5
 """Share of a server's active sessions that wait for locks, from which locks are what it waits for."""
@@ -116,11 +118,15 @@ def open_files(level: MeasuredLevel) -> Found | None:
 
 
 def connections(level: MeasuredLevel) -> Found | None:
-    """A server has no connection left, by its own count."""
-    used, limit = level.read("server.connections"), level.read("server.connections_limit")
-    if used is None or not limit or used < CONNECTIONS_LEAST * limit:
+    """A server refuses connections, or has none left and hardly any that is idle, by its own count."""
+    used, limit, active = (level.read(f"server.{name}") for name in ("connections", "connections_limit", "active"))
+    rejected = level.read("server.rejected_connections_per_s")
+    in_use = (active or 0.0) + (level.read("server.idle_in_transaction") or 0.0)
+    is_full = used is not None and limit and used >= CONNECTIONS_LEAST * limit and in_use >= IN_USE_LEAST * (used - 1)
+    if not is_full and not rejected:
         return None
-    return Found("connection_limit", {"connections": used, "connections_limit": limit, **_lock_waits(level)})
+    named = {"connections": used, "connections_limit": limit, "rejected_connections_per_s": rejected or None}
+    return Found("connection_limit", {name: value for name, value in named.items() if value is not None})
 
 
 def lock_waits(level: MeasuredLevel) -> Found | None:
@@ -128,12 +134,7 @@ def lock_waits(level: MeasuredLevel) -> Found | None:
     waiting, active = level.read("server.lock_waits"), level.read("server.active")
     if waiting is None or not active or waiting < max(WAITING_LEAST, LOCK_WAITS_LEAST * active):
         return None
-    return Found("lock_waits", _lock_waits(level))
-
-
-def _lock_waits(level: MeasuredLevel) -> Readings:
-    waiting, active = level.read("server.lock_waits"), level.read("server.active")
-    return {} if waiting is None or not active else {"lock_waits_ratio": waiting / active, "active_sessions": active}
+    return Found("lock_waits", {"lock_waits_ratio": waiting / active, "active_sessions": active})
 
 
 # -- what waits where nothing is busy

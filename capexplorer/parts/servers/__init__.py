@@ -1,7 +1,8 @@
 """Figures that well-known servers count themselves, asked from this machine by each server's own client.
 
-Names that rules and screens know: `connections`, `connections_limit`, `active` (sessions that work), `lock_waits` (those of them
-that wait for a lock). All others are shown and recorded as they are called.
+Names that rules and screens know: `connections`, `connections_limit`, `rejected_connections_per_s`, `active` (sessions that work
+or wait), `idle_in_transaction`, `lock_waits` (active sessions that wait for a lock). All others are shown and recorded as they
+are called.
 """
 
 from __future__ import annotations

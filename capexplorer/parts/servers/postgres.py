@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import psycopg
 
-from ...probe.procfs import Growth, per_second
 from . import TIMEOUT_S
+from .rate import Rates
 
 _SESSIONS = """
 SELECT count(*),
@@ -16,8 +16,7 @@ SELECT count(*),
        count(*) FILTER (WHERE wait_event_type = 'IO'),
        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
            - coalesce(current_setting('reserved_connections', true)::int, 0),
-       (SELECT sum(xact_commit + xact_rollback)::bigint FROM pg_stat_database),
-       extract(epoch FROM clock_timestamp())::float
+       (SELECT sum(xact_commit + xact_rollback)::bigint FROM pg_stat_database)
 FROM pg_stat_activity WHERE backend_type = 'client backend'
 """
 
@@ -32,8 +31,7 @@ class Postgres:
     def __init__(self, url: str) -> None:
         self._url = url
         self._connection: psycopg.Connection[tuple[float | None, ...]] | None = None
-        self._growth = Growth()
-        self._at_s = 0.0
+        self._rates = Rates()
 
     def read(self) -> dict[str, float]:
         """Its figures now. Raises psycopg.Error."""
@@ -47,10 +45,9 @@ class Postgres:
             )
         row = self._connection.execute(_SESSIONS).fetchone()
         assert row is not None
-        *counts, transactions, now_s = (float(value or 0) for value in row)
-        before_s, self._at_s = self._at_s, now_s
-        rate = per_second(self._growth("transactions", int(transactions)), now_s - before_s)
-        return dict(zip(_NAMES, counts, strict=True)) | ({} if rate is None else {"transactions_per_s": rate})
+        *counts, transactions = (float(value or 0) for value in row)
+        self._rates.tick()
+        return dict(zip(_NAMES, counts, strict=True)) | self._rates.of("transactions", transactions)
 
     def close(self) -> None:
         """Give the connection back."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Collection
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from . import TIMEOUT_S
+from .rate import Rates
 
 _BYTES_MOST = 8 << 20
 
@@ -20,7 +20,7 @@ class Prometheus:
     def __init__(self, url: str, names: Collection[str]) -> None:
         self._url, self._names = url, names
         self._client = httpx.Client(timeout=TIMEOUT_S, trust_env=False)
-        self._before: dict[str, tuple[float, float]] = {}
+        self._rates = Rates()
 
     def read(self) -> dict[str, float]:
         """Its figures now. Raises httpx.HTTPError; ValueError where the page cannot be parsed."""
@@ -29,16 +29,8 @@ class Prometheus:
         if len(response.content) > _BYTES_MOST:
             raise ValueError(f"the page has more than {_BYTES_MOST >> 20} MiB")
         values, counters = sums(response.text, self._names)
-        return values | self._growth(counters, time.monotonic())
-
-    def _growth(self, counters: dict[str, float], now_s: float) -> dict[str, float]:
-        found = {}
-        for name, value in counters.items():
-            before = self._before.get(name)
-            if before is not None and value >= before[0] and now_s > before[1]:
-                found[f"{name}_per_s"] = (value - before[0]) / (now_s - before[1])
-            self._before[name] = value, now_s
-        return found
+        self._rates.tick()
+        return values | {key: rate for name, count in counters.items() for key, rate in self._rates.of(name, count).items()}
 
     def close(self) -> None:
         """Give the connection back."""

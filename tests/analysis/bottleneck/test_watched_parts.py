@@ -71,9 +71,10 @@ UNWATCHED = tuple(name for name in READINGS if name.startswith("target."))
          "connections wait in the accept queue of db: its workers are exhausted"),
         ({"target.fds_fullest": 1020.0}, "open_files_limit", "db is at its limit of open files"),
         ({"target.throttled_ratio": 0.4}, "cpu_throttled", "the CPU quota throttles db"),
-        ({"server.connections": 40.0, "server.connections_limit": 40.0}, "connection_limit",
-         "db has no connection left: 40 of 40 connections"),
-        ({"server.lock_waits": 34.0, "server.active": 40.0}, "lock_waits", "sessions of db wait for locks: lock waits 85%"),
+        ({"server.connections": 40.0, "server.connections_limit": 40.0, "server.active": 38.0}, "connection_limit",
+         "db has no connection left (40 of 40)"),
+        ({"server.connections": 64.0, "server.rejected_connections_per_s": 3.0}, "connection_limit", "db has no connection left"),
+        ({"server.lock_waits": 34.0, "server.active": 40.0}, "lock_waits", "sessions of db wait for locks (85%)"),
     ],
 )  # fmt: skip
 def test_the_part_is_blamed_for_its_own_fault_and_no_other_party_is(readings: Readings, found: str, words: str) -> None:
@@ -102,6 +103,11 @@ def test_a_part_whose_link_is_cut_is_not_blamed_for_the_level_that_goes_on() -> 
     level.level.closed = None
     now = watched_parts(level, timeline)
     assert (now.names, now.unread) == ((), ("db",))
+
+
+def test_a_pool_that_keeps_all_connections_open_and_idle_is_no_limit() -> None:
+    pool = {"server.connections": 40.0, "server.connections_limit": 40.0, "server.active": 6.0}
+    assert blamed(session({"db": pool})) == {("lock_or_pool_limit", None)}
 
 
 def test_two_limits_of_one_part_compete() -> None:
