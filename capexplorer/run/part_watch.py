@@ -18,13 +18,16 @@ from time import monotonic
 from msgspec.structs import replace
 
 from ..load import native
-from ..model.events import Event
+from ..model.events import Event, Part
 from ..model.part_reading import PartReading
 from ..model.watching import Watch
 from ..parts import messages
 
 POLL_BEFORE_S = 0.3
 """How long before a tick parts are read: what comes back within that time belongs to the tick's second."""
+
+_AGAIN_S = 5.0
+"""Before a process that ended by itself is started again."""
 
 _END_S = 2.0
 _LOOK_S = 0.02
@@ -50,15 +53,17 @@ class PartWatch:
         self._new: dict[str, PartReading] = {}
         self._read_at_s: dict[str, float] = {}
         """By name, by `time.monotonic`."""
+        self._again_at_s: float | None = None
 
     def add(self, watch: Watch) -> None:
-        """Watch one more part from now on. ValueError: the name is taken."""
+        """Watch one more part from now on. One whose name is taken changes nothing: two screens may have asked for it."""
         if any(watch.name == other.name for other in self.watched):
-            raise ValueError(f"expected a name of its own, got {watch.name!r} again")
+            return
         self.watched.append(watch)
         if self._pid is None:
             self._start()
-        self._send(messages.Add(watch))
+        else:
+            self._send(messages.Add(watch))
 
     def _start(self) -> None:
         theirs_in, self._to = os.pipe()
@@ -71,9 +76,15 @@ class PartWatch:
         self._pid = posix.posix_spawn(sys.executable, command, os.environ, file_actions=duplicated, **own_group)  # type: ignore[arg-type]
         for descriptor in (theirs_in, theirs_out):
             posix.close(descriptor)
+        self._rest = self._unsent = b""
+        for watch in self.watched:
+            self._send(messages.Add(watch))
 
     def beat(self, until_tick_s: float | None) -> None:
         """Several times a second: ask for readings shortly before the next tick."""
+        if self._again_at_s is not None and monotonic() >= self._again_at_s:
+            self._again_at_s = None
+            self._start()
         if self._pid is None or until_tick_s is None:
             return
         if until_tick_s > POLL_BEFORE_S:
@@ -84,9 +95,8 @@ class PartWatch:
 
     def read(self) -> tuple[PartReading, ...]:
         """Once a tick: every part. Emits what became known of one."""
-        if self._pid is None:
-            return ()
-        self._take()
+        if self._pid is not None and not self._take():
+            self._ended()
         now_s, new, self._new = monotonic(), self._new, {}
         return tuple(self._of_tick(watch.name, new.get(watch.name), now_s) for watch in self.watched)
 
@@ -94,10 +104,21 @@ class PartWatch:
         read_at_s = self._read_at_s.get(name)
         return replace(reading or PartReading(name=name), age_s=None if read_at_s is None else max(0.0, now_s - read_at_s))
 
-    def _take(self) -> None:
+    def _ended(self) -> None:
+        """The process ended by itself: no part is read until it runs again."""
+        self._reap()
+        self._again_at_s = monotonic() + _AGAIN_S
+        for watch in self.watched:
+            reason = "the process that reads parts ended"
+            self._emit(Part(t_s=self._now_s(), name=watch.name, state="unread", place=watch.place, reason=reason))
+
+    def _take(self) -> bool:
+        """Everything that has arrived; False once the process has ended."""
+        is_open = True
         with suppress(BlockingIOError):
             while piece := os.read(self._from, 1 << 16):
                 self._rest += piece
+            is_open = False
         *lines, self._rest = self._rest.split(b"\n")
         for line in lines:
             match messages.reported(line):
@@ -107,6 +128,7 @@ class PartWatch:
                     self._emit(replace(part, t_s=self._now_s()))
         if len(self._rest) > _BUFFER_MOST:
             self._rest = b""
+        return is_open
 
     def _send(self, message: messages.Message) -> None:
         self._unsent += messages.line(message)
@@ -117,9 +139,14 @@ class PartWatch:
 
     def end(self, sleep: Callable[[float], None] = native.sleep) -> None:
         """End the process, and with it every reader."""
+        self._again_at_s = None
+        if self._pid is not None:
+            self._reap(sleep)
+
+    def _reap(self, sleep: Callable[[float], None] = native.sleep) -> None:
+        """Close the pipes, on which the process ends, and wait for its end."""
         pid, self._pid = self._pid, None
-        if pid is None:
-            return
+        assert pid is not None
         for descriptor in (self._to, self._from):
             posix.close(descriptor)
         deadline_s = monotonic() + _END_S

@@ -33,6 +33,7 @@ from capexplorer.remote.protocol import (
     StepTo,
     Stop,
     VerifyKnee,
+    WatchPart,
     Welcome,
     Zero,
     encode,
@@ -57,6 +58,7 @@ OF_SCREENS: list[FromScreen] = [
     GiveControls(number=13),
     Stop(number=14),
     ChangeWorkers(number=15, add=True),
+    WatchPart(number=16, part="db=ssh db1:port 5432"),
 ]
 OF_RUNS: list[FromRun] = [
     Welcome(

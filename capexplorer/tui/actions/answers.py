@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
+from ...model.watching import parsed
 
 
 def users_wrong(answer: str, max_users: int) -> str | None:
@@ -20,6 +21,15 @@ def rate_wrong(answer: str) -> str | None:
         right = False
     bounds = f"{SPAWN_RATE_LEAST:g} to {SPAWN_RATE_MOST:,.0f}"
     return None if right else f"expected users a second, {bounds} (for example 10 or 0.5), or nothing for automatic"
+
+
+def part_wrong(answer: str) -> str | None:
+    """What is wrong with a part to watch."""
+    try:
+        parsed(answer)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def note_wrong(answer: str) -> str | None:

@@ -14,7 +14,7 @@ from ..keys import STEPS, ScreenName
 from ..look import Palette
 from ..panes.status_view import View
 from . import holding
-from .answers import note_wrong, rate_wrong, users_wrong
+from .answers import note_wrong, part_wrong, rate_wrong, users_wrong
 from .protocols import ScreenAccess
 
 UNASKED_USERS = 50
@@ -190,6 +190,16 @@ class Steer:
         why_not = self.controls.change_workers(add=direction > 0)
         starts = "two workers start, and take the users over" if in_process else "one more worker starts"
         self._screen.show_message(why_not or (starts if direction > 0 else "one worker ends"), alarm=bool(why_not))
+
+    def action_watch_part(self) -> None:
+        """Ask for a part to watch."""
+        hint = "NAME=here, ssh HOST, docker exec -i NAME or any command, then :port N, :pid N, :unit NAME; db=ssh db1:port 5432"
+        if self._may_steer():
+            self._put(Ask("Watch which part?", hint, part_wrong), self._watch_part)
+
+    def _watch_part(self, answer: str) -> None:
+        why_not = self.controls.watch_part(answer)
+        self._screen.say(why_not or f"{answer.partition('=')[0]}: its first reading comes soon (9)", alarm=bool(why_not))
 
     # -- the session and the target
 
