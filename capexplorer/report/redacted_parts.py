@@ -12,6 +12,8 @@ from ..model.findings import Blame, Cause
 
 PART = "part-{}"
 _HIDDEN = "redacted-host"
+_NAMING = ("idle_parts", "peers_at_ease")
+"""Readings that are names of parts."""
 
 
 class RenamedParts:
@@ -60,16 +62,17 @@ class RenamedParts:
 
     def _mark(self, mark: Mark) -> Mark:
         finding = mark.finding
-        if not isinstance(finding, Blame) or not (finding.part or "idle_parts" in finding.readings or finding.unavailable):
+        if not isinstance(finding, Blame):
+            return mark
+        if finding.part is None and not finding.unavailable and finding.readings.keys().isdisjoint(_NAMING):
             return mark
         renamed: dict[str, Any] = {
             "part": None if finding.part is None else self._name(finding.part),
             "unavailable": tuple(self._unread(each) for each in finding.unavailable),
         }
-        idle = finding.readings.get("idle_parts")
-        if isinstance(idle, str):
-            names = ", ".join(map(self._name, idle.split(", ")))
-            renamed["readings"] = {**finding.readings, "idle_parts": names}
+        named = {key: names for key in _NAMING if isinstance(names := finding.readings.get(key), str)}
+        listed = {key: ", ".join(map(self._name, names.split(", "))) for key, names in named.items()}
+        renamed["readings"] = {**finding.readings, **listed}
         if isinstance(finding, Cause) and finding.part is not None:
             renamed["example"] = _HIDDEN if finding.example else ""
         return replace(mark, key=self._key(mark.key), finding=replace(finding, **renamed))

@@ -30,8 +30,15 @@ _OF_PARTS = {
 def of_part(finding: Blame, part: str) -> str:
     """`db has no connection left (40 of 40)`, `sessions of db wait for locks (85%)`."""
     said = _OF_PARTS.get(finding.name, f"{name(finding.name)} ({{part}})").format(part=part)
-    figure = _figure(finding)
-    return f"{said} ({figure})" if figure else said
+    figure, peers = _figure(finding), finding.readings.get("peers_at_ease")
+    unlike = f", unlike {_joined(peers)}" if isinstance(peers, str) else ""
+    return (f"{said} ({figure})" if figure else said) + unlike
+
+
+def _joined(names: str) -> str:
+    """`web1, web3 and web4`."""
+    *others, last = names.split(", ")
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _figure(finding: Blame) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -65,6 +66,37 @@ def test_the_accept_queue_of_the_process_that_listens_on_a_port_is_read() -> Non
         assert found.target is not None and found.target.listen_backlog == 7
         for client in clients:
             client.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
+def test_what_another_user_may_not_read_is_denied_and_missing_and_the_rest_is_read() -> None:
+    with program(QUEUE) as (process, _), reading(Watch(name="web", at="su -s /bin/sh nobody -c", pid=process.pid)) as part:
+        found = part.read(lambda each: each.target and each.target.cpu_ratio is not None, "its CPU use")
+        assert found.target is not None
+        assert found.target.read_bytes_per_s is None
+        assert found.target.rss_bytes and found.target.fds_limit
+        assert "disk bytes" in part.noticed(lambda each: each.denied, "what is denied").denied
+
+
+CLOCK_OFF = r"""
+import os, re, sys, time
+first = sys.stdin.buffer.raw.read(4096)
+os.write(1, b"Welcome to db7\ncapexplorer python\n")
+left = int(re.search(rb"< (\d+)", first)[1])
+while left:
+    left -= len(os.read(0, left))
+while os.read(0, 65536):
+    os.write(1, b'{"wall": %f, "boot": %f}\n' % (time.time() + 90, time.monotonic() + 7))
+"""
+
+
+def test_a_clock_that_is_90_s_off_is_measured_and_changes_no_figure() -> None:
+    program = shlex.join([sys.executable, "-c", CLOCK_OFF])
+    with reading(Watch(name="db", at=program)) as part:
+        known = part.noticed(lambda each: each.clock_offset_s, "the clock's offset")
+        assert known.clock_offset_s is not None and known.clock_error_s is not None
+        assert abs(known.clock_offset_s - 90) <= known.clock_error_s + 0.01
+        assert part.readings[-1].name == "db"
 
 
 def test_a_process_that_is_not_there_is_named_and_its_machine_is_read() -> None:

@@ -6,7 +6,7 @@ resources are blamed once for each machine, on the part that was asked for first
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...model.events import Part
@@ -75,12 +75,20 @@ class WatchedParts:
     def found(self, rules: Sequence[Rule], of_target: Iterable[Found]) -> Iterator[Found]:
         """What limits which part, beside what was found of the target."""
         seen = {(HERE, each.id) for each in of_target}
-        for level, machine in zip(self.levels, self.machines, strict=True):
-            for each in (rule(level) for rule in rules):
-                if each is None or (each.id in MACHINE_WIDE and (machine, each.id) in seen):
+        for rule in rules:
+            each = {level.part or "": found for level in self.levels if (found := rule(level)) is not None}
+            for level, machine in zip(self.levels, self.machines, strict=True):
+                name = level.part or ""
+                if name not in each or (each[name].id in MACHINE_WIDE and (machine, each[name].id) in seen):
                     continue
-                seen.add((machine or level.part or "", each.id))
-                yield replace(each, part=level.part)
+                seen.add((machine or name, each[name].id))
+                yield self._beside_peers(each[name], name, each)
+
+    def _beside_peers(self, found: Found, part: str, limited: Collection[str]) -> Found:
+        """The finding with the part's peers, if none of them is at this limit: web2 is slower than web1 and web3."""
+        peers = [name for name in self.names if name != part and _kind(name) == _kind(part)]
+        at_ease = ", ".join(peers) if peers and not any(name in limited for name in peers) else ""
+        return replace(found, part=part, readings={**found.readings, **({"peers_at_ease": at_ease} if at_ease else {})})
 
 
 def watched_parts(level: MeasuredLevel, timeline: Timeline) -> WatchedParts:
@@ -145,6 +153,11 @@ def idle_parts(parts: WatchedParts) -> tuple[str, ...] | None:
     return _names(parts.with_use) if all(map(_is_idle, parts.with_use)) else None
 
 
+def _kind(name: str) -> str:
+    """`web` of `web2` and `web-3`: parts that do the same are numbered."""
+    return name.rstrip("0123456789").rstrip("-_")
+
+
 def _names(levels: Iterable[MeasuredLevel]) -> tuple[str, ...]:
     return tuple(level.part or "" for level in levels)
 
@@ -184,8 +197,7 @@ def beside_parts(found: Found, parts: WatchedParts) -> Found | None:
 
 def worker_pools(parts: WatchedParts, gate: Gate) -> list[Found]:
     """Parts whose accept queue fills while they are idle."""
-    found = ((queue_rules.worker_pool(level, gate), level.part) for level in parts.levels)
-    return [replace(each, part=part) for each, part in found if each is not None]
+    return list(parts.found((lambda level: queue_rules.worker_pool(level, gate),), ()))
 
 
 UNGATED: tuple[Rule, ...] = (

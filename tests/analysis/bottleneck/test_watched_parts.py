@@ -110,6 +110,16 @@ def test_a_pool_that_keeps_all_connections_open_and_idle_is_no_limit() -> None:
     assert blamed(session({"db": pool})) == {("lock_or_pool_limit", None)}
 
 
+def test_the_one_of_several_peers_that_is_at_its_limit_is_named_beside_those_that_are_not() -> None:
+    (mark,) = marks(session({"web1": {}, "web2": SATURATED, "web3": {}, "db": {}}))
+    assert title(mark) == "the CPU of web2 is saturated, unlike web1 and web3"
+
+
+def test_peers_that_are_all_at_their_limit_are_no_exception_of_one() -> None:
+    timeline = session({"web1": SATURATED, "web2": SATURATED})
+    assert {title(mark) for mark in marks(timeline)} == {"the CPU of web1 is saturated", "the CPU of web2 is saturated"}
+
+
 def test_two_limits_of_one_part_compete() -> None:
     both = {"server.connections": 40.0, "server.connections_limit": 40.0, "server.lock_waits": 34.0, "server.active": 40.0}
     assert blamed(session({"db": both})) == {("connection_limit", "db"), ("lock_waits", "db")}
