@@ -110,7 +110,7 @@ KEYS = (
         "ctrl+w", "worker(-1)", "Ctrl+W", "", 0, "end one worker process; its users run in the others", _LIVE, named="end_worker"
     ),
     Key("n", "note", "n", "n note", 3, "write a note at this moment", _LIVE),
-    Key("P", "watch_part", "P", "", 0, "watch one more part: a database, a proxy, another host", _LIVE),
+    Key("h", "watch_part", "h", "", 0, "watch one more part: a database, a proxy, another host", _LIVE),
     Key("t", "restart", "t", "t target", 3, "restart the target, with other parameters if you want", _LIVE),
     Key(
         "c",

@@ -71,7 +71,7 @@ KEYS: list[tuple[list[str], list[tuple[object, ...]]]] = [
     (["]", "]", ","], [("set_step", 2), ("set_step", 5), ("set_step", 2)]),
     (["m"], [("new_level",)]),
     (["W", "W", "ctrl+w"], [("change_workers", True), ("change_workers", True), ("change_workers", False)]),
-    (["P", *"db=pid", "space", "7", "enter"], [("watch_part", "db=pid 7")]),
+    (["h", *"db=pid", "space", "7", "enter"], [("watch_part", "db=pid 7")]),
     (["x"], [("zero",)]),
     (["g", "2", "enter"], [("set_users", 2)]),
     (["r", "5", "enter"], [("set_spawn_rate", 5.0)]),
