@@ -16,8 +16,8 @@ from .addresses import is_http_url, without_userinfo
 from .errors import InputError
 from .model.limits import Limits, mistakes
 from .model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
-from .model.watching import Watch
-from .model.watching import mistakes as watch_mistakes
+from .model.watched import PartSpec
+from .model.watched import mistakes as watch_mistakes
 
 Param = str | int | float | bool
 
@@ -212,7 +212,7 @@ class Profile(Table, frozen=True, kw_only=True):
     """Limits that no run exceeds."""
     limits: Limits = Limits()
     """Limits of the operating system under which the run explores."""
-    watch: tuple[Watch, ...] = ()
+    watch: tuple[PartSpec, ...] = ()
     """Parts that are watched beside the target: its database, its proxy, here or on other machines."""
     plans: dict[str, str] = {}
     """Plans by name, for `--plan NAME` and the key `p`."""

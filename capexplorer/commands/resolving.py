@@ -24,7 +24,7 @@ from ..target.spec import TargetSpec, load_spec
 from ..toml import shown
 from . import adhoc
 from .limiting import OPTION, check_here, check_loopback_alone, limits_of
-from .watching import watches_of
+from .parts_to_watch import watches_of
 from .worker_setup import workers_wanted
 
 DEFAULT_PROFILE = "mixed"

@@ -26,7 +26,7 @@ from .events import (
     Log,
     Mark,
     Note,
-    Part,
+    PartState,
     Phase,
     Reanalysed,
     Sample,
@@ -76,7 +76,7 @@ class Timeline:
         self.broken: Log | None = None
         """The latest failure of the recording itself."""
         self.target: Target | None = None
-        self.parts: dict[str, Part] = {}
+        self.parts: dict[str, PartState] = {}
         """The latest that is known of each watched part, by name."""
         self.step = 1
         self.last: Sample | None = None
@@ -165,14 +165,14 @@ class Timeline:
                 self.header = event
             case Verdict():
                 self.verdicts[event.epoch] = event
-            case Part():
+            case PartState():
                 self._know_part(event)
             case Ended():
                 self.ended = event
             case Reanalysed():
                 self.reanalysed = event
 
-    def _know_part(self, part: Part) -> None:
+    def _know_part(self, part: PartState) -> None:
         """What was known of a part that is not read any more stays known."""
         before = self.parts.get(part.name)
         if part.state == "unread" and before is not None:

@@ -21,7 +21,7 @@ from typing import Literal
 from .frame import Frame, ShellFrame, decoded
 
 _HERE = Path(__file__).parent
-_READER = (_HERE / "reader.py").read_bytes()
+_READER = (_HERE / "remote_reader.py").read_bytes()
 _SHELL_READER = (_HERE / "shell_reader.sh").read_bytes()
 
 _FIRST_WORDS = f"""if command -v python3 >/dev/null 2>&1; then exec python3 -I -S -c '
@@ -49,14 +49,14 @@ _SHELL_ROUNDS_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TimedFrame:
     """A frame, and the moment at which it was read, by this machine's `time.monotonic`."""
 
     frame: Frame
     at_s: float
 
 
-class Link:
+class PartLink:
     """One part's transport. All methods are called by one thread, and none of them blocks."""
 
     def __init__(self, command: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -127,7 +127,7 @@ class Link:
         assert self.process.stdout is not None and self.process.stderr is not None
         return [self.process.stdout.fileno(), self.process.stderr.fileno()]
 
-    def take(self) -> Iterator[Reading]:
+    def take(self) -> Iterator[TimedFrame]:
         """What has arrived. Notices the end of the transport."""
         if self.process is None:
             return
@@ -144,7 +144,7 @@ class Link:
         if arrived is None or len(self._input) > _BUFFER_MOST:
             self._failed(next((line for line in reversed(self._complaints) if line.strip()), "the transport ended"))
 
-    def _line(self, line: bytes) -> Reading | None:
+    def _line(self, line: bytes) -> TimedFrame | None:
         if self.reader is None:
             match line:
                 case b"capexplorer python":
@@ -162,14 +162,14 @@ class Link:
             return None
         return self._answered(frame, *self._polled)
 
-    def _answered(self, frame: Frame, sent_s: float, sent_wall_s: float) -> Reading:
+    def _answered(self, frame: Frame, sent_s: float, sent_wall_s: float) -> TimedFrame:
         """The reading was taken between question and answer: half-way, on average."""
         trip_s = self._clock() - sent_s
         self._polled, self._attempts, self.why = None, 0, None
         rounded_s = _SHELL_ROUNDS_S if self.reader == "shell" else 0.0
         offset_s = frame.wall + rounded_s - sent_wall_s - trip_s / 2
         self._offsets = [*self._offsets, (trip_s / 2 + rounded_s, offset_s)][-_OFFSETS_KEPT:]
-        return Reading(frame, sent_s + trip_s / 2)
+        return TimedFrame(frame, sent_s + trip_s / 2)
 
     def _failed(self, why: str) -> None:
         self.close()

@@ -13,7 +13,7 @@ import msgspec
 from ..model.events import HostFacts
 from ..model.part_reading import PartReading
 from ..model.readings import NeighboursReading
-from ..model.watching import Watch
+from ..model.watched import PartSpec
 from ..probe import parse, sockdiag
 from ..probe.facts import cgroup_folders, cpu_model, cpus_of_quota
 from ..probe.host import HostProbe
@@ -41,7 +41,7 @@ class PartFacts(msgspec.Struct, frozen=True, kw_only=True):
 class PartProbe:
     """`question` is what to ask next, `read` takes the answer. One for each reader: nothing that two have read is compared."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: PartSpec) -> None:
         self._watch = watch
         self._texts = Texts()
         self._host = HostProbe(self._texts.open, self._is_block_device)

@@ -1,4 +1,4 @@
-"""The process that reads all watched parts, beside the app: lines of `messages` in and out. It ends with its input.
+"""The process that reads all watched parts, beside the app: lines of `part_messages` in and out. It ends with its input.
 
 A process of its own, so that no transport, parser or client of a server takes the interpreter's lock from the load thread.
 """
@@ -10,7 +10,7 @@ import selectors
 from contextlib import suppress
 from pathlib import Path
 
-from . import messages
+from . import part_messages as messages
 from .watched_part import WatchedPart, clock
 
 _LOOK_S = 0.5
@@ -82,7 +82,7 @@ class PartsProcess:
                         part.poll()
         return bool(piece)
 
-    def _tell(self, message: messages.Message) -> None:
+    def _tell(self, message: messages.PartMessage) -> None:
         text = messages.line(message)
         while text:
             text = text[os.write(self._sink, text) :]

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from ..model.events import Part
+from ..model.events import PartState
 from ..model.part_reading import LOST_S, PartReading
-from ..model.watching import Watch
-from .link import Link
-from .messages import Noticed, Read
+from ..model.watched import PartSpec
+from .link import PartLink
+from .part_messages import Noticed, Read
 from .part_probe import PartProbe
 from .server_threads import ServerThread
 from .servers import servers_of
@@ -35,10 +35,10 @@ class WatchedPart:
     descriptor to which servers that have answered write a byte."""
 
     def __init__(
-        self, watch: Watch, machine_of: Callable[[str | None, str], str | None], clock: Callable[[], float], wake: int
+        self, watch: PartSpec, machine_of: Callable[[str | None, str], str | None], clock: Callable[[], float], wake: int
     ) -> None:
         self._servers = [ServerThread(kind, make, wake) for kind, make in servers_of(watch).items()]
-        self.link = Link(watch.at, clock)
+        self.link = PartLink(watch.at, clock)
         self._watch, self._machine_of, self._clock = watch, machine_of, clock
         self._probe = PartProbe(watch)
         self._reader: int | None = None
@@ -46,7 +46,7 @@ class WatchedPart:
         self._frames = 0
         self._read_at_s = clock()
         self._next_s = 0.0
-        self._told: Part | None = None
+        self._told: PartState | None = None
 
     def poll(self) -> None:
         """Ask for a reading, unless the reader has used its share of a core; and the servers for their own figures."""
@@ -90,21 +90,21 @@ class WatchedPart:
     def _is_read(self) -> bool:
         return self._clock() - self._read_at_s < LOST_S + EVERY_MOST_S * (self._next_s > 0)
 
-    def _unread(self) -> Part | None:
+    def _unread(self) -> PartState | None:
         """That no reading comes; None while one may come yet."""
         if self._is_read:
             return None
         silent = "the shell there does not answer" if self.link.reader is None else "the reader is silent"
         reason = self.link.why or self._why_no_figures or silent
-        return Part(t_s=0.0, name=self._watch.name, state="unread", place=self._watch.place, reason=reason)
+        return PartState(t_s=0.0, name=self._watch.name, state="unread", place=self._watch.place, reason=reason)
 
     @property
     def _why_no_figures(self) -> str | None:
         return next((server.why for server in self._servers if server.why is not None), None)
 
-    def _known(self) -> Part:
+    def _known(self) -> PartState:
         facts, clock = self._probe.facts, self.link.clock_offset_s
-        return Part(
+        return PartState(
             t_s=0.0,
             name=self._watch.name,
             state="read",
@@ -121,7 +121,7 @@ class WatchedPart:
         )
 
 
-def _same(now: Part, before: Part | None) -> bool:
+def _same(now: PartState, before: PartState | None) -> bool:
     """Whether nothing is new; clocks drift a little all the time."""
     if before is None:
         return False

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..model.events import Event, Header, LevelClosed, Mark, Part, Reanalysed, Sample
+from ..model.events import Event, Header, LevelClosed, Mark, PartState, Reanalysed, Sample
 from ..model.figures import LevelFigures
 from ..model.findings import Blame, Cause
 
@@ -32,7 +32,7 @@ class RenamedParts:
                 asked = event.profile.get("watch") or ()
                 watched = [{"name": self._name(str(each.get("name"))), "at": _HIDDEN} for each in asked]
                 return replace(event, profile={**event.profile, "watch": watched}) if watched else event
-            case Part():
+            case PartState():
                 host = replace(event.host, name=None)
                 machine = event.machine if event.machine in (None, "generator") else self._name(event.machine)
                 reason = None if event.reason is None else _HIDDEN

@@ -16,7 +16,7 @@ from ..load.reach import why_unreachable
 from ..load.workload import Workload
 from ..model.events import Event
 from ..model.stream import Param
-from ..model.watching import mistakes, parsed
+from ..model.watched import mistakes, parsed
 from ..target.reports import Report as TargetReport
 from .drivers.driver import Autopilot, Manual, Plan
 from .drivers.load_target import LoadTarget

@@ -18,10 +18,10 @@ from time import monotonic
 from msgspec.structs import replace
 
 from ..load import native
-from ..model.events import Event, Part
+from ..model.events import Event, PartState
 from ..model.part_reading import PartReading
-from ..model.watching import Watch
-from ..parts import messages
+from ..model.watched import PartSpec
+from ..parts import part_messages as messages
 
 POLL_BEFORE_S = 0.3
 """How long before a tick parts are read: what comes back within that time belongs to the tick's second."""
@@ -44,7 +44,7 @@ class PartWatch:
 
     def __init__(self, emit: Callable[[Event], None], now_s: Callable[[], float]) -> None:
         self._emit, self._now_s = emit, now_s
-        self.watched: list[Watch] = []
+        self.watched: list[PartSpec] = []
         self._pid: int | None = None
         self._to = self._from = -1
         self._rest = b""
@@ -55,7 +55,7 @@ class PartWatch:
         """By name, by `time.monotonic`."""
         self._again_at_s: float | None = None
 
-    def add(self, watch: Watch) -> None:
+    def add(self, watch: PartSpec) -> None:
         """Watch one more part from now on. One whose name is taken changes nothing: two screens may have asked for it."""
         if any(watch.name == other.name for other in self.watched):
             return
@@ -110,7 +110,7 @@ class PartWatch:
         self._again_at_s = monotonic() + _AGAIN_S
         for watch in self.watched:
             reason = "the process that reads parts ended"
-            self._emit(Part(t_s=self._now_s(), name=watch.name, state="unread", place=watch.place, reason=reason))
+            self._emit(PartState(t_s=self._now_s(), name=watch.name, state="unread", place=watch.place, reason=reason))
 
     def _take(self) -> bool:
         """Everything that has arrived; False once the process has ended."""
@@ -130,7 +130,7 @@ class PartWatch:
             self._rest = b""
         return is_open
 
-    def _send(self, message: messages.Message) -> None:
+    def _send(self, message: messages.PartMessage) -> None:
         self._unsent += messages.line(message)
         with suppress(BlockingIOError, BrokenPipeError):
             self._unsent = self._unsent[os.write(self._to, self._unsent) :]

@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from capexplorer.model.events import Part
+from capexplorer.model.events import PartState
 from capexplorer.model.part_reading import PartReading
-from capexplorer.model.watching import Watch
-from capexplorer.parts import messages
+from capexplorer.model.watched import PartSpec
+from capexplorer.parts import part_messages as messages
 
 WAIT_MOST_S = 60.0
 EVERY_S = 0.25
@@ -25,7 +25,7 @@ class Reading:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
         self.readings: list[PartReading] = []
-        self.parts: list[Part] = []
+        self.parts: list[PartState] = []
         self._rest = b""
 
     def until(self, found: Callable[[], object], what: str) -> None:
@@ -58,14 +58,14 @@ class Reading:
         self.until(lambda: any(condition(each) for each in self.readings[seen:]), what)
         return next(each for each in self.readings[seen:] if condition(each))
 
-    def noticed(self, condition: Callable[[Part], object], what: str) -> Part:
+    def noticed(self, condition: Callable[[PartState], object], what: str) -> PartState:
         """The latest of what is known of a part, once it meets a condition."""
         self.until(lambda: any(condition(each) for each in self.parts), what)
         return next(each for each in reversed(self.parts) if condition(each))
 
 
 @contextmanager
-def reading(*watches: Watch) -> Iterator[Reading]:
+def reading(*watches: PartSpec) -> Iterator[Reading]:
     """Ends the process by ending its input, and fails unless it goes in order."""
     with subprocess.Popen(
         [sys.executable, "-m", "capexplorer.parts.process"], stdin=subprocess.PIPE, stdout=subprocess.PIPE

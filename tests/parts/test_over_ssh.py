@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from e2e.sshd_rig import needs_root, needs_sshd, sshd
 
-from capexplorer.model.watching import Watch
+from capexplorer.model.watched import PartSpec
 
 from .reading import WAIT_MOST_S, reading
 
@@ -45,7 +45,7 @@ def test_a_part_is_read_over_ssh_cut_off_and_read_again_and_no_reader_is_left(ss
     before = readers()
     with socket.create_server(("127.0.0.1", 0), backlog=9) as listener:
         port = listener.getsockname()[1]
-        with reading(Watch(name="web", at=ssh, port=port)) as part:
+        with reading(PartSpec(name="web", at=ssh, port=port)) as part:
             found = part.read(lambda each: each.target and each.target.listen_backlog == 9, "its accept queue")
             assert found.target is not None and found.target.pid == os.getpid()
             assert (found.reader_cpu_ratio or 0.0) < 0.05  # asked four times as often as in a run
@@ -66,6 +66,6 @@ def test_a_part_is_read_over_ssh_cut_off_and_read_again_and_no_reader_is_left(ss
 
 
 def test_a_refused_login_is_named_and_asks_nothing_on_the_terminal(ssh: str) -> None:
-    with reading(Watch(name="web", at=ssh.replace("/user ", "/host.pub "))) as part:
+    with reading(PartSpec(name="web", at=ssh.replace("/user ", "/host.pub "))) as part:
         known = part.noticed(lambda each: each.state == "unread", "that it cannot be read")
         assert "Permission denied" in (known.reason or ""), known.reason

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.model.watching import Watch
+from capexplorer.model.watched import PartSpec
 
 from .reading import reading
 
@@ -49,7 +49,7 @@ def shell_without_python(folder: Path) -> str:
 def test_cpu_and_memory_of_a_process_tree_and_its_host_are_read(reads: str, tmp_path: Path) -> None:
     with program(BUSY) as (busy, _):
         at = shell_without_python(tmp_path) if reads == "shell" else ""
-        with reading(Watch(name="busy", at=at, pid=busy.pid)) as part:
+        with reading(PartSpec(name="busy", at=at, pid=busy.pid)) as part:
             found = part.read(lambda each: each.target and (each.target.cpu_ratio or 0.0) > 0.1, "CPU use of both processes")
             assert found.target is not None and found.host is not None
             assert (found.target.processes, found.target.threads) == (2, 2)
@@ -60,7 +60,7 @@ def test_cpu_and_memory_of_a_process_tree_and_its_host_are_read(reads: str, tmp_
 
 
 def test_the_accept_queue_of_the_process_that_listens_on_a_port_is_read() -> None:
-    with program(QUEUE) as (_, port), reading(Watch(name="queue", port=int(port))) as part:
+    with program(QUEUE) as (_, port), reading(PartSpec(name="queue", port=int(port))) as part:
         clients = [socket.create_connection(("127.0.0.1", int(port))) for _ in range(3)]
         found = part.read(lambda each: each.target and each.target.listen_queue == 3, "three connections that wait")
         assert found.target is not None and found.target.listen_backlog == 7
@@ -70,7 +70,7 @@ def test_the_accept_queue_of_the_process_that_listens_on_a_port_is_read() -> Non
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
 def test_what_another_user_may_not_read_is_denied_and_missing_and_the_rest_is_read() -> None:
-    with program(QUEUE) as (process, _), reading(Watch(name="web", at="su -s /bin/sh nobody -c", pid=process.pid)) as part:
+    with program(QUEUE) as (process, _), reading(PartSpec(name="web", at="su -s /bin/sh nobody -c", pid=process.pid)) as part:
         found = part.read(lambda each: each.target and each.target.cpu_ratio is not None, "its CPU use")
         assert found.target is not None
         assert found.target.read_bytes_per_s is None
@@ -92,7 +92,7 @@ while os.read(0, 65536):
 
 def test_a_clock_that_is_90_s_off_is_measured_and_changes_no_figure() -> None:
     program = shlex.join([sys.executable, "-c", CLOCK_OFF])
-    with reading(Watch(name="db", at=program)) as part:
+    with reading(PartSpec(name="db", at=program)) as part:
         known = part.noticed(lambda each: each.clock_offset_s, "the clock's offset")
         assert known.clock_offset_s is not None and known.clock_error_s is not None
         assert abs(known.clock_offset_s - 90) <= known.clock_error_s + 0.01
@@ -102,20 +102,20 @@ def test_a_clock_that_is_90_s_off_is_measured_and_changes_no_figure() -> None:
 def test_a_process_that_is_not_there_is_named_and_its_machine_is_read() -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
-    with reading(Watch(name="web", port=port)) as part:
+    with reading(PartSpec(name="web", port=port)) as part:
         known = part.noticed(lambda each: each.reason, "why there is no process")
         assert (known.state, known.reason) == ("read", f"nothing listens on port {port}")
         assert part.readings[-1].target is None and part.readings[-1].host is not None
 
 
 def test_a_transport_that_cannot_start_is_named_with_its_own_words() -> None:
-    with reading(Watch(name="web", at="no-such-program web1")) as part:
+    with reading(PartSpec(name="web", at="no-such-program web1")) as part:
         known = part.noticed(lambda each: each.state == "unread", "that it cannot be read")
         assert known.reason == "no-such-program: No such file or directory"
 
 
 def test_the_reader_ends_with_the_process_that_asked_it() -> None:
-    with reading(Watch(name="here")) as part:
+    with reading(PartSpec(name="here")) as part:
         part.read(lambda each: each.host, "a reading")
         readers = children(part.process.pid)
         assert readers
@@ -123,7 +123,7 @@ def test_the_reader_ends_with_the_process_that_asked_it() -> None:
 
 
 def test_the_reader_ends_when_that_process_is_killed() -> None:
-    with pytest.raises(AssertionError), reading(Watch(name="here")) as part:
+    with pytest.raises(AssertionError), reading(PartSpec(name="here")) as part:
         part.read(lambda each: each.host, "a reading")
         readers = [os.pidfd_open(pid) for pid in children(part.process.pid)]
         part.process.kill()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.model.watching import Watch
+from capexplorer.model.watched import PartSpec
 from capexplorer.parts.servers import servers_of
 from capexplorer.parts.servers.nginx import figures
 from capexplorer.parts.servers.rate import Rates
@@ -56,6 +56,6 @@ def test_a_counter_is_its_growth_a_second_and_a_new_start_is_no_growth() -> None
 
 
 def test_a_part_has_the_servers_that_it_names() -> None:
-    watch = Watch(name="db", postgres="postgresql://db/x", redis="redis://db")
+    watch = PartSpec(name="db", postgres="postgresql://db/x", redis="redis://db")
     assert set(servers_of(watch)) == {"postgres", "redis"}
     assert not watch.has_reader, "no reader is sent to this machine for a server that is elsewhere"

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.commands.watching import watches_of
+from capexplorer.commands.parts_to_watch import watches_of
 from capexplorer.errors import InputError
-from capexplorer.model.watching import Watch, parsed
+from capexplorer.model.watched import PartSpec, parsed
 from capexplorer.parts.link import command_of
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("web=here", Watch(name="web")),
-        ("web=:pid 12", Watch(name="web", pid=12)),
-        ("web=pid 12", Watch(name="web", pid=12)),
-        ("db=ssh db1:port 5432", Watch(name="db", at="ssh db1", port=5432)),
-        ("db=ssh -p 2222 me@db1", Watch(name="db", at="ssh -p 2222 me@db1")),
-        ("db=docker exec -i db", Watch(name="db", at="docker exec -i db")),
-        ("api=ssh web1:unit api.service", Watch(name="api", at="ssh web1", unit="api.service")),
-        ("api=ssh web1:cgroup /system.slice/api.service", Watch(name="api", at="ssh web1", cgroup="/system.slice/api.service")),
-        ("db=ssh db1: container pg", Watch(name="db", at="ssh db1", container="pg")),
+        ("web=here", PartSpec(name="web")),
+        ("web=:pid 12", PartSpec(name="web", pid=12)),
+        ("web=pid 12", PartSpec(name="web", pid=12)),
+        ("db=ssh db1:port 5432", PartSpec(name="db", at="ssh db1", port=5432)),
+        ("db=ssh -p 2222 me@db1", PartSpec(name="db", at="ssh -p 2222 me@db1")),
+        ("db=docker exec -i db", PartSpec(name="db", at="docker exec -i db")),
+        ("api=ssh web1:unit api.service", PartSpec(name="api", at="ssh web1", unit="api.service")),
+        (
+            "api=ssh web1:cgroup /system.slice/api.service",
+            PartSpec(name="api", at="ssh web1", cgroup="/system.slice/api.service"),
+        ),
+        ("db=ssh db1: container pg", PartSpec(name="db", at="ssh db1", container="pg")),
     ],
 )
-def test_a_part_is_a_name_a_transport_and_what_of_its_machine_it_is(text: str, expected: Watch) -> None:
+def test_a_part_is_a_name_a_transport_and_what_of_its_machine_it_is(text: str, expected: PartSpec) -> None:
     assert parsed(text) == expected
 
 
@@ -44,7 +47,7 @@ def test_what_is_wrong_is_one_line(text: str, expected: str) -> None:
 
 
 def test_the_command_line_replaces_the_profiles_part_of_the_same_name() -> None:
-    of_profile = (Watch(name="db", at="ssh old"), Watch(name="web", at="ssh web1"))
+    of_profile = (PartSpec(name="db", at="ssh old"), PartSpec(name="web", at="ssh web1"))
     assert [watch.at for watch in watches_of(["db=ssh new"], of_profile)] == ["ssh web1", "ssh new"]
 
 
@@ -54,8 +57,8 @@ def test_two_parts_of_one_name_are_refused() -> None:
 
 
 def test_a_container_that_is_entered_is_read_whole() -> None:
-    assert Watch(name="db", at="kubectl exec -i db-0 --").selected == ("pid", "1")
-    assert Watch(name="db", at="docker -H tcp://h exec -i db", port=5432).selected == ("port", "5432")
+    assert PartSpec(name="db", at="kubectl exec -i db-0 --").selected == ("pid", "1")
+    assert PartSpec(name="db", at="docker -H tcp://h exec -i db", port=5432).selected == ("port", "5432")
 
 
 def test_ssh_never_asks_on_the_terminal() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from session.samples import busy_sample
 
-from capexplorer.model.events import Event, Header, LevelClosed, Log, Mark, Note, Part, Sample, Target, Verdict
+from capexplorer.model.events import Event, Header, LevelClosed, Log, Mark, Note, PartState, Sample, Target, Verdict
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.model.part_reading import PartReading
@@ -108,7 +108,7 @@ def test_names_and_places_of_watched_parts_are_numbers_everywhere(tmp_path: Path
         for each in session(header=header)
     ]
     events += [
-        Part(t_s=3.0, name="payroll-db", state="read", place="ssh payroll-db", machine="payroll-db"),
+        PartState(t_s=3.0, name="payroll-db", state="read", place="ssh payroll-db", machine="payroll-db"),
         msgspec.structs.replace(busy_sample(3.0), parts=(reading,)),
         Mark(t_s=3.0, key="cause:part_not_read:payroll-db", state="open", finding=cut),
     ]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.model.events import Event, Part
+from capexplorer.model.events import Event, PartState
 from capexplorer.model.part_reading import PartReading
-from capexplorer.model.watching import Watch
+from capexplorer.model.watched import PartSpec
 from capexplorer.run.part_watch import PartWatch
 
 WAIT_MOST_S = 60.0
@@ -50,8 +50,8 @@ def children() -> set[int]:
 
 
 def test_a_tick_has_every_part_and_each_reading_once(ticks: Ticks) -> None:
-    ticks.parts.add(Watch(name="here"))
-    ticks.parts.add(Watch(name="gone", at="no-such-program"))
+    ticks.parts.add(PartSpec(name="here"))
+    ticks.parts.add(PartSpec(name="gone", at="no-such-program"))
     found = ticks.until("here")
     assert found.age_s is not None and found.age_s < WAIT_MOST_S
     again = {reading.name: reading for reading in ticks.parts.read()}
@@ -60,19 +60,19 @@ def test_a_tick_has_every_part_and_each_reading_once(ticks: Ticks) -> None:
 
 
 def test_a_name_is_watched_once(ticks: Ticks) -> None:
-    ticks.parts.add(Watch(name="here"))
-    ticks.parts.add(Watch(name="here", at="ssh elsewhere"))
+    ticks.parts.add(PartSpec(name="here"))
+    ticks.parts.add(PartSpec(name="here", at="ssh elsewhere"))
     assert [watch.at for watch in ticks.parts.watched] == [""]
 
 
 def test_a_process_that_was_killed_leaves_no_old_figures_is_named_and_is_started_again(ticks: Ticks) -> None:
     before = children()
-    ticks.parts.add(Watch(name="here"))
+    ticks.parts.add(PartSpec(name="here"))
     ticks.until("here")
     (process,) = children() - before
     os.kill(process, signal.SIGKILL)
     deadline_s = time.monotonic() + WAIT_MOST_S
-    while not any(isinstance(event, Part) and event.state == "unread" for event in ticks.events):
+    while not any(isinstance(event, PartState) and event.state == "unread" for event in ticks.events):
         assert time.monotonic() < deadline_s
         (reading,) = ticks.parts.read()
     assert (reading.name, reading.host, reading.target) == ("here", None, None)
@@ -81,8 +81,8 @@ def test_a_process_that_was_killed_leaves_no_old_figures_is_named_and_is_started
 
 def test_nothing_is_left_at_the_end(ticks: Ticks) -> None:
     before = children()
-    ticks.parts.add(Watch(name="here"))
+    ticks.parts.add(PartSpec(name="here"))
     ticks.until("here")
-    assert any(isinstance(event, Part) for event in ticks.events) or children() - before
+    assert any(isinstance(event, PartState) for event in ticks.events) or children() - before
     ticks.parts.end()
     assert children() == before

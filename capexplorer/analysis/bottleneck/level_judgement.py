@@ -6,7 +6,7 @@ level disturbed by other processes gives only that finding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...model.verdicts import KneeVerdict
@@ -17,29 +17,8 @@ from .found import FindingKey, Found
 from .gate import Gate, gate_of
 from .measured_level import MeasuredLevel
 from .reply_rate import ReplyRate
+from .resource_rules import Rule
 from .watched_parts import WatchedParts
-
-Rule = Callable[[MeasuredLevel], Found | None]
-
-UNGATED: tuple[Rule, ...] = (
-    resource_rules.cpu_throttled,
-    resource_rules.memory,
-    resource_rules.swapping,
-    resource_rules.disk_full,
-)
-"""Rules that need no gate: what they find is wrong at any load."""
-
-GATED: tuple[Rule, ...] = (
-    resource_rules.target_cpu,
-    resource_rules.gil,
-    resource_rules.single_thread,
-    resource_rules.host_cpu,
-    resource_rules.cpu_steal,
-    resource_rules.disk,
-    resource_rules.network,
-)
-"""Rules behind the gate: a busy resource is a bottleneck only if more users bring no more goodput."""
-
 
 OTHERS_ARE_WHY: tuple[Rule, ...] = (resource_rules.host_cpu, resource_rules.cpu_steal)
 """Rules that give no finding if other processes made the service wait for a core."""
@@ -97,9 +76,9 @@ def judge_level(
         return LevelJudgement(level, gate, None)
     if level.goodput_disturbed:
         return LevelJudgement(level, gate, (), sharing.noisy_neighbours(level))
-    found = [rule(level) for rule in UNGATED] + [queue_growth(backlog)]
+    found = [rule(level) for rule in resource_rules.UNGATED] + [queue_growth(backlog)]
     if gate.is_open:
-        found += [rule(level) for rule in GATED if level.withheld is None or rule not in OTHERS_ARE_WHY]
+        found += [rule(level) for rule in resource_rules.GATED if level.withheld is None or rule not in OTHERS_ARE_WHY]
     findings = [each for each in found if each is not None]
     findings += _of_parts(parts, gate, findings)
     if not findings:
@@ -112,7 +91,7 @@ def judge_level(
 
 def _of_parts(parts: WatchedParts, gate: Gate, of_target: Sequence[Found]) -> list[Found]:
     """By the same rules, behind the same gate."""
-    rules = watched_parts.UNGATED
+    rules = resource_rules.UNGATED
     rules += watched_parts.STALLED if gate.stalls else ()
     rules += watched_parts.GATED if gate.is_open else ()
     return list(parts.found(rules, of_target))

@@ -6,18 +6,17 @@ resources are blamed once for each machine, on the part that was asked for first
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...model.events import Part
+from ...model.events import PartState
 from ...model.reading_means import READ_RATIO
 from ...model.timeline import Timeline
 from . import queue_rules, resource_rules
 from .found import Found
 from .gate import Gate
 from .measured_level import MeasuredLevel
-
-Rule = Callable[[MeasuredLevel], Found | None]
+from .resource_rules import Rule
 
 READ_LEAST = 0.8
 """Share of a level's seconds in which a part must have been watched: readings come late now and then."""
@@ -102,13 +101,13 @@ def watched_parts(level: MeasuredLevel, timeline: Timeline) -> WatchedParts:
     )
 
 
-def _of_part(level: MeasuredLevel, part: Part) -> MeasuredLevel:
+def _of_part(level: MeasuredLevel, part: PartState) -> MeasuredLevel:
     """The level with the part's readings, on its machine."""
     is_here = part.machine == HERE
     return replace(level, part=part.name, host=part.host, program=part.program, withheld=None, is_loopback=is_here)
 
 
-def _is_read(level: MeasuredLevel, part: Part) -> bool:
+def _is_read(level: MeasuredLevel, part: PartState) -> bool:
     """Whether it was read throughout the level, and is still read if the level goes on."""
     is_cut_off = part.state == "unread" and level.level.closed is None
     return not is_cut_off and (level.read(READ_RATIO) or 0.0) >= READ_LEAST
@@ -200,23 +199,7 @@ def worker_pools(parts: WatchedParts, gate: Gate) -> list[Found]:
     return list(parts.found((lambda level: queue_rules.worker_pool(level, gate),), ()))
 
 
-UNGATED: tuple[Rule, ...] = (
-    resource_rules.cpu_throttled,
-    resource_rules.memory,
-    resource_rules.swapping,
-    resource_rules.disk_full,
-)
-
 STALLED: tuple[Rule, ...] = (open_files, connections)
 """Need no rise of the latency: who gets no connection adds none."""
 
-GATED: tuple[Rule, ...] = (
-    resource_rules.target_cpu,
-    resource_rules.gil,
-    resource_rules.single_thread,
-    resource_rules.host_cpu,
-    resource_rules.cpu_steal,
-    resource_rules.disk,
-    resource_rules.network,
-    lock_waits,
-)
+GATED: tuple[Rule, ...] = (*resource_rules.GATED, lock_waits)

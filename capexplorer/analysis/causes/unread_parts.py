@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ...model.events import Mark, Part
+from ...model.events import Mark, PartState
 from ...model.findings import Cause
 from .catalogue import ENTRIES
 
@@ -25,12 +25,12 @@ class _Gap:
 
 
 class UnreadParts:
-    """Apply each `Part` event in order."""
+    """Apply each `PartState` event in order."""
 
     def __init__(self) -> None:
         self._gaps: dict[str, _Gap] = {}
 
-    def apply(self, event: Part, epoch: int) -> tuple[Mark, ...]:
+    def apply(self, event: PartState, epoch: int) -> tuple[Mark, ...]:
         """The mark that follows from the event; none where nothing changed."""
         gap = self._gaps.get(event.name)
         if event.state == "unread":
@@ -42,7 +42,7 @@ class UnreadParts:
         return (_mark(event, gap, epoch, "closed"),)
 
 
-def _opened(gap: _Gap | None, event: Part) -> _Gap:
+def _opened(gap: _Gap | None, event: PartState) -> _Gap:
     reason = event.reason or ""
     if gap is None:
         return _Gap(event.t_s, event.t_s, reason)
@@ -51,7 +51,7 @@ def _opened(gap: _Gap | None, event: Part) -> _Gap:
     return _Gap(gap.first_s, since_s, reason, gap.episodes + again, gap.revision + 1)
 
 
-def _mark(event: Part, gap: _Gap, epoch: int, state: Literal["open", "closed"]) -> Mark:
+def _mark(event: PartState, gap: _Gap, epoch: int, state: Literal["open", "closed"]) -> Mark:
     finding = Cause(
         name=PART_NOT_READ,
         part=event.name,

@@ -20,7 +20,7 @@ from ...model.events import (
     LevelOpened,
     Log,
     Mark,
-    Part,
+    PartState,
     Sample,
     Target,
 )
@@ -90,7 +90,7 @@ class CauseWatch:
                 self._target(event)
             case Log():
                 self._target_log.add(event)
-            case Part():
+            case PartState():
                 return self._unread_parts.apply(event, self._epoch)
             case Sample(suspended_s=float()):
                 return ()  # the process was suspended: timeouts in that time have no cause here

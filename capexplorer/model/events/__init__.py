@@ -7,7 +7,7 @@ clock; wall time stands once, in the header. Unknown event types survive a read 
 from .event import By, Event, Unknown
 from .level_bounds import LevelClosed, LevelOpened
 from .mark import Mark, Verdict
-from .part import Part
+from .part import PartState
 from .process_events import Ended, Log, Target, TargetState
 from .reanalysed import FigureChange, MarkChange, Reanalysed
 from .sample import EndpointTick, FailureSignature, FailureTick, Phase, Sample
@@ -15,12 +15,12 @@ from .session_header import SCHEMA, ClientOverhead, Engine, Header, HostFacts, T
 from .user_events import Command, Note
 
 KnownEvent = (
-    Header | LevelOpened | Sample | LevelClosed | Mark | Note | Command | Target | Part | Log | Reanalysed | Verdict | Ended
+    Header | LevelOpened | Sample | LevelClosed | Mark | Note | Command | Target | PartState | Log | Reanalysed | Verdict | Ended
 )
 """All that a log of this version holds; an event of another type is read as `Unknown`."""
 
 __all__ = [
     "SCHEMA", "By", "ClientOverhead", "Command", "Ended", "EndpointTick", "Engine", "Event", "FailureSignature", "FailureTick",
     "FigureChange", "Header", "HostFacts", "KnownEvent", "LevelClosed", "LevelOpened", "Log", "Mark", "MarkChange", "Note",
-    "Part", "Phase", "Reanalysed", "Sample", "Target", "TargetFacts", "TargetState", "Unknown", "Verdict",
+    "PartState", "Phase", "Reanalysed", "Sample", "Target", "TargetFacts", "TargetState", "Unknown", "Verdict",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from .event import Event
 from .session_header import HostFacts
 
 
-class Part(Event, frozen=True, kw_only=True, tag="part"):
+class PartState(Event, frozen=True, kw_only=True, tag="part"):
     """What is known of a part beside its readings; the latest one of a name holds."""
 
     name: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from ...model.watching import Watch
+from ...model.watched import PartSpec
 
 
 class Server(Protocol):
@@ -29,12 +29,12 @@ EXTRAS = {"postgres": "psycopg", "redis": "redis", "prometheus": "prometheus_cli
 """Modules that `pip install capexplorer[KIND]` brings."""
 
 
-def servers_of(watch: Watch) -> dict[str, Callable[[], Server]]:
+def servers_of(watch: PartSpec) -> dict[str, Callable[[], Server]]:
     """What makes each server of a part: made in the thread that asks it."""
     return {kind: _maker(kind, url, watch) for kind, url in watch.servers.items()}
 
 
-def _maker(kind: str, url: str, watch: Watch) -> Callable[[], Server]:
+def _maker(kind: str, url: str, watch: PartSpec) -> Callable[[], Server]:
     def make() -> Server:
         match kind:  # each client takes time to import, and few parts have one
             case "postgres":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
-from ...model.watching import parsed
+from ...model.watched import parsed
 
 
 def users_wrong(answer: str, max_users: int) -> str | None:

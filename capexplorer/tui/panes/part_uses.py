@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ...model.events import HostFacts, Part
+from ...model.events import HostFacts, PartState
 from ...model.part_reading import LATE_S, PartReading
 from ...model.readings import HostReading, TargetReading
 from ...model.timeline import Timeline
@@ -36,7 +36,7 @@ class PartUse:
     name: str
     uses: tuple[Use, ...]
     reading: PartReading
-    known: Part | None
+    known: PartState | None
 
     @property
     def share(self) -> float:
@@ -69,7 +69,7 @@ def part_uses(timeline: Timeline) -> list[PartUse]:
     return sorted(found, key=lambda part: (not part.is_missing, -part.share))
 
 
-def _uses(reading: PartReading, known: Part | None) -> Iterator[Use]:
+def _uses(reading: PartReading, known: PartState | None) -> Iterator[Use]:
     """The nearest to its limit first; those without a limit last."""
     if not reading.is_new:
         return

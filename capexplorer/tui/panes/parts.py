@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
-from ...model.events import Part
+from ...model.events import PartState
 from ...model.timeline import Timeline
 from ..look import Look, Palette
 from ..render import text
@@ -64,7 +64,7 @@ def _about(part: PartUse) -> Iterator[str]:
         yield ", ".join(_of(known, reading.reader_cpu_ratio))
 
 
-def _of(known: Part, reader_cpu_ratio: float | None) -> Iterator[str]:
+def _of(known: PartState, reader_cpu_ratio: float | None) -> Iterator[str]:
     yield text.safe(known.place)
     if known.program:
         yield text.safe(known.program) + (f" {known.pid}" if known.pid is not None else "")

@@ -12,7 +12,7 @@ from capexplorer.analysis import bottleneck
 from capexplorer.analysis.bottleneck.measured_level import measured_levels
 from capexplorer.analysis.bottleneck.watched_parts import watched_parts
 from capexplorer.analysis.epoch.epoch import epoch_of
-from capexplorer.model.events import Mark, Part
+from capexplorer.model.events import Mark, PartState
 from capexplorer.model.timeline import Timeline
 from capexplorer.wording.marks import title
 
@@ -24,12 +24,12 @@ SATURATED = {"target.cpu_ratio": 3.8, "host.cpu_ratio": 3.9, "target.busiest_thr
 Readings = Mapping[str, float]
 
 
-def part(name: str, machine: str | None = None, program: str = "postgres", state: str = "read") -> Part:
+def part(name: str, machine: str | None = None, program: str = "postgres", state: str = "read") -> PartState:
     known = {"t_s": 1.0, "name": name, "state": state, "machine": machine or name, "program": program, "reason": "cut"}
-    return msgspec.structs.replace(msgspec.convert(known, Part), host=FACTS)
+    return msgspec.structs.replace(msgspec.convert(known, PartState), host=FACTS)
 
 
-def session(parts: Mapping[str, Readings], *, known: tuple[Part, ...] = (), unread: tuple[str, ...] = (),
+def session(parts: Mapping[str, Readings], *, known: tuple[PartState, ...] = (), unread: tuple[str, ...] = (),
             grows: bool = False, own: Readings | None = None) -> Timeline:  # fmt: skip
     """Three levels that scale, then two that stay flat; in those the parts have these readings beside IDLE."""
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from ..errors import InputError
-from ..model.watching import Watch, mistakes, parsed
+from ..model.watched import PartSpec, mistakes, parsed
 from ..parts.servers import EXTRAS
 
 
-def watches_of(asked: Sequence[str], of_profile: Sequence[Watch]) -> tuple[Watch, ...]:
+def watches_of(asked: Sequence[str], of_profile: Sequence[PartSpec]) -> tuple[PartSpec, ...]:
     """The profile's parts, then those of the command line; one of the same name replaces the profile's. Raises InputError."""
     given = [_parsed(text) for text in asked]
     names = {watch.name for watch in given}
@@ -24,7 +24,7 @@ def watches_of(asked: Sequence[str], of_profile: Sequence[Watch]) -> tuple[Watch
     return found
 
 
-def _parsed(text: str) -> Watch:
+def _parsed(text: str) -> PartSpec:
     try:
         return parsed(text)
     except ValueError as error:

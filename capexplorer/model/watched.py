@@ -32,7 +32,7 @@ SERVERS = ("postgres", "redis", "nginx", "prometheus")
 """Keys of a part that name a server which counts for itself; also the extras with their clients."""
 
 
-class Watch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One part: where it is, and what of that machine it is. Without a selector the machine alone is read."""
 
     name: Annotated[str, Meta(pattern=NAME)]
@@ -98,7 +98,7 @@ class Watch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return (self.at.strip() or "here") + given if self.has_reader else ", ".join(self.servers)
 
 
-def parsed(text: str) -> Watch:
+def parsed(text: str) -> PartSpec:
     """The part that `NAME=TRANSPORT[:SELECTOR]` describes. Raises ValueError that says what was expected."""
     name, equals, rest = text.partition("=")
     if not equals:
@@ -110,7 +110,7 @@ def parsed(text: str) -> Watch:
         value = found["value"]
         given[found["kind"]] = int(value) if found["kind"] in ("pid", "port") and value.isdigit() else value
     try:
-        watch = msgspec.convert(given, Watch)
+        watch = msgspec.convert(given, PartSpec)
     except msgspec.ValidationError:
         raise ValueError(_expected(given)) from None
     for wrong in mistakes([watch]):
@@ -125,7 +125,7 @@ def _expected(given: dict[str, object]) -> str:
     return f"expected a whole number after {kind}, got {str(given[kind])[:60]!r}" if kind else "expected a shorter command"
 
 
-def mistakes(parts: Sequence[Watch]) -> Iterator[tuple[str, str]]:
+def mistakes(parts: Sequence[PartSpec]) -> Iterator[tuple[str, str]]:
     """(key, what was expected) of parts that contradict themselves or one another."""
     if len(parts) > PARTS_MOST:
         yield "watch", f"expected at most {PARTS_MOST} parts, got {len(parts)}"

@@ -6,43 +6,43 @@ from typing import Any
 
 import msgspec
 
-from ..model.events import Part
+from ..model.events import PartState
 from ..model.part_reading import PartReading
-from ..model.watching import Watch
+from ..model.watched import PartSpec
 
 
-class Message(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+class PartMessage(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
     """Base of all messages."""
 
 
-class Add(Message, frozen=True, tag="add"):
+class Add(PartMessage, frozen=True, tag="add"):
     """To the process: watch this part, too."""
 
-    watch: Watch
+    watch: PartSpec
 
 
-class Poll(Message, frozen=True, tag="poll"):
+class Poll(PartMessage, frozen=True, tag="poll"):
     """To the process: read all parts now."""
 
 
-class Read(Message, frozen=True, tag="read"):
+class Read(PartMessage, frozen=True, tag="read"):
     """To the app: a part was read at `at_s`, by `time.monotonic`, which both share."""
 
     reading: PartReading
     at_s: float
 
 
-class Noticed(Message, frozen=True, tag="noticed"):
+class Noticed(PartMessage, frozen=True, tag="noticed"):
     """To the app: a part was found, changed, or cannot be read. Its time is the app's to say."""
 
-    part: Part
+    part: PartState
 
 
 _from_app = msgspec.json.Decoder(Add | Poll)
 _to_app = msgspec.json.Decoder(Read | Noticed)
 
 
-def line(message: Message) -> bytes:
+def line(message: PartMessage) -> bytes:
     """With its newline."""
     return msgspec.json.encode(message) + b"\n"
 
