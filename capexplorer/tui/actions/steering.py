@@ -199,7 +199,7 @@ class Steer:
 
     def _watch_part(self, answer: str) -> None:
         why_not = self.controls.watch_part(answer)
-        self._screen.say(why_not or f"{answer.partition('=')[0]}: its first reading comes soon (9)", alarm=bool(why_not))
+        self._screen.show_message(why_not or f"{answer.partition('=')[0]}: its first reading comes soon (9)", alarm=bool(why_not))
 
     # -- the session and the target
 
