@@ -17,6 +17,8 @@ from .errors import InputError
 from .model.limits import Limits, mistakes
 from .model.offered import Arrivals
 from .model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
+from .model.watched import PartSpec
+from .model.watched import mistakes as watch_mistakes
 
 Param = str | int | float | bool
 
@@ -213,6 +215,8 @@ class Profile(Table, frozen=True, kw_only=True):
     """Limits that no run exceeds."""
     limits: Limits = Limits()
     """Limits of the operating system under which the run explores."""
+    watch: tuple[PartSpec, ...] = ()
+    """Parts that are watched beside the target: its database, its proxy, here or on other machines."""
     plans: dict[str, str] = {}
     """Plans by name, for `--plan NAME` and the key `p`."""
     slo: Objectives = Objectives()
@@ -256,6 +260,7 @@ def _mistakes(profile: Profile, folder: Path) -> Iterator[tuple[str, str]]:
     if start > most:
         yield "users.start", f"expected at most guards.max_users ({most}), got {start}"
     yield from ((f"limits.{key}", expected) for key, expected in mistakes(profile.limits))
+    yield from watch_mistakes(profile.watch)
     yield from _work_mistakes(profile.work, profile.users.task)
 
 

@@ -24,6 +24,7 @@ from ..target.spec import TargetSpec, load_spec
 from ..toml import shown
 from . import adhoc
 from .limiting import OPTION, check_here, check_loopback_alone, limits_of
+from .parts_to_watch import watches_of
 from .worker_setup import workers_wanted
 
 DEFAULT_PROFILE = "mixed"
@@ -52,6 +53,7 @@ class RunArguments:
     ready_timeout_s: float | None = None
     pid: int | None = None
     port_of: int | None = None
+    watches: tuple[str, ...] = ()
     workers: str | None = None
     bind: str | None = None
     expect_workers: int | None = None
@@ -97,7 +99,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         raise InputError(f"--autopilot: {NO_RATES}")
     return RunOptions(
         name=name,
-        profile=msgspec.structs.replace(found, limits=limits),
+        profile=msgspec.structs.replace(found, limits=limits, watch=watches_of(asked.watches, found.watch)),
         spec=spec,
         params=params,
         url=url,

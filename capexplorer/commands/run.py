@@ -36,6 +36,14 @@ class Run(click.Command):
 @click.option(
     "--port-of", type=click.IntRange(1, 65535), metavar="PORT", help=("With --host: watch the process that listens on this port.")
 )
+@click.option(
+    "--watch",
+    "watches",
+    multiple=True,
+    metavar="NAME=TRANSPORT[:SELECTOR]",
+    help='Also watch this part, here or elsewhere: "db=ssh db1:port 5432". TRANSPORT: here, ssh HOST, docker exec -i NAME,'
+    " any command that gives a shell; SELECTOR: pid N, port N, cgroup PATH, container NAME, unit NAME.",
+)
 @click.option("--target-cmd", metavar="COMMAND", help='A command that starts the target, e.g. "./server --port {port}".')
 @click.option(
     "--ready", metavar="URL", help=("With --target-cmd: /PATH or URL that answers with 2xx or 3xx when the target is ready.")
@@ -108,6 +116,7 @@ def command(
     host: str | None,
     pid: int | None,
     port_of: int | None,
+    watches: tuple[str, ...],
     target_cmd: str | None,
     ready: str | None,
     ready_timeout_s: float | None,
@@ -143,6 +152,7 @@ def command(
         host=host,
         pid=pid,
         port_of=port_of,
+        watches=watches,
         target_cmd=target_cmd,
         ready=ready,
         ready_timeout_s=ready_timeout_s,

@@ -1,7 +1,8 @@
 """Every number that probes read, as its mean over a level's settled ticks: what `LevelFigures.readings` holds.
 
 Keys are `part.field`: a field of `readings.py` behind `generator`, `target`, `host`, `neighbours`, `ports`, `tcp` or `workers`
-(`KEYS` has them all), or `app.` and a name of the target's own metrics. The mean is over the ticks in which it was measured; a
+(`KEYS` has them all), `app.` and a name of the target's own metrics, or
+`part.NAME.` and such a key, for a watched part (`part_key`). The mean is over the ticks in which it was measured; a
 key is absent when none did. Counters (`tcp.listen_overflows`, `target.processes_ended`) are means a tick: with ticks of one
 second, a second. Of several targets there is the sum, but where OF_SEVERAL says otherwise. Names of other processes are kept
 apart.
@@ -12,7 +13,8 @@ Sums are kept, not values: a level may last for days. Must not know levels.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from types import NoneType
 from typing import Any, get_args
@@ -20,6 +22,7 @@ from typing import Any, get_args
 import msgspec
 
 from .events import Sample
+from .part_reading import PartReading
 from .readings import (
     CountingReading,
     GeneratorReading,
@@ -78,18 +81,40 @@ _VALUES: dict[str, Callable[[Any], Values]] = {name: _getter(fields) for name, f
 _NONE: dict[str, Values] = {name: (None,) * len(fields) for name, fields in _FIELDS.items()}
 
 KEYS = tuple(f"{name}.{field}" for name, fields in _FIELDS.items() for field in fields)
-"""All but those of a target's own metrics."""
+"""All but those of a target's own metrics, and of watched parts."""
+
+READ_RATIO = "read_ratio"
+"""Of a watched part: share of the ticks in which it was read."""
+
+_OF_PARTS = ("target", "host", "neighbours")
+
+
+def part_key(part: str, key: str) -> str:
+    """`part.db.target.cpu_ratio`: a key of the part that is called `db`."""
+    return f"part.{part}.{key}"
+
+
+def readings_of_parts(readings: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """By part the readings of a level, with the part's own keys: `target.cpu_ratio`."""
+    found: dict[str, dict[str, float]] = {}
+    for key, value in readings.items():
+        kind, _, rest = key.partition(".")
+        if kind == "part":
+            name, _, own = rest.partition(".")
+            found.setdefault(name, {})[own] = value
+    return found
 
 
 class ReadingSums:
     """Sums of the ticks that were added. 5 us a tick."""
 
-    __slots__ = ("_app", "_counts", "_named", "_processes", "_sums")
+    __slots__ = ("_counts", "_further", "_named", "_processes", "_sums")
 
     def __init__(self) -> None:
         self._sums = [0.0] * len(KEYS)
         self._counts = [0] * len(KEYS)
-        self._app: dict[str, tuple[float, int]] = {}
+        self._further: dict[str, tuple[float, int]] = {}
+        """Sum and count of keys that not every session has: the target's own metrics, watched parts."""
         self._processes: dict[str, float] = {}
         """Cores of other processes by name, summed over the ticks in which some were named, of which there are `_named`."""
         self._named = 0
@@ -102,10 +127,16 @@ class ReadingSums:
                 sums[index] += value
                 counts[index] += 1
         for name, value in sample.app.items():
-            total, count = self._app.get(name, (0.0, 0))
-            self._app[name] = total + value, count + 1
+            self._add_further(f"app.{name}", value)
+        for part in sample.parts:
+            for key, known in _values_of_part(part):
+                self._add_further(key, known)
         if sample.neighbours is not None and sample.neighbours.processes:
             self._add_processes(sample.neighbours.processes, 1)
+
+    def _add_further(self, key: str, value: float) -> None:
+        total, count = self._further.get(key, (0.0, 0))
+        self._further[key] = total + value, count + 1
 
     def _add_processes(self, cores: Mapping[str, float], ticks: int) -> None:
         sign = 1 if ticks >= 0 else -1
@@ -117,15 +148,15 @@ class ReadingSums:
         """Add another's ticks; with a `sign` of -1, subtract ticks that were added before."""
         self._sums = [mine + sign * theirs for mine, theirs in zip(self._sums, other._sums, strict=True)]
         self._counts = [mine + sign * theirs for mine, theirs in zip(self._counts, other._counts, strict=True)]
-        for name, (theirs, ticks) in other._app.items():
-            total, count = self._app.get(name, (0.0, 0))
-            self._app[name] = total + sign * theirs, count + sign * ticks
+        for key, (theirs, ticks) in other._further.items():
+            total, count = self._further.get(key, (0.0, 0))
+            self._further[key] = total + sign * theirs, count + sign * ticks
         self._add_processes(other._processes, sign * other._named)
 
     def copy(self) -> ReadingSums:
         """An independent copy."""
         twin = ReadingSums()
-        twin._sums, twin._counts, twin._app = self._sums.copy(), self._counts.copy(), self._app.copy()
+        twin._sums, twin._counts, twin._further = self._sums.copy(), self._counts.copy(), self._further.copy()
         twin._processes, twin._named = self._processes.copy(), self._named
         return twin
 
@@ -141,8 +172,7 @@ class ReadingSums:
         """Means by key; keys that no tick measured are absent."""
         found = zip(KEYS, self._sums, self._counts, strict=True)
         means = {key: round(total / count, _DECIMALS) for key, total, count in found if count}
-        app = {f"app.{name}": round(total / count, _DECIMALS) for name, (total, count) in self._app.items() if count}
-        return means | app
+        return means | {key: round(total / count, _DECIMALS) for key, (total, count) in self._further.items() if count}
 
     def other_processes(self) -> dict[str, float]:
         """Cores of the three other processes that used most, by name: means over the ticks in which some were named."""
@@ -164,6 +194,23 @@ def _values_of(sample: Sample) -> Values:
         *_targets(sample.targets),
         *_part("workers", sample.workers),
     )
+
+
+def _values_of_part(part: PartReading) -> Iterator[tuple[str, float]]:
+    """What was measured of a part in one tick."""
+    yield part_key(part.name, READ_RATIO), float(part.is_watched)
+    readings = (part.target, part.host, part.neighbours)
+    for name, reading in zip(_OF_PARTS, readings, strict=True):
+        for key, value in zip(_keys_of_part(part.name, name), _part(name, reading), strict=True):
+            if value is not None:
+                yield key, value
+    for figure, value in part.server.items():
+        yield part_key(part.name, f"server.{figure}"), value
+
+
+@lru_cache(maxsize=256)
+def _keys_of_part(part: str, of: str) -> tuple[str, ...]:
+    return tuple(part_key(part, f"{of}.{field}") for field in _FIELDS[of])
 
 
 def _part(name: str, reading: Reading | None) -> Values:

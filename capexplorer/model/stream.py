@@ -63,6 +63,9 @@ class Controls(Protocol):
     def change_workers(self, *, add: bool) -> str:
         """Start one more worker, or end one in order; a level opens when it makes load, or none. Returns why not; empty: soon."""
 
+    def watch_part(self, part: str) -> str:
+        """Watch one more part, `NAME=TRANSPORT[:SELECTOR]`, from now on. Returns why not; empty: it is read soon."""
+
     @property
     def target_params(self) -> Mapping[str, Param]:
         """The target's current parameters; empty if capexplorer did not start the target."""

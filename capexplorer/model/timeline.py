@@ -12,6 +12,8 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from .columns import COLUMNS, FOLD_COLUMNS, row
 from .events import (
     Command,
@@ -24,6 +26,7 @@ from .events import (
     Log,
     Mark,
     Note,
+    PartState,
     Phase,
     Proposed,
     Reanalysed,
@@ -76,6 +79,8 @@ class Timeline:
         self.proposed: Proposed | None = None
         """The latest proposal of a next step; None in logs that have none."""
         self.target: Target | None = None
+        self.parts: dict[str, PartState] = {}
+        """The latest that is known of each watched part, by name."""
         self.step = 1
         self.last: Sample | None = None
         self.ended: Ended | None = None
@@ -168,12 +173,21 @@ class Timeline:
                 self.header = event
             case Verdict():
                 self.verdicts[event.epoch] = event
+            case PartState():
+                self._know_part(event)
             case Ended():
                 self.ended = event
             case Proposed():
                 self.proposed = event
             case Reanalysed():
                 self.reanalysed = event
+
+    def _know_part(self, part: PartState) -> None:
+        """What was known of a part that is not read any more stays known."""
+        before = self.parts.get(part.name)
+        if part.state == "unread" and before is not None:
+            part = msgspec.structs.replace(before, t_s=part.t_s, state=part.state, reason=part.reason)
+        self.parts[part.name] = part
 
     def _level(self, index: int) -> Level | None:
         """Levels are numbered from 0 in order, but a log may have lost lines: search from the end."""

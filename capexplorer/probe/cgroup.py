@@ -14,7 +14,12 @@ from typing import Literal
 
 from . import parse
 from .facts import cgroup_folders
-from .procfs import Growth, KeptFile, per_second, read_once
+from .procfs import Growth, KeptFile, OpenFile, TextFile, per_second, read_once
+
+QUOTAS = ("cpu.max", "cpu.cfs_quota_us")
+MEMORY_LIMITS = ("memory.max", "memory.limit_in_bytes")
+KILLS = ("memory.events", "memory.oom_control")
+"""Files of versions 2 and 1."""
 
 _NO_LIMIT_BYTES = 1 << 60
 """Version 1 says "none" by a number near 2**63."""
@@ -23,11 +28,11 @@ _NO_LIMIT_BYTES = 1 << 60
 class Cgroup:
     """Groups by their folders, each followed by those above it: of the CPU controller, and of the memory controller."""
 
-    def __init__(self, cpu: Sequence[str], memory: Sequence[str]) -> None:
-        self._quotas = [quota for folder in cpu if (quota := _Quota(folder)).exists]
-        self._limits = _opened(f"{folder}/{name}" for folder in memory for name in ("memory.max", "memory.limit_in_bytes"))
-        self._kills = _counting_kills(f"{folder}/{name}" for folder in memory for name in ("memory.events", "memory.oom_control"))
-        self._pressures = {name: _opened(f"{folder}/{name}.pressure" for folder in folders[:1])
+    def __init__(self, cpu: Sequence[str], memory: Sequence[str], open_file: OpenFile = KeptFile) -> None:
+        self._quotas = [quota for folder in cpu if (quota := _Quota(folder, open_file)).exists]
+        self._limits = _opened(open_file, (f"{folder}/{name}" for folder in memory for name in MEMORY_LIMITS))
+        self._kills = _counting_kills(open_file, (f"{folder}/{name}" for folder in memory for name in KILLS))
+        self._pressures = {name: _opened(open_file, (f"{folder}/{name}.pressure" for folder in folders[:1]))
                            for name, folders in (("cpu", cpu), ("memory", memory))}  # fmt: skip
         self._growth = Growth()
         self.oom_kills()  # from now on, not from the first tick on: a target may be killed before that
@@ -64,9 +69,9 @@ class Cgroup:
 class _Quota:
     """One level's limit on CPU time."""
 
-    def __init__(self, folder: str) -> None:
-        self._files = _opened(f"{folder}/{name}" for name in ("cpu.max", "cpu.cfs_quota_us"))
-        self._stat = KeptFile(f"{folder}/cpu.stat") if self._files else None
+    def __init__(self, folder: str, open_file: OpenFile) -> None:
+        self._files = _opened(open_file, (f"{folder}/{name}" for name in QUOTAS))
+        self._stat = open_file(f"{folder}/cpu.stat") if self._files else None
 
     @property
     def exists(self) -> bool:
@@ -95,17 +100,17 @@ def cgroup_of(pid: int) -> Cgroup:
     return Cgroup(list(cpu), list(memory))
 
 
-def _opened(paths: Iterable[str]) -> list[KeptFile]:
+def _opened(open_file: OpenFile, paths: Iterable[str]) -> list[TextFile]:
     """Those that are there."""
-    files = [KeptFile(path) for path in paths]
+    files = [open_file(path) for path in paths]
     return [file for file in files if file.error != errno.ENOENT]
 
 
-def _counting_kills(paths: Iterable[str]) -> KeptFile:
+def _counting_kills(open_file: OpenFile, paths: Iterable[str]) -> TextFile:
     """The first that counts kills; the machine's count where none does."""
     for path in paths:
-        file = KeptFile(path)
+        file = open_file(path)
         if "oom_kill" in parse.spaced_table(file.read()):
             return file
         file.close()
-    return KeptFile("/proc/vmstat")
+    return open_file("/proc/vmstat")

@@ -6,12 +6,13 @@ Figures over time are growth between two reads, so the first read leaves them No
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from ..model.readings import HostReading
 from . import parse
-from .procfs import Growth, KeptFile, per_second
+from .procfs import Growth, KeptFile, OpenFile, per_second
 
-_FILES = {
+FILES = {
     "stat": "/proc/stat",
     "loadavg": "/proc/loadavg",
     "meminfo": "/proc/meminfo",
@@ -30,10 +31,11 @@ _NO_DISK = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
 
 
 class HostProbe:
-    """Reads one HostReading per tick."""
+    """Reads one HostReading per tick. `open_file`: of this machine or of another one."""
 
-    def __init__(self) -> None:
-        self._files = {name: KeptFile(path) for name, path in _FILES.items()}
+    def __init__(self, open_file: OpenFile = KeptFile, is_block_device: Callable[[str], bool] | None = None) -> None:
+        self._files = {name: open_file(path) for name, path in FILES.items()}
+        self._is_block_device = is_block_device or (lambda name: os.path.exists(f"/sys/block/{name}"))
         self._growth = Growth()
         self._is_disk: dict[str, bool] = {}
 
@@ -87,7 +89,7 @@ class HostProbe:
     def _whole_disk(self, name: str) -> bool:
         """A partition has no folder of its own in /sys/block. Checked once for each device, without opening anything."""
         if name not in self._is_disk:
-            self._is_disk[name] = not name.startswith(_NO_DISK) and os.path.exists(f"/sys/block/{name}")
+            self._is_disk[name] = not name.startswith(_NO_DISK) and self._is_block_device(name)
         return self._is_disk[name]
 
     def close(self) -> None:

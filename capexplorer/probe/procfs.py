@@ -7,12 +7,29 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from typing import Protocol
 
 _CHUNK_BYTES = 32768
 
 OUT_OF_FDS = frozenset((errno.EMFILE, errno.ENFILE))
 """errno values of files that exist but could not be opened."""
+
+
+class TextFile(Protocol):
+    """A file of /proc or /sys, of this machine or of another one."""
+
+    error: int | None
+    """Why it could not be opened (errno), or None."""
+
+    def read(self) -> str | None:
+        """Its text now; None where it cannot be read."""
+
+    def close(self) -> None:
+        """Nothing more is read."""
+
+
+OpenFile = Callable[[str], TextFile]
 
 
 class KeptFile:

@@ -221,6 +221,13 @@ class SockDiag:
             self._socket = None
 
 
+def rows_of(message: memoryview) -> memoryview:
+    """The rows of one message of a dump; empty where it is the dump's end, or an error."""
+    if len(message) < _HEADER.size or _HEADER.unpack_from(message)[1] in (_ERROR, _DONE):
+        return message[:0]
+    return _without_done(message)[0]
+
+
 def _without_done(piece: memoryview) -> tuple[memoryview, bool]:
     """Newer kernels put the end marker behind the last rows when there is room."""
     if len(piece) > _DONE_BYTES:

@@ -82,6 +82,12 @@ class ChangeWorkers(Call, frozen=True, kw_only=True, tag="workers"):
     add: bool
 
 
+class WatchPart(Call, frozen=True, kw_only=True, tag="watch_part"):
+    """`Controls.watch_part`."""
+
+    part: Text
+
+
 class SetAutopilot(Call, frozen=True, kw_only=True, tag="autopilot"):
     """`Controls.set_autopilot`."""
 
@@ -137,6 +143,7 @@ ControlsCall = (
     | SetStep
     | SetSpawnRate
     | ChangeWorkers
+    | WatchPart
     | SetAutopilot
     | VerifyKnee
     | StartPlan
@@ -172,7 +179,7 @@ class Refused(Message, frozen=True, kw_only=True, tag="refused"):
 
 
 class Answer(Message, frozen=True, kw_only=True, tag="answer"):
-    """To a `RestartTarget`, a `StartPlan` or a `ChangeWorkers`."""
+    """To a `RestartTarget`, a `StartPlan`, a `ChangeWorkers` or a `WatchPart`."""
 
     number: int
     wrong: str | None

@@ -29,6 +29,7 @@ from .protocol import (
     StepToRate,
     Stop,
     VerifyKnee,
+    WatchPart,
     Zero,
 )
 from .run_connection import RunConnection
@@ -198,6 +199,11 @@ class RemoteControls:
     def change_workers(self, *, add: bool) -> str:
         """One worker more or less. The run's reason for not doing so comes as a notice."""
         self._call(ChangeWorkers(number=self._next, add=add))
+        return ""
+
+    def watch_part(self, part: str) -> str:
+        """Watch one more part. The run's reason for not doing so comes as a notice."""
+        self._call(WatchPart(number=self._next, part=part))
         return ""
 
     def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:

@@ -1,5 +1,6 @@
 """`export --format csv`: levels.csv (a line per level or bin of a ramp), endpoints.csv (a line per endpoint of each of these),
-seconds.csv (a line per tick) and causes.csv (a line per cause, bottleneck or leak). Columns: docs/exports.md.
+seconds.csv (a line per tick), causes.csv (a line per cause, bottleneck or leak), and with watched parts
+parts.csv (a line per part of each level or bin). Columns: docs/exports.md.
 
 Empty: not measured. Numbers have a decimal point and no separators; lines end in CR LF (RFC 4180).
 """
@@ -9,12 +10,13 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .. import wording
 from ..model.columns import COLUMNS
 from ..model.events import Header, Mark
+from ..model.reading_means import READ_RATIO, readings_of_parts
 from ..model.timeline import Timeline
 from . import iterations
 from .endpoint_levels import EndpointAtLevel, endpoint_levels
@@ -32,6 +34,7 @@ def render(timeline: Timeline) -> dict[str, bytes]:
         "endpoints.csv": endpoints(timeline),
         "seconds.csv": seconds(timeline),
         "causes.csv": causes(timeline),
+        **({"parts.csv": parts(timeline)} if timeline.parts else {}),
     }
 
 
@@ -89,9 +92,38 @@ def seconds(timeline: Timeline) -> bytes:
     return table(COLUMNS, ([_tick(value, exact) for value, exact in zip(tick, whole, strict=True)] for tick in ticks))
 
 
+PART_READINGS = {
+    "cpu_ratio": "target.cpu_ratio", "busiest_thread_ratio": "target.busiest_thread_ratio",
+    "run_delay_ratio": "target.run_delay_ratio", "throttled_ratio": "target.throttled_ratio", "rss_bytes": "target.rss_bytes",
+    "processes": "target.processes", "threads": "target.threads", "fds_fullest": "target.fds_fullest",
+    "fds_limit": "target.fds_limit", "listen_queue": "target.listen_queue", "listen_backlog": "target.listen_backlog",
+    "read_bytes_per_s": "target.read_bytes_per_s", "written_bytes_per_s": "target.written_bytes_per_s",
+    "host_cpu_ratio": "host.cpu_ratio", "disk_busy_ratio": "host.disk_busy_ratio", "others_cpu_ratio": "neighbours.cpu_ratio",
+    "connections": "server.connections", "connections_limit": "server.connections_limit", "active": "server.active",
+    "lock_waits": "server.lock_waits",
+}  # fmt: skip
+"""Columns of parts.csv and the readings that they have."""
+
+
+def parts(timeline: Timeline) -> bytes:
+    """Each watched part over the settled seconds of each level, or bin of a ramp."""
+    titles = ("level", "epoch", "users", "part", READ_RATIO, *PART_READINGS)
+    return table(titles, _parts(timeline))
+
+
+def _parts(timeline: Timeline) -> Iterator[list[object]]:
+    for level in timeline.levels:
+        bins = level.bins if level.opened.ramp else ()
+        for users, figures in [(each.users, each.figures) for each in bins] or [(level.users, level.figures)]:
+            for name, own in readings_of_parts(figures.readings).items():
+                values = (own.get(key) for key in (READ_RATIO, *PART_READINGS.values()))
+                yield [level.opened.index, level.opened.epoch, users, name,
+                       *(None if value is None else round(value, 6) for value in values)]  # fmt: skip
+
+
 CAUSE_COLUMNS = (
-    "kind", "id", "where", "severity", "confidence", "state", "epoch", "users", "count", "rate_per_s", "first_s", "last_s",
-    "endpoints", "readings", "doubts", "example", "advice",
+    "kind", "id", "part", "where", "severity", "confidence", "state", "epoch", "users", "count", "rate_per_s", "first_s",
+    "last_s", "endpoints", "readings", "doubts", "example", "advice",
 )  # fmt: skip
 
 
@@ -105,7 +137,7 @@ def _cause(mark: Mark, header: Header | None) -> list[object]:
     numbers = [known.get(name) for name in ("count", "rate_per_s", "first_s", "last_s")]
     words = [sentence(mark.finding) for sentence in (wording.endpoints, wording.readings, wording.doubts, wording.example)]
     place = wording.where(mark.id)
-    return [mark.kind, mark.id, place, mark.severity, mark.confidence, mark.state, mark.epoch, mark.users,
+    return [mark.kind, mark.id, known.get("part"), place, mark.severity, mark.confidence, mark.state, mark.epoch, mark.users,
             *numbers, *words, wording.advice(mark.finding, header)]  # fmt: skip
 
 

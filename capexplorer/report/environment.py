@@ -29,7 +29,14 @@ def environment(timeline: Timeline) -> list[Fact]:
     header = timeline.header
     if header is None:
         return []
-    return [*_session(header), *_target(header, timeline), *_load(header), *_host(header.host), *_versions(header)]
+    return [
+        *_session(header),
+        *_target(header, timeline),
+        *_load(header),
+        *_host(header.host),
+        *_parts(timeline),
+        *_versions(header),
+    ]
 
 
 def _session(header: Header) -> Iterator[Fact]:
@@ -89,6 +96,15 @@ def _host(host: HostFacts) -> Iterator[Fact]:
     ports = f"{host.port_range[0]}–{host.port_range[1]}, " if host.port_range else ""
     yield Fact("ephemeral ports", f"{ports}{number(host.ports_capacity)} usable, tcp_tw_reuse {number(host.tcp_tw_reuse)}")
     yield Fact("limits", f"open files {number(host.fds_limit)}, somaxconn {number(host.somaxconn)}")
+
+
+def _parts(timeline: Timeline) -> Iterator[Fact]:
+    """Watched parts: where each is, and on what machine."""
+    for part in timeline.parts.values():
+        host = part.host
+        cores = f"{number(host.cpus)} cores" + (f", quota {number(host.cgroup_cpus)}" if host.cgroup_cpus else "")
+        known = (part.place, part.program, cores, f"memory {size(host.memory_bytes)}", host.kernel)
+        yield Fact(f"watched part {part.name}", ", ".join(filter(None, known)), foreign=True)
 
 
 def _versions(header: Header) -> Iterator[Fact]:

@@ -32,7 +32,7 @@ FORMATS: Mapping[str, Format] = {
     for each in (
         Format("md", "Markdown for a ticket or a pull request, with a picture", ".md"),
         Format("html", "a page with interactive charts, in one file", ".html"),
-        Format("csv", "a folder: levels.csv, seconds.csv, causes.csv"),
+        Format("csv", "a folder: levels.csv, seconds.csv, causes.csv, parts.csv"),
         Format("json", "the summary for programs", ".json"),
         Format("hgrm", "a folder: one percentile distribution per level"),
         Format("locust-csv", "a folder: Locust's four files", live=False),

@@ -39,6 +39,7 @@ from ..model.events import (
 from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
 from ..model.findings import AnyFinding, Blame, Cause
 from ..model.readings import PortsReading
+from .redacted_parts import RenamedParts
 
 HOST, ADDRESS, PATH = "redacted-host", "redacted-address", "redacted-path"
 
@@ -68,10 +69,11 @@ _LOCAL = ("localhost",)
 def redacted(events: Iterable[Event]) -> Iterator[Event]:
     """The same events; the header must come first."""
     text: Callable[[str], str] = _redactor(())
+    parts = RenamedParts()
     for event in events:
         if isinstance(event, Header):
             text = _redactor(_names(event))
-        yield _event(event, text)
+        yield parts.renamed(_event(event, text))
 
 
 def _names(header: Header) -> tuple[str, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..analysis.causes.generator_saturation import others_cpu
-from ..model.figures import Latency, LevelBin, LevelEndpoint
+from ..model.figures import Latency, LevelBin, LevelEndpoint, LevelFigures
 from ..model.level import Level
+from ..model.reading_means import readings_of_parts
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation
 from .endpoint_levels import first_to_degrade, goodput_rps, leaves_first
@@ -39,8 +40,16 @@ def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
         kind = "ramp" if level.opened.ramp else "recovery" if index in recovery else "step"
         kind = "rate" if kind != "ramp" and level.offered_per_s is not None else kind
         for part in level.bins if level.opened.ramp else (level,):
-            entries.append(_entry(level, part, timeline.last_s, kind, degraded) | {"held": index in disturbed})
+            entries.append(
+                _entry(level, part, timeline.last_s, kind, degraded) | {"held": index in disturbed} | _parts(part.figures)
+            )
     return entries
+
+
+def _parts(figures: LevelFigures) -> dict[str, Any]:
+    """Means of what was read of watched parts, by name; only where there are parts."""
+    parts = readings_of_parts(figures.readings)
+    return {"parts": {name: {key: rounded(value) for key, value in own.items()} for name, own in parts.items()}} if parts else {}
 
 
 def _entry(

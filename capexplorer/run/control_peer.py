@@ -35,6 +35,7 @@ from ..remote.protocol import (
     StepToRate,
     Stop,
     VerifyKnee,
+    WatchPart,
     Welcome,
     Zero,
     encode,
@@ -146,7 +147,7 @@ class Peer:
                     self._held.ask()
                 case GiveControls():
                     self._held.give()
-                case StartPlan() | RestartTarget() | ChangeWorkers():
+                case StartPlan() | RestartTarget() | ChangeWorkers() | WatchPart():
                     self.send(Answer(number=message.number, wrong=_carried_out(message, self._held)))
                 case _:
                     _carry_out(message, self._held)
@@ -183,10 +184,12 @@ class Peer:
             self.send(state)
 
 
-def _carried_out(call: StartPlan | RestartTarget | ChangeWorkers, controls: Controls) -> str | None:
+def _carried_out(call: StartPlan | RestartTarget | ChangeWorkers | WatchPart, controls: Controls) -> str | None:
     """What was wrong with it, in one line."""
     if isinstance(call, ChangeWorkers):
         return controls.change_workers(add=call.add) or None
+    if isinstance(call, WatchPart):
+        return controls.watch_part(call.part) or None
     try:
         _carry_out(call, controls)
     except InputError as error:
@@ -206,6 +209,8 @@ def _carry_out(call: ControlsCall, controls: Controls) -> None:  # noqa: C901 - 
             controls.set_spawn_rate(call.rate)
         case ChangeWorkers():
             controls.change_workers(add=call.add)
+        case WatchPart():
+            controls.watch_part(call.part)
         case SetAutopilot():
             controls.set_autopilot(call.on, at_rate=call.at_rate)
         case VerifyKnee():

@@ -129,6 +129,11 @@ class HeldControls:
         with self._screens.turn(self.screen) as holds:
             return self._controls.change_workers(add=add) if holds else "another screen has the controls"
 
+    def watch_part(self, part: str) -> str:
+        """Watch one more part. Returns why not; empty: it is read soon."""
+        with self._screens.turn(self.screen) as holds:
+            return self._controls.watch_part(part) if holds else "another screen has the controls"
+
     def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
         """Let the autopilot drive, or end it."""
         with self._screens.turn(self.screen) as holds:

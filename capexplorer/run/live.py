@@ -17,6 +17,7 @@ from ..load.workload import Workload
 from ..model.events import Event
 from ..model.offered import clamped_rate
 from ..model.stream import Param
+from ..model.watched import mistakes, parsed
 from ..target.reports import Report as TargetReport
 from .drivers.driver import Autopilot, Manual, Plan
 from .drivers.load_target import LoadTarget
@@ -130,6 +131,18 @@ class LiveRun:
         why_not = self.session_run.workers.why_not(add=add)
         if not why_not:
             self._post(lambda: self.session_run.change_workers("user", add=add))
+        return why_not
+
+    def watch_part(self, part: str) -> str:
+        """Watch one more part, `NAME=TRANSPORT[:SELECTOR]`. Returns why not; empty: it is read soon."""
+        try:
+            watch = parsed(part)
+        except ValueError as error:
+            return str(error)
+        why_not = next((expected for _, expected in mistakes([*self.session_run.parts.watched, watch])), "")
+        if not why_not:
+            self._command("watch", part=watch.name, place=watch.place)
+            self._post(lambda: self.session_run.parts.add(watch))
         return why_not
 
     @property

@@ -67,7 +67,7 @@ class LiveMarks:
         if verdict is None:
             return
         marks = [*capacity_marks.of_verdict(verdict), *capacity_marks.recoveries(epoch), *bottleneck.marks(epoch)]
-        about = capacity_marks.keys(epoch) | bottleneck.keys(epoch.index)
+        about = capacity_marks.keys(epoch) | bottleneck.keys(epoch)
         changed = self._book.verdict(verdict)
         if changed is not None:
             self._emit(changed)

@@ -77,6 +77,11 @@ class Pump:
             self._running.release()
         return has_left
 
+    @property
+    def until_tick_s(self) -> float | None:
+        """Seconds to the next tick; None before the first one."""
+        return None if self._next_tick_s is None else self._next_tick_s - self.now_s()
+
     def start_ticks(self) -> None:
         """Begin to tick, on whole seconds of the session from here on."""
         self._ticked_s = self.now_s()

@@ -8,6 +8,7 @@ from ..load.engine import Drained
 from ..load.lag import Lag
 from ..load.recorder import Tick
 from ..model.events import Phase, Sample
+from ..model.part_reading import PartReading
 from ..model.readings import GeneratorReading
 from ..probe.panel import Readings
 from ..profile import Work
@@ -44,6 +45,7 @@ def build(
     work: tuple[float | None, float],
     lag: Lag,
     readings: Readings,
+    parts: tuple[PartReading, ...] = (),
 ) -> Sample:
     """The sample of one tick. `lag`: of the load thread of this process."""
     tick = drained.tick
@@ -85,6 +87,7 @@ def build(
         ports=readings.ports,
         tcp=readings.tcp,
         app=readings.app or {},
+        parts=parts,
     )
 
 

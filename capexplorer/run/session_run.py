@@ -30,6 +30,7 @@ from .load_workers import LoadWorkers
 from .log_failures import LogFailures
 from .no_workers import NoWorkers
 from .options import RunOptions
+from .part_watch import PartWatch
 from .pump import Pump
 from .run_log import RunLog
 from .run_outcome import RunOutcome
@@ -82,6 +83,7 @@ class SessionRun:
         self._user_errors = UserErrorMarks()
         self._load_health = LoadHealth()
         self._sampler: TickSampler | None = None
+        self.parts = PartWatch(self.sink.emit, self.pump.now_s)
         self._log_failures = LogFailures()
 
     # -- beginning and end
@@ -100,8 +102,10 @@ class SessionRun:
             act(self.path)
         probes = Probes(self.host.thread.native_id, os.getpid(), self.pump.thread_id)  # the main thread's id is the process's
         tracker, work = self.load_control.levels.tracker, self.options.profile.work
-        self._sampler = TickSampler(self.host, probes, self.pump, self.load_target, tracker, work)
+        self._sampler = TickSampler(self.host, probes, self.parts, self.pump, self.load_target, tracker, work)
         self.pump.on_beat = self._sampler.beat
+        for watch in self.options.profile.watch:
+            self.parts.add(watch)
         self.load_control.start_alarm()
         self.target.begin()
         self.workers.begin()

@@ -14,6 +14,7 @@ from ..profile import Work
 from . import sampling
 from .drivers.load_target import LoadTarget
 from .level_tracker import LevelTracker
+from .part_watch import PartWatch
 from .pump import Pump
 from .service import Service
 from .suspension import SuspensionDetector
@@ -23,14 +24,26 @@ class TickSampler:
     """`watch` when the service is ready, `sample` once a tick, `close` at the end."""
 
     def __init__(
-        self, host: LoadHost, probes: Probes, pump: Pump, load_target: LoadTarget, tracker: LevelTracker, work: Work
+        self,
+        host: LoadHost,
+        probes: Probes,
+        parts: PartWatch,
+        pump: Pump,
+        load_target: LoadTarget,
+        tracker: LevelTracker,
+        work: Work,
     ) -> None:
         self._host, self._probes, self._pump, self._load_target, self._tracker = host, probes, pump, load_target, tracker
+        self._parts = parts
         self._work = sampling.WorkMeter(work)
         self._suspension = SuspensionDetector()
-        self.beat = self._suspension.beat
         self.requests = self.failures = 0
         """Of the session so far, warm-up included."""
+
+    def beat(self) -> None:
+        """Several times a second."""
+        self._suspension.beat()
+        self._parts.beat(self._pump.until_tick_s)
 
     def watch(self, service: Service) -> None:
         """Read the processes of this service from now on."""
@@ -70,8 +83,10 @@ class TickSampler:
             work=self._work.read(tick, readings.app),
             lag=lag,
             readings=readings,
+            parts=self._parts.read(),
         )
 
     def close(self) -> None:
-        """Close the probes' files."""
+        """Close the probes' files, and end what reads the parts."""
         self._probes.close()
+        self._parts.end()

@@ -14,7 +14,7 @@ def moment(timeline: Timeline) -> Timeline:
     frozen = copy.copy(timeline)
     frozen.levels = [level if level.closed else _FrozenLevel(level) for level in timeline.levels]
     frozen.marks, frozen.journal, frozen.log = dict(timeline.marks), list(timeline.journal), list(timeline.log)
-    frozen.verdicts = dict(timeline.verdicts)
+    frozen.verdicts, frozen.parts = dict(timeline.verdicts), dict(timeline.parts)
     frozen.failures = {key: copy.copy(count) for key, count in timeline.failures.items()}
     return frozen
 

@@ -146,6 +146,7 @@ KEYS = (
         "ctrl+w", "worker(-1)", "Ctrl+W", "", 0, "end one worker process; its users run in the others", _LIVE, named="end_worker"
     ),
     Key("n", "note", "n", "n note", 3, "write a note at this moment", _LIVE),
+    Key("h", "watch_part", "h", "", 0, "watch one more part: a database, a proxy, another host", _LIVE),
     Key("t", "restart", "t", "t target", 3, "restart the target, with other parameters if you want", _LIVE),
     Key(
         "c",
@@ -198,7 +199,7 @@ KEYS = (
     Key("f", "failures", "f", "f failures", 0, "show the failures by cause, with evidence and advice; again: go back", _CHARTS),
     Key("d", "raw", "d", "d errors", 7, "show the raw errors by endpoint; again: by cause", _CHARTS),
     Key("o", "log", "o", "o log", 6, "show the log: what was logged and printed; again: go back", _CHARTS),
-    Key("1,2,3,4,5,6,7,8", "pane({index})", "1-8", "", 0, "show a pane by its number", _CHARTS),
+    Key("1,2,3,4,5,6,7,8,9", "pane({index})", "1-9", "", 0, "show a pane by its number", _CHARTS),
     Key(
         "tab",
         "next_pane(1)",

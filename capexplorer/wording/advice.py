@@ -93,6 +93,15 @@ ADVICE = {
     "cpu_steal": "Use another machine or dedicated cores: the hypervisor gives CPU time to other guests.",
     "lock_or_pool_limit": f"Find the lock or the pool (threads, connections) that requests wait for, or enlarge it: {_WORKERS}.",
     "rate_limit": "A configured rate is the limit: raise it for this client, unless the limit is what you explore.",
+    "part_not_read": "Its mark has the last words of its transport, which is started again every few seconds. No bottleneck is "
+    "concluded from missing figures.",
+    "open_files_limit": "Raise its limit (`ulimit -n`, LimitNOFILE of its unit), or look for connections and files that it "
+    "leaves open.",
+    "connection_limit": "Look for who holds its connections; then use a smaller pool in the service, a pooler, or a higher "
+    "limit.",
+    "lock_waits": "Look for what holds the lock, and for how long: shorter transactions, rows locked in the same order, less at "
+    "once.",
+    "unwatched_party": "Watch the other parties too (`--watch NAME=ssh HOST:port N`), the service itself first.",
     "queue_growth": "Add consumers, or accept less work: at this load the queue grows without bound.",
     "memory_saturated": "Add memory, or use less: `free -m`, and memory for each level in the report.",
     "swapping": "Add memory, or use less: `vmstat 1` shows what is swapped in (si).",

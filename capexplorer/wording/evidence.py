@@ -13,7 +13,7 @@ from .times import session_time
 
 WORDED_SEPARATELY = frozenset(
     ("count", "failures", "retried", "seconds", "deaths", "first_s", "last_s", "since_s", "rate_per_s", "endpoints", "example",
-     "logged", "check", "unit", "unavailable", "competing")
+     "logged", "check", "unit", "unavailable", "competing", "part")
 )  # fmt: skip
 """Keys that other functions put into words; all others are listed as readings."""
 

@@ -9,6 +9,7 @@ from ..model.events import Header, Mark, MarkChange, Reanalysed
 from ..model.findings import (
     AtOrBelow,
     Bend,
+    Blame,
     Bottleneck,
     Cause,
     CurveFinding,
@@ -25,6 +26,7 @@ from .advice import advice
 from .cause_names import name
 from .evidence import counted, readings
 from .knee_sentences import LIMITS, knee
+from .part_names import of_part
 from .rate_sentences import rate_capacity, recovered
 from .times import session_time
 
@@ -53,6 +55,8 @@ def title(event: Mark) -> str:
     Failures without a known cause are named by their most frequent symptom: `replies time out, cause unknown`.
     """
     finding = event.finding
+    if isinstance(finding, Blame) and finding.part is not None:
+        return of_part(finding, finding.part)
     if isinstance(finding, Bottleneck):
         return _limit(finding)
     if not isinstance(finding, Cause):

@@ -40,6 +40,11 @@ VOID = {"worker_lost": "no figures, a worker was lost"}
 _CHANGES = {"joined": "joined", "lost": "was lost", "left": "left", "added": "is started", "removed": "is ended"}
 
 
+def _watch(args: Mapping[str, Any]) -> str:
+    """`db is watched: ssh db1: port 5432`."""
+    return f"{args.get('part', '?')} is watched: {args.get('place', '?')}"
+
+
 def _workers(args: Mapping[str, Any]) -> str:
     """`worker 2 joined: 2 workers`, `worker 2 was lost (no report for 3 s): 1 worker`."""
     count, why, name = args.get("count", "?"), args.get("why"), args.get("name")
@@ -62,6 +67,7 @@ _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "plan": plan,
     "controls": _controls,
     "workers": _workers,
+    "watch": _watch,
 }
 
 

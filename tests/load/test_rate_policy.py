@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from capexplorer.load.rate_policy import LEAST_S, MOST_S, End, Offer, RatePolicy, RateInput, Stay
+from capexplorer.load.rate_policy import LEAST_S, MOST_S, End, Offer, RateInput, RatePolicy, Stay
 from capexplorer.model.rate_verdicts import LevelState, RateCapacity, RateLevelVerdict
 from trials.simulation.open_queue import OpenRun
 from trials.simulation.queues import System

@@ -34,6 +34,7 @@ from capexplorer.remote.protocol import (
     StepToRate,
     Stop,
     VerifyKnee,
+    WatchPart,
     Welcome,
     Zero,
     encode,
@@ -59,6 +60,7 @@ OF_SCREENS: list[FromScreen] = [
     GiveControls(number=13),
     Stop(number=14),
     ChangeWorkers(number=15, add=True),
+    WatchPart(number=16, part="db=ssh db1:port 5432"),
 ]
 OF_RUNS: list[FromRun] = [
     Welcome(

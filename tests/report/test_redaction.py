@@ -8,8 +8,10 @@ import msgspec
 import pytest
 from session.samples import busy_sample
 
-from capexplorer.model.events import Event, Header, LevelClosed, Log, Note, Sample, Target, Verdict
+from capexplorer.model.events import Event, Header, LevelClosed, Log, Mark, Note, PartState, Sample, Target, Verdict
 from capexplorer.model.figures import LevelFigures
+from capexplorer.model.findings import Cause
+from capexplorer.model.part_reading import PartReading
 from capexplorer.model.readings import NeighboursReading
 from capexplorer.model.verdicts import EndpointDegradation
 from capexplorer.report.formats import FORMATS, to_disk
@@ -91,3 +93,26 @@ def test_names_of_other_processes_pass_the_redactor() -> None:
     _, tick, level = redacted([msgspec.structs.replace(HEADER, host=host), sample, closed])
     assert isinstance(tick, Sample) and tick.neighbours is not None and isinstance(level, LevelClosed)
     assert tick.neighbours.processes == level.figures.other_processes == {"redacted-host": 0.9, "cc1plus": 0.3}
+
+
+def test_names_and_places_of_watched_parts_are_numbers_everywhere(tmp_path: Path) -> None:
+    watched = {"name": "payroll-db", "at": "ssh payroll-db", "unit": "payroll.service"}
+    header = msgspec.structs.replace(HEADER, profile={**HEADER.profile, "watch": [watched]})
+    cut = Cause(name="part_not_read", part="payroll-db", example="ssh: payroll-db: no route")
+    reading = PartReading(name="payroll-db", age_s=0.2)
+    figures = {"part.payroll-db.target.cpu_ratio": 1.5, "host.cpu_ratio": 1.0}
+    events: list[Event] = [
+        each
+        if not isinstance(each, LevelClosed)
+        else msgspec.structs.replace(each, figures=msgspec.structs.replace(each.figures, readings=figures))
+        for each in session(header=header)
+    ]
+    events += [
+        PartState(t_s=3.0, name="payroll-db", state="read", place="ssh payroll-db", machine="payroll-db"),
+        msgspec.structs.replace(busy_sample(3.0), parts=(reading,)),
+        Mark(t_s=3.0, key="cause:part_not_read:payroll-db", state="open", finding=cut),
+    ]
+    for form in FORMATS:
+        to_disk(form, redacted(events), tmp_path / form, force=False)
+    content = "\n".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    assert "payroll" not in content and "part-1 cannot be read" in content

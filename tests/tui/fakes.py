@@ -130,6 +130,10 @@ class FakeControls:
         self.calls.append(("change_workers", add))
         return ""
 
+    def watch_part(self, part: str) -> str:
+        self.calls.append(("watch_part", part))
+        return ""
+
     def note(self, text: str) -> None:
         self.calls.append(("note", text))
 

@@ -71,6 +71,7 @@ KEYS: list[tuple[list[str], list[tuple[object, ...]]]] = [
     (["]", "]", ","], [("set_step", 2), ("set_step", 5), ("set_step", 2)]),
     (["m"], [("new_level",)]),
     (["W", "W", "ctrl+w"], [("change_workers", True), ("change_workers", True), ("change_workers", False)]),
+    (["h", *"db=pid", "space", "7", "enter"], [("watch_part", "db=pid 7")]),
     (["x"], [("zero",)]),
     (["g", "2", "enter"], [("set_users", 2)]),
     (["r", "5", "enter"], [("set_spawn_rate", 5.0)]),
@@ -367,7 +368,7 @@ async def test_tabs_are_walked_and_numbered() -> None:
         await pilot.press("tab")
         assert stage.shown()[0] == "throughput"
         await pilot.press("shift+tab")
-        assert stage.shown() == ["log"]
+        assert stage.shown() == ["parts"]
 
 
 async def test_maximise_shows_the_pane_in_focus_alone_and_back() -> None:

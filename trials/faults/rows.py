@@ -18,6 +18,11 @@ NOT_INJECTED = {
     "load_thread_blocked": "it ends the run; `tests/e2e/test_user_code.py` has it",
     "load_thread_ended": "it ends the run; `tests/e2e/test_user_code.py` has it",
     "worker_lost": "the run recovers from it; `tests/e2e/test_workers.py` has it",
+    "part_not_read": "no part is watched here; `tests/parts` cuts the link of one",
+    "open_files_limit": "no part is watched here; `tests/analysis/bottleneck/test_watched_parts.py` has it",
+    "connection_limit": "no part is watched here; `tests/analysis/bottleneck/test_watched_parts.py` has it",
+    "lock_waits": "no part is watched here; `tests/analysis/bottleneck/test_watched_parts.py` has it",
+    "unwatched_party": "no part is watched here; `tests/analysis/bottleneck/test_watched_parts.py` has it",
     "body_too_large": "`tests/e2e/test_user_code.py` has it, with all clients",
     "generator_shares_host": "it must fill the whole machine; `make experiments` does, with webdav",
 }

@@ -17,9 +17,10 @@ from ..epoch.epoch import Epoch
 from ..ladder import pooled
 from ..target_process import pid_of
 from . import backlog, reply_rate
-from .found import Found
+from .found import FindingKey, Found
 from .level_judgement import LevelJudgement, judge_level
 from .measured_level import MeasuredLevel, measured_levels
+from .watched_parts import watched_parts
 
 NEIGHBOURS = "noisy_neighbours"
 
@@ -30,7 +31,7 @@ IDS = (
     "think_time_limited", "target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated", "host_cpu_saturated",
     "cpu_throttled", "cpu_steal", "worker_pool_exhausted", "lock_or_pool_limit", "rate_limit", "queue_growth",
     "memory_saturated", "swapping", "disk_saturated", "disk_full", "network_bandwidth_saturated", "not_saturated",
-    "generator_shares_host", NEIGHBOURS,
+    "generator_shares_host", NEIGHBOURS, "open_files_limit", "connection_limit", "lock_waits", "unwatched_party",
 )  # fmt: skip
 """All ids that may be found, in the order of their marks."""
 
@@ -41,26 +42,32 @@ SURE_REQUESTS = 1_000
 """Requests from which Little's law at one level is as sure as at two levels."""
 
 
-def keys(epoch: int) -> frozenset[str]:
+def keys(epoch: Epoch) -> frozenset[str]:
     """Of all marks that `marks` may make of an epoch."""
-    return frozenset(f"bottleneck:{id_}:epoch{epoch}" for id_ in IDS)
+    return frozenset(_mark_key((id_, part), epoch.index) for id_ in IDS for part in (None, *epoch.timeline.parts))
+
+
+def _mark_key(key: FindingKey, epoch: int) -> str:
+    id_, part = key
+    return f"bottleneck:{id_}:epoch{epoch}" + (f":{part}" if part is not None else "")
 
 
 def marks(epoch: Epoch) -> Iterator[Mark]:
     """What limited the service in an epoch; a mark is open if the latest level that can be judged shows it, else closed."""
     levels = tuple(judged_levels(epoch))
-    showing: dict[str, list[LevelJudgement]] = {id_: [] for id_ in IDS}
+    showing: dict[FindingKey, list[LevelJudgement]] = {(id_, part): [] for part in (None, *epoch.timeline.parts) for id_ in IDS}
     for level in levels:
-        for id_ in level.ids:
-            showing[id_].append(level)
-    for id_, found in showing.items():
+        for key in level.keys:
+            showing[key].append(level)
+    for key, found in showing.items():
         if found:
+            id_ = key[0]
             if id_ == NEIGHBOURS:  # they do not depend on load
                 is_open = found[-1] is levels[-1]
             else:
                 judged = levels if id_ in AT_TOP else [each for each in levels if not each.level.goodput_disturbed]
                 is_open = _is_open(id_, found[-1], judged)
-            yield _mark(id_, found, is_open=is_open, timeline=epoch.timeline, epoch=epoch.index)
+            yield _mark(key, found, is_open=is_open, timeline=epoch.timeline, epoch=epoch.index)
 
 
 def judged_levels(epoch: Epoch) -> Iterator[LevelJudgement]:
@@ -80,7 +87,7 @@ def _judged(epoch: Epoch, verdict: Verdict) -> Iterator[LevelJudgement]:
     fit = pooled(epoch.split.fit)
     for level in levels:
         known_backlog, known_output = backlog.backlog_of(epoch.timeline, level), reply_rate.reply_rate_of(epoch.timeline, level)
-        found = judge_level(level, levels, fit, knee, known_backlog, known_output)
+        found = judge_level(level, levels, fit, knee, known_backlog, known_output, watched_parts(level, epoch.timeline))
         if found.findings is not None:
             yield found
 
@@ -101,15 +108,16 @@ def _had_time(level: MeasuredLevel) -> bool:
     return level.level.closed is not None or level.figures.settled_seconds >= SHOWS_S
 
 
-def _mark(id_: str, showing: Sequence[LevelJudgement], *, is_open: bool, timeline: Timeline, epoch: int) -> Mark:
+def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, timeline: Timeline, epoch: int) -> Mark:
+    id_ = key[0]
     chosen = (max if id_ in AT_TOP else min)(showing, key=lambda each: each.level.users)
     last = showing[-1] if id_ not in AT_TOP else chosen
-    found = last.finding(id_)
+    found = last.finding(key)
     assert found is not None
     ended_s = showing[0].level.level.ended_s
     return Mark(
         t_s=timeline.last_s if ended_s is None else ended_s,
-        key=f"bottleneck:{id_}:epoch{epoch}",
+        key=_mark_key(key, epoch),
         state="open" if is_open else "closed",
         finding=_finding(found, last, len(showing), pid_of(timeline, epoch)),
         epoch=epoch,
@@ -123,8 +131,11 @@ def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None)
     """Its readings at the last level that shows it, the gate's figures if the gate was required, and competing findings."""
     gate = judged.gate
     gated = gate.stalls and found is not judged.aside
+    if found.part is not None:
+        pid = None
     return Bottleneck(
         name=found.id,
+        part=found.part,
         readings={**found.readings, **({} if pid is None or found.id in AT_TOP else {"pid": pid})},
         users_at=judged.level.users,
         levels=levels,
@@ -138,7 +149,7 @@ def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None)
 
 def _rivals(found: Found, judged: LevelJudgement) -> list[Found]:
     """Other findings at that level."""
-    return [] if found is judged.aside else [each for each in judged.findings or () if each.id != found.id]
+    return [] if found is judged.aside else [each for each in judged.findings or () if each.key != found.key]
 
 
 def _confidence(found: Found, showing: Sequence[LevelJudgement]) -> Confidence:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .found import Found
 from .gate import Gate
@@ -15,17 +15,17 @@ REQUESTS_LEAST = 30
 """A level with fewer requests is not judged."""
 
 
-def not_saturated(level: MeasuredLevel, gate: Gate) -> Found | None:
+def not_saturated(level: MeasuredLevel, gate: Gate, parts: Sequence[MeasuredLevel] = ()) -> Found | None:
     """Found if readings were taken, requests succeed, goodput grows with users, and no resource is near its limit."""
     if (
         gate.stalls
         or level.figures.requests < REQUESTS_LEAST
         or level.failure_ratio > FAILURES_MOST
-        or not level.target_is_here
+        or not (level.target_is_here or parts)
         or level.rates.goodput_rps <= 0
     ):
         return None
-    found = max(_ratios(level), key=lambda each: each[1], default=None)
+    found = max((ratio for each in (level, *parts) for ratio in _ratios(each)), key=lambda each: each[1], default=None)
     if found is None or found[1] > BUSY_MOST:
         return None
     name, ratio = found
@@ -43,6 +43,7 @@ def _ratios(level: MeasuredLevel) -> Iterator[tuple[str, float]]:
         ("open files of the service", level.read("target.fds_fullest"), level.read("target.fds_limit")),
         ("accept queue", level.read("target.listen_queue"), level.read("target.listen_backlog")),
     )
+    of = f" of {level.part}" if level.part is not None else ""
     for name, used, most in pairs:
         if used is not None and most:
-            yield name, used / most
+            yield f"{name.removesuffix(' of the service').removesuffix(' of the host')}{of}" if of else name, used / most

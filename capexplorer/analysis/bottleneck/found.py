@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from ...model.findings import Readings
 
+FindingKey = tuple[str, str | None]
+"""Id and part."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -18,3 +21,10 @@ class Found:
     """Readings that would have increased the confidence but were not taken."""
     competing: tuple[str, ...] = ()
     """Ids of the catalogue that the same readings allow."""
+    part: str | None = None
+    """The watched part that it is about; None: the target and its host."""
+
+    @property
+    def key(self) -> FindingKey:
+        """What tells it from others of the same level."""
+        return self.id, self.part

@@ -6,39 +6,19 @@ level disturbed by other processes gives only that finding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...model.verdicts import KneeVerdict
 from ..ladder import LadderLevel
-from . import busiest, queue_rules, rate_limit, resource_rules, sharing, waits
+from . import busiest, queue_rules, rate_limit, resource_rules, sharing, waits, watched_parts
 from .backlog import Backlog, counts_work, queue_growth
-from .found import Found
+from .found import FindingKey, Found
 from .gate import Gate, gate_of
 from .measured_level import MeasuredLevel
 from .reply_rate import ReplyRate
-
-Rule = Callable[[MeasuredLevel], Found | None]
-
-UNGATED: tuple[Rule, ...] = (
-    resource_rules.cpu_throttled,
-    resource_rules.memory,
-    resource_rules.swapping,
-    resource_rules.disk_full,
-)
-"""Rules that need no gate: what they find is wrong at any load."""
-
-GATED: tuple[Rule, ...] = (
-    resource_rules.target_cpu,
-    resource_rules.gil,
-    resource_rules.single_thread,
-    resource_rules.host_cpu,
-    resource_rules.cpu_steal,
-    resource_rules.disk,
-    resource_rules.network,
-)
-"""Rules behind the gate: a busy resource is a bottleneck only if more users bring no more goodput."""
-
+from .resource_rules import Rule
+from .watched_parts import WatchedParts
 
 OTHERS_ARE_WHY: tuple[Rule, ...] = (resource_rules.host_cpu, resource_rules.cpu_steal)
 """Rules that give no finding if other processes made the service wait for a core."""
@@ -61,19 +41,19 @@ class LevelJudgement:
         return (*(self.findings or ()), *((self.aside,) if self.aside is not None else ()))
 
     @property
-    def ids(self) -> tuple[str, ...]:
+    def keys(self) -> tuple[FindingKey, ...]:
         """Of all findings."""
-        return tuple(found.id for found in self.all_findings)
+        return tuple(found.key for found in self.all_findings)
 
     @property
     def delays(self) -> bool:
         """Whether a rate limiter that delays was found."""
-        found = self.finding("rate_limit")
+        found = self.finding(("rate_limit", None))
         return found is not None and found.readings["how"] == "delays"
 
-    def finding(self, id_: str) -> Found | None:
-        """The finding with that id; None without one."""
-        return next((found for found in self.all_findings if found.id == id_), None)
+    def finding(self, key: FindingKey) -> Found | None:
+        """The finding with that id, of that part; None without one."""
+        return next((found for found in self.all_findings if found.key == key), None)
 
     def without(self, id_: str) -> LevelJudgement:
         """The same without the finding of that id."""
@@ -87,39 +67,63 @@ def judge_level(
     knee: KneeVerdict | None,
     backlog: Backlog | None,
     output: ReplyRate | None = None,
+    parts: WatchedParts = WatchedParts(),  # noqa: B008 - frozen
 ) -> LevelJudgement:
     """`levels`: all of the epoch. `fit`: pooled levels that feed the fit. `backlog`: of the target's own work, if it is known.
-    `output`: how evenly its replies came, if it is known."""
+    `output`: how evenly its replies came, if it is known. `parts`: watched ones, at this level."""
     gate = gate_of(level.rates, [each for each in fit if not each.disturbed], knee)
     if level.generator_saturated:
         return LevelJudgement(level, gate, None)
     if level.goodput_disturbed:
         return LevelJudgement(level, gate, (), sharing.noisy_neighbours(level))
-    found = [rule(level) for rule in UNGATED] + [queue_growth(backlog)]
+    found = [rule(level) for rule in resource_rules.UNGATED] + [queue_growth(backlog)]
     if gate.is_open:
-        found += [rule(level) for rule in GATED if level.withheld is None or rule not in OTHERS_ARE_WHY]
+        found += [rule(level) for rule in resource_rules.GATED if level.withheld is None or rule not in OTHERS_ARE_WHY]
     findings = [each for each in found if each is not None]
+    findings += _of_parts(parts, gate, findings)
     if not findings:
-        findings = _queues(level, gate, levels, knee, output)
+        findings = _queues(level, gate, levels, knee, output, parts)
     piles_up = counts_work(level) and (backlog is None or backlog.may_grow)
     if not findings and not piles_up:
-        findings = _nothing_limits(level, gate, levels, knee)
+        findings = _nothing_limits(level, gate, levels, knee, parts)
     return LevelJudgement(level, gate, tuple(findings), sharing.noisy_neighbours(level) or sharing.generator_shares_host(level))
 
 
+def _of_parts(parts: WatchedParts, gate: Gate, of_target: Sequence[Found]) -> list[Found]:
+    """By the same rules, behind the same gate."""
+    rules = resource_rules.UNGATED
+    rules += watched_parts.STALLED if gate.stalls else ()
+    rules += watched_parts.GATED if gate.is_open else ()
+    return list(parts.found(rules, of_target))
+
+
 def _queues(
-    level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: ReplyRate | None
+    level: MeasuredLevel,
+    gate: Gate,
+    levels: Sequence[MeasuredLevel],
+    knee: KneeVerdict | None,
+    output: ReplyRate | None,
+    parts: WatchedParts,
 ) -> list[Found]:
     """Requests wait or are refused although no resource is busy."""
+    refused = rate_limit.refuses(level, gate, levels, knee, output)
+    if refused is not None:
+        return [refused]
+    full = watched_parts.worker_pools(parts, gate)
+    if full:
+        return full
     found = (
-        rate_limit.refuses(level, gate, levels, knee, output)
-        or queue_rules.worker_pool(level, gate)
+        queue_rules.worker_pool(level, gate)
         or rate_limit.delays_or_waits(level, gate, levels, knee, output)
+        or watched_parts.unwatched_party(level, gate, parts)
     )
+    found = watched_parts.beside_parts(found, parts) if found is not None else None
     return [found] if found is not None else []
 
 
-def _nothing_limits(level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> list[Found]:
+def _nothing_limits(
+    level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, parts: WatchedParts
+) -> list[Found]:
     waiting = waits.think_time(level, gate, levels, knee)
-    found = waiting or busiest.not_saturated(level, gate)
+    found = waiting or busiest.not_saturated(level, gate, parts.levels)
     return [found] if found is not None else []

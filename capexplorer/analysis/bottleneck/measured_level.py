@@ -14,6 +14,7 @@ from ...addresses import is_loopback
 from ...model.events import HostFacts
 from ...model.figures import LevelFigures
 from ...model.level import Level
+from ...model.reading_means import part_key
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
 from ..epoch.epoch import Epoch
@@ -48,6 +49,8 @@ class MeasuredLevel:
     """HTTP status, 429 or 503, of nine in ten of its failed requests; None if there is none such."""
     own_ms: float
     """See `generator_saturation.own_time_ms`."""
+    part: str | None = None
+    """Whose readings `read` gives: those of a watched part; None: of the target and its host."""
 
     @property
     def users(self) -> float:
@@ -56,11 +59,19 @@ class MeasuredLevel:
 
     def read(self, name: str) -> float | None:
         """The mean of a reading over the level (`target.cpu_ratio`); None: not measured."""
-        return self.figures.readings.get(name)
+        return self.figures.readings.get(self._key(name))
 
     def missing(self, *names: str) -> tuple[str, ...]:
         """The names of those readings that were not taken."""
-        return tuple(name for name in names if name not in self.figures.readings)
+        return tuple(name for name in names if self._key(name) not in self.figures.readings)
+
+    def _key(self, name: str) -> str:
+        return name if self.part is None else part_key(self.part, name)
+
+    @property
+    def target_is_read(self) -> bool:
+        """Whether its processes are read, not its machine alone."""
+        return self.read("target.cpu_ratio") is not None
 
     @property
     def goodput_disturbed(self) -> bool:

@@ -50,9 +50,7 @@ def worker_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
 def lock_or_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     """Requests wait inside an idle service: latency grows with users, as with one queue before a fixed pool."""
     queue, little = level.read("target.listen_queue"), little_ratio(level.figures)
-    if not gate.is_open or not is_idle(level) or level.failure_ratio > FAILURES_MOST:
-        return None
-    if (queue is not None and queue >= QUEUE_LEAST) or (little is not None and not 2 - LITTLE_MOST < little < LITTLE_MOST):
+    if not gate.is_open or not is_idle(level) or not accounts_for_users(level) or (queue is not None and queue >= QUEUE_LEAST):
         return None
     disk_busy = level.read("host.disk_busy_ratio")
     if disk_busy is not None and disk_busy > DISK_LOW:
@@ -61,20 +59,34 @@ def lock_or_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     return Found("lock_or_pool_limit", readings, level.missing("target.listen_queue", "host.disk_busy_ratio"))
 
 
+def accounts_for_users(level: MeasuredLevel) -> bool:
+    """Whether its response times may be interpreted: few requests fail, and Little's law holds."""
+    little = little_ratio(level.figures)
+    return level.failure_ratio <= FAILURES_MOST and (little is None or 2 - LITTLE_MOST < little < LITTLE_MOST)
+
+
+def generator_is_at_ease(level: MeasuredLevel) -> bool:
+    """Whether the load thread surely had time to spare."""
+    own = level.figures.generator_cpu_ratio
+    return own is not None and own + (level.figures.generator_run_delay_ratio or 0.0) < GENERATOR_LOW
+
+
 def is_idle(level: MeasuredLevel) -> bool:
     """Whether service and generator surely had time to spare."""
-    own = level.figures.generator_cpu_ratio
-    if own is None or own + (level.figures.generator_run_delay_ratio or 0.0) >= GENERATOR_LOW:
-        return False
-    return _uses_little_cpu(level) and not _is_starved_of_cpu(level)
+    return generator_is_at_ease(level) and _uses_little_cpu(level) and not _is_starved_of_cpu(level)
+
+
+def is_idle_machine(level: MeasuredLevel) -> bool:
+    """Whether the machine of a part, of which no process is read, surely had time to spare."""
+    busy, cores = level.read("host.cpu_ratio"), level.host.cpus
+    return busy is not None and bool(cores) and busy < CPU_LOW * (cores or 0)
 
 
 def is_at_ease(level: MeasuredLevel) -> bool:
     """As `is_idle`, for a service that refuses at once: few requests are inside, so any wait for a core is a large part of
     their time.
     """
-    own, throttled = level.figures.generator_cpu_ratio, level.read("target.throttled_ratio") or 0.0
-    if own is None or own + (level.figures.generator_run_delay_ratio or 0.0) >= GENERATOR_LOW or throttled >= DELAYED_MOST:
+    if not generator_is_at_ease(level) or (level.read("target.throttled_ratio") or 0.0) >= DELAYED_MOST:
         return False
     return _uses_little_cpu(level) and (level.read("target.run_delay_ratio") or 0.0) < STARVED_LEAST
 

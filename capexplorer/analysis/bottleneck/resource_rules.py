@@ -6,9 +6,14 @@ on the machine of an idle service). The gate is applied in `level_judgement`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...model.findings import Readings
 from .found import Found
 from .measured_level import MeasuredLevel
+
+Rule = Callable[[MeasuredLevel], Found | None]
+"""A level in, a saturated resource out."""
 
 BUSY_LEAST = 0.90
 """Utilisation from which a resource is saturated: allowed cores, one thread's core, a disk's time, a link."""
@@ -207,3 +212,10 @@ def _read(level: MeasuredLevel, **names: str) -> Readings:
     """Additional readings, by the name that they get; without those that were not taken."""
     known = {name: level.read(reading) for name, reading in names.items()}
     return {name: value for name, value in known.items() if value is not None}
+
+
+UNGATED: tuple[Rule, ...] = (cpu_throttled, memory, swapping, disk_full)
+"""Rules that need no gate: what they find is wrong at any load."""
+
+GATED: tuple[Rule, ...] = (target_cpu, gil, single_thread, host_cpu, cpu_steal, disk, network)
+"""Rules behind the gate: a busy resource is a bottleneck only if more users bring no more goodput."""

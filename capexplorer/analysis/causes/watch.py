@@ -20,6 +20,7 @@ from ...model.events import (
     LevelOpened,
     Log,
     Mark,
+    PartState,
     Sample,
     Target,
 )
@@ -35,6 +36,7 @@ from .process_ends import TargetDeaths, oom_kills
 from .recent_readings import RecentReadings
 from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, readings_beside, resolve
 from .target_log import TargetLog
+from .unread_parts import UnreadParts
 
 READINGS_WAIT_S = 0.9
 """Seconds to wait for the readings of the next tick; marks come within two seconds."""
@@ -62,6 +64,7 @@ class CauseWatch:
         self._target_deaths = TargetDeaths()
         self._target_log = TargetLog()
         self._episodes = Episodes()
+        self._unread_parts = UnreadParts()
         self._classes: dict[FailureSignature, tuple[str, bool]] = {}
         self._examples: dict[FailureSignature, str] = {}
         """Full text of the first failure of each signature."""
@@ -87,6 +90,8 @@ class CauseWatch:
                 self._target(event)
             case Log():
                 self._target_log.add(event)
+            case PartState():
+                return self._unread_parts.apply(event, self._epoch)
             case Sample(suspended_s=float()):
                 return ()  # the process was suspended: timeouts in that time have no cause here
             case Sample():

@@ -8,6 +8,7 @@ from ..offered import Arrivals, Drops, OfferedTick
 from .event import By, Event, Unknown
 from .level_bounds import LevelClosed, LevelOpened
 from .mark import Mark, Verdict
+from .part import PartState
 from .process_events import Ended, Log, Target, TargetState
 from .proposed import Proposed
 from .reanalysed import FigureChange, MarkChange, Reanalysed
@@ -16,13 +17,26 @@ from .session_header import SCHEMA, ClientOverhead, Engine, Header, HostFacts, T
 from .user_events import Command, Note
 
 KnownEvent = (
-    Header | LevelOpened | Sample | LevelClosed | Mark | Note | Command | Proposed | Target | Log | Reanalysed | Verdict | Ended
+    Header
+    | LevelOpened
+    | Sample
+    | LevelClosed
+    | Mark
+    | Note
+    | Command
+    | Proposed
+    | Target
+    | PartState
+    | Log
+    | Reanalysed
+    | Verdict
+    | Ended
 )
 """All that a log of this version holds; an event of another type is read as `Unknown`."""
 
 __all__ = [
     "SCHEMA", "Arrivals", "By", "ClientOverhead", "Command", "Drops", "Ended", "EndpointTick", "Engine", "Event",
     "FailureSignature", "FailureTick", "FigureChange", "Header", "HostFacts", "KnownEvent", "LevelClosed",
-    "LevelOpened", "Log", "Mark", "MarkChange", "Note", "OfferedTick", "Phase", "Proposed", "Reanalysed", "Sample", "Target",
-    "TargetFacts", "TargetState", "Unknown", "Verdict",
+    "LevelOpened", "Log", "Mark", "MarkChange", "Note", "OfferedTick", "PartState", "Phase", "Proposed", "Reanalysed", "Sample",
+    "Target", "TargetFacts", "TargetState", "Unknown", "Verdict",
 ]  # fmt: skip

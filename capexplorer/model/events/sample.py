@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from ..offered import OfferedTick
+from ..part_reading import PartReading
 from ..readings import (
     GeneratorReading,
     HostReading,
@@ -133,3 +134,5 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     tcp: TcpReading | None = None
     app: dict[str, float] = {}
     """The target's own metrics."""
+    parts: tuple[PartReading, ...] = ()
+    """Watched parts, in the order in which they were asked for."""

@@ -31,6 +31,7 @@ class Command(Event, frozen=True, kw_only=True, tag="command"):
         "runner",
         "controls",
         "workers",
+        "watch",
     ]
     by: By = "user"
     args: dict[str, str | int | float | bool | None] = {}

@@ -17,6 +17,8 @@ class Blame(Finding, frozen=True, kw_only=True):
 
     name: str
     """An id of the catalogue (`docs/causes.md`)."""
+    part: str | None = None
+    """Name of the watched part that it is about; None: the target and its host, or the generator."""
     readings: Readings = {}
     unavailable: tuple[str, ...] = ()
     """Readings that would have narrowed the finding but were not available."""
@@ -76,6 +78,7 @@ class Cause(Blame, frozen=True, kw_only=True, tag="cause"):
     def figures(self) -> dict[str, Any]:
         """Counts and times, then readings, then alternatives and unavailable readings."""
         named: dict[str, Any] = {
+            "part": self.part,
             "count": self.count or None,
             "first_s": self.first_s,
             "last_s": self.last_s,
@@ -111,6 +114,7 @@ class Bottleneck(Blame, frozen=True, kw_only=True, tag="bottleneck"):
     def figures(self) -> dict[str, Any]:
         """Readings first, then the growth that was compared."""
         named = {
+            "part": self.part,
             **self.readings,
             "users_before": self.users_before,
             "goodput_growth_ratio": self.goodput_growth_ratio,

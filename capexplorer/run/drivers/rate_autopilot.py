@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from ... import wording
-from ...load.rate_policy import End, Offer, RatePolicy, RateInput
+from ...load.rate_policy import End, Offer, RateInput, RatePolicy
 from ...model.events import By, Sample
 from ...model.offered import RATE_MOST_PER_S
 from ...model.rate_verdicts import RateCapacity

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...model.offered import RATE_LEAST_PER_S, RATE_MOST_PER_S
 from ...model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
+from ...model.watched import parsed
 
 
 def users_wrong(answer: str, max_users: int) -> str | None:
@@ -31,6 +32,15 @@ def offered_wrong(answer: str) -> str | None:
         right = False
     bounds = f"{RATE_LEAST_PER_S:g} to {RATE_MOST_PER_S:,.0f}"
     return None if right else f"expected iterations a second, {bounds} (for example 200 or 0.5), or 0"
+
+
+def part_wrong(answer: str) -> str | None:
+    """What is wrong with a part to watch."""
+    try:
+        parsed(answer)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def note_wrong(answer: str) -> str | None:

@@ -15,8 +15,8 @@ from ..keys import ScreenName
 from ..look import Palette
 from ..panes.status_view import View
 from . import holding
-from .answers import note_wrong, rate_wrong
-from .load_steps import UNASKED, StepAnswer, LoadSteps
+from .answers import note_wrong, part_wrong, rate_wrong
+from .load_steps import UNASKED, LoadSteps, StepAnswer
 from .protocols import ScreenAccess
 
 PERFORMED = {"W": "worker(1)", "a": "autopilot", "e": "export", "f": "failures", "t": "restart"}
@@ -213,6 +213,16 @@ class Steer:
         why_not = self.controls.change_workers(add=direction > 0)
         starts = "two workers start, and take the users over" if in_process else "one more worker starts"
         self._screen.show_message(why_not or (starts if direction > 0 else "one worker ends"), alarm=bool(why_not))
+
+    def action_watch_part(self) -> None:
+        """Ask for a part to watch."""
+        hint = "NAME=here, ssh HOST, docker exec -i NAME or any command, then :port N, :pid N, :unit NAME; db=ssh db1:port 5432"
+        if self._may_steer():
+            self._put(Ask("Watch which part?", hint, part_wrong), self._watch_part)
+
+    def _watch_part(self, answer: str) -> None:
+        why_not = self.controls.watch_part(answer)
+        self._screen.show_message(why_not or f"{answer.partition('=')[0]}: its first reading comes soon (9)", alarm=bool(why_not))
 
     # -- the session and the target
 

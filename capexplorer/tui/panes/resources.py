@@ -1,4 +1,5 @@
-"""The resources: target, host, other processes, generator, ports, network. One row a resource, its recent past as a spark line.
+"""The resources: target, watched parts, host, other processes, generator, ports, network. A row each, with its recent past as a
+spark line.
 
 Rows are listed by what an engineer needs first; where it is low the last ones give way, where it is narrow the details do.
 """
@@ -23,6 +24,7 @@ from ...wording.numbers import counted
 from ..look import Look, Palette
 from ..render import text
 from .pane import Pane
+from .part_rows import part_rows
 from .ports import port_rows
 from .resource_row import Row, row_lines
 
@@ -98,6 +100,7 @@ class _History:
 def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: _History, palette: Palette) -> Iterator[Row]:
     host, generator = sample.host or HostReading(), sample.generator or GeneratorReading()
     yield from target_rows(sample, history, palette, facts.cpus)
+    yield from part_rows(timeline, history.cells, palette)
     yield from host_rows(host, facts, history, palette)
     yield from neighbour_rows(sample, facts, history, palette)
     yield from generator_rows(generator, sample.workers, history, palette)

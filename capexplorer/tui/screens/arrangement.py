@@ -16,6 +16,7 @@ from ..panes.journal import JournalPane
 from ..panes.latency import LatencyPane
 from ..panes.log import LogPane
 from ..panes.pane import Pane
+from ..panes.parts import PartsPane
 from ..panes.resources import ResourcesPane
 from ..panes.throughput import ThroughputPane
 
@@ -31,12 +32,13 @@ PANES: tuple[tuple[str, type[Pane]], ...] = (
     ("journal", JournalPane),
     ("failures", FailuresPane),
     ("log", LogPane),
+    ("parts", PartsPane),
 )
 JOURNAL, FAILURES, LOG = 5, 6, 7
 
 Form = Literal["single", "small", "wide", "huge"]
-IN_GRID: dict[Form, int] = {"single": 0, "small": 4, "wide": 6, "huge": len(PANES)}
-"""Number of panes in the grid of each form; the others are shown alone."""
+IN_GRID: dict[Form, int] = {"single": 0, "small": 4, "wide": 6, "huge": 8}
+"""Number of panes in the grid of each form; the others, and always the watched parts, are shown alone."""
 
 
 class Arrangement:
@@ -93,7 +95,7 @@ class Arrangement:
     def action_maximise(self) -> None:
         """The pane in focus alone, and back."""
         if self._form == "single":
-            return self._show_message(f"terminals below {SMALL[0]}x{SMALL[1]} show one pane at a time: Tab, 1-8")
+            return self._show_message(f"terminals below {SMALL[0]}x{SMALL[1]} show one pane at a time: Tab, 1-9")
         if self.shown >= self._in_grid:
             return self.action_pane(self._before)
         self._maximised = not self._maximised

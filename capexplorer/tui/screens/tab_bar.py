@@ -12,7 +12,7 @@ from ..look import Palette
 from ..render.text import Piece, cells, line
 from .arrangement import FAILURES, PANES
 
-SHORT = {"throughput": "req/s"}
+SHORT = {"throughput": "req/s", "latency": "ms"}
 """Names where all do not fit."""
 
 

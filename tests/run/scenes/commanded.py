@@ -182,7 +182,10 @@ class _Commanded:
             Header(t_s=0.0, schema=1, id="commanded", started_at="", target=TargetFacts(name="a", url=""), host=HostFacts())
         )
         tracker = session_run.load_control.levels.tracker
-        session_run._sampler = TickSampler(self.host, _Probes(), session_run.pump, session_run.load_target, tracker, Work())  # type: ignore[arg-type]
+        probes: Any = _Probes()
+        host: Any = self.host
+        load_target, pump = session_run.load_target, session_run.pump
+        session_run._sampler = TickSampler(host, probes, session_run.parts, pump, load_target, tracker, Work())
         session_run.load_control.start_alarm()
         session_run.target.begin()
 

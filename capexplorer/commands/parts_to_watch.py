@@ -1,0 +1,31 @@
+"""From `--watch` and a profile's `[[watch]]` to the parts that a run watches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+from ..errors import InputError
+from ..model.watched import PartSpec, mistakes, parsed
+from ..parts.servers import EXTRAS
+
+
+def watches_of(asked: Sequence[str], of_profile: Sequence[PartSpec]) -> tuple[PartSpec, ...]:
+    """The profile's parts, then those of the command line; one of the same name replaces the profile's. Raises InputError."""
+    given = [_parsed(text) for text in asked]
+    names = {watch.name for watch in given}
+    found = (*(watch for watch in of_profile if watch.name not in names), *given)
+    for _, expected in mistakes(found):
+        raise InputError(f"--watch: {expected}")
+    for kind, module in EXTRAS.items():
+        asking = next((watch.name for watch in found if kind in watch.servers), None)
+        if asking is not None and find_spec(module) is None:
+            raise InputError(f"watch: {asking}.{kind} needs a client that is not installed: pip install 'capexplorer[{kind}]'")
+    return found
+
+
+def _parsed(text: str) -> PartSpec:
+    try:
+        return parsed(text)
+    except ValueError as error:
+        raise InputError(f"--watch: {error}") from None

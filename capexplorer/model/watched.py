@@ -1,0 +1,143 @@
+"""Parts that are watched beside the target: a profile's `[[watch]]`, or `--watch NAME=TRANSPORT[:SELECTOR]`.
+
+What a person may ask for, and nothing of how it is read (`parts`).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+PARTS_MOST = 16
+"""Each takes a line of the log a second, and rows on the screen."""
+
+NAME = r"(?#a name of letters, digits, - and _, at most 32)^[A-Za-z0-9][A-Za-z0-9_-]{0,31}\Z"
+
+Selector = Literal["pid", "port", "cgroup", "container", "unit"]
+SELECTORS: tuple[Selector, ...] = ("pid", "port", "cgroup", "container", "unit")
+
+_SELECTED = re.compile(rf":\s*(?P<kind>{'|'.join(SELECTORS)})\s+(?P<value>\S+)\s*\Z")
+_CONTAINERS = ("docker", "podman", "nerdctl", "kubectl")
+"""Programs whose `exec` gives a shell in a container: without a selector all that descends from its first process is read."""
+
+
+Url = Annotated[str, Meta(pattern=r"(?#a URL such as http://HOST:PORT/PATH)^[a-z][a-z0-9+.-]*://[^\s]+\Z", max_length=1_000)]
+
+SERVERS = ("postgres", "redis", "nginx", "prometheus")
+"""Keys of a part that name a server which counts for itself; also the extras with their clients."""
+
+
+class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One part: where it is, and what of that machine it is. Without a selector the machine alone is read."""
+
+    name: Annotated[str, Meta(pattern=NAME)]
+    """Its name on the screen, in marks and in exports."""
+    at: Annotated[str, Meta(max_length=1_000)] = ""
+    """Command that gives a shell there: `ssh web1`, `docker exec -i db`, `kubectl exec -i db-0 --`. Empty: this machine."""
+    pid: Annotated[int, Meta(ge=1)] | None = None
+    """Process whose tree is read."""
+    port: Annotated[int, Meta(ge=1, le=65_535)] | None = None
+    """Port on which its process listens."""
+    cgroup: str | None = None
+    """Control group whose processes are read: a path below /sys/fs/cgroup."""
+    container: str | None = None
+    """Name of a container of docker or podman there."""
+    unit: str | None = None
+    """Name of a systemd unit there."""
+    postgres: Url | None = None
+    """`postgresql://USER@HOST/DATABASE`: its connections, waits and locks by its own count, asked from this machine. The password
+    is best kept in ~/.pgpass or PGPASSWORD. With one of these URLs and nothing else of a place, no reader is sent."""
+    redis: Url | None = None
+    """`redis://HOST:PORT`: its clients, memory and operations by INFO."""
+    nginx: Url | None = None
+    """URL of nginx's stub_status page."""
+    prometheus: Url | None = None
+    """URL of any exporter's page in Prometheus' text format."""
+    metrics: Annotated[tuple[str, ...], Meta(max_length=32)] = ()
+    """Names of the exporter's metrics to keep, each as the sum over its labels; a counter as its growth a second."""
+
+    @property
+    def selected(self) -> tuple[Selector, str] | None:
+        """What of the machine it is; None: nothing but the machine."""
+        given = next(((kind, value) for kind in SELECTORS if (value := getattr(self, kind)) is not None), None)
+        if given is None:
+            return ("pid", "1") if self.is_in_container else None
+        return given[0], str(given[1])
+
+    @property
+    def servers(self) -> dict[str, str]:
+        """URLs of servers that count for themselves, by kind."""
+        return {kind: url for kind in SERVERS if (url := getattr(self, kind)) is not None}
+
+    @property
+    def has_reader(self) -> bool:
+        """Whether its machine is read: not where a server's URL is all that is known of it."""
+        is_placed = bool(self.at.strip()) or any(getattr(self, kind) is not None for kind in SELECTORS)
+        return is_placed or not self.servers
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is read on this machine without another command."""
+        return not self.at.strip()
+
+    @property
+    def is_in_container(self) -> bool:
+        """Whether its command enters a container."""
+        words = self.at.split()
+        return len(words) > 1 and words[0].rpartition("/")[2] in _CONTAINERS and "exec" in words
+
+    @property
+    def place(self) -> str:
+        """As a person wrote it: `ssh web1: port 8080`, `here: pid 4711`."""
+        given = next((f": {kind} {value}" for kind in SELECTORS if (value := getattr(self, kind)) is not None), "")
+        return (self.at.strip() or "here") + given if self.has_reader else ", ".join(self.servers)
+
+
+def parsed(text: str) -> PartSpec:
+    """The part that `NAME=TRANSPORT[:SELECTOR]` describes. Raises ValueError that says what was expected."""
+    name, equals, rest = text.partition("=")
+    if not equals:
+        raise ValueError("expected NAME=TRANSPORT[:pid N|port N|cgroup PATH|container NAME|unit NAME]")
+    found = _SELECTED.search(f":{rest}" if rest.strip().startswith(SELECTORS) else rest)
+    at = rest if found is None else rest[: max(0, len(rest) - len(found[0]))]
+    given: dict[str, object] = {"name": name.strip(), "at": "" if at.strip() == "here" else at.strip()}
+    if found is not None:
+        value = found["value"]
+        given[found["kind"]] = int(value) if found["kind"] in ("pid", "port") and value.isdigit() else value
+    try:
+        watch = msgspec.convert(given, PartSpec)
+    except msgspec.ValidationError:
+        raise ValueError(_expected(given)) from None
+    for wrong in mistakes([watch]):
+        raise ValueError(wrong[1])
+    return watch
+
+
+def _expected(given: dict[str, object]) -> str:
+    if not re.search(NAME, str(given["name"])):
+        return f"expected a name of letters, digits, - and _, at most 32, before the =, got {str(given['name'])[:60]!r}"
+    kind = next((each for each in ("pid", "port") if each in given), None)
+    return f"expected a whole number after {kind}, got {str(given[kind])[:60]!r}" if kind else "expected a shorter command"
+
+
+def mistakes(parts: Sequence[PartSpec]) -> Iterator[tuple[str, str]]:
+    """(key, what was expected) of parts that contradict themselves or one another."""
+    if len(parts) > PARTS_MOST:
+        yield "watch", f"expected at most {PARTS_MOST} parts, got {len(parts)}"
+    for index, part in enumerate(parts):
+        key = f"watch[{index}]"
+        if part.name in (other.name for other in parts[:index]):
+            yield f"{key}.name", f"expected a name of its own, got {part.name!r} again"
+        if (part.prometheus is None) != (not part.metrics):
+            yield f"{key}.metrics", "expected names of metrics beside `prometheus`, and only there"
+        if sum(getattr(part, kind) is not None for kind in SELECTORS) > 1:
+            yield key, f"expected at most one of {', '.join(SELECTORS)}"
+        try:
+            shlex.split(part.at)
+        except ValueError as error:
+            yield f"{key}.at", f"expected a command, but its quotes do not match: {error}"

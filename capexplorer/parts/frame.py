@@ -1,0 +1,86 @@
+"""One reading as it comes from a reader: texts of files and numbers, not interpreted."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """All fields but the clocks may be missing: a shell sends files alone."""
+
+    wall: float
+    """The other machine's time, in seconds since 1970."""
+    boot: float
+    """Seconds since its boot."""
+    cpu: float | None = None
+    """CPU seconds that the reader has used; None: not known."""
+    cpus: int | None = None
+    ticks: int = 100
+    """Clock ticks a second."""
+    page: int = 4096
+    """Bytes."""
+    pid: int = 0
+    """The reader's."""
+    pids: tuple[int, ...] = ()
+    """The selected processes and all that descend from them, parents before children."""
+    why: str | None = None
+    """Why there are none."""
+    whole: bool = True
+    """False: there are more processes or threads than a reader reads, so sums over them are not known."""
+    files: dict[str, str | None] = {}
+    """Texts by path; None: there and denied, or not there."""
+    numbers: dict[str, int] = {}
+    """`cpu_ns:PID`, `fds:PID`, `fds_limit:PID` (-1: none), `cpus_allowed`, `disk_free_bytes`."""
+    all: tuple[str, ...] = ()
+    """/proc/PID/stat of every process, if it was asked for."""
+    sockets: tuple[int, ...] = ()
+    """Inodes of sockets of the first processes, listening ones among them."""
+    listeners: tuple[str, ...] = ()
+    """Pieces of a sock_diag dump, base64."""
+
+
+_decoder = msgspec.json.Decoder(Frame)
+
+
+def decoded(line: bytes) -> Frame:
+    """The frame that a Python reader sent. ValueError: it is none."""
+    return _decoder.decode(line)  # its errors are ValueErrors
+
+
+_TIMES = re.compile(r"(\d+)m([\d.,]+)s")
+"""Of the shell's `times`: two lines of two."""
+
+
+class ShellFrame:
+    """Gathers the lines that a shell sends, `path:line` each, until `end`."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {}
+        self._words: dict[str, str] = {}
+        self._cpu_s = 0.0
+
+    def add(self, line: str) -> Frame | None:
+        """The frame, once it is whole."""
+        if line.startswith("/"):
+            path, _, text = line.partition(":")
+            self._texts.setdefault(path, []).append(text)
+            return None
+        self._cpu_s += sum(60 * int(found[1]) + float(found[2].replace(",", ".")) for found in _TIMES.finditer(line))
+        word, _, value = line.partition(" ")
+        self._words[word] = value
+        return self._frame() if word == "end" else None
+
+    def _frame(self) -> Frame | None:
+        files: dict[str, str | None] = {path: "\n".join(lines) for path, lines in self._texts.items()}
+        words, cpu_s = self._words, self._cpu_s
+        self._texts, self._words, self._cpu_s = {}, {}, 0.0
+        uptime = (files.get("/proc/uptime") or "").split()
+        if not uptime or not words.get("wall", "").isdigit():
+            return None
+        pids = tuple(int(pid) for pid in words.get("pids", "").split() if pid.isdigit())
+        cpus = sum(line.startswith("cpu") for line in (files.get("/proc/stat") or "").splitlines()) - 1
+        why = words.get("why") or None
+        wall, boot = float(words["wall"]), float(uptime[0])
+        return Frame(wall=wall, boot=boot, cpu=cpu_s, cpus=max(1, cpus), pids=pids, why=why, files=files)

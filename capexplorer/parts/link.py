@@ -1,0 +1,213 @@
+"""The way to one part: the process of its transport, the reader at its other end, and when what it read was read.
+
+The transport gives a shell: `sh` here, or a command such as `ssh web1` before it. The shell is asked for Python 3 first, and what
+is sent next depends on its answer, so that no shell buffers what another program is to read. Then each poll is one line, and each
+answer one frame. Nothing is installed there, and nothing outlives the link: a reader ends with its input.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from .frame import Frame, ShellFrame, decoded
+
+_HERE = Path(__file__).parent
+_READER = (_HERE / "remote_reader.py").read_bytes()
+_SHELL_READER = (_HERE / "shell_reader.sh").read_bytes()
+
+_FIRST_WORDS = f"""if command -v python3 >/dev/null 2>&1; then exec python3 -I -S -c '
+import os
+os.write(1, b"\\ncapexplorer python\\n")
+text = b""
+while len(text) < {len(_READER)}:
+    text += os.read(0, {len(_READER)} - len(text)) or os._exit(0)
+exec(compile(text, "reader", "exec"))
+'; else echo; echo capexplorer shell; fi
+""".encode()
+"""A line of its own: a shell that greets ends its greeting without one."""
+
+_SSH_OPTIONS = ("-T", "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=5", "-oServerAliveCountMax=3")
+"""No question on the terminal that the screen has, and a dead connection is noticed."""
+
+_AGAIN_S = (1.0, 2.0, 5.0, 10.0)
+"""Seconds before the next attempts; the last one from then on."""
+
+_BUFFER_MOST = 8 << 20
+_ERROR_LINES = 5
+_OFFSETS_KEPT = 16
+_SHELL_ROUNDS_S = 0.5
+"""Of the whole seconds that `date` gives: half a second more, or less."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedFrame:
+    """A frame, and the moment at which it was read, by this machine's `time.monotonic`."""
+
+    frame: Frame
+    at_s: float
+
+
+class PartLink:
+    """One part's transport. All methods are called by one thread, and none of them blocks."""
+
+    def __init__(self, command: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._command, self._clock = command_of(command), clock
+        self.reader: Literal["python", "shell"] | None = None
+        """None until the reader is there."""
+        self.why: str | None = None
+        """Why no reading comes: the transport's last words."""
+        self.process: subprocess.Popen[bytes] | None = None
+        self._input = b""
+        self._unsent = b""
+        self._complaints: list[str] = []
+        self._shell_frame = ShellFrame()
+        self._polled: tuple[float, float] | None = None
+        """When the poll was sent that is not answered yet: by the clock, and by wall time."""
+        self._offsets: list[tuple[float, float]] = []
+        """(error, offset) of the latest answers."""
+        self._attempts, self._again_at_s = 0, 0.0
+
+    @property
+    def clock_offset_s(self) -> tuple[float, float] | None:
+        """The other clock less ours, and how far off that may be: half of the quickest answer's round trip. None: not known."""
+        error, offset = min(self._offsets, default=(None, None))
+        return None if offset is None or error is None else (offset, error)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a poll is not answered yet."""
+        return self._polled is not None
+
+    def poll(self, line: bytes) -> None:
+        """Ask for a frame; starts the transport where it does not run, and it is time to."""
+        if self.process is None:
+            if self._clock() >= self._again_at_s:
+                self._start()
+            return
+        if self.reader is not None and self._polled is None:
+            self._polled = self._clock(), time.time()
+            self._send(line + b"\n")
+
+    def _start(self) -> None:
+        self._input = self._unsent = b""
+        self._complaints.clear()
+        self._shell_frame, self._polled, self.reader = ShellFrame(), None, None
+        self._offsets.clear()
+        try:
+            self.process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            )
+        except OSError as error:
+            self._failed(f"{self._command[0]}: {error.strerror or error}")
+            return
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            os.set_blocking(pipe.fileno(), False)
+        self._send(_FIRST_WORDS)
+
+    def _send(self, text: bytes) -> None:
+        assert self.process is not None and self.process.stdin is not None
+        self._unsent += text
+        with suppress(BlockingIOError, BrokenPipeError):  # the end of a broken one is noticed by reading
+            self._unsent = self._unsent[os.write(self.process.stdin.fileno(), self._unsent) :]
+
+    def descriptors(self) -> list[int]:
+        """Those that become readable when there is something to `take`."""
+        if self.process is None:
+            return []
+        assert self.process.stdout is not None and self.process.stderr is not None
+        return [self.process.stdout.fileno(), self.process.stderr.fileno()]
+
+    def take(self) -> Iterator[TimedFrame]:
+        """What has arrived. Notices the end of the transport."""
+        if self.process is None:
+            return
+        assert self.process.stdout is not None and self.process.stderr is not None
+        if self._unsent:
+            self._send(b"")
+        if complaint := _read(self.process.stderr.fileno()):
+            self._complaints = [*self._complaints, *complaint.decode("utf-8", "replace").splitlines()][-_ERROR_LINES:]
+        arrived = _read(self.process.stdout.fileno())
+        *lines, self._input = (self._input + (arrived or b"")).split(b"\n")
+        for line in lines:
+            if (reading := self._line(line)) is not None:
+                yield reading
+        if arrived is None or len(self._input) > _BUFFER_MOST:
+            self._failed(next((line for line in reversed(self._complaints) if line.strip()), "the transport ended"))
+
+    def _line(self, line: bytes) -> TimedFrame | None:
+        if self.reader is None:
+            match line:
+                case b"capexplorer python":
+                    self.reader = "python"
+                    self._send(_READER)
+                case b"capexplorer shell":
+                    self.reader = "shell"
+                    self._send(_SHELL_READER)
+            return None
+        try:
+            frame = decoded(line) if self.reader == "python" else self._shell_frame.add(line.decode("utf-8", "replace"))
+        except ValueError:
+            return None
+        if frame is None or self._polled is None:
+            return None
+        return self._answered(frame, *self._polled)
+
+    def _answered(self, frame: Frame, sent_s: float, sent_wall_s: float) -> TimedFrame:
+        """The reading was taken between question and answer: half-way, on average."""
+        trip_s = self._clock() - sent_s
+        self._polled, self._attempts, self.why = None, 0, None
+        rounded_s = _SHELL_ROUNDS_S if self.reader == "shell" else 0.0
+        offset_s = frame.wall + rounded_s - sent_wall_s - trip_s / 2
+        self._offsets = [*self._offsets, (trip_s / 2 + rounded_s, offset_s)][-_OFFSETS_KEPT:]
+        return TimedFrame(frame, sent_s + trip_s / 2)
+
+    def _failed(self, why: str) -> None:
+        self.close()
+        self.why, self.reader, self._polled = why.strip()[:200], None, None
+        self._again_at_s = self._clock() + _AGAIN_S[min(self._attempts, len(_AGAIN_S) - 1)]
+        self._attempts += 1
+
+    def close(self) -> None:
+        """End the transport: its input first, then its process group."""
+        process, self.process = self.process, None
+        if process is None:
+            return
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(0.5)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def command_of(at: str) -> list[str]:
+    """The words of a transport with the shell that it starts."""
+    words = shlex.split(at)
+    if words and words[0].rpartition("/")[2] == "ssh":
+        words[1:1] = _SSH_OPTIONS
+    return [*words, "sh"]
+
+
+def _read(descriptor: int) -> bytes | None:
+    """What there is now; None at the end."""
+    pieces = []
+    with suppress(BlockingIOError):
+        while piece := os.read(descriptor, 1 << 16):
+            pieces.append(piece)
+        return b"".join(pieces) or None
+    return b"".join(pieces)

@@ -1,0 +1,59 @@
+"""What the app and the process that reads all parts say to each other: one line of JSON each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ..model.events import PartState
+from ..model.part_reading import PartReading
+from ..model.watched import PartSpec
+
+
+class PartMessage(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """Base of all messages."""
+
+
+class Add(PartMessage, frozen=True, tag="add"):
+    """To the process: watch this part, too."""
+
+    watch: PartSpec
+
+
+class Poll(PartMessage, frozen=True, tag="poll"):
+    """To the process: read all parts now."""
+
+
+class Read(PartMessage, frozen=True, tag="read"):
+    """To the app: a part was read at `at_s`, by `time.monotonic`, which both share."""
+
+    reading: PartReading
+    at_s: float
+
+
+class Noticed(PartMessage, frozen=True, tag="noticed"):
+    """To the app: a part was found, changed, or cannot be read. Its time is the app's to say."""
+
+    part: PartState
+
+
+_from_app = msgspec.json.Decoder(Add | Poll)
+_to_app = msgspec.json.Decoder(Read | Noticed)
+
+
+def line(message: PartMessage) -> bytes:
+    """With its newline."""
+    return msgspec.json.encode(message) + b"\n"
+
+
+def asked(text: bytes) -> Add | Poll:
+    """What the app says. ValueError: none of its messages."""
+    found: Any = _from_app.decode(text)
+    return found  # type: ignore[no-any-return]
+
+
+def reported(text: bytes) -> Read | Noticed:
+    """What the process says. ValueError: none of its messages."""
+    found: Any = _to_app.decode(text)
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,107 @@
+"""The process that reads all watched parts, beside the app: lines of `part_messages` in and out. It ends with its input.
+
+A process of its own, so that no transport, parser or client of a server takes the interpreter's lock from the load thread.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+from contextlib import suppress
+from pathlib import Path
+
+from . import part_messages as messages
+from .watched_part import WatchedPart, clock
+
+_LOOK_S = 0.5
+"""How often a silent link is looked at."""
+
+OWN_MACHINE = "generator"
+
+
+class Machines:
+    """Names of machines: parts on one machine share its cores and disks."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        with suppress(OSError):
+            self._names[Path("/proc/sys/kernel/random/boot_id").read_text().strip()] = OWN_MACHINE
+
+    def of(self, boot_id: str | None, part: str) -> str | None:
+        """`generator` for the machine of this process, else the first part that runs on it; None: not known."""
+        return None if boot_id is None else self._names.setdefault(boot_id, part)
+
+
+class PartsProcess:
+    """Links of all parts, and the pipe to the app."""
+
+    def __init__(self, source: int, sink: int) -> None:
+        self._source, self._sink = source, sink
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(source, selectors.EVENT_READ)
+        self._parts: list[WatchedPart] = []
+        self._registered: set[int] = set()
+        self._machines = Machines()
+        self._rest = b""
+        self._woken, self._wake = os.pipe()
+        self._selector.register(self._woken, selectors.EVENT_READ)
+
+    def run(self) -> None:
+        """Until the input ends."""
+        try:
+            while self._serve():
+                self._register()
+        except BrokenPipeError:
+            pass
+        finally:
+            for part in self._parts:
+                part.link.close()
+
+    def _serve(self) -> bool:
+        """One round; False at the end of the input."""
+        ready = {key.fd for key, _ in self._selector.select(_LOOK_S)}
+        if self._source in ready and not self._listen():
+            return False
+        if self._woken in ready:
+            os.read(self._woken, 1 << 10)
+        for part in self._parts:
+            for message in part.take():
+                self._tell(message)
+        return True
+
+    def _listen(self) -> bool:
+        piece = os.read(self._source, 1 << 16)
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            match messages.asked(line):
+                case messages.Add(watch):
+                    self._parts.append(WatchedPart(watch, self._machines.of, clock, self._wake))
+                    self._parts[-1].poll()
+                case messages.Poll():
+                    for part in self._parts:
+                        part.poll()
+        return bool(piece)
+
+    def _tell(self, message: messages.PartMessage) -> None:
+        text = messages.line(message)
+        while text:
+            text = text[os.write(self._sink, text) :]
+
+    def _register(self) -> None:
+        """Listen to the links that there are now."""
+        now = {descriptor for part in self._parts for descriptor in part.link.descriptors()}
+        for descriptor in self._registered | now:
+            with suppress(KeyError, ValueError):
+                self._selector.unregister(descriptor)
+        for descriptor in now:
+            self._selector.register(descriptor, selectors.EVENT_READ)
+        self._registered = now
+
+
+def main() -> None:
+    """Descriptors 0 and 1 are the app's."""
+    PartsProcess(0, 1).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Figures that well-known servers count themselves, asked from this machine by each server's own client.
+
+Names that rules and screens know: `connections`, `connections_limit`, `rejected_connections_per_s`, `active` (sessions that work
+or wait), `idle_in_transaction`, `lock_waits` (active sessions that wait for a lock). All others are shown and recorded as they
+are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...model.watched import PartSpec
+
+
+class Server(Protocol):
+    """One server. `read` blocks for at most TIMEOUT_S; it raises an error whose text says what is wrong."""
+
+    def read(self) -> dict[str, float]:
+        """Its figures now."""
+
+    def close(self) -> None:
+        """Give the connection back."""
+
+
+TIMEOUT_S = 2.0
+
+EXTRAS = {"postgres": "psycopg", "redis": "redis", "prometheus": "prometheus_client"}
+"""Modules that `pip install capexplorer[KIND]` brings."""
+
+
+def servers_of(watch: PartSpec) -> dict[str, Callable[[], Server]]:
+    """What makes each server of a part: made in the thread that asks it."""
+    return {kind: _maker(kind, url, watch) for kind, url in watch.servers.items()}
+
+
+def _maker(kind: str, url: str, watch: PartSpec) -> Callable[[], Server]:
+    def make() -> Server:
+        match kind:  # each client takes time to import, and few parts have one
+            case "postgres":
+                from .postgres import Postgres
+
+                return Postgres(url)
+            case "redis":
+                from .redis import Redis
+
+                return Redis(url)
+            case "nginx":
+                from .nginx import Nginx
+
+                return Nginx(url)
+            case _:
+                from .prometheus import Prometheus
+
+                return Prometheus(url, watch.metrics)
+
+    return make

@@ -1,0 +1,48 @@
+"""nginx: connections by what they do, from the page of its stub_status module."""
+
+from __future__ import annotations
+
+import re
+
+import httpx
+
+from . import TIMEOUT_S
+from .rate import Rates
+
+_ACTIVE = re.compile(r"Active connections:\s*(\d+)")
+_COUNTERS = re.compile(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s*$", re.MULTILINE)
+"""Accepted connections, handled ones, requests. Those not handled were closed for want of worker_connections."""
+
+_DOING = re.compile(r"(Reading|Writing|Waiting):\s*(\d+)")
+
+
+class Nginx:
+    """Its page, over one connection."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._client = httpx.Client(timeout=TIMEOUT_S, trust_env=False)
+        self._rates = Rates()
+
+    def read(self) -> dict[str, float]:
+        """Its figures now. Raises httpx.HTTPError; ValueError where the page is another one."""
+        response = self._client.get(self._url)
+        response.raise_for_status()
+        values, counters = figures(response.text)
+        self._rates.tick()
+        return values | {key: rate for name, count in counters.items() for key, rate in self._rates.of(name, count).items()}
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._client.close()
+
+
+def figures(page: str) -> tuple[dict[str, float], dict[str, float]]:
+    """(values, counters): `connections`, `reading`, `writing`, `waiting`; `rejected_connections`, `requests`. ValueError: another
+    page."""
+    active, counters = _ACTIVE.search(page), _COUNTERS.search(page)
+    if active is None or counters is None:
+        raise ValueError("the page is not one of stub_status")
+    accepted, handled, requests = map(float, counters.groups())
+    doing = {name.lower(): float(count) for name, count in _DOING.findall(page)}
+    return {"connections": float(active[1]), **doing}, {"rejected_connections": accepted - handled, "requests": requests}

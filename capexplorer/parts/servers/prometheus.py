@@ -1,0 +1,49 @@
+"""Any exporter: chosen metrics of a page in Prometheus' text format, by the parser of its own client library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from . import TIMEOUT_S
+from .rate import Rates
+
+_BYTES_MOST = 8 << 20
+
+
+class Prometheus:
+    """Its page, over one connection; counters as their growth a second."""
+
+    def __init__(self, url: str, names: Collection[str]) -> None:
+        self._url, self._names = url, names
+        self._client = httpx.Client(timeout=TIMEOUT_S, trust_env=False)
+        self._rates = Rates()
+
+    def read(self) -> dict[str, float]:
+        """Its figures now. Raises httpx.HTTPError; ValueError where the page cannot be parsed."""
+        response = self._client.get(self._url)
+        response.raise_for_status()
+        if len(response.content) > _BYTES_MOST:
+            raise ValueError(f"the page has more than {_BYTES_MOST >> 20} MiB")
+        values, counters = sums(response.text, self._names)
+        self._rates.tick()
+        return values | {key: rate for name, count in counters.items() for key, rate in self._rates.of(name, count).items()}
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._client.close()
+
+
+def sums(page: str, names: Collection[str]) -> tuple[dict[str, float], dict[str, float]]:
+    """(values, counters) of the named metrics, each summed over its labels."""
+    values: dict[str, float] = {}
+    counters: dict[str, float] = {}
+    for family in text_string_to_metric_families(page):
+        for sample in family.samples:
+            if sample.name in names and math.isfinite(sample.value):
+                kept = counters if family.type == "counter" or sample.name.endswith(("_count", "_sum")) else values
+                kept[sample.name] = kept.get(sample.name, 0.0) + sample.value
+    return values, counters

@@ -1,0 +1,27 @@
+"""Counters of a server as their growth a second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from ...probe.procfs import Growth, per_second
+
+
+class Rates:
+    """`of` once for each counter and reading, between two calls of `tick`."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._growth, self._clock = Growth(), clock
+        self._at_s: float | None = None
+        self._elapsed_s = 0.0
+
+    def tick(self) -> None:
+        """A reading begins."""
+        before_s, self._at_s = self._at_s, self._clock()
+        self._elapsed_s = 0.0 if before_s is None else self._at_s - before_s
+
+    def of(self, name: str, count: float) -> dict[str, float]:
+        """`NAME_per_s`; nothing at the first reading, and where the counter began again."""
+        rate = per_second(self._growth(name, int(count)), self._elapsed_s)
+        return {} if rate is None else {f"{name}_per_s": rate}

@@ -1,0 +1,39 @@
+"""Redis: clients, memory and operations, from INFO."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import redis
+
+from . import TIMEOUT_S
+from .rate import Rates
+
+_NAMES = {
+    "connected_clients": "connections",
+    "maxclients": "connections_limit",
+    "blocked_clients": "blocked_clients",
+    "used_memory": "used_memory_bytes",
+    "maxmemory": "maxmemory_bytes",
+    "instantaneous_ops_per_sec": "operations_per_s",
+}
+_COUNTERS = ("rejected_connections", "evicted_keys")
+
+
+class Redis:
+    """One connection, which the client opens again by itself."""
+
+    def __init__(self, url: str) -> None:
+        self._client = redis.Redis.from_url(url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)
+        self._rates = Rates()
+
+    def read(self) -> dict[str, float]:
+        """Its figures now. Raises redis.RedisError."""
+        info: Any = self._client.info()
+        self._rates.tick()
+        found = {name: float(info[key]) for key, name in _NAMES.items() if key in info}
+        return found | {name: rate for key in _COUNTERS if key in info for name, rate in self._rates.of(key, info[key]).items()}
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._client.close()

@@ -1,0 +1,135 @@
+"""One watched part in the process that reads all of them: its link, its probe, and what the app learns of it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from ..model.events import PartState
+from ..model.part_reading import LOST_S, PartReading
+from ..model.watched import PartSpec
+from .link import PartLink
+from .part_messages import Noticed, Read
+from .part_probe import PartProbe
+from .server_threads import ServerThread
+from .servers import servers_of
+
+READER_CPU_MOST = 0.008
+"""Cores. Where a reading costs more than that each second, readings become rarer."""
+
+EVERY_MOST_S = 2.0
+"""Less than what makes a part stale."""
+
+_FACTS_AFTER = 3
+"""Frames until all facts are known: some files are only known by what others say."""
+
+_OFFSET_MOVED_S = 0.05
+"""Change of the clock's offset that is worth telling."""
+
+
+class WatchedPart:
+    """`poll` once a second, `take` when there is something to read. `machine_of` names a machine by its boot id; `wake` is a
+    descriptor to which servers that have answered write a byte."""
+
+    def __init__(
+        self, watch: PartSpec, machine_of: Callable[[str | None, str], str | None], clock: Callable[[], float], wake: int
+    ) -> None:
+        self._servers = [ServerThread(kind, make, wake) for kind, make in servers_of(watch).items()]
+        self.link = PartLink(watch.at, clock)
+        self._watch, self._machine_of, self._clock = watch, machine_of, clock
+        self._probe = PartProbe(watch)
+        self._reader: int | None = None
+        """Process id of the transport whose reader the probe has compared frames of."""
+        self._frames = 0
+        self._read_at_s = clock()
+        self._next_s = 0.0
+        self._told: PartState | None = None
+
+    def poll(self) -> None:
+        """Ask for a reading, unless the reader has used its share of a core; and the servers for their own figures."""
+        for server in self._servers:
+            server.ask()
+        if not self._watch.has_reader:
+            return
+        if self._clock() >= self._next_s or self.link.reader is None:
+            self.link.poll(self._probe.question(self.link.reader))
+
+    def take(self) -> Iterator[Read | Noticed]:
+        """What the app is to know of what arrived."""
+        for reading in self.link.take():
+            transport = self.link.process.pid if self.link.process is not None else None
+            if transport != self._reader:
+                self._reader, self._probe, self._frames = transport, PartProbe(self._watch), 0
+            self._frames += 1
+            self._read_at_s = reading.at_s
+            found = self._probe.read(reading.frame)
+            if found is not None:
+                self._spread(found.reader_cpu_ratio, reading.at_s)
+                yield Read(msgspec.structs.replace(found, server=self._figures()), reading.at_s)
+        if not self._watch.has_reader and (figures := self._figures()):
+            self._read_at_s = self._clock()
+            yield Read(PartReading(name=self._watch.name, server=figures), self._read_at_s)
+        is_known = self._frames >= _FACTS_AFTER or not self._watch.has_reader
+        now = self._known() if is_known and self._is_read else self._unread()
+        if now is not None and not _same(now, self._told):
+            self._told = now
+            yield Noticed(now)
+
+    def _figures(self) -> dict[str, float]:
+        """New figures of all its servers."""
+        return {name: value for server in self._servers for name, value in (server.take() or {}).items()}
+
+    def _spread(self, cpu_ratio: float | None, at_s: float) -> None:
+        every_s = min(EVERY_MOST_S, max(1.0, math.ceil((cpu_ratio or 0.0) / READER_CPU_MOST)))
+        self._next_s = at_s + every_s - 0.5 if every_s > 1.0 else 0.0
+
+    @property
+    def _is_read(self) -> bool:
+        return self._clock() - self._read_at_s < LOST_S + EVERY_MOST_S * (self._next_s > 0)
+
+    def _unread(self) -> PartState | None:
+        """That no reading comes; None while one may come yet."""
+        if self._is_read:
+            return None
+        silent = "the shell there does not answer" if self.link.reader is None else "the reader is silent"
+        reason = self.link.why or self._why_no_figures or silent
+        return PartState(t_s=0.0, name=self._watch.name, state="unread", place=self._watch.place, reason=reason)
+
+    @property
+    def _why_no_figures(self) -> str | None:
+        return next((server.why for server in self._servers if server.why is not None), None)
+
+    def _known(self) -> PartState:
+        facts, clock = self._probe.facts, self.link.clock_offset_s
+        return PartState(
+            t_s=0.0,
+            name=self._watch.name,
+            state="read",
+            place=self._watch.place,
+            reason=facts.why or self._why_no_figures,
+            host=facts.host,
+            machine=self._machine_of(facts.boot_id, self._watch.name),
+            pid=facts.pid,
+            program=facts.program,
+            reader=self.link.reader,
+            clock_offset_s=None if clock is None else round(clock[0], 4),
+            clock_error_s=None if clock is None else round(clock[1], 4),
+            denied=facts.denied,
+        )
+
+
+def _same(now: PartState, before: PartState | None) -> bool:
+    """Whether nothing is new; clocks drift a little all the time."""
+    if before is None:
+        return False
+    moved = abs((now.clock_offset_s or 0.0) - (before.clock_offset_s or 0.0))
+    kept = msgspec.structs.replace(now, clock_offset_s=before.clock_offset_s, clock_error_s=before.clock_error_s)
+    return kept == before and moved <= _OFFSET_MOVED_S + (now.clock_error_s or 0.0) + (before.clock_error_s or 0.0)
+
+
+def clock() -> float:
+    """The clock that the app has, too."""
+    return time.monotonic()

@@ -1,0 +1,158 @@
+"""The app's side of the process that reads all watched parts: polls out, readings in. In the pump's thread; never blocks.
+
+The process is started by the system call itself, since gevent replaces `subprocess` and the functions of `os` that start and
+await processes: those need a hub, which this thread has not.
+"""
+
+from __future__ import annotations
+
+import os
+import posix
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+
+from msgspec.structs import replace
+
+from ..load import native
+from ..model.events import Event, PartState
+from ..model.part_reading import PartReading
+from ..model.watched import PartSpec
+from ..parts import part_messages as messages
+
+POLL_BEFORE_S = 0.3
+"""How long before a tick parts are read: what comes back within that time belongs to the tick's second."""
+
+_AGAIN_S = 5.0
+"""Before a process that ended by itself is started again."""
+
+_END_S = 2.0
+_LOOK_S = 0.02
+_BUFFER_MOST = 4 << 20
+
+_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from capexplorer.parts.process import main; main()"
+"""Isolated: no module in the working folder can shadow the library's."""
+
+_PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
+
+
+class PartWatch:
+    """Parts of one run. `emit` takes the events about parts."""
+
+    def __init__(self, emit: Callable[[Event], None], now_s: Callable[[], float]) -> None:
+        self._emit, self._now_s = emit, now_s
+        self.watched: list[PartSpec] = []
+        self._pid: int | None = None
+        self._to = self._from = -1
+        self._rest = b""
+        self._unsent = b""
+        self._polled = False
+        self._new: dict[str, PartReading] = {}
+        self._read_at_s: dict[str, float] = {}
+        """By name, by `time.monotonic`."""
+        self._again_at_s: float | None = None
+
+    def add(self, watch: PartSpec) -> None:
+        """Watch one more part from now on. One whose name is taken changes nothing: two screens may have asked for it."""
+        if any(watch.name == other.name for other in self.watched):
+            return
+        self.watched.append(watch)
+        if self._pid is None:
+            self._start()
+        else:
+            self._send(messages.Add(watch))
+
+    def _start(self) -> None:
+        theirs_in, self._to = os.pipe()
+        self._from, theirs_out = os.pipe()
+        for descriptor in (self._to, self._from):
+            os.set_blocking(descriptor, False)
+        command = [sys.executable, "-I", "-c", _PROGRAM, _PACKAGE_ROOT]
+        duplicated = [(os.POSIX_SPAWN_DUP2, theirs_in, 0), (os.POSIX_SPAWN_DUP2, theirs_out, 1)]
+        own_group = {"setpgroup": 0}
+        self._pid = posix.posix_spawn(sys.executable, command, os.environ, file_actions=duplicated, **own_group)  # type: ignore[arg-type]
+        for descriptor in (theirs_in, theirs_out):
+            posix.close(descriptor)
+        self._rest = self._unsent = b""
+        for watch in self.watched:
+            self._send(messages.Add(watch))
+
+    def beat(self, until_tick_s: float | None) -> None:
+        """Several times a second: ask for readings shortly before the next tick."""
+        if self._again_at_s is not None and monotonic() >= self._again_at_s:
+            self._again_at_s = None
+            self._start()
+        if self._pid is None or until_tick_s is None:
+            return
+        if until_tick_s > POLL_BEFORE_S:
+            self._polled = False
+        elif not self._polled:
+            self._polled = True
+            self._send(messages.Poll())
+
+    def read(self) -> tuple[PartReading, ...]:
+        """Once a tick: every part. Emits what became known of one."""
+        if self._pid is not None and not self._take():
+            self._ended()
+        now_s, new, self._new = monotonic(), self._new, {}
+        return tuple(self._of_tick(watch.name, new.get(watch.name), now_s) for watch in self.watched)
+
+    def _of_tick(self, name: str, reading: PartReading | None, now_s: float) -> PartReading:
+        read_at_s = self._read_at_s.get(name)
+        return replace(reading or PartReading(name=name), age_s=None if read_at_s is None else max(0.0, now_s - read_at_s))
+
+    def _ended(self) -> None:
+        """The process ended by itself: no part is read until it runs again."""
+        self._reap()
+        self._again_at_s = monotonic() + _AGAIN_S
+        for watch in self.watched:
+            reason = "the process that reads parts ended"
+            self._emit(PartState(t_s=self._now_s(), name=watch.name, state="unread", place=watch.place, reason=reason))
+
+    def _take(self) -> bool:
+        """Everything that has arrived; False once the process has ended."""
+        is_open = True
+        with suppress(BlockingIOError):
+            while piece := os.read(self._from, 1 << 16):
+                self._rest += piece
+            is_open = False
+        *lines, self._rest = self._rest.split(b"\n")
+        for line in lines:
+            match messages.reported(line):
+                case messages.Read(reading, at_s):
+                    self._new[reading.name], self._read_at_s[reading.name] = reading, at_s
+                case messages.Noticed(part):
+                    self._emit(replace(part, t_s=self._now_s()))
+        if len(self._rest) > _BUFFER_MOST:
+            self._rest = b""
+        return is_open
+
+    def _send(self, message: messages.PartMessage) -> None:
+        self._unsent += messages.line(message)
+        with suppress(BlockingIOError, BrokenPipeError):
+            self._unsent = self._unsent[os.write(self._to, self._unsent) :]
+        if len(self._unsent) > _BUFFER_MOST:
+            self._unsent = b""
+
+    def end(self, sleep: Callable[[float], None] = native.sleep) -> None:
+        """End the process, and with it every reader."""
+        self._again_at_s = None
+        if self._pid is not None:
+            self._reap(sleep)
+
+    def _reap(self, sleep: Callable[[float], None] = native.sleep) -> None:
+        """Close the pipes, on which the process ends, and wait for its end."""
+        pid, self._pid = self._pid, None
+        assert pid is not None
+        for descriptor in (self._to, self._from):
+            posix.close(descriptor)
+        deadline_s = monotonic() + _END_S
+        with suppress(ChildProcessError):
+            while posix.waitpid(pid, os.WNOHANG)[0] == 0:
+                if monotonic() > deadline_s:
+                    with suppress(ProcessLookupError):
+                        os.killpg(pid, signal.SIGKILL)
+                sleep(_LOOK_S)

@@ -1,0 +1,122 @@
+"""What a watched part uses of what it has: each resource with its limit, the one nearest to its limit first. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ...model.events import HostFacts, PartState
+from ...model.part_reading import LATE_S, PartReading
+from ...model.readings import HostReading, TargetReading
+from ...model.timeline import Timeline
+from ..render import text
+
+Shown = Callable[[float | None], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """`cpu`, `1.82`, `of 2 cores`, and the share of the limit that is used; None: it has no limit."""
+
+    name: str
+    number: str
+    unit: str
+    share: float | None = None
+
+    @property
+    def said(self) -> str:
+        """As a detail of a row: `fds 40 of 1,024`."""
+        return " ".join(filter(None, (self.name, self.number, self.unit)))
+
+
+@dataclass(frozen=True, slots=True)
+class PartUse:
+    """A part in one tick. `uses` is empty where it was not read in it."""
+
+    name: str
+    uses: tuple[Use, ...]
+    reading: PartReading
+    known: PartState | None
+
+    @property
+    def share(self) -> float:
+        """Of the resource that is nearest to its limit."""
+        return max((use.share for use in self.uses if use.share is not None), default=0.0)
+
+    @property
+    def state(self) -> str:
+        """`stale: read 4 s ago`, `not read: Connection refused`; empty where it is read."""
+        age_s, known = self.reading.age_s, self.known
+        if known is not None and known.state == "unread":
+            return f"not read: {text.safe(known.reason or '')}"
+        if age_s is None:
+            return "not read yet"
+        if age_s >= LATE_S:
+            return f"stale: read {text.span(age_s)} ago"
+        return text.safe(known.reason) if known is not None and known.reason else ""
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is something to warn of."""
+        return bool(self.state) and self.reading.age_s is not None or (self.known is not None and self.known.state == "unread")
+
+
+def part_uses(timeline: Timeline) -> list[PartUse]:
+    """Parts of the latest tick, the one nearest to its limit first; those that are not read stand before all others."""
+    parts = timeline.last.parts if timeline.last is not None else ()
+    found = [PartUse(each.name, tuple(_uses(each, timeline.parts.get(each.name))), each, timeline.parts.get(each.name))
+             for each in parts]  # fmt: skip
+    return sorted(found, key=lambda part: (not part.is_missing, -part.share))
+
+
+def _uses(reading: PartReading, known: PartState | None) -> Iterator[Use]:
+    """The nearest to its limit first; those without a limit last."""
+    if not reading.is_new:
+        return
+    facts = known.host if known is not None else HostFacts()
+    is_here = known is not None and known.machine == "generator"  # whose host has rows of its own
+    host = () if is_here else _of_host(reading.host, facts)
+    found = (*_of_server(reading), *_of_target(reading.target, facts), *host)
+    yield from sorted(found, key=lambda use: -1.0 if use.share is None else use.share, reverse=True)
+
+
+def _of_target(target: TargetReading | None, facts: HostFacts) -> Iterator[Use]:
+    if target is None:
+        return
+    cores = min((each for each in (target.cpus_allowed or facts.cpus, facts.cgroup_cpus) if each), default=None)
+    unit = f"of {cores:g} core{'s' * (cores != 1)}" if cores else "cores"
+    yield _limited("cpu", target.cpu_ratio, cores, text.three_digits, unit)
+    yield _limited("fds", target.fds_fullest, target.fds_limit, text.count)
+    if target.listen_queue is not None:
+        yield _limited("accept queue", target.listen_queue, target.listen_backlog, text.count)
+    if target.rss_bytes is not None:
+        yield _limited("memory", target.rss_bytes, target.memory_limit_bytes, text.size)
+    if target.throttled_ratio:
+        yield Use("throttled", text.percent(target.throttled_ratio), "of the time", target.throttled_ratio)
+    yield Use("", text.count(target.processes), f"process{'es' * (target.processes != 1)}")
+
+
+def _of_host(host: HostReading | None, facts: HostFacts) -> Iterator[Use]:
+    if host is None:
+        return
+    yield _limited("host cpu", host.cpu_ratio, facts.cpus, text.three_digits)
+    if host.memory_used_bytes is not None:
+        yield _limited("host mem", host.memory_used_bytes, facts.memory_bytes, text.size)
+    if host.disk_busy_ratio is not None:
+        yield Use("disk", text.percent(host.disk_busy_ratio), "busy", host.disk_busy_ratio)
+
+
+def _of_server(reading: PartReading) -> Iterator[Use]:
+    """The server's own figures that have a limit, or are a share."""
+    server = reading.server
+    if "connections" in server:
+        yield _limited("connections", server["connections"], server.get("connections_limit"), text.count)
+    if server.get("active"):
+        share = server.get("lock_waits", 0.0) / server["active"]
+        yield Use("lock waits", text.percent(share), "", share)
+
+
+def _limited(name: str, used: float | None, limit: float | None, shown: Shown, unit: str | None = None) -> Use:
+    number, _, of = shown(used).partition(" ")
+    said = unit if unit is not None else f"of {shown(limit)}" if limit else ""
+    return Use(name, number, f"{of} {said}".strip(), used / limit if used is not None and limit else None)

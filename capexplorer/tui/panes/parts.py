@@ -1,0 +1,79 @@
+"""Watched parts in full: what each uses, where it is, and how it is read. The one nearest to its limit is first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ...model.events import PartState
+from ...model.timeline import Timeline
+from ..look import Look, Palette
+from ..render import text
+from .part_rows import FULL_RATIO
+from .part_uses import PartUse, part_uses
+from .resource_row import Row, row_lines
+from .resources import picture_cells
+from .scrolling import ScrollingPane
+
+NONE = "  no part is watched: `--watch NAME=ssh HOST:port N`, or [[watch]] in a profile"
+
+
+class PartsPane(ScrollingPane):
+    """A heading for each part, then a row for each resource."""
+
+    TITLE = "Parts"
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """The lines that fit, from where it is scrolled to."""
+        parts = part_uses(timeline)
+        if not parts:
+            return [text.line([(NONE, Style(color=look.palette.muted))], size.width)]
+        lines = [strip for part in parts for strip in _part(part, look.palette, size.width)]
+        first, last = self.window(len(lines), size.height)
+        return lines[first:last]
+
+
+def _part(part: PartUse, palette: Palette, width: int) -> Iterator[Strip]:
+    cells = picture_cells(width)
+    heading = Style(color=palette.warning if part.is_missing else palette.primary, bold=True)
+    said = f" {text.safe(part.name)}" + (f"  {part.state}" if part.state else "")
+    yield text.line([(text.shorten_end(said, width), heading)], width)
+    for use in part.uses:
+        bar = text.bar(min(1.0, use.share), cells) if use.share is not None else ""
+        full = use.share is not None and use.share >= FULL_RATIO
+        row = Row("", bar, use.number, use.unit, (use.name,), palette.secondary, full)
+        yield from row_lines(row, palette, width, cells, more=0)
+    muted = Style(color=palette.muted)
+    for line in _about(part):
+        yield text.line([(text.shorten_end(f"   {line}", width), muted)], width)
+
+
+def _about(part: PartUse) -> Iterator[str]:
+    """Other readings, where it is, how it is read."""
+    reading, known = part.reading, part.known
+    others = reading.neighbours.processes if reading.neighbours is not None else {}
+    if others:
+        yield "others: " + ", ".join(f"{text.safe(name)} {text.three_digits(ratio)}" for name, ratio in others.items())
+    figures = {name: value for name, value in reading.server.items() if not name.startswith("connections")}
+    if figures:
+        yield ", ".join(f"{text.safe(name)} {text.three_digits(value)}" for name, value in sorted(figures.items()))
+    if known is not None:
+        yield ", ".join(_of(known, reading.reader_cpu_ratio))
+
+
+def _of(known: PartState, reader_cpu_ratio: float | None) -> Iterator[str]:
+    yield text.safe(known.place)
+    if known.program:
+        yield text.safe(known.program) + (f" {known.pid}" if known.pid is not None else "")
+    if known.machine == "generator":
+        yield "on the generator's machine"
+    if known.clock_offset_s is not None and known.clock_error_s is not None:
+        yield f"clock {known.clock_offset_s:+.3f} s ±{known.clock_error_s:.3f}"
+    if known.reader is not None:
+        cost = f", {text.percent(reader_cpu_ratio)} of a core" if reader_cpu_ratio is not None else ""
+        yield f"read by {known.reader}{cost}"
+    if known.denied:
+        yield f"denied: {', '.join(known.denied)}"

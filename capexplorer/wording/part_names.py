@@ -1,0 +1,49 @@
+"""What limits a watched part, or keeps it from being read, with the part's name: `the CPU of db is saturated`."""
+
+from __future__ import annotations
+
+from ..model.findings import Blame
+from . import numbers
+from .cause_names import name
+
+_OF_PARTS = {
+    "part_not_read": "{part} cannot be read",
+    "target_cpu_saturated": "the CPU of {part} is saturated",
+    "gil_bound": "the CPU of {part} is saturated (GIL)",
+    "single_thread_cpu_saturated": "one thread of {part} is saturated",
+    "host_cpu_saturated": "the CPU of {part}'s host is saturated",
+    "cpu_throttled": "the CPU quota throttles {part}",
+    "cpu_steal": "the hypervisor of {part} takes CPU time (steal)",
+    "worker_pool_exhausted": "connections wait in the accept queue of {part}: its workers are exhausted",
+    "memory_saturated": "the memory of {part}'s host is exhausted",
+    "swapping": "the host of {part} swaps",
+    "disk_saturated": "the disk of {part} is saturated",
+    "disk_full": "the disk of {part} is full",
+    "network_bandwidth_saturated": "the network link of {part} is saturated",
+    "open_files_limit": "{part} is at its limit of open files",
+    "connection_limit": "{part} has no connection left",
+    "lock_waits": "sessions of {part} wait for locks",
+}
+"""By id of the catalogue."""
+
+
+def of_part(finding: Blame, part: str) -> str:
+    """`db has no connection left (40 of 40)`, `sessions of db wait for locks (85%)`."""
+    said = _OF_PARTS.get(finding.name, f"{name(finding.name)} ({{part}})").format(part=part)
+    figure, peers = _figure(finding), finding.readings.get("peers_at_ease")
+    unlike = f", unlike {_joined(peers)}" if isinstance(peers, str) else ""
+    return (f"{said} ({figure})" if figure else said) + unlike
+
+
+def _joined(names: str) -> str:
+    """`web1, web3 and web4`."""
+    *others, last = names.split(", ")
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _figure(finding: Blame) -> str:
+    """The one that a reader wants at once."""
+    used, limit, waits = (finding.reading(key) for key in ("connections", "connections_limit", "lock_waits_ratio"))
+    if used is not None and limit:
+        return f"{numbers.number(used)} of {numbers.number(limit)}"
+    return numbers.percent(waits) if waits is not None else ""

@@ -1,0 +1,153 @@
+"""Bottlenecks of watched parts: levels with the readings of parts in, which part is blamed for what out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+
+from analysis.loads import FACTS, READINGS, Load, closed_session
+from capexplorer.analysis import bottleneck
+from capexplorer.analysis.bottleneck.measured_level import measured_levels
+from capexplorer.analysis.bottleneck.watched_parts import watched_parts
+from capexplorer.analysis.epoch.epoch import epoch_of
+from capexplorer.model.events import Mark, PartState
+from capexplorer.model.timeline import Timeline
+from capexplorer.wording.marks import title
+
+IDLE = {name: value for name, value in READINGS.items() if name.startswith(("target.", "host."))} | {"read_ratio": 1.0}
+"""A part at ease, read in every second."""
+
+SATURATED = {"target.cpu_ratio": 3.8, "host.cpu_ratio": 3.9, "target.busiest_thread_ratio": 0.9}
+
+Readings = Mapping[str, float]
+
+
+def part(name: str, machine: str | None = None, program: str = "postgres", state: str = "read") -> PartState:
+    known = {"t_s": 1.0, "name": name, "state": state, "machine": machine or name, "program": program, "reason": "cut"}
+    return msgspec.structs.replace(msgspec.convert(known, PartState), host=FACTS)
+
+
+def session(parts: Mapping[str, Readings], *, known: tuple[PartState, ...] = (), unread: tuple[str, ...] = (),
+            grows: bool = False, own: Readings | None = None) -> Timeline:  # fmt: skip
+    """Three levels that scale, then two that stay flat; in those the parts have these readings beside IDLE."""
+
+    def of(name: str, more: Readings) -> dict[str, float]:
+        return {f"part.{name}.{key}": value for key, value in {**IDLE, **more}.items()}
+
+    quiet = {key: value for name in parts for key, value in of(name, {}).items()}
+    busy = {key: value for name, more in parts.items() for key, value in of(name, more).items()} | dict(own or {})
+    flat = ((16, 160, 50), (32, 320, 50)) if grows else ((16, 100, 110), (32, 100, 270))
+    loads = [Load(users, rate, latency, readings=quiet, unread=unread) for users, rate, latency in ((2, 20, 50), (4, 40, 50))]
+    loads += [Load(users, rate, latency, readings=busy, unread=unread) for users, rate, latency in flat]
+    timeline = closed_session(*loads)
+    for each in known or tuple(part(name) for name in parts):
+        timeline.apply(each)
+    return timeline
+
+
+def marks(timeline: Timeline) -> list[Mark]:
+    return [mark for mark in bottleneck.marks(epoch_of(timeline, 0)) if mark.id not in ("not_saturated", "think_time_limited")]
+
+
+def blamed(timeline: Timeline) -> set[tuple[str, str | None]]:
+    return {(mark.id, mark.finding.part) for mark in marks(timeline)}  # type: ignore[union-attr]
+
+
+UNWATCHED = tuple(name for name in READINGS if name.startswith("target."))
+"""The target runs elsewhere, and nobody watches it."""
+
+
+@pytest.mark.parametrize(
+    ("readings", "found", "words"),
+    [
+        (SATURATED, "target_cpu_saturated", "the CPU of db is saturated"),
+        ({"target.cpu_ratio": 1.0, "target.busiest_thread_ratio": 0.98, "host.cpu_ratio": 1.2}, "single_thread_cpu_saturated",
+         "one thread of db is saturated"),
+        ({"host.disk_busy_ratio": 0.97, "host.io_pressure_ratio": 0.4, "target.written_bytes_per_s": 5e6}, "disk_saturated",
+         "the disk of db is saturated"),
+        ({"target.listen_queue": 40.0}, "worker_pool_exhausted",
+         "connections wait in the accept queue of db: its workers are exhausted"),
+        ({"target.fds_fullest": 1020.0}, "open_files_limit", "db is at its limit of open files"),
+        ({"target.throttled_ratio": 0.4}, "cpu_throttled", "the CPU quota throttles db"),
+        ({"server.connections": 40.0, "server.connections_limit": 40.0, "server.active": 38.0}, "connection_limit",
+         "db has no connection left (40 of 40)"),
+        ({"server.connections": 64.0, "server.rejected_connections_per_s": 3.0}, "connection_limit", "db has no connection left"),
+        ({"server.lock_waits": 34.0, "server.active": 40.0}, "lock_waits", "sessions of db wait for locks (85%)"),
+    ],
+)  # fmt: skip
+def test_the_part_is_blamed_for_its_own_fault_and_no_other_party_is(readings: Readings, found: str, words: str) -> None:
+    timeline = session({"db": readings, "proxy": {}})
+    assert blamed(timeline) == {(found, "db")}
+    (mark,) = marks(timeline)
+    assert title(mark) == words
+    assert mark.key == f"bottleneck:{found}:epoch0:db"
+
+
+def test_a_busy_part_is_no_bottleneck_while_more_users_bring_more() -> None:
+    assert blamed(session({"db": SATURATED}, grows=True)) == set()
+
+
+def test_a_part_that_was_read_in_few_seconds_of_a_level_is_not_blamed_and_hides_nothing() -> None:
+    timeline = session({"db": {**SATURATED, "read_ratio": 0.5}})
+    (mark,) = marks(timeline)
+    assert (mark.id, mark.finding.part) == ("lock_or_pool_limit", None)  # type: ignore[union-attr]
+    assert "part db" in mark.finding.unavailable  # type: ignore[union-attr]
+
+
+def test_a_part_whose_link_is_cut_is_not_blamed_for_the_level_that_goes_on() -> None:
+    timeline = session({"db": SATURATED}, known=(part("db", state="unread"),))
+    level = list(measured_levels(epoch_of(timeline, 0)))[-1]
+    assert watched_parts(level, timeline).names == ("db",), "a closed level was measured while it was read"
+    level.level.closed = None
+    now = watched_parts(level, timeline)
+    assert (now.names, now.unread) == ((), ("db",))
+
+
+def test_a_pool_that_keeps_all_connections_open_and_idle_is_no_limit() -> None:
+    pool = {"server.connections": 40.0, "server.connections_limit": 40.0, "server.active": 6.0}
+    assert blamed(session({"db": pool})) == {("lock_or_pool_limit", None)}
+
+
+def test_the_one_of_several_peers_that_is_at_its_limit_is_named_beside_those_that_are_not() -> None:
+    (mark,) = marks(session({"web1": {}, "web2": SATURATED, "web3": {}, "db": {}}))
+    assert title(mark) == "the CPU of web2 is saturated, unlike web1 and web3"
+
+
+def test_peers_that_are_all_at_their_limit_are_no_exception_of_one() -> None:
+    timeline = session({"web1": SATURATED, "web2": SATURATED})
+    assert {title(mark) for mark in marks(timeline)} == {"the CPU of web1 is saturated", "the CPU of web2 is saturated"}
+
+
+def test_two_limits_of_one_part_compete() -> None:
+    both = {"server.connections": 40.0, "server.connections_limit": 40.0, "server.lock_waits": 34.0, "server.active": 40.0}
+    assert blamed(session({"db": both})) == {("connection_limit", "db"), ("lock_waits", "db")}
+
+
+def test_a_disk_that_two_parts_share_is_blamed_once() -> None:
+    disk = {"host.disk_busy_ratio": 0.97, "host.io_pressure_ratio": 0.4, "target.written_bytes_per_s": 5e6}
+    timeline = session({"db": disk, "queue": disk}, known=(part("db", "db"), part("queue", "db")))
+    assert blamed(timeline) == {("disk_saturated", "db")}
+
+
+def test_a_lock_in_the_service_names_the_idle_parts_and_what_is_not_watched_as_the_alternative() -> None:
+    (mark,) = marks(session({"db": {}, "proxy": {}}))
+    assert mark.id == "lock_or_pool_limit"
+    assert mark.finding.figures()["idle_parts"] == "db, proxy"
+    assert mark.finding.competing == ("unwatched_party",)  # type: ignore[union-attr]
+
+
+def test_a_part_at_two_thirds_of_its_cores_is_neither_blamed_nor_called_idle() -> None:
+    assert blamed(session({"db": {"target.cpu_ratio": 2.7, "host.cpu_ratio": 2.8}})) == set()
+
+
+def test_requests_wait_outside_of_what_is_watched_where_the_service_is_not() -> None:
+    (mark,) = marks(session({"db": {}}, unread=UNWATCHED))
+    assert mark.id == "unwatched_party"
+    assert title(mark) == "requests wait outside of what is watched"
+    assert mark.finding.figures()["idle_parts"] == "db"
+
+
+def test_a_remote_service_that_is_watched_as_a_part_is_judged_as_one_that_runs_here() -> None:
+    assert blamed(session({"web": SATURATED}, unread=UNWATCHED)) == {("target_cpu_saturated", "web")}

@@ -1,0 +1,66 @@
+"""`--watch` and `[[watch]]`: texts in, parts or one line of what was expected out."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.commands.parts_to_watch import watches_of
+from capexplorer.errors import InputError
+from capexplorer.model.watched import PartSpec, parsed
+from capexplorer.parts.link import command_of
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("web=here", PartSpec(name="web")),
+        ("web=:pid 12", PartSpec(name="web", pid=12)),
+        ("web=pid 12", PartSpec(name="web", pid=12)),
+        ("db=ssh db1:port 5432", PartSpec(name="db", at="ssh db1", port=5432)),
+        ("db=ssh -p 2222 me@db1", PartSpec(name="db", at="ssh -p 2222 me@db1")),
+        ("db=docker exec -i db", PartSpec(name="db", at="docker exec -i db")),
+        ("api=ssh web1:unit api.service", PartSpec(name="api", at="ssh web1", unit="api.service")),
+        (
+            "api=ssh web1:cgroup /system.slice/api.service",
+            PartSpec(name="api", at="ssh web1", cgroup="/system.slice/api.service"),
+        ),
+        ("db=ssh db1: container pg", PartSpec(name="db", at="ssh db1", container="pg")),
+    ],
+)
+def test_a_part_is_a_name_a_transport_and_what_of_its_machine_it_is(text: str, expected: PartSpec) -> None:
+    assert parsed(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("web1", "expected NAME=TRANSPORT"),
+        ("a b=ssh web1", "a name of letters, digits"),
+        ("db=ssh db1:port x", "a whole number after port, got 'x'"),
+        ("db=ssh 'db1", "quotes do not match"),
+    ],
+)
+def test_what_is_wrong_is_one_line(text: str, expected: str) -> None:
+    with pytest.raises(InputError, match="--watch: ") as caught:
+        watches_of([text], ())
+    assert expected in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_the_command_line_replaces_the_profiles_part_of_the_same_name() -> None:
+    of_profile = (PartSpec(name="db", at="ssh old"), PartSpec(name="web", at="ssh web1"))
+    assert [watch.at for watch in watches_of(["db=ssh new"], of_profile)] == ["ssh web1", "ssh new"]
+
+
+def test_two_parts_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="a name of its own"):
+        watches_of(["db=here", "db=ssh db1"], ())
+
+
+def test_a_container_that_is_entered_is_read_whole() -> None:
+    assert PartSpec(name="db", at="kubectl exec -i db-0 --").selected == ("pid", "1")
+    assert PartSpec(name="db", at="docker -H tcp://h exec -i db", port=5432).selected == ("port", "5432")
+
+
+def test_ssh_never_asks_on_the_terminal() -> None:
+    command = command_of("/usr/bin/ssh -p 22 web1")
+    assert command[0] == "/usr/bin/ssh" and "-oBatchMode=yes" in command and command[-4:] == ["-p", "22", "web1", "sh"]
