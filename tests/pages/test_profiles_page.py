@@ -31,7 +31,7 @@ def keys() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("table", "key"), keys(), ids=lambda text: text or "top")
 def test_the_example_of_a_key_is_a_value_that_it_may_have(table: str, key: str) -> None:
-    raw: dict[str, Any] = {"users": {"task": [{"name": "/"}]}}
+    raw: dict[str, Any] = {"users": {"task": [{"name": "/"}]}, "watch": [{"name": "db", "at": "ssh db1"}]}
     place = raw
     for part in filter(None, table.split(".")):
         place = place.setdefault(part, {})

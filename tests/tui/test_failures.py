@@ -211,7 +211,7 @@ async def test_the_screen_says_that_there_are_failures_whatever_it_shows(size: t
         if size == NARROW:
             assert "results above 50 users do not describe the service." in said
             assert lines[4].startswith("  NEXT ")
-            assert "7 failures:5" in lines[5] and lines[5].rstrip().endswith("8 log")
+            assert "7 failures:5" in lines[5] and lines[5].rstrip().endswith("9 parts")
 
 
 def test_the_verdict_is_on_the_status_lines_where_a_mark_has_its_part() -> None:

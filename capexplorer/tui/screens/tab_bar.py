@@ -12,7 +12,7 @@ from ..look import Palette
 from ..render.text import Piece, cells, line
 from .arrangement import FAILURES, PANES
 
-SHORT = {"throughput": "req/s", "latency": "ms"}
+SHORT = {"throughput": "req/s", "latency": "ms", "resources": "system", "journal": "marks"}
 """Names where all do not fit."""
 
 
