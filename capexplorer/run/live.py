@@ -246,7 +246,8 @@ class LiveRun:
 
     def zero(self) -> None:
         """All users stop at once."""
-        self._command("zero", before=self.wanted, rate_before=self.offered_per_s)
+        rate = {} if self.offered_per_s is None else {"rate_before": self.offered_per_s}
+        self._command("zero", before=self.wanted, **rate)
         self._step(0)
 
     def note(self, text: str) -> None:

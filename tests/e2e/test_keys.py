@@ -63,7 +63,7 @@ def test_the_screen_follows_each_key_and_the_session_holds_it(tmp_path: Path, si
         screen.shows("Go to how many users?")
         screen.type("60")
         screen.press("Enter")
-        screen.shows("Go to 60 users?", "more than twice the highest count so far")
+        screen.shows("Go to 60 users?", "more than twice the highest so far")
         screen.press("Enter")
         follows(screen, 60)
         screen.once(lambda text: "users 60 " in text, "60 users running")

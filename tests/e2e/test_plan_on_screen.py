@@ -14,7 +14,7 @@ from .tmux_rig import Screen, needs_tmux, on_screen
 
 pytestmark = [pytest.mark.slow, needs_tmux]
 
-ENDED = ("PLAN ENDED", "4 users keep running; + - users, a autopilot, p plan, x zero")
+ENDED = ("PLAN ENDED", "4 users keep running; + - load, a autopilot, p plan, x zero")
 
 
 def begin_plan(screen: Screen, plan: str) -> None:

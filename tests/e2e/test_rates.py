@@ -1,0 +1,48 @@
+"""Offered rates on the real program: every planned iteration is accounted for, in this process and in workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from capexplorer.model.events import Command, LevelClosed, LevelOpened, Sample
+
+from .rig import Run, of, start
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")]
+
+
+def assert_conserved(run: Run) -> None:
+    ticks = [(sample.t_s, sample.offered) for sample in of(run.events(), Sample) if sample.offered is not None]
+    for t_s, tick in ticks:
+        ended = tick.finished + tick.failed + tick.dropped.total
+        assert tick.planned + tick.in_flight_before == ended + tick.in_flight, f"at {t_s} s"
+
+
+def test_rates_and_users_take_turns_in_one_plan(tmp_path: Path) -> None:
+    with start(tmp_path, "actor", "--headless", "--plan", "rate 40/s 6s, 3:3s, rate 20/s 6s") as run:
+        assert run.exit_code() == 0, run.stderr
+    assert_conserved(run)
+    opened = [(level.users, level.offered_per_s) for level in of(run.events(), LevelOpened)]
+    assert opened == [(0, 40.0), (3, None), (0, 20.0)]
+    closed = of(run.events(), LevelClosed)
+    assert [level.figures.offered is not None for level in closed] == [True, False, True]
+    assert all(level.figures.offered.finished > 0 for level in closed if level.figures.offered)
+
+
+def test_a_rate_is_shared_by_workers_and_goes_on_whole_when_one_is_lost(tmp_path: Path) -> None:
+    with start(tmp_path, "actor", "--headless", "--workers", "2", "--plan", "rate 40/s 10m") as run:
+        run.until(Sample, lambda event: event.settled)
+        os.kill(run.marked.pids("capexplorer worker --join")[0], signal.SIGKILL)
+        run.until(Command, lambda event: event.name == "workers" and event.args.get("change") == "lost")
+        run.until(Sample, lambda event: event.level == 1 and event.settled)
+        run.process.send_signal(signal.SIGTERM)
+        assert run.exit_code() == 128 + signal.SIGTERM
+    first, second = of(run.events(), LevelClosed)
+    assert (first.void, second.void) == ("worker_lost", None)
+    figures = second.figures.offered
+    assert figures is not None and figures.offered_per_s == 40.0 and figures.finished > 0
