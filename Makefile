@@ -5,9 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# Slow tests mostly wait for processes, so three times as many run at once as the smallest machine has cores. Each worker collects
+# Slow tests mostly wait for processes, so four times as many run at once as the smallest machine has cores. Each worker collects
 # all tests, which costs 4 s of CPU.
-PARALLEL := -n 6 --dist loadfile --no-loadscope-reorder
+PARALLEL := -n 8 --dist loadfile --no-loadscope-reorder
 
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE

@@ -516,3 +516,13 @@ async def test_nothing_is_raised_for_an_empty_timeline(size: tuple[int, int]) ->
     async with stage.run(size) as pilot:
         await pilot.press(*"12345678", "f", "d", "z", "w", "l", "space", "space", "o", "?")
         await pilot.pause()
+
+
+async def test_where_no_load_is_wanted_q_quits_without_a_question_though_the_last_users_still_end() -> None:
+    """It once asked whether the load of 0 users was to stop, for a second after they were stopped."""
+    controls = FakeControls(wanted=0)
+    app = ExplorerApp(LiveFeed(FakeSource(session([(20, 10)]))), Steer(controls))  # its last sample has 20 users
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.pause()
+        await pilot.press("q")
+    assert ("quit",) in controls.calls

@@ -66,11 +66,9 @@ class Steer:
 
     @property
     def quit_question(self) -> str | None:
-        """While load runs: that it ends."""
-        timeline, wanted = self._screen.timeline, self.controls.wanted
-        running = timeline.last is not None and timeline.last.users > 0
-        offered_per_s = self.controls.offered_per_s
-        if timeline.ended is not None or not (wanted > 0 or running or offered_per_s):
+        """While load is wanted: that it ends. Users that end their last task do not count."""
+        wanted, offered_per_s = self.controls.wanted, self.controls.offered_per_s
+        if self._screen.timeline.ended is not None or not (wanted or offered_per_s):
             return None
         load = f"{wanted:,} users" if offered_per_s is None else f"{offered_per_s:,g} iterations a second"
         ends = f"The load of {load} will stop. The session is saved."
