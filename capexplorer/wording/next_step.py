@@ -10,7 +10,7 @@ from ..model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold
 from ..model.timeline import Timeline
 from . import numbers
 from .autopilot_and_plan import TROUBLES, VERIFICATION_ENDS, found
-from .rate_sentences import short_rate_capacity
+from .rate_sentences import rate, short_rate_capacity
 
 LINEAR = 0.93
 """Efficiency from which scaling is called linear (`load.level_end.STRAIGHT`)."""
@@ -81,13 +81,14 @@ def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool =
 
 def _said(proposed: Proposed, timeline: Timeline, *, exported: bool) -> NextStep:
     level, taken = timeline.level, isinstance(proposed.proposal, GoTo | Hold)
+    if proposed.proposal == Hold("rate"):
+        return _at_a_rate(timeline)
     if taken and level is not None and level.opened.t_s > proposed.t_s:
-        return NextStep("", f"changing to {numbers.counted(level.users)}")
+        load = numbers.counted(level.users) if level.offered_per_s is None else rate(level.offered_per_s)
+        return NextStep("", f"changing to {load}")
     match proposed.proposal:
         case GoTo() as step:
             return NextStep("Enter", _go_to(step, timeline))
-        case Hold("rate"):
-            return _at_a_rate(timeline)
         case Hold() as hold:
             soaks = hold.level == "soak" and hold.why == "measuring"
             said = (SOAK if soaks else WAITS.get(hold.why, WAITS["measuring"])).format(users=numbers.counted(timeline.wanted))
@@ -111,7 +112,7 @@ def _at_a_rate(timeline: Timeline) -> NextStep:
     capacity = timeline.verdict.rate_capacity if timeline.verdict is not None else None
     if capacity is not None and capacity.kind == "capacity":
         return NextStep("e", f"export; {short_rate_capacity(capacity)}")
-    return NextStep("a", "let the autopilot search the capacity as an offered rate; +/- changes the rate")
+    return NextStep("a", "the autopilot finds the capacity as a rate; + and - change the rate")
 
 
 def until_next(timeline: Timeline) -> str:

@@ -89,6 +89,20 @@ def test_a_proposal_that_was_taken_is_proposed_no_more() -> None:
     assert next_step(timeline) == NextStep("", "changing to 24 users")
 
 
+def test_at_an_offered_rate_the_search_of_a_rate_is_proposed_at_each_of_its_levels() -> None:
+    """It once said `changing to 0 users` for good: the proposal stays the same from level to level."""
+    timeline = at(Hold("rate"))
+    timeline.apply(LevelOpened(t_s=31.0, index=2, users=0, spawn_rate=10.0, by="user", offered_per_s=20.0))
+    step = next_step(timeline)
+    assert step is not None and step.key == "a" and step.said.startswith("the autopilot finds the capacity as a rate")
+
+
+def test_a_plan_that_changes_a_rate_says_which() -> None:
+    timeline = at(Hold("plan", 7.0, 7.0))
+    timeline.apply(LevelOpened(t_s=31.0, index=2, users=0, spawn_rate=10.0, by="plan", offered_per_s=20.0))
+    assert next_step(timeline) == NextStep("", "changing to 20/s")
+
+
 def test_an_end_is_proposed_on_the_level_that_the_autopilot_goes_back_to() -> None:
     timeline = at(GiveUp(1, "max_users"))
     timeline.apply(opened(1, 31.0, 2))
