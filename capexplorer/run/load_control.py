@@ -14,21 +14,19 @@ from ..load.load_reports import Report as LoadReport
 from ..load.load_reports import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
 from ..model.events import By, Command
-from ..model.proposals import Hold
 from ..model.stream import Param
 from .current_epoch import CurrentEpoch
 from .drivers.adviser import Growth
-from .drivers.autopilot import AutopilotDriver
+from .drivers.autopilots import Autopilots
 from .drivers.driver import Autopilot, Driver, Manual, Plan, Shape
-from .drivers.load_target import POOL_SPAWN_RATE, LoadTarget
-from .drivers.plan import CannotGoOn, FindKnee, Move, PlanDriver, SetRate, SetUsers
-from .drivers.rate_autopilot import RateAutopilotDriver
+from .drivers.load_target import LoadTarget
+from .drivers.plan import CannotGoOn, FindKnee, PlanDriver, SetRate, SetUsers
+from .drivers.plan_moves import PlanMoves
 from .drivers.shape import RAMP_OVER_S, level_for
 from .drivers.stop_watch import Stopped, StopWatch
 from .event_sink import EventSink
 from .level_events import LevelEvents
 from .options import RunOptions
-from .proposals_published import PublishedProposals
 from .pump import Pump
 from .run_outcome import RunOutcome
 
@@ -63,25 +61,18 @@ class LoadControl:
         self._stop_watch = StopWatch(options.profile.stop, timeline)
         self._driver, self._generation = load_target.seat.driver, load_target.seat.generation
         self._plan = PlanDriver(options.steps, timeline, self._max_users)
-        self._proposals = PublishedProposals(self._emit, pump.now_s)
-        self._autopilot = AutopilotDriver(
+        self._moves = PlanMoves(load_target, self.step)
+        self._autopilots = Autopilots(
             timeline,
             load_target,
+            first_users=options.start_users,
             max_users=self._max_users,
-            emit=lambda name, args: self._emit(Command(t_s=pump.now_s(), name=name, by="autopilot", args=dict(args))),
-            open_level=lambda users, rate: self.step(users, "autopilot", rate),
+            emit=self._emit,
+            now_s=pump.now_s,
+            open_level=lambda users, rate, per_s: self.step(users, "autopilot", rate, offered_per_s=per_s),
             finish=self._autopilot_finished,
             growth=growth,
             grow=grow,
-            publish=self._proposals.show,
-        )
-        self._autopilot.adviser.begin(options.start_users)
-        self._rate_autopilot = RateAutopilotDriver(
-            timeline,
-            load_target,
-            emit=lambda name, args: self._emit(Command(t_s=pump.now_s(), name=name, by="autopilot", args=dict(args))),
-            open_level=lambda per_s: self.step(0, "autopilot", POOL_SPAWN_RATE, offered_per_s=per_s),
-            finish=self._autopilot_finished,
         )
         self._ramp_moved_s = 0.0
         """When a shape last moved the users, or a plan ended."""
@@ -102,8 +93,7 @@ class LoadControl:
         if isinstance(self._driver, Plan | Shape):
             self._emit_end(why, who)
         self._driver = Manual(who)
-        self._autopilot.taken_over(who)
-        self._rate_autopilot.taken_over(who)
+        self._autopilots.taken_over(who)
 
     def _emit_end(self, why: EndedBy, who: By) -> None:
         what = "shape" if isinstance(self._driver, Shape) else "plan"
@@ -127,14 +117,14 @@ class LoadControl:
             case Manual() if is_free and self._options.autopilot:
                 self._begin_driver(Autopilot(), self._load_target.hand_to(Autopilot()))
                 if self._options.autopilot_at_rate:
-                    self._rate_autopilot.begin(self._generation)
+                    self._autopilots.begin_at_rate(self._generation)
                 else:
-                    self._autopilot.begin(self._generation, self._options.start_users)
-                self._tick_autopilots(CurrentEpoch(self._timeline))
+                    self._autopilots.begin(self._generation, self._options.start_users)
+                self._autopilots.ticked(CurrentEpoch(self._timeline), None)
             case Manual() if is_free and has_shape and self._options.follow_shape:
                 self._begin_driver(Shape(), self._load_target.open_with_shape())
             case _ if not self._is_level_of_wanted_load:
-                by: By = "autopilot" if self._autopilot.is_on or self._rate_autopilot.is_on else "user"
+                by: By = "autopilot" if self._autopilots.is_on else "user"
                 wanted, offered_per_s = self._load_target.wanted, self._load_target.offered_per_s
                 self.step(wanted, by, self._load_target.open(), offered_per_s=offered_per_s)
 
@@ -165,20 +155,19 @@ class LoadControl:
 
         `only_verifies`: it verifies the current knee, without a search. `at_rate`: it looks for the capacity as a rate.
         """
-        self._autopilot.end()  # the person's own command says so
-        self._rate_autopilot.end()
+        self._autopilots.end()  # the person's own command says so
         self._end_driver("taken_over", "autopilot" if on else "user")
         self._begin_driver(Autopilot() if on else Manual(), generation)
         if on and at_rate:
-            self._rate_autopilot.begin(generation)
-            self._end_if_stopped_by_guard()
+            self._autopilots.begin_at_rate(generation)
         elif on:
             self._begin_autopilot(self._options.start_users, only_verifies=only_verifies)
+        if on:
             self._end_if_stopped_by_guard()
 
     def _begin_autopilot(self, first_users: int, *, only_verifies: bool = False) -> None:
         """By itself or for a plan. A ramp has no figures of its own to judge, a rate no users: a level of users begins."""
-        self._autopilot.begin(self._generation, first_users, only_verifies=only_verifies)
+        self._autopilots.begin(self._generation, first_users, only_verifies=only_verifies)
         opened = self.levels.tracker.opened
         is_rate = opened is not None and opened.offered_per_s is not None
         if self._load_target.is_open and (is_rate or (opened.ramp if opened is not None else self.levels.tracker.index >= 0)):
@@ -206,7 +195,7 @@ class LoadControl:
             self._end_driver("taken_over", by)
         if by != "autopilot":
             opened = self.levels.tracker.opened
-            self._autopilot.adviser.set_by_hand(users, opened.users if opened is not None else 0)
+            self._autopilots.set_by_hand(users, opened.users if opened is not None else 0)
         if (users, offered_per_s) != (self._load_target.wanted, self._load_target.offered_per_s) and not ramp:
             return  # a later step overtook this one in another thread: the level is that one's
         if self._load_target.is_open:  # else kept as wanted until the service is ready
@@ -261,38 +250,17 @@ class LoadControl:
         self._move_ramp(now_s)  # to its last users, before the next move
         match self._plan.due(now_s, self._load_target.wanted, self._load_target.offered_per_s):
             case SetUsers() | SetRate() as move:
-                self._carry_out(move)
+                self._moves.carry_out(move, self._generation)
             case FindKnee(only_verifies):
                 self._load_target.find_knee(self._generation)
                 self._begin_autopilot(max(1, self._load_target.wanted), only_verifies=only_verifies)
-                self._autopilot.ticked(CurrentEpoch(self._timeline))
+                self._autopilots.ticked(CurrentEpoch(self._timeline), None)
             case CannotGoOn(why):
                 self._end_driver("no_knee", "plan")
                 self.to_zero("guard")
                 self._outcome.fail("plan", why, 3)
             case None if self._plan.is_over:
                 self._finish_plan()
-
-    def _carry_out(self, move: Move) -> None:
-        """A step or the begin of a ramp: a new level."""
-        match move:
-            case SetUsers(users, None, at_once):
-                rate = self._load_target.move(users, self._generation, at_once=at_once)
-                if rate is not None:
-                    self.step(users, "plan", rate)
-            case SetUsers(users, over_s):
-                if self._load_target.offered_per_s is not None:
-                    self._load_target.move(self._load_target.wanted, self._generation)
-                change = abs(users - self._load_target.wanted)
-                self.step(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
-            case SetRate(per_s, None):
-                rate = self._load_target.move_rate(per_s, self._generation)
-                if rate is not None:
-                    self.step(0, "plan", rate, offered_per_s=per_s)
-            case SetRate(per_s):
-                if self._load_target.offered_per_s is None:
-                    self._load_target.move_rate(0.0, self._generation)
-                self.step(0, "plan", POOL_SPAWN_RATE, ramp=True, offered_per_s=per_s)
 
     def _finish_plan(self) -> None:
         """The users and their level stay, for a person to continue. A ramp's level ends in the same way as that of a shape."""
@@ -302,13 +270,8 @@ class LoadControl:
         self._outcome.finish("plan finished")
 
     def _move_ramp(self, now_s: float) -> bool:
-        """Whether a plan ramps the users; where it does, they are moved."""
-        match move := self._plan.ramping(now_s) if isinstance(self._driver, Plan) else None:
-            case SetUsers(users) if users != self._load_target.wanted:
-                self._load_target.move(users, self._generation)
-            case SetRate(per_s) if per_s != self._load_target.offered_per_s:
-                self._load_target.move_rate(per_s, self._generation, at_once=True)
-        return move is not None
+        move = self._plan.ramping(now_s) if isinstance(self._driver, Plan) else None
+        return self._moves.ramp(move, self._generation)
 
     def ramp(self, now_s: float) -> None:
         """Advance a plan's ramp; end a shape's ramp whose user count no longer changes. (A plan ends its own ramps.)"""
@@ -325,16 +288,8 @@ class LoadControl:
         current = CurrentEpoch(self._timeline)
         self.levels.marks.ticked(current)
         self._on_triggered(self._stop_watch.look(current))
-        self._tick_autopilots(current)
-
-    def _tick_autopilots(self, current: CurrentEpoch) -> None:
-        self._rate_autopilot.ticked(current)
-        if isinstance(self._driver, Plan | Shape) and self._is_current and not self._autopilot.is_on:
-            self._proposals.show(self._plan.proposal(self._pump.now_s()))
-        elif self._load_target.offered_per_s is not None:
-            self._proposals.show(Hold("rate_search" if self._rate_autopilot.is_on else "rate"))
-        else:
-            self._autopilot.ticked(current)
+        is_planned = isinstance(self._driver, Plan | Shape) and self._is_current
+        self._autopilots.ticked(current, self._plan.proposal(self._pump.now_s()) if is_planned else None)
 
     def _on_triggered(self, found: Sequence[TriggeredRule]) -> None:
         """Mark the triggered stop rules and end the driver. If a person steers, they only mark."""
@@ -352,7 +307,7 @@ class LoadControl:
         """What a stop rule would end now; a shape counts as a plan."""
         if not self._is_current or isinstance(self._driver, Manual):
             return None
-        return "autopilot" if self._autopilot.is_on else "plan"
+        return "autopilot" if self._autopilots.is_on else "plan"
 
     def stop(self) -> None:
         """End the last level and the driver. The last tick is a part of a second and counts in no level's figures."""
