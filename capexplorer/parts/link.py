@@ -82,11 +82,6 @@ class PartLink:
         error, offset = min(self._offsets, default=(None, None))
         return None if offset is None or error is None else (offset, error)
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether a poll is not answered yet."""
-        return self._polled is not None
-
     def poll(self, line: bytes) -> None:
         """Ask for a frame; starts the transport where it does not run, and it is time to."""
         if self.process is None:

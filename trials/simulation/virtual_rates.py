@@ -41,6 +41,7 @@ from capexplorer.run.level_events import LevelEvents
 
 from .machine import cores_of, machine
 from .open_queue import Iteration, OpenRun
+from .sample import sample_of
 
 REFUSED = FailureSignature(types=("HTTPError",), status=503)
 TIMED_OUT = FailureSignature(types=("ReadTimeout",))
@@ -145,26 +146,16 @@ class VirtualRates:
 
     def _sample(self, tick: Tick, offered: OfferedTick, level: int, users: int, phase: Phase, settled: bool) -> Sample:
         read = machine(self.running.system, self.now_s - 1.0, tick.finished, tick.all_requests, self._machine_rng)
-        p50_ms, p95_ms, p99_ms = tick.latency.percentiles_ms((0.5, 0.95, 0.99))
-        return Sample(
+        return sample_of(
+            tick,
+            read,
             t_s=self.now_s,
-            duration_s=1.0,
             level=level,
             users=users,
-            wanted=users,
             phase=phase,
             settled=settled,
-            endpoints=tick.endpoints,
-            failures=tick.failures,
             offered=offered,
-            work=float(tick.finished),
-            p50_ms=p50_ms,
-            p95_ms=p95_ms,
-            p99_ms=p99_ms,
-            generator=read.generator,
-            host=read.host,
-            targets=(read.target,),
-            neighbours=read.neighbours,
+            p50_ms=tick.latency.percentiles_ms((0.5,))[0],
         )
 
 

@@ -41,6 +41,7 @@ from capexplorer.run.level_events import LevelEvents
 
 from .machine import cores_of, machine
 from .queues import Request, Run, System
+from .sample import sample_of
 
 REFUSED = FailureSignature(types=("HTTPError",), status=503)
 FAULTY = FailureSignature(types=("HTTPError",), status=502)
@@ -144,26 +145,16 @@ class VirtualRun:
         system = self.running.system
         served = tick.all_requests if system.timeout_s is not None else tick.finished  # it works on for users who gave up
         read = machine(system, self.now_s - 1.0, served, tick.all_requests, self._machine_rng)
-        p95_ms, p99_ms = tick.latency.percentiles_ms((0.95, 0.99))
-        return Sample(
+        return sample_of(
+            tick,
+            read,
             t_s=self.now_s,
-            duration_s=1.0,
             level=level,
             users=users,
-            wanted=users,
             phase=phase,
             settled=settled,
-            endpoints=tick.endpoints,
-            failures=tick.failures,
-            work=float(tick.finished),
             waits=tick.activity.waits,
             wait_sum_s=tick.activity.wait_sum_s,
-            p95_ms=p95_ms,
-            p99_ms=p99_ms,
-            generator=read.generator,
-            host=read.host,
-            targets=(read.target,),
-            neighbours=read.neighbours,
         )
 
     def _open(self, users: int, spawn_rate: float, by: By = "autopilot") -> None:
