@@ -47,7 +47,7 @@ class TypeAhead(App[Result]):
             await super().on_event(event)
 
     async def _act(self, looks_left: int) -> None:
-        if not self._typed:
+        if not self._typed or self._has_ended:
             self._acting = False
         elif looks_left and self._is_opening:
             self.set_timer(LOOK_S, lambda: self._act(looks_left - 1))
@@ -75,18 +75,22 @@ class TypeAhead(App[Result]):
         if node is not self and node._parent is not None:
             node.call_later(self._follow, node._parent, key_count, again)
         elif again is not None:
-            again.call_later(self._follow, again, key_count)
-            self._followed = again
+            self.call_later(self._follow, again, key_count)  # bindings act in our own queue, behind which this waits
         else:
             self.call_later(self._acted, key_count)
 
     def _watch(self, key_count: int) -> None:
         """A key that closes its prompt closes the queues that we wait in: continue behind the screen below the prompt."""
-        if key_count != self._key_count:
+        if key_count != self._key_count or self._has_ended:
             return
         if self._followed._closing or self._followed._closed:
             self._follow(self.screen, key_count)
         self.set_timer(LOOK_S, lambda: self._watch(key_count))
+
+    @property
+    def _has_ended(self) -> bool:
+        """Whether the screens are gone: the application exits while keys wait."""
+        return not self.screen_stack
 
     @property
     def _is_opening(self) -> bool:
