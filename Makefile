@@ -5,28 +5,33 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# Slow tests mostly wait for processes, so four times as many run at once as the smallest machine has cores. Each worker collects
-# all tests, which costs 4 s of CPU.
-PARALLEL := -n 8 --dist loadfile --no-loadscope-reorder
+# Both give each file to one worker: -n is how many run at once. Each worker collects all it may get.
+WAITING := $(BIN)/pytest -q -n 8 --dist loadfile --no-loadscope-reorder -m "slow and not trial" tests
+COMPUTING := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not slow" tests
 
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check lint pictures bench experiments faults fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
+.PHONY: run test slow-tests quick-tests short-trials check lint pictures bench experiments faults fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
 
-# First the tests that neighbours do not disturb, then the others, all in tests/trials, which mostly wait. Both always run, and each
-# tells how long it took.
+# Slow tests mostly wait for processes; the others compute, at a lower priority, while they wait. Both always run to their end.
 test: setup built
-	@failed=0; \
-	$(BIN)/pytest $(PARALLEL) -m "not alone" tests || failed=1; \
-	$(BIN)/pytest -n 2 --dist loadfile -m alone tests/trials || failed=1; \
-	exit $$failed
+	$(MAKE) --no-print-directory --jobs=2 --keep-going slow-tests quick-tests
 
-check: lint built
-	$(BIN)/pytest -q $(PARALLEL) -m "not slow" tests
+slow-tests: setup built
+	$(WAITING)
+
+quick-tests: setup built
+	nice -n 5 $(COMPUTING)
+
+check: lint quick-tests
+
+# One short form of each long trial below, three minutes. They measure, so no other test runs beside them.
+short-trials: setup built
+	$(BIN)/pytest -n 2 --dist loadfile -m trial tests/trials
 
 # Compiled targets, before the tests: with a cold cache that takes longer than tests wait. Without Go the tests of them are skipped.
 built: setup

@@ -1,7 +1,8 @@
-"""For all tests: default signals in children, no configuration of the user's own, no deadline, an order that keeps cores busy."""
+"""For all tests: default signals in children, no configuration of the user's own, no deadline, the longest first."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -39,19 +40,25 @@ LONGEST = (
     "e2e/test_user_code.py",
     "e2e/test_workers.py",
     "e2e/test_attach.py",
+    "e2e/test_faults_run.py",
+    "tui/test_app.py",
+    "load/test_autopilot_simulated.py",
 )
-"""One to three minutes each, nearly all of it waiting: whoever begins one last would keep everybody waiting."""
+"""Those that would keep everybody waiting if they began last: they begin first."""
 
-SLOW_ENDS = 0.7
-"""Files with slow tests are spread over this part of the run, in the order of collection."""
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m slow...`, files without slow tests need not be imported: they are nine of ten, and each worker would."""
+    if not collection_path.name.startswith("test_") or not config.getoption("markexpr").startswith("slow"):
+        return None
+    return True if "mark.slow" not in collection_path.read_text(encoding="utf-8") else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow tests wait for processes, the others compute: side by side they keep all cores at work."""
-    slow = dict.fromkeys(item.path for item in items if item.get_closest_marker("slow"))
-    others = dict.fromkeys(item.path for item in items if item.path not in slow)
-    slow = dict.fromkeys(sorted(slow, key=lambda path: not path.as_posix().endswith(LONGEST)))
-    place = {
-        path: index / len(files) * ends for files, ends in ((slow, SLOW_ENDS), (others, 1)) for index, path in enumerate(files)
-    }
-    items.sort(key=lambda item: place[item.path])
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests live as long as their process: the garbage collector need not look at them each time."""
+    gc.collect()
+    gc.freeze()

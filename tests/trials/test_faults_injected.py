@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 SHORT = [
     # neighbours that take the cores keep a service below its quota
-    pytest.param(row, id=row.name, marks=[pytest.mark.alone] * bool(row.cgroups))
+    pytest.param(row, id=row.name, marks=[pytest.mark.trial] * bool(row.cgroups))
     for row in ALL.values()
     if row.short
 ]

@@ -10,7 +10,7 @@ from programs import needs
 from trials.experiments import five
 from trials.experiments.headless import Ran, run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.trial]
 
 TIMEOUT_S = 200.0
 

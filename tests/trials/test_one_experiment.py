@@ -1,4 +1,4 @@
-"""The one experiment that every test run makes: half a minute against a service with a known capacity."""
+"""The one experiment that `make short-trials` makes: half a minute against a service with a known capacity."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from trials.experiments.headless import Ran, run
 from trials.experiments.systems import SYSTEMS, system
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = [pytest.mark.slow, pytest.mark.trial]
 
 
 @pytest.fixture(scope="module")
