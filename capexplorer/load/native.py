@@ -27,10 +27,11 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float | None = MAX_BODY
     """
     if limits.cpus is not None:
         _limit_cpus(limits.cpus)  # before the load's threads: they inherit it
-    from . import web_left_out
+    from . import plugins_once, web_left_out
 
     web_left_out.leave_out()
-    import locust  # noqa: F401
+    with plugins_once.plugins_read_once():
+        import locust  # noqa: F401
 
     from . import attempts, connections, keep_alive, truncated
 
