@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..analysis.causes.generator_saturation import others_cpu
+from ..model.columns import READINGS
 from ..model.figures import Latency, LevelBin, LevelEndpoint, LevelFigures
 from ..model.level import Level
 from ..model.reading_means import readings_of_parts
@@ -15,10 +16,6 @@ from .iterations import offered
 from .rows import disturbed_levels, recovery_levels
 from .summary_values import rounded, whole
 
-_FIGURES = (
-    "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m", "generator_cpu_ratio", "loop_lag_p99_ms",
-    "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
-)  # fmt: skip
 _WAITS = {
     "target_run_delay_ratio": "target.run_delay_ratio",
     "generator_run_delay_ratio": "generator.run_delay_ratio",
@@ -26,6 +23,9 @@ _WAITS = {
     "steal_ratio": "host.steal_ratio",
 }
 """Waiting times for CPU: key to reading."""
+
+_FIGURES = tuple(name for name in READINGS if name not in _WAITS)
+"""Means over a level's seconds."""
 
 _COUNTS = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
 """Figures that are integers."""

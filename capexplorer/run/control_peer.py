@@ -6,6 +6,7 @@ What a peer may cost is bounded: bytes and calls a second, bytes that it has not
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import assert_never
 
 from ..errors import InputError
 from ..model.stream import Controls
@@ -225,3 +226,5 @@ def _carry_out(call: ControlsCall, controls: Controls) -> None:  # noqa: C901 - 
             controls.note(call.text)
         case RestartTarget():
             controls.restart_target(call.params)
+        case _:
+            assert_never(call)

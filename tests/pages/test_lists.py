@@ -14,6 +14,7 @@ from capexplorer.load import plan
 from capexplorer.model.findings import KINDS, Finding, MarkKind
 from capexplorer.profile import StopRules
 from capexplorer.report.listed_findings import _ORDER
+from capexplorer.run.drivers.stop_watch import MACHINE
 from capexplorer.tui.render.timepage import MARK_TAGS
 from capexplorer.wording import MARK_KINDS
 
@@ -47,8 +48,8 @@ RULES = [name for name in msgspec.structs.asdict(StopRules()) if name != "metric
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_every_stop_rule_of_a_profile_can_strike(rule: str) -> None:
-    assert [each.rule for each in struck({rule: 0.1}, [CALM, BAD], {"load_average": [99.0] * 5})] == [rule]
+def test_every_stop_rule_of_a_profile_can_be_triggered(rule: str) -> None:
+    assert [each.rule for each in struck({rule: 0.1}, [CALM, BAD], dict.fromkeys(MACHINE, [99.0] * 5))] == [rule]
 
 
 def test_every_word_of_plans_has_a_meaning() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
 from ...load.plan import PlanCursor, Step
 from ...model.offered import clamped_rate
@@ -106,14 +107,23 @@ class PlanDriver:
         if step is None:
             return None
         self._ramp = None
-        if step.kind == "find":
-            return FindKnee()
-        if step.kind == "verify":
-            return FindKnee(only_verifies=True) if self._knee_users else CannotGoOn(NO_KNEE.format("to verify the knee"))
-        if step.kind == "back":
-            return self._before_spike
-        if step.kind == "spike":
-            self._before_spike = SetUsers(wanted, at_once=True) if offered_per_s is None else SetRate(offered_per_s)
+        match step.kind:
+            case "find":
+                return FindKnee()
+            case "verify":
+                return FindKnee(only_verifies=True) if self._knee_users else CannotGoOn(NO_KNEE.format("to verify the knee"))
+            case "back":
+                return self._before_spike
+            case "spike":
+                self._before_spike = SetUsers(wanted, at_once=True) if offered_per_s is None else SetRate(offered_per_s)
+            case "hold" | "ramp":
+                pass
+            case _:
+                assert_never(step.kind)
+        return self._set_load(step, now_s, wanted, offered_per_s)
+
+    def _set_load(self, step: Step, now_s: float, wanted: int, offered_per_s: float | None) -> Move | CannotGoOn:
+        """The users or the rate of a hold, a ramp or a spike."""
         if step.offered_per_s is not None:
             return self._offer(step, now_s, offered_per_s)
         users = self._users(step)

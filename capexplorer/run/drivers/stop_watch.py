@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import msgspec
@@ -13,12 +13,16 @@ from ...analysis.stop_rules import METRIC, TriggeredRule, struck
 from ...model.events import Mark
 from ...model.findings import StopRule
 from ...model.level import Level
+from ...model.readings import HostReading
 from ...model.timeline import Timeline
 from ...profile import StopRules
 from ..current_epoch import CurrentEpoch
 
 RECENT_S = 5
 """Seconds over which readings that no level's figures contain are averaged."""
+
+MACHINE: Mapping[str, Callable[[HostReading], float | None]] = {"load_average": lambda host: host.load_average_1m}
+"""Rules about readings of the machine, which no level's figures contain, with the reading of each."""
 
 Stopped = Literal["plan", "autopilot"]
 """What a stop rule can end."""
@@ -74,7 +78,7 @@ class StopWatch:
         recent = self._timeline.since(self._timeline.columns["t_s"][max(0, len(self._timeline) - RECENT_S - 1)])
         metrics = {name for sample in recent for name in sample.app}
         readings = {METRIC + name: [sample.app[name] for sample in recent if name in sample.app] for name in metrics}
-        readings["load_average"] = [
-            sample.host.load_average_1m for sample in recent if sample.host and sample.host.load_average_1m is not None
-        ]
+        for rule, reading in MACHINE.items():
+            read = [reading(sample.host) for sample in recent if sample.host is not None]
+            readings[rule] = [value for value in read if value is not None]
         return readings
