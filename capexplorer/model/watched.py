@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -28,7 +28,8 @@ _CONTAINERS = ("docker", "podman", "nerdctl", "kubectl")
 
 Url = Annotated[str, Meta(pattern=r"(?#a URL such as http://HOST:PORT/PATH)^[a-z][a-z0-9+.-]*://[^\s]+\Z", max_length=1_000)]
 
-SERVERS = ("postgres", "redis", "nginx", "prometheus")
+ServerKind = Literal["postgres", "redis", "nginx", "prometheus"]
+SERVERS: tuple[ServerKind, ...] = get_args(ServerKind)
 """Keys of a part that name a server which counts for itself; also the extras with their clients."""
 
 
@@ -70,7 +71,7 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return given[0], str(given[1])
 
     @property
-    def servers(self) -> dict[str, str]:
+    def servers(self) -> dict[ServerKind, str]:
         """URLs of servers that count for themselves, by kind."""
         return {kind: url for kind in SERVERS if (url := getattr(self, kind)) is not None}
 

@@ -8,9 +8,9 @@ are called.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, assert_never
 
-from ...model.watched import PartSpec
+from ...model.watched import PartSpec, ServerKind
 
 
 class Server(Protocol):
@@ -25,16 +25,16 @@ class Server(Protocol):
 
 TIMEOUT_S = 2.0
 
-EXTRAS = {"postgres": "psycopg", "redis": "redis", "prometheus": "prometheus_client"}
+EXTRAS: dict[ServerKind, str] = {"postgres": "psycopg", "redis": "redis", "prometheus": "prometheus_client"}
 """Modules that `pip install capexplorer[KIND]` brings."""
 
 
-def servers_of(watch: PartSpec) -> dict[str, Callable[[], Server]]:
+def servers_of(watch: PartSpec) -> dict[ServerKind, Callable[[], Server]]:
     """What makes each server of a part: made in the thread that asks it."""
     return {kind: _maker(kind, url, watch) for kind, url in watch.servers.items()}
 
 
-def _maker(kind: str, url: str, watch: PartSpec) -> Callable[[], Server]:
+def _maker(kind: ServerKind, url: str, watch: PartSpec) -> Callable[[], Server]:
     def make() -> Server:
         match kind:  # each client takes time to import, and few parts have one
             case "postgres":
@@ -49,9 +49,11 @@ def _maker(kind: str, url: str, watch: PartSpec) -> Callable[[], Server]:
                 from .nginx import Nginx
 
                 return Nginx(url)
-            case _:
+            case "prometheus":
                 from .prometheus import Prometheus
 
                 return Prometheus(url, watch.metrics)
+            case _:
+                assert_never(kind)
 
     return make
