@@ -35,7 +35,7 @@ def _format_help() -> str:
     "--output",
     type=click.Path(path_type=Path),
     default=None,
-    help="Output file (csv, hgrm, locust-csv: a folder); default: stdout.",
+    help=f"Output file ({', '.join(each.name for each in FORMATS.values() if not each.suffix)}: a folder); default: stdout.",
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file, or write into a folder that is not empty.")
 @click.option(

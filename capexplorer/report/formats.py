@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,73 +11,31 @@ from ..model.events import Event
 from ..model.timeline import Timeline
 from . import csv, hgrm, json, locust_csv, markdown
 from .summary import summarise
-from .writing import write_beside, write_folder
+from .writing import Files, write_beside, write_folder
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """One way to write a session."""
+    """One way to write a session. It has `files` or `files_of_log`."""
 
     name: str
     description: str
     """What it is, for a form and for help."""
     suffix: str = ""
     """Of the one file that it writes (a picture may stand beside it); empty: a folder of files."""
-    live: bool = True
-    """Whether it can be written from a timeline; otherwise it needs the log's events."""
+    files: Callable[[Timeline, str], Files] | None = None
+    """From a timeline and the name of the output to files."""
+    files_of_log: Callable[[Iterable[Event]], Files] | None = None
+    """From the events of a log to files, for a format that a timeline is not enough for."""
+    text: Callable[[Timeline], bytes] | None = None
+    """Its one text, for stdout; None: it has none."""
+    text_lacks: str = ""
+    """What that text leaves out."""
 
-
-FORMATS: Mapping[str, Format] = {
-    each.name: each
-    for each in (
-        Format("md", "Markdown for a ticket or a pull request, with a picture", ".md"),
-        Format("html", "a page with interactive charts, in one file", ".html"),
-        Format("csv", "a folder: levels.csv, seconds.csv, causes.csv, parts.csv"),
-        Format("json", "the summary for programs", ".json"),
-        Format("hgrm", "a folder: one percentile distribution per level"),
-        Format("locust-csv", "a folder: Locust's four files", live=False),
-    )
-}
-
-
-def to_text(name: str, events: Iterable[Event]) -> tuple[bytes, str]:
-    """(text for stdout, a note on what it leaves out, or empty). Raises InputError for a format that only makes a folder."""
-    match name:
-        case "md":
-            return markdown.render(Timeline(events)), "without its picture; -o FILE writes both"
-        case "html":
-            return _page(Timeline(events)), ""
-        case "json":
-            return json.render(summarise(Timeline(events))), ""
-        case "csv":
-            return csv.levels(Timeline(events)), "the levels only; -o FOLDER writes levels.csv, seconds.csv and causes.csv"
-    raise InputError(f"--format {name}: writes several files; name a folder with -o")
-
-
-def to_disk(name: str, events: Iterable[Event], path: Path, *, force: bool) -> int:
-    """Write to `path`; returns the number of bytes. Raises InputError: exists already, or cannot be written."""
-    if name == "locust-csv":
-        return _folder(path, locust_csv.render(events), force)
-    return write(name, Timeline(events), path, force=force)
-
-
-def write(name: str, timeline: Timeline, path: Path, *, force: bool) -> int:
-    """Write from a timeline, which may still grow."""
-    match name:
-        case "md":
-            files = markdown.beside(timeline, path.name)
-        case "html":
-            files = {path.name: _page(timeline)}
-        case "json":
-            files = {path.name: json.render(summarise(timeline))}
-        case "csv":
-            return _folder(path, csv.render(timeline), force)
-        case "hgrm":
-            return _folder(path, hgrm.render(timeline), force)
-        case _:
-            raise InputError(f"{name}: cannot be written from the screen; export the saved session")
-    write_beside(path, files, force=force)
-    return sum(map(len, files.values()))
+    @property
+    def live(self) -> bool:
+        """Whether it can be written from a timeline; otherwise it needs the log's events."""
+        return self.files is not None
 
 
 def _page(timeline: Timeline) -> bytes:
@@ -86,8 +44,81 @@ def _page(timeline: Timeline) -> bytes:
     return html.render(timeline)
 
 
-def _folder(path: Path, files: Mapping[str, bytes], force: bool) -> int:
-    if path.suffix in (".csv", ".hgrm"):
+def _summary(timeline: Timeline) -> bytes:
+    return json.render(summarise(timeline))
+
+
+FORMATS: Mapping[str, Format] = {
+    each.name: each
+    for each in (
+        Format(
+            name="md",
+            description="Markdown for a ticket or a pull request, with a picture",
+            suffix=".md",
+            files=markdown.beside,
+            text=markdown.render,
+            text_lacks="without its picture; -o FILE writes both",
+        ),
+        Format(
+            name="html",
+            description="a page with interactive charts, in one file",
+            suffix=".html",
+            files=lambda timeline, name: {name: _page(timeline)},
+            text=_page,
+        ),
+        Format(
+            name="csv",
+            description="a folder of tables: levels, endpoints, seconds, causes, parts",
+            files=lambda timeline, _: csv.render(timeline),
+            text=csv.levels,
+            text_lacks="the levels only; -o FOLDER writes all tables",
+        ),
+        Format(
+            name="json",
+            description="the summary for programs",
+            suffix=".json",
+            files=lambda timeline, name: {name: _summary(timeline)},
+            text=_summary,
+        ),
+        Format(
+            name="hgrm",
+            description="a folder: one percentile distribution per level",
+            files=lambda timeline, _: hgrm.render(timeline),
+        ),
+        Format(name="locust-csv", description="a folder: Locust's four files", files_of_log=locust_csv.render),
+    )
+}
+
+
+def to_text(name: str, events: Iterable[Event]) -> tuple[bytes, str]:
+    """(text for stdout, a note on what it leaves out, or empty). Raises InputError for a format that only makes a folder."""
+    form = FORMATS[name]
+    if form.text is None:
+        raise InputError(f"--format {name}: writes several files; name a folder with -o")
+    return form.text(Timeline(events)), form.text_lacks
+
+
+def to_disk(name: str, events: Iterable[Event], path: Path, *, force: bool) -> int:
+    """Write to `path`; returns the number of bytes. Raises InputError: exists already, or cannot be written."""
+    form = FORMATS[name]
+    if form.files_of_log is not None:
+        return _written(form, form.files_of_log(events), path, force)
+    return write(name, Timeline(events), path, force=force)
+
+
+def write(name: str, timeline: Timeline, path: Path, *, force: bool) -> int:
+    """Write from a timeline, which may still grow."""
+    form = FORMATS[name]
+    if form.files is None:
+        raise InputError(f"{name}: cannot be written from the screen; export the saved session")
+    return _written(form, form.files(timeline, path.name), path, force)
+
+
+def _written(form: Format, files: Files, path: Path, force: bool) -> int:
+    if form.suffix:
+        write_beside(path, files, force=force)
+    elif path.suffix in (".csv", ".hgrm"):
         raise InputError(f"{path}: this format writes several files; -o names a folder for them")
-    write_folder(path, files, force=force)
+    else:
+        write_folder(path, files, force=force)
     return sum(map(len, files.values()))
