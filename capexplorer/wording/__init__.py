@@ -9,7 +9,8 @@ from ..analysis.causes.catalogue import where
 from ..analysis.epoch_view import epochs, reported, standing
 from .advice import advice, advice_for
 from .autopilot_and_plan import TROUBLES, autopilot, autopilot_step, plan, verifying, why_not_verify
-from .cause_names import GROUPS, clients, name
+from .cause_texts import GROUPS, name
+from .client_names import clients
 from .conventions import CONVENTIONS, INTERVALS, MOMENTS
 from .drops import DROPS, drops
 from .evidence import counted, doubts, endpoints, example, readings

@@ -1,6 +1,6 @@
-"""One line of advice for each id of the catalogue, with a command where there is one, for the generator's operating system.
+"""One line of advice for a finding: its text, or one made from readings, operating system and the limits of the session.
 
-A line names the first thing to do, then alternatives. It quotes readings that it depends on. `cause_names` has the names.
+A line names the first thing to do, then alternatives. It quotes readings that it depends on.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from ..model.events import Header
 from ..model.findings import Blame, Cause, CurveFinding, Finding, Readings
 from ..model.limits import set_limits
+from .cause_texts import advice_of
 from .knee_sentences import missing
 
 _WIDER = {
@@ -26,92 +27,6 @@ _REUSE = {
 _OWN_WIDER = "`--limit network.ip_local_port_range=[10000,65535]`"
 """The range leaves ports below 10000 to the target."""
 _OWN_REUSE = "reuse ports (`--limit network.tcp_tw_reuse=1`)"
-_WORKERS = "`--set workers=N` or `--set threads=N` where the target has it"
-
-ADVICE = {
-    "host_not_allowed": "Add `--allow-host HOST` if load may go to this host; `--host URL` sets the service to explore.",
-    "dns_failure": "Correct the host name (`getent hosts NAME`), or use the address instead.",
-    "host_unreachable": "Look for a missing route, or for a host that is down: `ip route get ADDRESS`, `ip neigh`.",
-    "network_unreachable": "Add a route or bring the interface up: `ip route get ADDRESS`, `ip link`.",
-    "tls_certificate_error": "Use the host name that the certificate was issued for, and a CA that this machine trusts: "
-    "`openssl s_client -connect HOST:PORT` shows the certificate.",
-    "tls_handshake_failure": "Check the port, and whether the URL should be http or https: `openssl s_client -connect "
-    "HOST:PORT`.",
-    "tcp_memory_pressure": "Use fewer connections, or raise what `sysctl net.ipv4.tcp_mem` shows (pages: low, pressure, high).",
-    "generator_cpu_saturated": "Press W for one more worker process, or use `--workers auto`; on a full machine the lean client "
-    '(`client = "lean"`), or workers elsewhere. The figures of these levels do not describe the service.',
-    "generator_retry_amplification": "Use fewer users at once: FastHttpUser retries a request up to 12 times when its "
-    "connection is closed, and the retries are additional load.",
-    "generator_memory": "Use fewer users, and do not keep responses in user code: they stay in memory.",
-    "user_code_error": "Fix the locustfile: users whose code fails do not send the intended load.",
-    "load_thread_blocked": "Fix the code that is named: it computes or waits without gevent (a busy loop, a C library), "
-    "and no user runs in that time. Figures of these seconds do not describe the service.",
-    "load_thread_ended": "Start the run again; user code must not end gevent's hub, because all users end with it.",
-    "worker_lost": "Read why it ended in the log (key o) or on its machine. Its users run in the other workers, in a new level; "
-    "the level in which it was lost has no figures.",
-    "failed_check": "The service answered, but the check found the answer wrong: read the example.",
-    "log_write_failed": "Free space where sessions are saved (`df -h`): the users were stopped; nothing recorded is lost.",
-    "connection_churn": "Keep connections alive: `keep_alive = true` in the profile; in a locustfile, one client for each user, "
-    "and no `Connection: close`.",
-    "target_crashed": "Read its last output lines (key o, or the session log) for the reason. Key t starts it again.",
-    "target_killed_by_signal": "Find the sender of the signal: `dmesg | tail`, a supervisor, a time limit.",
-    "target_oom_killed": "Raise its memory limit, or find what grows: reports show memory for each level, `dmesg` names the "
-    "process.",
-    "target_restarted": "Read the target's log: look for workers that time out (gunicorn: `--timeout`) or crash.",
-    "connection_refused": "Start the service, or correct the port: `ss -ltnp` lists listening processes.",
-    "syn_queue_overflow": "`sysctl -w net.ipv4.tcp_max_syn_backlog=8192`, and accept connections faster.",
-    "connection_reset": "Read the target's log, and the log of any proxy in front of it: one of them closes connections that "
-    "are in use.",
-    "keepalive_race": "Set the server's keep-alive timeout longer than the users' think time (gunicorn: `--keep-alive 75`).",
-    "service_closes_connections": "Turn on keep-alive in the service (`curl -sv URL` shows `Connection: close` or HTTP/1.0), "
-    "unless a connection for each request is what you explore.",
-    "incomplete_response": "Read the target's log: replies end early (a crash, a worker's time limit, a wrong Content-Length).",
-    "malformed_response": "Check the port and the scheme: the server does not speak HTTP there, or a proxy damages the reply.",
-    "body_too_large": "Request less, or raise `max_body_mb` in the profile's [users]; with `stream=True` user code can read "
-    "in parts.",
-    "packet_loss": "Check the link: `ip -s link`, `tc qdisc show`, `ethtool -S DEVICE`.",
-    "rate_limited": "A rate limit answers, not the service: raise it for this client, unless the limit is what you explore.",
-    "load_shedding": "If only at high load: this is the capacity; add workers or a longer queue. If at any load: read the "
-    "reply's body.",
-    "server_error": "Read the traceback in the target's log.",
-    "bad_gateway": "Check the upstream behind the proxy: is it running, does it close connections early?",
-    "gateway_timeout": "The upstream exceeds the proxy's timeout (nginx: `proxy_read_timeout`): find out why before raising it.",
-    "client_error": "Check the test data: paths, ids and tokens of these requests, and whether earlier requests deleted them.",
-    "task_failed_result": "Read the job's log: the requests succeed, but the tasks they start fail.",
-    "task_timeout": "Add consumers or submit fewer tasks: tasks wait longer than their users do.",
-    "connect_timeout": "The cause is not known: check the route, the firewall, and the target's accept queue (`ss -ltn`).",
-    "read_timeout": "The cause is not known: the service takes longer than `timeout_s`; raise it, or check the service's "
-    "workers.",
-    "unexpected_status": "Compare `expect_status` in the profile with the status that the service returns.",
-    "unknown": "No reading explains these failures: read the raw errors.",
-    "think_time_limited": "Add users or shorten their think time (`wait_s` in the profile) to reach the service's own limit.",
-    "gil_bound": "Use more processes, not threads: one GIL limits a process to one core (`--set workers=N` where the target "
-    "has it).",
-    "host_cpu_saturated": "Separate generator and target: two machines, or cores of their own (`--limit target.cpus=...`).",
-    "cpu_throttled": "Raise the CPU quota (`docker update --cpus N NAME`, Kubernetes: limits.cpu, cgroup: cpu.max).",
-    "worker_pool_exhausted": f"Add workers: connections wait to be accepted while the CPU is idle ({_WORKERS}).",
-    "cpu_steal": "Use another machine or dedicated cores: the hypervisor gives CPU time to other guests.",
-    "lock_or_pool_limit": f"Find the lock or the pool (threads, connections) that requests wait for, or enlarge it: {_WORKERS}.",
-    "rate_limit": "A configured rate is the limit: raise it for this client, unless the limit is what you explore.",
-    "part_not_read": "Its mark has the last words of its transport, which is started again every few seconds. No bottleneck is "
-    "concluded from missing figures.",
-    "open_files_limit": "Raise its limit (`ulimit -n`, LimitNOFILE of its unit), or look for connections and files that it "
-    "leaves open.",
-    "connection_limit": "Look for who holds its connections; then use a smaller pool in the service, a pooler, or a higher "
-    "limit.",
-    "lock_waits": "Look for what holds the lock, and for how long: shorter transactions, rows locked in the same order, less at "
-    "once.",
-    "unwatched_party": "Watch the other parties too (`--watch NAME=ssh HOST:port N`), the service itself first.",
-    "queue_growth": "Add consumers, or accept less work: at this load the queue grows without bound.",
-    "memory_saturated": "Add memory, or use less: `free -m`, and memory for each level in the report.",
-    "swapping": "Add memory, or use less: `vmstat 1` shows what is swapped in (si).",
-    "disk_saturated": "Write less or in batches, or use a faster disk: `iostat -x 1`.",
-    "disk_full": "Free space: `df -h`.",
-    "network_bandwidth_saturated": "Use a faster link, or smaller replies (compression).",
-    "generator_shares_host": "Run the generator on another machine: the service alone may reach a higher capacity.",
-    "noisy_neighbours": "End the other processes or move them to other cores, then measure the same user counts again.",
-    "not_saturated": "Add users: throughput still grows.",
-}  # fmt: skip
 
 
 def advice(finding: Finding, header: Header | None = None) -> str:
@@ -142,7 +57,7 @@ def advice_for(name: str, readings: Readings, system: str | None = None, limits:
     """
     limited, built = _LIMITED.get(name), _BUILT.get(name)
     own = limited(readings, limits) if limited is not None else ""
-    return own or (built(readings, system or "Linux") if built is not None else ADVICE.get(name, ""))
+    return own or (built(readings, system or "Linux") if built is not None else advice_of(name))
 
 
 # -- limits set by the session's own profile

@@ -14,7 +14,7 @@ from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Leak
 from . import numbers
-from .cause_names import limiter
+from .cause_texts import limiter
 from .changes_in_time import changes
 from .knee_sentences import capacity, first_endpoint, knee, knee_alone
 from .marks import title

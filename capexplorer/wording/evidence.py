@@ -7,7 +7,7 @@ from typing import Any
 
 from ..model.findings import Blame, Cause, CurveFinding, Finding, Leak
 from . import numbers
-from .cause_names import name
+from .cause_texts import name
 from .curve_evidence import curve_evidence
 from .times import session_time
 

@@ -23,7 +23,7 @@ from ..model.findings import (
 )
 from . import numbers
 from .advice import advice
-from .cause_names import name
+from .cause_texts import name
 from .evidence import counted, readings
 from .knee_sentences import LIMITS, knee
 from .part_names import of_part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model.findings import Blame
 from . import numbers
-from .cause_names import name
+from .cause_texts import name
 
 _OF_PARTS = {
     "part_not_read": "{part} cannot be read",

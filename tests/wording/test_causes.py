@@ -12,8 +12,7 @@ from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.commands.limiting import limits_of
 from capexplorer.model.findings import Cause, Leak
 from capexplorer.model.limits import Limits
-from capexplorer.wording.advice import ADVICE
-from capexplorer.wording.cause_names import LIMITERS, NAMES
+from capexplorer.wording.cause_texts import TEXTS
 from trials.marked import marked
 
 Unit = Literal["bytes", "fds"]
@@ -26,7 +25,7 @@ def cause(evidence: dict[str, Any]) -> Cause:
 
 
 def test_every_id_has_a_name_a_place_and_one_line_of_advice() -> None:
-    assert set(NAMES) == set(ENTRIES)
+    assert set(TEXTS) == set(ENTRIES)
     for id_, entry in ENTRIES.items():
         assert wording.where(id_) == entry.where
         for system in ("Linux", "Darwin", "Windows", None):
@@ -37,7 +36,7 @@ def test_every_id_has_a_name_a_place_and_one_line_of_advice() -> None:
 
 def test_every_cause_that_spoils_a_run_fits_the_verdict() -> None:
     spoil = {each.id for each in ENTRIES.values() if each.severity == "critical" and each.where != "target"}
-    assert spoil == set(LIMITERS)
+    assert spoil == {name for name, text in TEXTS.items() if text.limiter}
 
 
 @pytest.mark.parametrize(
@@ -152,4 +151,4 @@ def test_the_journal_is_short_and_the_mark_whole() -> None:
     )  # fmt: skip
     assert wording.journal_mark(event) == "cause: connections are reset at 80 users (high confidence), 412 × at 3.1/s"
     reported = "cause: connections are reset at 80 users (high confidence): 412 × at 3.1/s, resets sent 12"
-    assert wording.mark(event) == f"{reported}. {ADVICE['connection_reset']}"
+    assert wording.mark(event) == f"{reported}. {TEXTS['connection_reset'].advice}"
