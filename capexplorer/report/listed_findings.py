@@ -15,7 +15,7 @@ _ORDER = (
     "rate_recovery", "stop_rule",
 )  # fmt: skip
 """Causes first: a cause in the generator may mean that the other findings do not describe the service."""
-_SAID_WHOLE = ("shift", "recovery", "rate_capacity", "rate_recovery", "stop_rule")
+WITHOUT_EVIDENCE = ("shift", "recovery", "rate_capacity", "rate_recovery", "stop_rule")
 """Kinds whose sentence already contains all their figures."""
 
 
@@ -53,7 +53,7 @@ def _finding(mark: Mark, epoch: str, header: Header | None) -> ListedFinding:
         mark=mark,
         sentence=f"{epoch}: {sentence}" if epoch else sentence,
         where=wording.where(mark.id) if mark.kind in wording.BLAMES else "",
-        evidence="" if mark.kind in _SAID_WHOLE else "; ".join(filter(None, (counts, readings, wording.doubts(found)))),
+        evidence="" if mark.kind in WITHOUT_EVIDENCE else "; ".join(filter(None, (counts, readings, wording.doubts(found)))),
         example=wording.example(found),
         advice=wording.advice(found, header),
     )

@@ -1,6 +1,8 @@
-"""The rows as data: all ids are known, every cause is injected or said not to be, every family is in `make test`."""
+"""The rows as data: all ids are known, every cause is injected or has a reason why not, every family is in `make test`."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from trials.faults.row import FAMILIES
 from trials.faults.rows import ALL, NOT_INJECTED
 
 MOST_SHORT_RUNS = 8
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_there_are_more_than_thirty_faults() -> None:
@@ -36,6 +39,14 @@ def test_every_family_has_a_row_in_make_test_but_the_healthy_and_those_that_take
 def test_all_client_classes_carry_a_row_out_unless_it_is_about_one_of_them() -> None:
     alone = {row.name for row in ALL.values() if len(row.clients) < 3}
     assert alone == {"retries-amplify", "generator-leaks", "healthy-webdav", "healthy-taskqueue", "lost-updates-go"}
+
+
+@pytest.mark.parametrize("target", sorted(path.parent.name for path in ROOT.glob("targets/*/target.toml")))
+def test_every_target_has_a_page_a_profile_and_a_healthy_row(target: str) -> None:
+    healthy = {row.profile for row in ALL.values() if row.family == "healthy"}
+    of_target = {path.stem for path in ROOT.glob("profiles/*.toml") if f'target = "{target}"' in path.read_text("utf-8")}
+    assert (ROOT / "targets" / target / "README.md").is_file()
+    assert of_target & healthy
 
 
 @pytest.mark.parametrize("row", [row for row in ALL.values() if row.locustfile], ids=lambda row: row.name)
