@@ -54,13 +54,13 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(ALL)}; none: all")
     parser.add_argument("--save", type=Path, metavar="FILE", help="keep what they print")
     parser.add_argument("options", nargs=argparse.REMAINDER, help="those of the one benchmark that is named")
-    asked = parser.parse_args()
-    unknown = [name for name in asked.names if name not in ALL]
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in ALL]
     if unknown:
         parser.error(f"no benchmark {', '.join(unknown)}; expected some of {', '.join(ALL)}")
-    if asked.options and len(asked.names) != 1:
-        parser.error(f"{asked.options[0]} is an option of one benchmark: name that one alone")
-    run(asked.names or list(ALL), asked.options, asked.save)
+    if arguments.options and len(arguments.names) != 1:
+        parser.error(f"{arguments.options[0]} is an option of one benchmark: name that one alone")
+    run(arguments.names or list(ALL), arguments.options, arguments.save)
 
 
 def run(names: Sequence[str], options: Sequence[str], file: Path | None) -> None:

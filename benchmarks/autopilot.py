@@ -80,8 +80,8 @@ def main(argv: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--systems", type=int, default=240, help="over six kinds")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
-    asked = parser.parse_args(list(argv))
-    seeds = range(asked.first_seed, asked.first_seed + asked.systems // len(KINDS))
+    options = parser.parse_args(list(argv))
+    seeds = range(options.first_seed, options.first_seed + options.systems // len(KINDS))
     chosen = [(kind, seed) for seed in seeds for kind in KINDS]
     print(f"  {len(chosen)} systems of {len(KINDS)} kinds, seeds {seeds.start}-{seeds.stop - 1}; median/90th percentile\n")
     print(f"  {'':26}" + "".join(f"{name:>11}" for name in COLUMNS))
@@ -98,7 +98,7 @@ def main(argv: Sequence[str] = ()) -> None:
     print()
     for wanted in KINDS:
         row(f"autopilot, {wanted}", [flight for (kind, _), flight in zip(chosen, ours, strict=True) if kind == wanted])
-    linear(range(asked.first_seed, asked.first_seed + asked.systems // 4))
+    linear(range(options.first_seed, options.first_seed + options.systems // 4))
     print(f"  an exploration is simulated in {spent_s / len(chosen) * 1000:.0f} ms")
 
 

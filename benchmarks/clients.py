@@ -37,7 +37,7 @@ def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks clients")
     parser.add_argument("--page", action="store_true", help="keep the results, and make docs/bench.md of them")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    asked = parser.parse_args(options)
+    arguments = parser.parse_args(options)
     with rig.fast_server() as (name, url):
         if name != "nginx":
             print("needs nginx, which counts requests: the Debian package nginx-light")
@@ -48,7 +48,7 @@ def main(options: Sequence[str] = ()) -> None:
         tools = [tool for tool in TOOLS if tool.path is not None]
         versions = {tool.name: _version(tool) for tool in tools}
         rows: list[dict[str, Any]] = []
-        for round_ in range(1, asked.rounds + 1):
+        for round_ in range(1, arguments.rounds + 1):
             rows += _round(tools, url, round_)
             found = {
                 "commit": commit(),
@@ -58,7 +58,7 @@ def main(options: Sequence[str] = ()) -> None:
                 "versions": versions,
                 "rows": rows,
             }
-            if asked.page:  # whole rounds are kept, should a later one fail
+            if arguments.page:  # whole rounds are kept, should a later one fail
                 clients_page.keep({"at": datetime.now().astimezone().isoformat(timespec="seconds"), **found})
     print(clients_page.table(found))
 
@@ -128,18 +128,18 @@ def _cpu_s(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
-_asked = itertools.count(1)
+_status_requests = itertools.count(1)
 """Our own requests for the status, which it counts, too."""
 
 
 def _served(url: str) -> float:
     """Requests that nginx has served to others: the third number of its status."""
     with urllib.request.urlopen(f"{url}/status", timeout=30) as reply:
-        return float(reply.read().split(b"\n")[2].split()[2]) - next(_asked)
+        return float(reply.read().split(b"\n")[2].split()[2]) - next(_status_requests)
 
 
 def _version(tool: Tool) -> str:
-    told = subprocess.run(
+    version = subprocess.run(
         [str(tool.path), "-v" if tool.name == "wrk" else "--version"], capture_output=True, text=True, check=False
     )
-    return next(iter((told.stdout or told.stderr).splitlines()), "").split(" from ")[0].split(" Copyright")[0]
+    return next(iter((version.stdout or version.stderr).splitlines()), "").split(" from ")[0].split(" Copyright")[0]

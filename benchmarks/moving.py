@@ -85,14 +85,14 @@ def main(argv: Sequence[str] = ()) -> None:
     parser.add_argument("--ladders", type=int, default=1_000, help="in worlds that move, over seven kinds")
     parser.add_argument("--still", type=int, default=500, help="in a world that stands still")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
-    asked = parser.parse_args(list(argv))
+    options = parser.parse_args(list(argv))
     moving = WORLDS[1:]
-    chosen = [(moving[index % len(moving)], asked.first_seed + index) for index in range(asked.ladders)]
-    chosen += [("still", asked.first_seed + index) for index in range(asked.still)]
+    chosen = [(moving[index % len(moving)], options.first_seed + index) for index in range(options.ladders)]
+    chosen += [("still", options.first_seed + index) for index in range(options.still)]
     began = time.perf_counter()
     with Pool(2) as pool:
         outcomes = pool.map(outcome, chosen, chunksize=10)
-    print(f"  seeds {asked.first_seed}-{asked.first_seed + asked.ladders - 1}; {time.perf_counter() - began:.0f} s\n")
+    print(f"  seeds {options.first_seed}-{options.first_seed + options.ladders - 1}; {time.perf_counter() - began:.0f} s\n")
     print(f"  {'':18}" + "".join(f"{name:>15}" for name in COLUMNS))
     row("all that move", [each for each in outcomes if each.world != "still"])
     for world in WORLDS:

@@ -83,13 +83,13 @@ def main(argv: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ramps", type=int, default=400, help="over all kinds")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
-    asked = parser.parse_args(list(argv))
-    count = asked.ramps // len(KINDS)
-    chosen = [(kind, asked.first_seed + index) for index in range(count) for kind in KINDS]
+    options = parser.parse_args(list(argv))
+    count = options.ramps // len(KINDS)
+    chosen = [(kind, options.first_seed + index) for index in range(count) for kind in KINDS]
     began = time.perf_counter()
     with Pool(2) as pool:
         outcomes = pool.map(Outcome, chosen, chunksize=5)
-    print(f"  seeds {asked.first_seed}-{asked.first_seed + count - 1}; {time.perf_counter() - began:.0f} s\n")
+    print(f"  seeds {options.first_seed}-{options.first_seed + count - 1}; {time.perf_counter() - began:.0f} s\n")
     print(f"  {'':18}" + "".join(f"{name:>15}" for name in COLUMNS))
     row("all", outcomes)
     for kind in KINDS:

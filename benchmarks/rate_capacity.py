@@ -59,10 +59,10 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--climbs", type=int, default=100, help="of each service")
     parser.add_argument("--flights", type=int, default=20, help="of the autopilot, on each service")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
-    asked = parser.parse_args(arguments)
-    waiting(asked.first_seed)
-    climbs(asked.first_seed, asked.climbs)
-    flights(asked.first_seed, asked.flights)
+    options = parser.parse_args(arguments)
+    waiting(options.first_seed)
+    climbs(options.first_seed, options.climbs)
+    flights(options.first_seed, options.flights)
 
 
 def waiting(first_seed: int) -> None:

@@ -54,23 +54,23 @@ rows of the fault matrix ([faults.md](faults.md)).
 """
 
 
-def page(said: Mapping[str, Mapping[str, str]]) -> str:
+def page(texts: Mapping[str, Mapping[str, str]]) -> str:
     """The whole page. Raises ValueError where `said` and the catalogue differ."""
-    check(said)
+    check(texts)
     parts = [HEAD]
     for where, title in GROUPS.items():
         parts.append(f"## {title}\n")
         parts.append(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
-        parts.append("\n".join(row(entry, said[entry.id]) for entry in ENTRIES.values() if entry.where == where) + "\n")
+        parts.append("\n".join(row(entry, texts[entry.id]) for entry in ENTRIES.values() if entry.where == where) + "\n")
     return "\n".join(parts)
 
 
-def check(said: Mapping[str, Mapping[str, str]]) -> None:
+def check(texts: Mapping[str, Mapping[str, str]]) -> None:
     """Each entry has all fields, and no entry is there that the catalogue lacks."""
-    for name in sorted(set(ENTRIES) ^ set(said)):
+    for name in sorted(set(ENTRIES) ^ set(texts)):
         where = "has no entry" if name in ENTRIES else "has an entry that the catalogue lacks"
         raise ValueError(f"docs/causes.toml {where}: {name}")
-    for name, fields in said.items():
+    for name, fields in texts.items():
         if tuple(fields) != FIELDS:
             raise ValueError(f"docs/causes.toml: [{name}] needs {', '.join(FIELDS)}, in this order")
 
@@ -102,10 +102,10 @@ def proofs() -> Mapping[str, Iterable[str]]:
 PROOFS = proofs()
 
 
-def said() -> Mapping[str, Mapping[str, str]]:
+def texts() -> Mapping[str, Mapping[str, str]]:
     """What is written by hand."""
     return tomllib.loads((DOCS / "causes.toml").read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":
-    (DOCS / "causes.md").write_text(page(said()), encoding="utf-8")
+    (DOCS / "causes.md").write_text(page(texts()), encoding="utf-8")

@@ -130,8 +130,8 @@ def test_the_version_names_what_a_report_of_a_problem_should_say(capsys: pytest.
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--help"]) == 0
-    said = capsys.readouterr().out
-    assert all(name in said for name in cli.COMMANDS)
+    output = capsys.readouterr().out
+    assert all(name in output for name in cli.COMMANDS)
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)

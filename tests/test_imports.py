@@ -84,8 +84,8 @@ def test_a_run_does_not_load_locusts_web_interface() -> None:
 
 def test_a_locustfile_that_asks_for_locusts_web_interface_gets_it() -> None:
     opened = "assert type(locust.env.Environment().create_web_ui('127.0.0.1', 0)).__module__ == 'locust.web'"
-    asked = "from locust.web import WebUI, logger\nassert logger.name == 'locust.web'"
-    assert loaded_after(f"{PATCHED}{asked}\n{opened}") >= set(WEB)
+    statement = "from locust.web import WebUI, logger\nassert logger.name == 'locust.web'"
+    assert loaded_after(f"{PATCHED}{statement}\n{opened}") >= set(WEB)
 
 
 @pytest.mark.parametrize(

@@ -48,15 +48,15 @@ def fetched(url: str, timeout_s: float = 30.0) -> bytes:
 
 
 def test_the_request_asks_for_no_compression_and_no_second_request() -> None:
-    asked = []
+    requests = []
 
     def answer(connection: socket.socket, request: bytes) -> None:
-        asked.append(request)
+        requests.append(request)
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 
     with serving(answer) as port:
         assert fetched(f"http://127.0.0.1:{port}/path?x=1") == b"ok"
-    head, *fields = asked[0].decode().strip().split("\r\n")
+    head, *fields = requests[0].decode().strip().split("\r\n")
     named = dict(field.lower().split(": ") for field in fields)
     assert head == "GET /path?x=1 HTTP/1.1"
     assert (named["host"], named["connection"], named["accept-encoding"]) == (f"127.0.0.1:{port}", "close", "identity")

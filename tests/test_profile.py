@@ -124,9 +124,9 @@ def test_what_is_wrong_is_one_line_with_file_key_and_expectation(text: str, mess
     path.write_text(text)
     with pytest.raises(InputError) as caught:
         profile.load(path)
-    said = str(caught.value)
-    assert said.startswith(f"{path}: {message}")
-    assert "\n" not in said and len(said) < 600
+    refusal = str(caught.value)
+    assert refusal.startswith(f"{path}: {message}")
+    assert "\n" not in refusal and len(refusal) < 600
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)

@@ -24,9 +24,9 @@ def test_ci_installs_every_package() -> None:
 
 def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "PATH", "/nowhere")
-    said = "not installed: go, ip (Debian: apt-get install golang-go iproute2)"
-    assert programs.missing("go", "ip") == said
-    with pytest.raises(pytest.skip.Exception, match=re.escape(said)):
+    reason = "not installed: go, ip (Debian: apt-get install golang-go iproute2)"
+    assert programs.missing("go", "ip") == reason
+    with pytest.raises(pytest.skip.Exception, match=re.escape(reason)):
         require("go", "ip")
 
 

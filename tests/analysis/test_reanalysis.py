@@ -181,7 +181,7 @@ def test_this_version_s_detectors_are_pure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "sentence"),
     [
         (MarkChange(kind="new", key="knee:0", found=cause()), "new: cause: ports exhausted: 7 ×"),
         (MarkChange(kind="gone", key="cause:ports", recorded=cause()), "gone: cause: ports exhausted: 7 ×"),
@@ -197,8 +197,8 @@ def test_this_version_s_detectors_are_pure() -> None:
         ),
     ],
 )
-def test_a_change_is_one_line(change: MarkChange, said: str) -> None:
-    assert wording.change(change) == said
+def test_a_change_is_one_line(change: MarkChange, sentence: str) -> None:
+    assert wording.change(change) == sentence
 
 
 def test_the_whole_is_one_line() -> None:

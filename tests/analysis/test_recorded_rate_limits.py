@@ -29,9 +29,9 @@ def test_a_limit_that_refuses_is_named_though_the_generators_timers_were_late() 
     assert knee.users_low is not None and knee.users_high is not None
     assert knee.users_low <= 21 <= knee.users_high
     assert knee.evidence.failures_replied_ratio == 1.0
-    said = verdict(timeline)
-    assert "no reading shows" not in said
-    assert "429" in said
+    sentence = verdict(timeline)
+    assert "no reading shows" not in sentence
+    assert "429" in sentence
 
 
 def test_both_kinds_of_rate_limiter_are_named_with_what_they_do() -> None:

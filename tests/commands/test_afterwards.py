@@ -37,6 +37,6 @@ def test_nothing_is_said_of_a_session_that_was_not_saved(capsys: pytest.CaptureF
 
 def test_a_session_without_a_level_has_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     print_session(Timeline(), tmp_path / "my session.jsonl")
-    said = capsys.readouterr().err
-    assert "verdict" not in said
-    assert f"replay '{tmp_path}/my session.jsonl'" in said
+    errors = capsys.readouterr().err
+    assert "verdict" not in errors
+    assert f"replay '{tmp_path}/my session.jsonl'" in errors

@@ -66,8 +66,8 @@ def test_no_line_is_wider_than_80_columns_and_nothing_is_left_out(reported: list
 
 
 def test_a_bad_profile_says_what_is_wrong_with_it_and_the_others_follow(reported: list[str]) -> None:
-    said = " ".join(line.strip() for line in reported[reported.index("aac") :])
-    assert "aac.toml" in said and "did you mean `users`" in said
+    listed = " ".join(line.strip() for line in reported[reported.index("aac") :])
+    assert "aac.toml" in listed and "did you mean `users`" in listed
     assert "mixed" in reported and "    --plan report  10:3m, 50:3m, 100:3m (9 min 0 s)" in reported
 
 

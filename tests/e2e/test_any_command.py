@@ -66,7 +66,7 @@ def test_a_process_is_watched_that_does_not_listen_at_the_url(tmp_path: Path, op
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--target-cmd", "serve"), "expected {port} in the command, or --ready URL"),
         (("--target-cmd", "serve {prot} {port}"), "unknown placeholder `{prot}`"),
@@ -82,10 +82,10 @@ def test_a_process_is_watched_that_does_not_listen_at_the_url(tmp_path: Path, op
         (("--host", "http://127.0.0.1:1", "--port-of", "1", "--pid", "1"), "cannot be combined with --port-of"),
     ],
 )  # fmt: skip
-def test_an_impossible_command_is_refused_in_one_line(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_an_impossible_command_is_refused_in_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     done = capexplorer("run", *arguments, *PLAN, "--sessions-dir", str(tmp_path / "sessions"))
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_a_command_that_ends_is_reported_with_its_last_lines(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ READY_TIMEOUT_S = 5.0
 """Of targets/built."""
 
 
-def release(gate: Path, said: str) -> None:
-    gate.with_suffix(".new").write_text(said)
+def release(gate: Path, content: str) -> None:
+    gate.with_suffix(".new").write_text(content)
     gate.with_suffix(".new").replace(gate)
 
 

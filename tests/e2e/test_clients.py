@@ -16,7 +16,7 @@ PLAN = ("--headless", "--plan", "2:4s")
 
 
 @pytest.mark.parametrize(
-    ("locustfile", "classes", "said"),
+    ("locustfile", "classes", "client_name"),
     [
         ("requests_only.py", ("HttpUser",), "requests (HttpUser)"),
         ("raw_user.py", ("FastHttpUser", "User"), "fast (FastHttpUser) + other (User)"),
@@ -24,7 +24,7 @@ PLAN = ("--headless", "--plan", "2:4s")
     ],
 )
 def test_the_clients_of_a_locustfile_are_those_that_made_the_requests(
-    locustfile: str, classes: tuple[str, ...], said: str, tmp_path: Path
+    locustfile: str, classes: tuple[str, ...], client_name: str, tmp_path: Path
 ) -> None:
     run, code = ended(tmp_path, "actor", "-f", str(HERE / "locustfiles" / locustfile), *PLAN)
     assert code == 0, run.stderr
@@ -32,7 +32,7 @@ def test_the_clients_of_a_locustfile_are_those_that_made_the_requests(
     assert header.clients == classes
     assert "client" not in header.profile["users"]  # the profile's own setting had no part in it
     markdown = capexplorer("export", "last", "--format", "md", "--sessions-dir", str(run.sessions)).stdout
-    assert f"| client | `{said}` |" in markdown
+    assert f"| client | `{client_name}` |" in markdown
     assert f"| locustfile | `{locustfile}` |" in markdown
 
 

@@ -28,15 +28,15 @@ def error_lines(stderr: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "reported"),
+    ("arguments", "reported"),
     [
         (("never",), "never: not ready after 2 s: GET http://127.0.0.1:"),
         (("actor", "--set", "act=dies_at_start"), "actor: ended before it was ready (exit code 1): no configuration found"),
         (("actor", "--set", "act=cannot_bind"), "actor: cannot bind 127.0.0.1:"),
     ],
 )
-def test_a_target_that_does_not_start(tmp_path: Path, asked: tuple[str, ...], reported: str) -> None:
-    run, code = ended(tmp_path, *asked, *PLAN)
+def test_a_target_that_does_not_start(tmp_path: Path, arguments: tuple[str, ...], reported: str) -> None:
+    run, code = ended(tmp_path, *arguments, *PLAN)
     assert code == 4
     [line] = error_lines(run.stderr)
     assert reported in line

@@ -154,13 +154,13 @@ def test_credentials_of_the_url_go_to_the_service_and_nowhere_else(
     assert (header.target.name, header.target.url) == (f"127.0.0.1:{port}", f"http://***@127.0.0.1:{port}")
     log = session_path(run.sessions)
     assert log is not None
-    said = [run.stdout, run.stderr, log.read_text()]
+    outputs = [run.stdout, run.stderr, log.read_text()]
     for form in FORMATS:
         for option in ([], ["--redact"]):
             out = tmp_path / f"{form}{len(option)}"
             assert cli.run(["export", str(log), "--format", form, "-o", str(out), *option]) == 0
-            said += [path.read_text() for path in (out, *out.rglob("*")) if path.is_file()]
-    assert [text[:200] for text in said if "hunter2" in text] == []
+            outputs += [path.read_text() for path in (out, *out.rglob("*")) if path.is_file()]
+    assert [text[:200] for text in outputs if "hunter2" in text] == []
 
 
 def test_a_wrong_url_is_reported_without_its_password(tmp_path: Path) -> None:

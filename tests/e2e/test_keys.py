@@ -182,8 +182,8 @@ def test_keys_pressed_during_start_up_are_kept(tmp_path: Path) -> None:
         follows(screen, 0)
         screen.press("q")
         assert screen.exit_code() == 0
-    asked = [(command.name, command.args.get("users")) for command in of(screen.events(), Command)]
-    assert asked == [("users", 3), ("users", 4), ("step", None), ("users", 6), ("zero", None), ("quit", None)]
+    commands = [(command.name, command.args.get("users")) for command in of(screen.events(), Command)]
+    assert commands == [("users", 3), ("users", 4), ("step", None), ("users", 6), ("zero", None), ("quit", None)]
 
 
 def test_a_tour(tmp_path: Path) -> None:

@@ -74,8 +74,8 @@ def test_a_task_that_never_yields_ends_the_run_with_its_place(tmp_path: Path) ->
     assert code == 4, run.stderr
     assert examples(run, "load_thread_blocked") == {"visits.py:16 in visit"}
     assert last(run).exit_code == 4
-    said = "the load thread has not run for 15 s: user code computes or blocks without gevent in visits.py:16 in visit"
-    assert last(run).reason == said and f"capexplorer: {said}" in run.stderr
+    text = "the load thread has not run for 15 s: user code computes or blocks without gevent in visits.py:16 in visit"
+    assert last(run).reason == text and f"capexplorer: {text}" in run.stderr
     assert "Limited by user code that blocks the load thread" in run.stderr
 
 

@@ -96,13 +96,13 @@ def test_a_worker_from_elsewhere_joins_with_the_secret_and_the_same_locustfile_o
     args = ("actor", "-f", str(file), "--headless", "--bind", bind, "--expect-workers", "1", "--plan", "4:5s")
     with start(tmp_path, *args, before=("env", SECRET)) as run:
         run.until(Target, lambda event: event.state == "ready")
-        for secret, given, said in (
+        for secret, given, message in (
             (SECRET, other, f"{other}: differs from the run's {file}"),
             ("CAPEXPLORER_SECRET=another-secret-here", file, f"no answer of a run at {bind} in 3 s"),
         ):
             done = capexplorer("worker", "--join", bind, "-f", str(given), "--wait", "3", before=("env", secret))
             assert done.returncode == 2
-            assert done.stderr.splitlines()[-1].startswith(f"capexplorer: {said}")
+            assert done.stderr.splitlines()[-1].startswith(f"capexplorer: {message}")
         worker = capexplorer("worker", "--join", bind, "-f", str(file), before=("env", SECRET))
         assert (worker.returncode, worker.stderr.splitlines()[0]) == (0, f"joined the run at {bind}")
         assert run.exit_code() == 0, run.stderr
@@ -172,7 +172,7 @@ def test_a_worker_without_a_run_ends_with_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "message"),
     [
         (("--workers", "0"), "--workers: expected 1 to 256, or auto, got '0'"),
         (("--workers", "many"), "--workers: expected 1 to 256, or auto, got 'many'"),
@@ -186,7 +186,7 @@ def test_a_worker_without_a_run_ends_with_one_line() -> None:
         (("--bind", "10.1.2.3:5557"), "--bind: set CAPEXPLORER_SECRET here and for the workers"),
     ],
 )
-def test_wrong_options_are_refused_in_one_line(args: tuple[str, ...], said: str) -> None:
+def test_wrong_options_are_refused_in_one_line(args: tuple[str, ...], message: str) -> None:
     done = capexplorer("run", "actor", "--headless", "--plan", "1:1s", *args)
     assert done.returncode == 2
-    assert said in done.stderr.splitlines()[-1]
+    assert message in done.stderr.splitlines()[-1]

@@ -91,13 +91,13 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("args", "said"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("args", "message"), REFUSED.values(), ids=REFUSED)
 def test_a_target_that_the_sandbox_cannot_reach_is_refused(
-    args: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    args: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.run(["run", "mixed", "--sandbox", *args, "--headless", "--plan", "1:1s"]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and said in err
+    assert out == "" and err.count("\n") == 1 and message in err
 
 
 def test_where_no_namespace_is_allowed_run_says_so_in_one_line() -> None:

@@ -14,7 +14,7 @@ def refused(text: str = "Connection refused") -> FailureSignature:
     return FailureSignature(types=("ConnectionRefusedError",), errno=111, text=text)
 
 
-def told_of(stream: FailureStream) -> list[FailureTick]:
+def ticks_of(stream: FailureStream) -> list[FailureTick]:
     failures, retried = stream.drain()
     return [*failures, *retried]
 
@@ -28,12 +28,12 @@ def test_a_hundred_thousand_failures_a_minute_of_many_kinds_add_less_than_2_kb_a
     for _ in range(60):
         for n in range(1667):
             stream.add(f"/endpoint/{n % 12}", "GET", refused(f"kind {n % 40}"), retried=n % 5 == 0)
-        ticks = told_of(stream)
+        ticks = ticks_of(stream)
         assert size(ticks) <= BYTES_A_TICK < 2_000
         assert ticks
         reported += ticks
     stream.most_bytes = float("inf")
-    reported += told_of(stream)
+    reported += ticks_of(stream)
     assert sum(tick.count for tick in reported) == 60 * 1667
 
 
@@ -41,14 +41,14 @@ def test_failures_over_the_limit_follow_later_with_their_count_and_new_kinds_com
     stream = FailureStream()
     for n in range(40):
         stream.add("/a", "GET", refused(f"kind {n}"))
-    first = told_of(stream)
+    first = ticks_of(stream)
     stream.add("/b", "GET", refused("new"))
     for n in range(40):
         stream.add("/a", "GET", refused(f"kind {n}"))
     counted = Counter({tick.signature.text: tick.count for tick in first})
-    second = told_of(stream)
+    second = ticks_of(stream)
     assert {tick.signature.text for tick in first}.isdisjoint(tick.signature.text for tick in second)
-    for ticks in (second, *(told_of(stream) for _ in range(20))):
+    for ticks in (second, *(ticks_of(stream) for _ in range(20))):
         counted.update({tick.signature.text: tick.count for tick in ticks})
     assert counted == {**{f"kind {n}": 2 for n in range(40)}, "new": 1}
 
@@ -58,7 +58,7 @@ def test_texts_that_never_repeat_do_not_grow_the_keys() -> None:
     stream.most_bytes = float("inf")
     for n in range(5_000):
         stream.add("/a", "GET", refused(f"text {n}"))
-    for tick in told_of(stream):
+    for tick in ticks_of(stream):
         keys.add(tick.signature)
         counted += tick.count
     assert counted == 5_000
@@ -72,7 +72,7 @@ def test_kinds_and_endpoints_that_never_repeat_do_not_grow_the_keys() -> None:
     for n in range(20_000):
         stream.add(f"/{n % 500}", "GET", FailureSignature(types=(f"Error{n}",)))
         if n % 1000 == 999:
-            keys |= {(tick.name, tick.method, tick.signature) for tick in told_of(stream)}
+            keys |= {(tick.name, tick.method, tick.signature) for tick in ticks_of(stream)}
     assert len(keys) <= KEYS + KINDS + 1
 
 
@@ -81,16 +81,16 @@ def test_the_full_text_of_a_signature_comes_once_with_its_first_tick() -> None:
     stream.add("/b", "GET", lost, "lost_updates: expected 90, read 60")
     stream.add("/a", "GET", lost, "lost_updates: expected 7, read 6")
     stream.add("/a", "GET", refused(), "Connection refused")
-    assert sorted(filter(None, (tick.example for tick in told_of(stream)))) == ["lost_updates: expected 90, read 60"]
+    assert sorted(filter(None, (tick.example for tick in ticks_of(stream)))) == ["lost_updates: expected 90, read 60"]
     stream.add("/c", "GET", lost, "lost_updates: expected 8, read 5")
-    assert [tick.example for tick in told_of(stream)] == [None]
+    assert [tick.example for tick in ticks_of(stream)] == [None]
 
 
 def test_an_example_waits_with_what_did_not_fit() -> None:
     stream, seen = FailureStream(), Counter[str]()
     for n in range(40):
         stream.add("/a", "GET", refused(f"kind {chr(97 + n)}"), "x" * 190 + str(n))
-    while ticks := told_of(stream):
+    while ticks := ticks_of(stream):
         assert size(ticks) <= BYTES_A_TICK
         seen.update(tick.example for tick in ticks if tick.example)
     assert len(seen) == seen.total() == 40

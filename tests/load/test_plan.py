@@ -58,7 +58,7 @@ def test_a_plan_contains_steps_ramps_spikes_holds_and_loops(text: str, steps: li
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("hold 50", "got 'hold 50'"),
         ("ramp to 2001 5m", "2001 users exceed guards.max_users"),
@@ -93,11 +93,11 @@ def test_a_plan_contains_steps_ramps_spikes_holds_and_loops(text: str, steps: li
         ("٣:3s", "got '٣:3s'"),
     ],
 )
-def test_an_invalid_plan_is_refused_in_one_line_that_names_its_source(text: str, said: str) -> None:
+def test_an_invalid_plan_is_refused_in_one_line_that_names_its_source(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(text, "p.toml: plans.short", 2000)
     assert str(caught.value).startswith("p.toml: plans.short: ")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 BEYOND = {
@@ -118,12 +118,12 @@ BEYOND = {
 }
 
 
-@pytest.mark.parametrize(("text", "said"), BEYOND.values(), ids=BEYOND)
-def test_a_plan_beyond_its_bounds_is_one_short_line(text: str, said: str) -> None:
+@pytest.mark.parametrize(("text", "message"), BEYOND.values(), ids=BEYOND)
+def test_a_plan_beyond_its_bounds_is_one_short_line(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(text, "--plan", 2000)
     line = str(caught.value)
-    assert line.startswith("--plan: ") and said in line
+    assert line.startswith("--plan: ") and message in line
     assert "\n" not in line and len(line) < 200
 
 

@@ -31,7 +31,7 @@ class CatchResponseError(Exception):
     """Known by the name of Locust's."""
 
 
-def said(body: bytes | bool, status: int = 500) -> str:
+def quoted(body: bytes | bool, status: int = 500) -> str:
     return first_line(Reply(body, status))
 
 
@@ -48,18 +48,18 @@ def said(body: bytes | bool, status: int = 500) -> str:
     ],
 )
 def test_the_first_line_with_words_is_taken(body: bytes, line: str) -> None:
-    assert said(body) == line
+    assert quoted(body) == line
 
 
 def test_only_server_errors_are_asked_and_only_bodies_that_were_read() -> None:
-    assert said(b"no such item", 404) == ""
-    assert said(b"slow down", 429) == ""
-    assert said(False) == ""
+    assert quoted(b"no such item", 404) == ""
+    assert quoted(b"slow down", 429) == ""
+    assert quoted(False) == ""
     assert first_line(None) == ""
 
 
 def test_it_is_bounded_and_ends_with_a_word() -> None:
-    line = said(b"too many clients " * 1_000)
+    line = quoted(b"too many clients " * 1_000)
     assert len(line) <= LENGTH_MOST
     assert line.endswith("clients") or line.endswith("many") or line.endswith("too")
 

@@ -38,14 +38,14 @@ def starved() -> Played:
     return play_starved()
 
 
-def told_id(reported: dict[str, Any] | None) -> str | None:
+def cause_id(reported: dict[str, Any] | None) -> str | None:
     return None if reported is None else classify(msgspec.convert(reported["signature"], FailureSignature), "Linux")
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize(("condition", "expected"), IDS.items(), ids=IDS)
 def test_an_exception_of_a_client_indicates_its_cause(seen: Played, client: str, condition: str, expected: str | None) -> None:
-    assert told_id(seen[client][condition]) == expected
+    assert cause_id(seen[client][condition]) == expected
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -53,7 +53,7 @@ def test_an_exception_of_a_client_indicates_its_cause(seen: Played, client: str,
 def test_an_exception_of_a_client_without_resources_indicates_its_cause(
     starved: Played, client: str, condition: str, expected: str
 ) -> None:
-    assert told_id(starved[client][condition]) == expected
+    assert cause_id(starved[client][condition]) == expected
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -95,13 +95,13 @@ def test_a_request_leaves_no_attempts_behind(seen: Played) -> None:
 
 
 def test_varying_parts_are_folded_and_distinguishing_parts_stay() -> None:
-    said = {
+    texts = {
         reduce(
             OSError(f"<Connection at {n**20:#x}> to 127.0.0.1:{n}, user{n} {n}.5 ms, {uuid}, http://h/{n}?a={n}, status 503")
         ).text
         for n, uuid in ((7, "0f8fad5b-d9cb-469f-a165-70867728950e"), (31234, "7c9e6679-7425-40de-944b-e07fc1f90ae7"))
     }
-    assert said == {"<Connection at #> to 127.0.0.1:#, user# # ms, #, {url} status 503"}
+    assert texts == {"<Connection at #> to 127.0.0.1:#, user# # ms, #, {url} status 503"}
 
 
 def test_numbers_of_resolvers_and_tls_are_not_the_systems() -> None:

@@ -40,7 +40,7 @@ def test_an_error_that_locust_reports_before_the_user_dies_counts_once(seen: Pla
 
 
 @pytest.mark.parametrize(
-    ("wait", "said"),
+    ("wait", "message"),
     [
         ("text", "WaitTimeError: wait_time of Waiter returned 'soon': expected seconds, a number from 0 up"),
         ("none", "WaitTimeError: wait_time of Waiter returned None: expected seconds, a number from 0 up"),
@@ -50,8 +50,8 @@ def test_an_error_that_locust_reports_before_the_user_dies_counts_once(seen: Pla
         ("raises", "ZeroDivisionError: "),
     ],
 )
-def test_an_invalid_wait_time_is_a_user_error_and_not_a_wait(seen: Played, wait: str, said: str) -> None:
-    assert seen["waits"][wait] == [said, 0, 0.0, True]
+def test_an_invalid_wait_time_is_a_user_error_and_not_a_wait(seen: Played, wait: str, message: str) -> None:
+    assert seen["waits"][wait] == [message, 0, 0.0, True]
 
 
 @pytest.mark.parametrize(("value", "shown"), [("nan", "nan"), ("inf", "inf"), ("text", "'soon'")])

@@ -72,9 +72,9 @@ def seen(served: Server, tmp_path_factory: pytest.TempPathFactory) -> Played:
     return play("load.scenes.declared", url=served.url, folder=str(folder))
 
 
-@pytest.mark.parametrize(("name", "said"), [(name, said) for name, (_, said) in LOCUSTFILES.items()], ids=LOCUSTFILES)
-def test_a_locustfile_is_taken_or_refused_in_one_line(seen: Played, name: str, said: str) -> None:
-    assert seen["locustfiles"][name].startswith(said)
+@pytest.mark.parametrize(("name", "message"), [(name, message) for name, (_, message) in LOCUSTFILES.items()], ids=LOCUSTFILES)
+def test_a_locustfile_is_taken_or_refused_in_one_line(seen: Played, name: str, message: str) -> None:
+    assert seen["locustfiles"][name].startswith(message)
     assert "\n" not in seen["locustfiles"][name]
 
 

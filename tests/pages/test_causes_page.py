@@ -13,7 +13,7 @@ from .tables import ROOT, rows
 
 def test_the_page_is_what_the_code_and_the_texts_make() -> None:
     on_disk = (ROOT / "docs" / "causes.md").read_text(encoding="utf-8")
-    assert on_disk == causes.page(causes.said()), "run `python docs/causes.py`"
+    assert on_disk == causes.page(causes.texts()), "run `python docs/causes.py`"
 
 
 def test_every_entry_of_the_catalogue_has_one_row_with_its_severity_and_advice() -> None:
@@ -31,11 +31,11 @@ def test_no_row_has_an_empty_cell() -> None:
 
 
 def test_a_cause_without_a_text_is_named() -> None:
-    texts = {name: fields for name, fields in causes.said().items() if name != "rate_limited"}
+    texts = {name: fields for name, fields in causes.texts().items() if name != "rate_limited"}
     with pytest.raises(ValueError, match=r"causes\.toml has no entry: rate_limited"):
         causes.page(texts)
 
 
 def test_a_text_without_a_cause_is_named() -> None:
     with pytest.raises(ValueError, match="the catalogue lacks: of_no_use"):
-        causes.page({**causes.said(), "of_no_use": {}})
+        causes.page({**causes.texts(), "of_no_use": {}})

@@ -78,23 +78,23 @@ def test_the_socket_of_a_killed_run_is_removed(runtime: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         (None, "2 runs are going on; name one: a-1, a-2"),
         ("a", "session `a` is not unique: a-1, a-2"),
         ("b", "session `b` is not running; these are: a-1, a-2"),
     ],
 )
-def test_a_name_that_means_no_run_or_several_is_one_line(runtime: Path, name: str | None, said: str) -> None:
+def test_a_name_that_means_no_run_or_several_is_one_line(runtime: Path, name: str | None, message: str) -> None:
     with listening(runtime, "a-1"), listening(runtime, "a-2"), pytest.raises(InputError) as refused:
         run_sockets.find(name)
-    assert str(refused.value) == said
+    assert str(refused.value) == message
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [(None, "no run of this user is going on"), ("a", "session `a` is not running: no run is, of this user")]
+    ("name", "message"), [(None, "no run of this user is going on"), ("a", "session `a` is not running: no run is, of this user")]
 )
-def test_without_any_run_that_is_said(runtime: Path, name: str | None, said: str) -> None:
+def test_without_any_run_that_is_said(runtime: Path, name: str | None, message: str) -> None:
     with pytest.raises(InputError) as refused:
         run_sockets.find(name)
-    assert str(refused.value) == said
+    assert str(refused.value) == message

@@ -25,8 +25,8 @@ def test_a_file_that_is_not_a_session_is_refused_in_one_line(
     path = tmp_path / "bad.jsonl"
     path.write_bytes(content)
     assert cli.run(["replay", str(path)]) == 2
-    said = capfd.readouterr().err
-    assert said.count("\n") == 1 and str(path) in said
+    errors = capfd.readouterr().err
+    assert errors.count("\n") == 1 and str(path) in errors
 
 
 @pytest.mark.parametrize("arguments", [["last"], ["nothing"], ["/nowhere.jsonl"]])

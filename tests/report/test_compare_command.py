@@ -52,7 +52,7 @@ def test_the_form_is_that_of_the_files_name_and_nothing_is_overwritten(folder: P
 
 
 @pytest.mark.parametrize(
-    ("asked", "names"),
+    ("args", "names"),
     [
         (("both",), ["both#0", "both#1"]),
         (("both#1", "old"), ["both#1", "old"]),
@@ -61,9 +61,9 @@ def test_the_form_is_that_of_the_files_name_and_nothing_is_overwritten(folder: P
     ],
 )
 def test_epochs_are_named_or_stand_for_themselves(
-    asked: Sequence[str], names: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+    args: Sequence[str], names: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(folder, *asked, "--format", "json") == 0
+    assert run(folder, *args, "--format", "json") == 0
     sessions = json.loads(capsys.readouterr().out)["sessions"]
     assert [each["id"] + ("" if each["epoch"] is None else f"#{each['epoch']}") for each in sessions] == names
 
@@ -96,7 +96,7 @@ def test_one_that_fails_counts_more_than_one_that_cannot_be_judged(folder: Path,
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("args", "sentence"),
     [
         (("old",), "expected two sessions or more"),
         (("old", "gone"), "no session `gone`"),
@@ -104,8 +104,8 @@ def test_one_that_fails_counts_more_than_one_that_cannot_be_judged(folder: Path,
         (("old", "both#x"), "expected a number behind `#`"),
     ],
 )
-def test_wrong_input_is_one_line(asked: Sequence[str], sentence: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(folder, *asked) == 2
+def test_wrong_input_is_one_line(args: Sequence[str], sentence: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(folder, *args) == 2
     reported = capsys.readouterr().err
     assert sentence in reported and len(reported.splitlines()) == 1
 

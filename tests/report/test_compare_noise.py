@@ -168,8 +168,8 @@ def test_a_jump_at_all_user_counts_from_one_up_is_claimed_there() -> None:
 
 def test_a_verdict_that_claims_nothing_says_which_change_it_would_have_found() -> None:
     pair = slower_at()
-    asked = {one.figure: one.detectable for one in pair.overall}
-    assert all(size is not None and 0.02 <= size < 0.5 for size in asked.values())
+    detectable = {one.figure: one.detectable for one in pair.overall}
+    assert all(size is not None and 0.02 <= size < 0.5 for size in detectable.values())
     assert "a change of" in latency(pair) and "would be found" in latency(pair)
 
 

@@ -37,8 +37,8 @@ def telling() -> list[Event]:
     _, *rest = session(header=HEADER, text="/x?" + sentence.replace("\n", " "))
     died = Target(t_s=3.0, state="died", reason=sentence, output=tuple(TEXTS), params={"password": GONE[0]})
     logged: list[Event] = [Log(t_s=3.0, source="target", text=text) for text in TEXTS]
-    asked = Command(t_s=3.0, name="plan", args={"plan": sentence, "token": GONE[0]})
-    return [header, *rest[:-1], died, Note(t_s=3.0, text=sentence), asked, *logged, rest[-1]]
+    plan = Command(t_s=3.0, name="plan", args={"plan": sentence, "token": GONE[0]})
+    return [header, *rest[:-1], died, Note(t_s=3.0, text=sentence), plan, *logged, rest[-1]]
 
 
 @pytest.fixture(scope="module")

@@ -177,9 +177,9 @@ def test_an_exploration_drops_provisional_only_after_a_soak_a_level_beyond_and_a
 def test_the_way_to_a_verified_knee_is_said_step_by_step(search: Search) -> None:
     search.go()
     steps = [event for event in search.commands() if event.name == "users"]
-    said = [wording.command(event).partition("autopilot: ")[2] for event in steps[-3:]]
-    assert said[0].startswith("knee 50 [") and said[0].endswith(": soak at 70% of it, to verify it")
-    assert said[1:] == ["20% beyond the knee, to verify it", "back to the first level, to check whether the service has changed"]
+    texts = [wording.command(event).partition("autopilot: ")[2] for event in steps[-3:]]
+    assert texts[0].startswith("knee 50 [") and texts[0].endswith(": soak at 70% of it, to verify it")
+    assert texts[1:] == ["20% beyond the knee, to verify it", "back to the first level, to check whether the service has changed"]
     assert wording.verifying(steps[-3].args, 12.0) == "verifying: soak at 35 users, 12 s of 20 s"
     assert wording.verifying(steps[-2].args, 9.0) == "verifying: 60 users, 20% beyond the knee, 9 s, at most 18 s"
     assert wording.verifying(steps[-1].args, 3.0) == "verifying: back at 1 user, 3 s of 6 s"

@@ -63,14 +63,14 @@ class Rig:
         peer = Peer(WELCOME, self.controls, self.screens, self._stop, self.now_s)
         if role is not None:
             self.send(peer, Hello(protocol=PROTOCOL, role=role, name=name))
-            self.told(peer)
+            self.received(peer)
         return peer
 
     def send(self, peer: Peer, *messages: Message) -> None:
         for message in messages:
             peer.receive(frame(encode(message)), self.now_s)
 
-    def told(self, peer: Peer) -> list[FromRun]:
+    def received(self, peer: Peer) -> list[FromRun]:
         """What it is told, all read."""
         peer.look(self.now_s)
         data = bytes(peer.out)
@@ -82,11 +82,11 @@ def test_a_hello_is_answered_with_what_does_not_change_and_then_with_the_state()
     rig = Rig()
     peer = rig.peer(role=None)
     rig.send(peer, Hello(protocol=PROTOCOL, role="steer", name="pts/1"))
-    assert rig.told(peer) == [WELCOME]
-    (state,) = rig.told(peer)
+    assert rig.received(peer) == [WELCOME]
+    (state,) = rig.received(peer)
     assert isinstance(state, State)
     assert (state.holder, state.holds, state.screens, state.wanted, state.seen) == ("pts/0", False, 2, 1, 0)
-    assert rig.told(peer) == []  # nothing has changed
+    assert rig.received(peer) == []  # nothing has changed
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def test_notes_come_from_every_screen_but_those_that_only_watch() -> None:
 def test_the_state_names_the_last_call_that_it_knows_of() -> None:
     rig = Rig(own=False)
     peer = rig.peer()
-    rig.told(peer)
+    rig.received(peer)
     rig.send(peer, StepTo(number=1, users=4), StepTo(number=2, users=9))
-    (state,) = rig.told(peer)
+    (state,) = rig.received(peer)
     assert isinstance(state, State) and (state.seen, state.wanted) == (2, 9)
 
 
@@ -137,9 +137,9 @@ def test_the_state_names_the_last_call_that_it_knows_of() -> None:
 def test_a_restart_is_answered_with_what_was_wrong(threads: str, wrong: str | None) -> None:
     rig = Rig(own=False)
     peer = rig.peer()
-    rig.told(peer)
+    rig.received(peer)
     rig.send(peer, RestartTarget(number=5, params={"threads": threads}))
-    assert rig.told(peer)[0] == Answer(number=5, wrong=wrong)
+    assert rig.received(peer)[0] == Answer(number=5, wrong=wrong)
 
 
 def test_the_controls_are_asked_for_and_given_over_the_connection() -> None:
@@ -174,7 +174,7 @@ def test_the_stop_command_is_no_screen() -> None:
 
 
 def refusals(rig: Rig, peer: Peer) -> list[str]:
-    return [each.why for each in rig.told(peer) if isinstance(each, Refused)]
+    return [each.why for each in rig.received(peer) if isinstance(each, Refused)]
 
 
 def test_another_protocol_is_refused_with_both_numbers() -> None:
@@ -260,5 +260,5 @@ def test_at_the_end_of_a_run_its_screens_get_a_last_message() -> None:
     for each in (peer, stranger):
         each.end()
         assert each.is_over
-    assert rig.told(peer) == [Over()]
-    assert rig.told(stranger) == []
+    assert rig.received(peer) == [Over()]
+    assert rig.received(stranger) == []

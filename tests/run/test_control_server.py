@@ -40,10 +40,10 @@ class Run:
     """A server over controls that remember their calls."""
 
     def __init__(self, folder: Path) -> None:
-        self.controls, self.said, self.stops = FakeControls(), [], 0  # type: ignore[var-annotated]
+        self.controls, self.logged, self.stops = FakeControls(), [], 0  # type: ignore[var-annotated]
         self.recorded: list[dict[str, object]] = []
         self.screens = Screens(lambda args: self.recorded.append(dict(args)))
-        self.server = ControlServer(self.controls, self.screens, lambda level, text: self.said.append(text))
+        self.server = ControlServer(self.controls, self.screens, lambda level, text: self.logged.append(text))
         self.server.stop = self._stop
         self.server.open(WELCOME)
         self.path, self.opened = folder / "s.sock", list[RunConnection | socket.socket]()
@@ -164,8 +164,8 @@ def test_a_megabyte_of_garbage_is_refused_with_a_line_to_both_sides(run: Run) ->
         except (BrokenPipeError, ConnectionResetError):  # it was not read to its end
             pass
         assert [type(each) for each in answers(connection)] in ([Refused], [])
-    until(lambda: run.said, "a line in the session")
-    assert run.said == [
+    until(lambda: run.logged, "a line in the session")
+    assert run.logged == [
         "a connection to the run's socket was refused: a message of 1,734,439,522 bytes; at most 65,536 are taken"
     ]
     screen = run.attach()
@@ -214,10 +214,10 @@ def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(run: Run) -
 
 def test_without_any_folder_the_session_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_sockets, "folders", list)
-    said: list[str] = []
-    server = ControlServer(FakeControls(), Screens(lambda args: None), lambda level, text: said.append(text))
+    logged: list[str] = []
+    server = ControlServer(FakeControls(), Screens(lambda args: None), lambda level, text: logged.append(text))
     server.open(WELCOME)
-    assert said == ["no socket can be made in the user's runtime folder: no screen can be attached"]
+    assert logged == ["no socket can be made in the user's runtime folder: no screen can be attached"]
     server.close()
 
 

@@ -116,9 +116,9 @@ def test_the_verdict_of_a_session_is_one_sentence_with_its_knee(tmp_path: Path) 
     run = ladder(tmp_path / "a.jsonl", *UP)
     run.end()
     document = summarise(run.watched)
-    said = document["verdict"]
-    assert said.startswith("Knee at ") and "limited by queueing" in said
-    assert said.endswith("; provisional: a soak of 20 s at 28 users, then 49 users, then a return to 5 users would verify it.")
+    verdict = document["verdict"]
+    assert verdict.startswith("Knee at ") and "limited by queueing" in verdict
+    assert verdict.endswith("; provisional: a soak of 20 s at 28 users, then 49 users, then a return to 5 users would verify it.")
     assert document["no_knee_up_to_users"] is None
     (knee,) = [each for each in document["knees"] if each["kind"] == "knee"]
     assert knee["users_low"] < knee["users"] < knee["users_high"] and "soft" in knee["evidence"]

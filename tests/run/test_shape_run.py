@@ -102,8 +102,8 @@ def test_names_that_explode_are_grouped_and_the_session_says_so(session: Path) -
     timeline = Timeline(read(session))
     last = [level for level in timeline.levels if level.opened.ramp][0].bins[-1]
     assert [each.name for each in last.endpoints] == ["/item/{id}"]
-    said = [log.text for log in read(session) if isinstance(log, Log) and log.source == "capexplorer"]
-    assert any("more than 200 endpoint names" in text for text in said)
+    lines = [log.text for log in read(session) if isinstance(log, Log) and log.source == "capexplorer"]
+    assert any("more than 200 endpoint names" in text for text in lines)
 
 
 def test_the_floor_of_the_client_in_use_was_measured(session: Path) -> None:

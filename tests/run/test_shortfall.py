@@ -59,8 +59,8 @@ def test_a_run_without_requested_users_has_not_failed() -> None:
 
 def test_a_run_in_which_all_requests_failed_names_the_failure() -> None:
     for finished in (True, False):
-        said = shortfall(timeline(settled=finished, requests=9, failures=9), 9, 9, finished=finished)
-        assert said == "no request succeeded: 9 failed, all with ConnectionRefusedError, errno 111: Connection refused"
+        line = shortfall(timeline(settled=finished, requests=9, failures=9), 9, 9, finished=finished)
+        assert line == "no request succeeded: 9 failed, all with ConnectionRefusedError, errno 111: Connection refused"
 
 
 def test_a_run_without_requests_names_the_users_exception() -> None:
@@ -68,8 +68,8 @@ def test_a_run_without_requests_names_the_users_exception() -> None:
     evidence = {"count": 14, "example": "RuntimeError: no seat (users.py:5 in on_start)"}
     died.apply(marked(t_s=2.0, key="cause:user_code_error", state="open", kind="cause", id="user_code_error", evidence=evidence))
     for finished in (True, False):
-        said = shortfall(died, 0, 0, finished=finished)
-        assert said == "users made no request: 14 exceptions in user code, such as RuntimeError: no seat (users.py:5 in on_start)"
+        line = shortfall(died, 0, 0, finished=finished)
+        assert line == "users made no request: 14 exceptions in user code, such as RuntimeError: no seat (users.py:5 in on_start)"
 
 
 def test_a_plan_whose_levels_are_too_short_to_settle_has_measured_nothing() -> None:

@@ -154,7 +154,7 @@ def test_an_id_that_begins_another_is_still_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("2026", r"session `2026` is not unique: 20260101-mixed-0a1b, 20260102-mixed-77ff$"),
         ("20260102-mixde-77ff", r"no session `20260102-mixde-77ff` in .*; did you mean `20260102-mixed-77ff`\?$"),
@@ -164,10 +164,10 @@ def test_an_id_that_begins_another_is_still_its_own(tmp_path: Path) -> None:
         ("some/where", r"some/where: no such session$"),
     ],
 )
-def test_a_name_that_means_none_or_several_says_so(tmp_path: Path, name: str, said: str) -> None:
+def test_a_name_that_means_none_or_several_says_so(tmp_path: Path, name: str, message: str) -> None:
     save(tmp_path, "20260101-mixed-0a1b")
     save(tmp_path, "20260102-mixed-77ff")
-    with pytest.raises(SessionError, match=said):
+    with pytest.raises(SessionError, match=message):
         find(name, tmp_path)
 
 

@@ -103,7 +103,7 @@ def test_an_unknown_type_survives_and_is_written_back_as_it_was(fields: dict[str
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         (b"", "not valid JSON"),
         (b"{", "not valid JSON"),
@@ -118,8 +118,8 @@ def test_an_unknown_type_survives_and_is_written_back_as_it_was(fields: dict[str
     ],
     ids=str,
 )
-def test_a_line_of_the_wrong_shape_says_what_is_wrong(line: bytes, said: str) -> None:
-    with pytest.raises(LineError, match=said):
+def test_a_line_of_the_wrong_shape_says_what_is_wrong(line: bytes, message: str) -> None:
+    with pytest.raises(LineError, match=message):
         decode(line)
 
 

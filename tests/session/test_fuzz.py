@@ -60,7 +60,7 @@ def with_profile(**profile: object) -> Event:
 
 
 @pytest.mark.parametrize(
-    ("event", "said"),
+    ("event", "message"),
     [
         (with_profile(users={"wait_s": {"between": nested(500)}}), "more than 32 deep"),
         (with_reading(pid=10**30), "beyond 64 bits|Integer"),
@@ -74,8 +74,8 @@ def with_profile(**profile: object) -> Event:
         (with_profile(users=7), r"its profile: expected `object \| null`, got `int` - at `\$\.users`"),
     ],
 )
-def test_what_types_leave_open_is_checked_as_a_line_is_read(event: Event, said: str) -> None:
-    with pytest.raises(LineError, match=said):
+def test_what_types_leave_open_is_checked_as_a_line_is_read(event: Event, message: str) -> None:
+    with pytest.raises(LineError, match=message):
         decode(encode(event))
 
 

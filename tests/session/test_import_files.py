@@ -115,7 +115,7 @@ def test_a_history_of_locust_before_1_0_has_other_names_and_another_order(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("", "empty"),
         ("\n\n", "empty"),
@@ -154,30 +154,30 @@ def test_a_history_of_locust_before_1_0_has_other_names_and_another_order(tmp_pa
         (TABLE + "\n1,,6,0\n", "line 2: `throughput_rps`"),
     ],
 )
-def test_what_is_refused_is_reported_in_one_line(tmp_path: Path, content: str | bytes, said: str) -> None:
+def test_what_is_refused_is_reported_in_one_line(tmp_path: Path, content: str | bytes, message: str) -> None:
     path = saved(tmp_path, content)
     with pytest.raises(InputError) as refused:
         take(path)
-    assert said in str(refused.value) and str(refused.value).startswith(f"{path}: ")
+    assert message in str(refused.value) and str(refused.value).startswith(f"{path}: ")
     assert "\n" not in str(refused.value)
 
 
 def test_what_is_not_file_is_refused(tmp_path: Path) -> None:
     refused = {tmp_path / "none.csv": "no such file", tmp_path: "a folder", Path("/dev/zero"): "not a regular file"}
-    for path, said in refused.items():
-        with pytest.raises(InputError, match=said):
+    for path, message in refused.items():
+        with pytest.raises(InputError, match=message):
             take(path)
 
 
 def test_files_that_make_no_one_session_are_refused(tmp_path: Path) -> None:
     history, table = saved(tmp_path, held()), saved(tmp_path, f"{TABLE}\n1,7,6,0\n", "table.csv")
     other = saved(tmp_path, f"{TABLE}\n1,8,6,0\n", "other.csv")
-    for paths, said in (
+    for paths, message in (
         ((history, table), "table.csv: line 1: a Locust stats history was expected"),
         ((table, other), "other.csv: a second table"),
         ((history, saved(tmp_path, held(), "b.csv")), "b.csv: the same content as"),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             take(*paths)
 
 

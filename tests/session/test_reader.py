@@ -218,7 +218,7 @@ def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "empty: nothing was recorded"),
         (b"\x7fELF\x02\x01\x01\0\0\0" * 100, "not a session log"),
@@ -245,9 +245,9 @@ def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(path: Path) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_file_that_is_not_a_session_is_refused_in_one_line(path: Path, content: bytes, said: str) -> None:
+def test_a_file_that_is_not_a_session_is_refused_in_one_line(path: Path, content: bytes, message: str) -> None:
     path.write_bytes(content)
-    with pytest.raises(SessionError, match=said) as refused:
+    with pytest.raises(SessionError, match=message) as refused:
         open_session(path)
     assert str(refused.value).startswith(f"{path}: ")
     assert "\n" not in str(refused.value)

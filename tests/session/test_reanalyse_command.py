@@ -84,10 +84,10 @@ def test_with_it_they_are_those_found_and_the_run_s_own_witness(session: Path, c
 
 @pytest.mark.parametrize("form", ["md", "html"])
 def test_a_report_for_people_says_whose_marks_they_are(session: Path, form: str, capfd: pytest.CaptureFixture[str]) -> None:
-    said = "The marks are not the recorded ones"
-    assert said not in exported(session, form, capfd)[0]
+    note = "The marks are not the recorded ones"
+    assert note not in exported(session, form, capfd)[0]
     out = exported(session, form, capfd, "--reanalyse")[0]
-    assert said in out and "28 → 31" in out and "gone: cause: ports exhausted" in out
+    assert note in out and "28 → 31" in out and "gone: cause: ports exhausted" in out
     assert "<b>cpu" not in out
 
 

@@ -223,18 +223,18 @@ with socket.create_server(('127.0.0.1', int(sys.argv[1]))) as server:
 
 
 @pytest.mark.parametrize(
-    ("answer", "wait_s", "said"),
+    ("answer", "wait_s", "message"),
     [
         (b"HTTP/1.1 503 Busy\r\n\r\n", 0, "status 503"),
         (b"hello\r\n", 0, "not an HTTP answer"),
         (b"HTTP/1.1 200", 600, "no answer"),
     ],
 )
-def test_an_answer_that_is_not_ready_is_reported(rig: Rig, answer: bytes, wait_s: int, said: str) -> None:
+def test_an_answer_that_is_not_ready_is_reported(rig: Rig, answer: bytes, wait_s: int, message: str) -> None:
     spec, port = rig.target(ANSWERS.format(answer=answer, wait_s=wait_s), timeout_s=1.0), free_port()
     run = rig.supervisor.start(spec, {}, port)
     assert rig.printed("up")
-    with pytest.raises(TargetError, match=said):
+    with pytest.raises(TargetError, match=message):
         rig.wait_until_ready(spec, port, run)
 
 

@@ -25,8 +25,8 @@ def failures(summary: dict[str, Any]) -> dict[str, int]:
 
 
 def test_clients_of_the_task_queue_hand_in_a_task_in_five_seconds_and_fetch_what_came_of_it(tmp_path: Path) -> None:
-    code, said, summary = ran(tmp_path, "taskqueue", "--plan", "20:12s")
-    assert code == 0, said
+    code, errors, summary = ran(tmp_path, "taskqueue", "--plan", "20:12s")
+    assert code == 0, errors
     requests = {each["name"]: each["requests"] for each in summary["endpoints"]}
     seconds = sum(level["ended_s"] - level["settled_s"] for level in summary["levels"])
     submitted = sum(count for name, count in requests.items() if name.startswith("/tasks/submissions "))  # http-fetch, factorial
@@ -39,21 +39,21 @@ def test_clients_of_the_task_queue_hand_in_a_task_in_five_seconds_and_fetch_what
 
 @needs_go
 def test_a_map_without_a_lock_crashes_and_go_says_why(tmp_path: Path) -> None:
-    code, said, _ = ran(tmp_path, "kv-go-plain", "--set", "burst=20000", "--plan", "50:20s")
-    assert (code, "fatal error: concurrent map writes" in said) == (4, True)
+    code, errors, _ = ran(tmp_path, "kv-go-plain", "--set", "burst=20000", "--plan", "50:20s")
+    assert (code, "fatal error: concurrent map writes" in errors) == (4, True)
 
 
 @needs_go
 def test_an_atomic_counter_is_never_accused(tmp_path: Path) -> None:
-    code, said, summary = ran(tmp_path, "kv-go-counter", "--set", "counter=atomic", "--plan", "30:4s")
-    assert code == 0, said
+    code, errors, summary = ran(tmp_path, "kv-go-counter", "--set", "counter=atomic", "--plan", "30:4s")
+    assert code == 0, errors
     assert failures(summary) == {"GET /counter": 0, "POST /increment": 0}
 
 
 @needs_go
 def test_updates_that_a_plain_counter_loses_are_reported(tmp_path: Path) -> None:
-    code, said, summary = ran(tmp_path, "kv-go-counter", "--set", "burst=1000000", "--plan", "30:6s")
-    assert code == 0, said
+    code, errors, summary = ran(tmp_path, "kv-go-counter", "--set", "burst=1000000", "--plan", "30:6s")
+    assert code == 0, errors
     found = failures(summary)
     assert found["GET /counter"] > 0
     assert found["POST /increment"] == 0

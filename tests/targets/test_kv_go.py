@@ -101,9 +101,9 @@ def test_two_sessions_that_want_it_at_once_build_it_once(tmp_path: Path) -> None
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "GOCACHE": _go_cache()}
     command = [sys.executable, str(START), "-build"]
     both = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [process.communicate()[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0], said
-    assert sum(line.count("building with") for line in said) == 1
+    errors = [process.communicate()[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], errors
+    assert sum(line.count("building with") for line in errors) == 1
 
 
 def _go_cache() -> str:
@@ -119,14 +119,14 @@ def _post(port: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("go", "said"),
+    ("go", "errors"),
     [(None, "there is no `go` on PATH"), ("go1.17.13", "is go1.17.13"), ("", "is older")],
     ids=["missing", "too old", "so old that it cannot tell"],
 )
-def test_where_it_cannot_be_built_one_line_says_what_is_needed(go: str | None, said: str, tmp_path: Path) -> None:
+def test_where_it_cannot_be_built_one_line_says_what_is_needed(go: str | None, errors: str, tmp_path: Path) -> None:
     if go is not None:
         (tmp_path / "go").write_text(f"#!/bin/sh\necho {go}\n")
         (tmp_path / "go").chmod(0o755)
     done = subprocess.run([sys.executable, START], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
     [line] = done.stderr.splitlines()
-    assert (done.returncode, "Go 1.19 or later is needed" in line, said in line) == (1, True, True)
+    assert (done.returncode, "Go 1.19 or later is needed" in line, errors in line) == (1, True, True)

@@ -48,7 +48,7 @@ def test_a_row_of_long_tasks_has_a_locustfile_that_compiles(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("marks", "said"),
+    ("marks", "expected"),
     [
         ([DEAD, knee(23.0)], []),
         ([DEAD, knee(12.0)], ["knee at 12"]),
@@ -58,8 +58,8 @@ def test_a_row_of_long_tasks_has_a_locustfile_that_compiles(tmp_path: Path) -> N
     ],
     ids=["right", "a false knee", "nothing of the fault", "a knee that was taken back", "a bottleneck that is not there"],
 )
-def test_a_run_is_judged_by_what_is_at_its_end(marks: list[Mark], said: list[str]) -> None:
-    assert wrong(ROW, marks, (), "") == said
+def test_a_run_is_judged_by_what_is_at_its_end(marks: list[Mark], expected: list[str]) -> None:
+    assert wrong(ROW, marks, (), "") == expected
 
 
 def test_a_false_knee_that_was_taken_back_is_counted_apart() -> None:

@@ -40,8 +40,8 @@ def test_parts_that_a_shift_made_are_one_level_whose_last_part_shows_how_it_ende
 @pytest.mark.parametrize("failing", [level(80, 30.0, failures=5), level(80, 30.0, unsettled=5)], ids=["settled", "unsettled"])
 @pytest.mark.parametrize("accounted", [True, False])
 def test_failures_at_twice_the_knee_need_a_cause(failing: dict[str, Any], accounted: bool) -> None:
-    said = judged(LOW, failing, LOW, accounted=accounted)
-    assert said == ([] if accounted else ["5 failures at twice its knee, and no cause was marked"])
+    judgement = judged(LOW, failing, LOW, accounted=accounted)
+    assert judgement == ([] if accounted else ["5 failures at twice its knee, and no cause was marked"])
 
 
 def test_failures_afterwards_are_a_miss_even_with_a_cause_but_those_while_it_settles_are_not() -> None:

@@ -425,8 +425,8 @@ async def test_help_names_every_key_and_closes() -> None:
         await pilot.pause()
         assert isinstance(stage.app.screen, Help)
         shown = " ".join(stage.screen_text().replace("│", " ").split())
-        for said in ("settling", "Grey figure", *(part for row in rows("live") for part in row)):
-            assert said in shown
+        for text in ("settling", "Grey figure", *(part for row in rows("live") for part in row)):
+            assert text in shown
         await pilot.press("escape", "+")
         assert stage.controls.calls == [("set_users", 2)]
 

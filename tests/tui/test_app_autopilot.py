@@ -84,15 +84,15 @@ async def test_v_verifies_the_knee_and_the_status_says_how_far_it_is(size: tuple
 
 
 @pytest.mark.parametrize(
-    ("verdict", "said"),
+    ("verdict", "sentence"),
     [(None, "no knee to verify yet; press a to search for one"), (with_knee(verified=True), "the knee is already verified")],
 )
-async def test_v_says_where_there_is_nothing_to_verify(verdict: Verdict | None, said: str) -> None:
+async def test_v_says_where_there_is_nothing_to_verify(verdict: Verdict | None, sentence: str) -> None:
     stage = Stage([*session(), *([verdict] if verdict is not None else [])])
     async with stage.run(WIDE) as pilot:
         await pilot.press("v")
         assert stage.controls.calls == []
-        assert said in stage.screen_text()
+        assert sentence in stage.screen_text()
 
 
 async def test_a_replay_shows_when_it_stepped() -> None:

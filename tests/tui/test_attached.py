@@ -52,7 +52,7 @@ LOST = FakeHolding(holds=False, holder="pts/3", connected=False)
 
 
 @pytest.mark.parametrize(
-    ("held", "said"),
+    ("held", "controls_shown"),
     [
         (OnlyScreen(), ""),
         (FakeHolding(screens=1), ""),
@@ -64,20 +64,20 @@ LOST = FakeHolding(holds=False, holder="pts/3", connected=False)
         (LOST, "the run cannot be reached; what is recorded is still shown"),
     ],
 )
-def test_the_status_says_who_has_the_controls(held: FakeHolding | OnlyScreen, said: str) -> None:
-    assert holding.controls_line(held) == said
+def test_the_status_says_who_has_the_controls(held: FakeHolding | OnlyScreen, controls_shown: str) -> None:
+    assert holding.controls_line(held) == controls_shown
 
 
 @pytest.mark.parametrize(
-    ("held", "said"),
+    ("held", "controls_shown"),
     [
         (FakeHolding(holds=False, screens=2), "pts/0 has the controls; this screen only watches"),
         (FakeHolding(holds=False, holder=None, screens=1), "no screen has the controls; this screen only watches"),
         (LOST, "the run cannot be reached; what is recorded is still shown"),
     ],
 )
-def test_the_status_of_a_screen_that_watches_says_so(held: FakeHolding, said: str) -> None:
-    assert holding.watched(held) == said
+def test_the_status_of_a_screen_that_watches_says_so(held: FakeHolding, controls_shown: str) -> None:
+    assert holding.watched(held) == controls_shown
 
 
 def test_the_line_is_there_only_where_there_is_something_to_say() -> None:
@@ -92,7 +92,7 @@ def app(controls: FakeControls, held: FakeHolding, *, attached: bool = False) ->
     return ExplorerApp(feed, SteerAttached(controls, held, 300.0) if attached else Steer(controls, held))
 
 
-def said(screen: ExplorerApp) -> str:
+def controls_shown(screen: ExplorerApp) -> str:
     return screen.explorer._message
 
 
@@ -102,7 +102,7 @@ async def test_a_key_that_steers_does_nothing_without_the_controls_and_says_who_
     screen = app(controls, FakeHolding(holds=False, holder="pts/3"))
     async with screen.run_test(size=(120, 40)) as pilot:
         await pilot.press(key)
-        assert said(screen) == "pts/3 has the controls; c asks for them"
+        assert controls_shown(screen) == "pts/3 has the controls; c asks for them"
         assert len(screen.screen_stack) == 1
     assert controls.calls == []
 
@@ -122,7 +122,7 @@ async def test_an_answer_given_after_the_controls_have_gone_does_nothing() -> No
         await pilot.press("g", *"40")
         held.holds, held.holder = False, "pts/3"
         await pilot.press("enter")
-        assert said(screen) == "pts/3 has the controls; c asks for them"
+        assert controls_shown(screen) == "pts/3 has the controls; c asks for them"
     assert controls.calls == []
 
 
@@ -139,7 +139,7 @@ async def test_c_asks_for_the_controls_and_hands_them_over(held: FakeHolding, an
     screen = app(FakeControls(), held)
     async with screen.run_test(size=(120, 40)) as pilot:
         await pilot.press("c")
-        assert said(screen) == answer
+        assert controls_shown(screen) == answer
     assert (held.asked, held.given) == (asked, given)
 
 

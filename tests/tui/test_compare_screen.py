@@ -72,8 +72,8 @@ async def test_a_logarithmic_latency_has_other_ticks() -> None:
 
 async def test_a_wide_screen_shows_all_four_at_once() -> None:
     async with looking(sample(), size=(120, 40)) as text:
-        for said in ("goodput/s by users", "p95 ms by users", "▼ worse", "No condition differs"):
-            assert said in text
+        for part in ("goodput/s by users", "p95 ms by users", "▼ worse", "No condition differs"):
+            assert part in text
 
 
 @pytest.mark.parametrize("key", ["q", "escape", "ctrl+c"])

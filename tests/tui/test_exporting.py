@@ -96,8 +96,8 @@ async def test_the_form_fits(size: tuple[int, int]) -> None:
     async with stage.run(size) as pilot:
         await pilot.press("e")
         text = stage.screen_text()
-        for said in ("▸ md", "hgrm  a folder: one percentile distribution per level", f"{ID}.md", "Enter: write"):
-            assert said in text
+        for part in ("▸ md", "hgrm  a folder: one percentile distribution per level", f"{ID}.md", "Enter: write"):
+            assert part in text
 
 
 async def test_keys_before_the_first_event_are_answered() -> None:

@@ -54,12 +54,12 @@ def test_causes_stand_under_where_they_lie_the_generator_first_and_what_has_ende
 
 
 def test_the_verdict_stands_on_top_where_the_status_lines_have_it_not_or_not_whole() -> None:
-    def said(events: list[Event], width: int) -> str:
+    def text(events: list[Event], width: int) -> str:
         return " ".join(line.strip() for line in shown(events, Size(width, 200))[:4])
 
-    assert said(session(), 78).startswith("4 levels settled; the highest goodput was ")
-    assert said(troubled(), 40).startswith("Limited by the generator's ephemeral ports (TIME_WAIT) from 00:50 at 80 users: ")
-    assert said(troubled(), 78).startswith("Generator")
+    assert text(session(), 78).startswith("4 levels settled; the highest goodput was ")
+    assert text(troubled(), 40).startswith("Limited by the generator's ephemeral ports (TIME_WAIT) from 00:50 at 80 users: ")
+    assert text(troubled(), 78).startswith("Generator")
 
 
 def test_a_cause_shows_how_often_since_when_where_with_what_and_what_to_do() -> None:
@@ -206,10 +206,10 @@ async def test_the_screen_says_that_there_are_failures_whatever_it_shows(size: t
     async with stage.run(size):
         lines = stage.screen_text().splitlines()
         assert size == NARROW or "5 causes (f)" in lines[1]
-        said = " ".join(" ".join(lines[2:4]).split())
-        assert said.startswith("▸ Limited by the generator's ephemeral ports (TIME_WAIT) from 00:50 at 80 users: ")
+        text = " ".join(" ".join(lines[2:4]).split())
+        assert text.startswith("▸ Limited by the generator's ephemeral ports (TIME_WAIT) from 00:50 at 80 users: ")
         if size == NARROW:
-            assert "results above 50 users do not describe the service." in said
+            assert "results above 50 users do not describe the service." in text
             assert lines[4].startswith("  NEXT ")
             assert "7 failures:5" in lines[5] and lines[5].rstrip().endswith("9 parts")
 
@@ -226,18 +226,18 @@ def test_the_verdict_is_on_the_status_lines_where_a_mark_has_its_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "said"),
+    ("width", "text"),
     [
         (60, "The service sheds load from 12:03: this is its capacity"),
         (50, "The service sheds load from 12:03 …"),
         (20, "The service s… capacity"[:13] + "…acity"),
     ],
 )
-def test_a_sentence_that_is_too_long_ends_with_a_clause(width: int, said: str) -> None:
+def test_a_sentence_that_is_too_long_ends_with_a_clause(width: int, text: str) -> None:
     whole = "The service sheds load from 12:03: this is its capacity"
     found = clauses(whole, width)
     assert cell_len(found) <= width
-    assert found == said or width == 20
+    assert found == text or width == 20
 
 
 def test_a_narrow_status_line_cuts_nothing() -> None:
@@ -254,7 +254,7 @@ def test_a_narrow_status_line_cuts_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reading", "marks", "said", "color"),
+    ("reading", "marks", "text", "color"),
     [
         (PortsReading(capacity=2_000, used=600, burn_rate_per_s=2.0, exhausted_in_s=700.0), [], None, None),
         (PortsReading(capacity=2_000, used=600, burn_rate_per_s=33.0, exhausted_in_s=42.4), [], "ports full in 42 s", "warning"),
@@ -266,7 +266,7 @@ def test_a_narrow_status_line_cuts_nothing() -> None:
     ],
 )
 def test_ports_warn_before_their_end_and_name_it_afterwards(
-    reading: PortsReading, marks: list[Event], said: str | None, color: str | None
+    reading: PortsReading, marks: list[Event], text: str | None, color: str | None
 ) -> None:
     timeline = Timeline(session())
     assert timeline.last is not None
@@ -277,10 +277,10 @@ def test_ports_warn_before_their_end_and_name_it_afterwards(
     row = next(
         strip for strip in ResourcesPane().draw(timeline, len(timeline) - 1, Look(), Size(78, 18)) if " ports " in strip.text
     )
-    if said is None or color is None:
+    if text is None or color is None:
         assert " ports " not in line.text and "!" not in row.text
     else:
-        assert said in line.text and "!" in row.text
+        assert text in line.text and "!" in row.text
         assert getattr(Palette(), color) in colors(row)
-        assert "full in 42 s" in row.text if "full" in said else True
-        assert "exhausted, by TIME_WAIT" in row.text if "exhausted" in said else True
+        assert "full in 42 s" in row.text if "full" in text else True
+        assert "exhausted, by TIME_WAIT" in row.text if "exhausted" in text else True

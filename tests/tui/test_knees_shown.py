@@ -276,7 +276,7 @@ def test_at_80_columns_the_knee_pushes_out_neither_users_nor_level_nor_phase() -
 
 
 @pytest.mark.parametrize(
-    ("knee", "said"),
+    ("knee", "sentence"),
     [
         (KneeVerdict(kind="no_knee", users=60), "no knee up to 60 users"),
         (KneeVerdict(kind="bend", users=80, users_low=60), "scaling flattens from 80 users"),
@@ -284,8 +284,8 @@ def test_at_80_columns_the_knee_pushes_out_neither_users_nor_level_nor_phase() -
         (replace(KNEE, limit="generator"), "knee 47 [43–52] at 122/s, generator"),
     ],
 )
-def test_the_status_line_shows_what_was_found_instead(knee: KneeVerdict, said: str) -> None:
-    assert said in at(118, knee)[1]
+def test_the_status_line_shows_what_was_found_instead(knee: KneeVerdict, sentence: str) -> None:
+    assert sentence in at(118, knee)[1]
 
 
 def test_the_status_line_says_nothing_before_a_verdict_and_after_a_restart() -> None:

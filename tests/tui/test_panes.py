@@ -191,8 +191,8 @@ def test_a_long_name_is_shortened_in_the_middle() -> None:
 def test_resources_show_every_part_with_its_unit() -> None:
     for size in (LARGE, SMALL):
         text = "\n".join(drawn(ResourcesPane(), Timeline(session()), size))
-        for said in ("of 2 cores", "of 1 core", "MiB", "of 8.00 GiB", "ms p99", "of 28.2k", "TIME_WAIT", "KiB/s in"):
-            assert said in text, (said, size)
+        for shown in ("of 2 cores", "of 1 core", "MiB", "of 8.00 GiB", "ms p99", "of 28.2k", "TIME_WAIT", "KiB/s in"):
+            assert shown in text, (shown, size)
 
 
 def test_no_detail_is_cut() -> None:
@@ -335,10 +335,10 @@ def test_the_status_says_what_and_how_far() -> None:
     timeline = Timeline(session([(50, 20)]))
     first, second, following = status_lines(timeline, width=118)
     assert first.split("   ")[0].strip() == "● 00:21"
-    for said in ("mixed", "ready", "http://127.0.0.1:18080", "users 50", "of 2,000 allowed", "step 1"):
-        assert said in first
-    for said in ("level 0, settled 16 s", "FastHttpUser overhead 0.42 ms", "loop lag p99"):
-        assert said in second
+    for shown in ("mixed", "ready", "http://127.0.0.1:18080", "users 50", "of 2,000 allowed", "step 1"):
+        assert shown in first
+    for shown in ("level 0, settled 16 s", "FastHttpUser overhead 0.42 ms", "loop lag p99"):
+        assert shown in second
     assert following.startswith(" NEXT  ")
 
 
@@ -358,9 +358,9 @@ def test_status_lines_are_never_cut(width: int) -> None:
     assert "users 80 → 1,900" in status_lines(Timeline(session()), view, width)[0]
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(1, "spawning 50 of 50"), (3, "settling 3 s"), (9, "settled 5 s")])
-def test_the_phase_says_how_long(seconds: int, said: str) -> None:
-    assert said in status_lines(Timeline(session([(50, seconds)])))[1]
+@pytest.mark.parametrize(("seconds", "shown"), [(1, "spawning 50 of 50"), (3, "settling 3 s"), (9, "settled 5 s")])
+def test_the_phase_says_how_long(seconds: int, shown: str) -> None:
+    assert shown in status_lines(Timeline(session([(50, seconds)])))[1]
 
 
 def test_the_status_says_which_share_of_its_users_is_warm_while_too_few_are() -> None:
@@ -430,8 +430,8 @@ def _others(cpu_ratio: float | None, delay: float, **processes: float) -> Timeli
 def test_other_processes_have_a_row_with_their_names_and_who_waits_for_a_core() -> None:
     lines = drawn(ResourcesPane(), _others(1.6, 0.4, cc1plus=1.31, chrome=0.24), Size(160, 40))
     at = next(index for index, line in enumerate(lines) if line.startswith(" others cpu"))
-    said = " ".join(" ".join(lines[at : at + 2]).split())
-    assert "1.60 of 2 cores !" in said and "cc1plus 1.31, chrome 0.24, waits: target 0.40" in said
+    shown = " ".join(" ".join(lines[at : at + 2]).split())
+    assert "1.60 of 2 cores !" in shown and "cc1plus 1.31, chrome 0.24, waits: target 0.40" in shown
 
 
 def test_other_processes_that_nobody_waits_for_do_not_warn_and_unmeasured_ones_have_no_row() -> None:

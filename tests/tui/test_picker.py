@@ -65,7 +65,7 @@ async def test_enter_runs_the_default_profile() -> None:
 
 async def test_profiles_and_sessions_are_listed_as_text() -> None:
     async with picking(picker()) as text:
-        for said in (
+        for part in (
             "One [bold]line[/]",
             "Mixed CPU and I/O",
             "01-03 08:30",
@@ -75,7 +75,7 @@ async def test_profiles_and_sessions_are_listed_as_text() -> None:
             "141",
             "␛[31m",
         ):
-            assert said in text
+            assert part in text
 
 
 async def test_a_profile_that_cannot_run_says_why() -> None:

@@ -116,9 +116,9 @@ def test_output_of_the_process_never_reaches_the_screen(demo: Demo) -> None:
     assert b"printed by user code" not in demo.output
     demo.type(b"q\r")
     assert demo.drain_until_exit() == 0
-    said = demo.sink.read_text()
-    assert "written to descriptor 2" in said
-    assert "printed by user code" in said
+    written = demo.sink.read_text()
+    assert "written to descriptor 2" in written
+    assert "printed by user code" in written
 
 
 def test_the_terminal_is_restored(demo: Demo) -> None:

@@ -21,7 +21,7 @@ def capacity(kind: Any = "capacity", **more: Any) -> RateCapacity:
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("found", "expected"),
     [
         (
             capacity(confidence="high", overload=overload("queues")),
@@ -46,8 +46,8 @@ def capacity(kind: Any = "capacity", **more: Any) -> RateCapacity:
         (capacity("at_or_below"), "The capacity is below 206/s, the lowest rate: offer less to find it."),
     ],
 )
-def test_the_capacity_as_a_rate(found: RateCapacity, said: str) -> None:
-    assert wording.rates(RateVerdict(capacity=found)) == said
+def test_the_capacity_as_a_rate(found: RateCapacity, expected: str) -> None:
+    assert wording.rates(RateVerdict(capacity=found)) == expected
 
 
 def test_the_last_recovery_is_said() -> None:
@@ -57,12 +57,12 @@ def test_the_last_recovery_is_said() -> None:
 
 
 def test_levels_too_short_to_judge() -> None:
-    said = "No level of an offered rate had enough arrivals to say whether it was served in full."
-    assert wording.rates(RateVerdict()) == said
+    expected = "No level of an offered rate had enough arrivals to say whether it was served in full."
+    assert wording.rates(RateVerdict()) == expected
 
 
 @pytest.mark.parametrize(
-    ("state", "said"),
+    ("state", "expected"),
     [
         ("kept", "served in full"),
         ("queue_grows", "not stationary: the queue grows by 84/s"),
@@ -71,12 +71,12 @@ def test_levels_too_short_to_judge() -> None:
         ("generator", "limited by the generator"),
     ],
 )
-def test_a_level(state: Any, said: str) -> None:
+def test_a_level(state: Any, expected: str) -> None:
     found = RateLevelVerdict(
         level=0, offered_per_s=300, goodput_per_s=198, goodput_se_per_s=3, state=state, failure_ratio=0.33, dropped_ratio=0.12,
         growth_per_s=84.0,
     )  # fmt: skip
-    assert wording.rate_level(found) == said
+    assert wording.rate_level(found) == expected
 
 
 def test_an_objective() -> None:

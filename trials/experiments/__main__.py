@@ -32,26 +32,26 @@ def main() -> int:
     options = _options()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
-        asked = RunArguments(options.parallel, tuple(options.only))
-        passed = [(ALL | SHORT)[name](folder / name, asked) for name in options.names or ALL]
+        arguments = RunArguments(options.parallel, tuple(options.only))
+        passed = [(ALL | SHORT)[name](folder / name, arguments) for name in options.names or ALL]
     return 0 if all(passed) else 1
 
 
-def capacity(_: Path, asked: RunArguments) -> bool:
+def capacity(_: Path, arguments: RunArguments) -> bool:
     """What the services really finish a second."""
     errors = []
     for each in SYSTEMS:
         rate, cores = measured(each.workers, each.sleep_s * 1000)
         errors.append(rate / each.capacity_rps - 1)
-        said = f"k/s = {each.capacity_rps:g}, measured {rate:.2f} ({errors[-1]:+.1%}), {cores:.3f} cores"
-        _print_result(f"capacity of {each.name}", abs(errors[-1]) < 0.02, said)
+        sentence = f"k/s = {each.capacity_rps:g}, measured {rate:.2f} ({errors[-1]:+.1%}), {cores:.3f} cores"
+        _print_result(f"capacity of {each.name}", abs(errors[-1]) < 0.02, sentence)
     return all(abs(error) < 0.02 for error in errors)
 
 
-def thirty(folder: Path, asked: RunArguments) -> bool:
+def thirty(folder: Path, arguments: RunArguments) -> bool:
     """Three services, ten autopilot runs each."""
     runs: list[records.KneeRun] = []
-    for record in knees.thirty(folder, asked.parallel):
+    for record in knees.thirty(folder, arguments.parallel):
         print(f"{len(runs) + 1:3}  {knees.line(record)}", flush=True)
         records.append("knees", record)
         page.write()
@@ -61,36 +61,36 @@ def thirty(folder: Path, asked: RunArguments) -> bool:
     return min(sum(each.within(knees.WITHIN) for each in first), sum(each.holds for each in first)) >= knees.WANTED
 
 
-def thinking(folder: Path, asked: RunArguments) -> bool:
+def thinking(folder: Path, arguments: RunArguments) -> bool:
     """Ten minutes of steps, never a knee."""
     found = others.thinking(folder)
-    return all([_print_result(f"only thinking: {name}", *said) for name, said in found.items()])
+    return all([_print_result(f"only thinking: {name}", *sentence) for name, sentence in found.items()])
 
 
-def held(folder: Path, asked: RunArguments) -> bool:
+def held(folder: Path, arguments: RunArguments) -> bool:
     """A generator that shares a core with four busy processes."""
     return _print_result("a generator held to a fraction of a core", *others.held(folder))
 
 
-def ladder(folder: Path, asked: RunArguments) -> bool:
+def ladder(folder: Path, arguments: RunArguments) -> bool:
     """The mark comes within one level of passing the knee."""
     return _print_result("a ladder by plan", *others.ladder(folder))
 
 
-def reports(folder: Path, asked: RunArguments) -> bool:
+def reports(folder: Path, arguments: RunArguments) -> bool:
     """The five reports at their own levels."""
-    return _repeat(folder, asked.only, short=False)
+    return _repeat(folder, arguments.only, short=False)
 
 
-def reports_short(folder: Path, asked: RunArguments) -> bool:
+def reports_short(folder: Path, arguments: RunArguments) -> bool:
     """The five reports with their short plans, about 2 minutes each."""
-    return _repeat(folder, asked.only, short=True)
+    return _repeat(folder, arguments.only, short=True)
 
 
-def twice_the_knee(folder: Path, asked: RunArguments) -> bool:
+def twice_the_knee(folder: Path, arguments: RunArguments) -> bool:
     """Each target for a minute at twice its knee: does it answer again?"""
     passed = True
-    for done in twice.all_of(folder, asked.only):
+    for done in twice.all_of(folder, arguments.only):
         print(f"{'ok  ' if done.passed else 'FAIL'} {done.name}: {'; '.join(done.wrong) or 'answers again'}", flush=True)
         five_page.write()
         passed &= done.passed
@@ -124,10 +124,10 @@ SHORT: dict[str, Experiment] = {"five-short": reports_short}
 """Only by name: the others hold them."""
 
 
-def _print_result(name: str, passed: bool, said: str) -> bool:
-    print(f"{'ok  ' if passed else 'FAIL'} {name}: {said}", flush=True)
+def _print_result(name: str, passed: bool, sentence: str) -> bool:
+    print(f"{'ok  ' if passed else 'FAIL'} {name}: {sentence}", flush=True)
     at = datetime.now().astimezone().isoformat(timespec="seconds")
-    records.append("others", records.Finding(at=at, commit=knees.commit(), experiment=name, passed=passed, said=said))
+    records.append("others", records.Finding(at=at, commit=knees.commit(), experiment=name, passed=passed, sentence=sentence))
     page.write()
     return passed
 

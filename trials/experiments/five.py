@@ -67,7 +67,7 @@ class Repeated(msgspec.Struct, frozen=True, kw_only=True):
     levels: list[Level]
     marks: list[str]
     """Ids, as marked in the end; and kinds of knees, `no_knee`."""
-    said: list[str]
+    found: list[str] = msgspec.field(name="said")
     """Each mark, in words."""
     missing: list[str]
     """Marks that must be there and are not."""
@@ -115,7 +115,9 @@ def repeated(report: str, repeat: Repeat, plan: str, ran: Ran) -> Repeated:
         verdict=summary["verdict"],
         levels=[level(each) for each in summary["levels"]],
         marks=sorted(found),
-        said=[" ".join(filter(None, (each.sentence, each.evidence and f"({each.evidence})"))) for each in findings(ran.timeline)],
+        found=[
+            " ".join(filter(None, (each.sentence, each.evidence and f"({each.evidence})"))) for each in findings(ran.timeline)
+        ],
         missing=[wanted for wanted in repeat.marks if not found & set(wanted.split("|"))],
         wrong=[unwanted for unwanted in repeat.never if unwanted in found],
     )

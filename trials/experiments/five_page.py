@@ -65,8 +65,8 @@ def _run(done: Repeated) -> Iterator[str]:
     if (PICTURES / f"{done.name}.svg").is_file():
         yield f"![{done.name}: the capacity curve](pictures/experiments/{done.name}.svg)"
     yield f"**What was marked.** {cell(done.verdict)}"
-    if done.said:
-        yield "\n".join(f"- {cell(said)}" for said in done.said)
+    if done.found:
+        yield "\n".join(f"- {cell(sentence)}" for sentence in done.found)
     if done.report == "webdav":
         yield f"**The generator's share.** {_share(done)}"
     if not done.passed:
@@ -86,7 +86,7 @@ def _row(level: Level) -> tuple[str, ...]:
 
 def _share(done: Repeated) -> str:
     """The part of the busy machine that the generator had, where both share it: by its mark, else by the fullest level."""
-    reported = next((said for said in done.said if wording.name("generator_shares_host") in said), None)
+    reported = next((sentence for sentence in done.found if wording.name("generator_shares_host") in sentence), None)
     if reported is not None:
         return cell(reported)
     level = max(done.levels, key=lambda level: level.host_cpu_ratio or 0.0)

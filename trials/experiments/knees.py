@@ -91,16 +91,16 @@ def recorded(ran: Ran, system: System, number: int, batch: str, commit: str, *, 
 def line(record: KneeRun) -> str:
     """One run, for the terminal."""
     if record.users is None:
-        said = f"no knee (found: {', '.join(record.found) or 'nothing'})"
+        result = f"no knee (found: {', '.join(record.found) or 'nothing'})"
     else:
-        said = (
+        result = (
             f"knee {record.users:5.1f} [{record.users_low:.1f}-{record.users_high:.1f}] of {record.true_users:g}"
             f"  {record.error:+6.1%}  {'in' if record.holds else 'NOT in'} interval"
             f"  {record.limit}, {record.confidence}, {record.capacity_rps:.4g}/s of {record.true_rps:g}"
         )
     about = f"{record.seconds:.0f} s, up to {record.most_users} users, load {_number(record.load_average)}"
     about += f", lag p99 {_number(record.loop_lag_p99_ms)} ms, exit {record.exit_code}"
-    return f"{record.system:14} {record.number:2}{' again' * record.repeat}  {said}; {about}{'  DISTURBED' * record.disturbed}"
+    return f"{record.system:14} {record.number:2}{' again' * record.repeat}  {result}; {about}{'  DISTURBED' * record.disturbed}"
 
 
 def totals(records: list[KneeRun]) -> str:
@@ -108,9 +108,9 @@ def totals(records: list[KneeRun]) -> str:
     first = [record for record in records if not record.repeat]
     near, held = sum(record.within(WITHIN) for record in first), sum(record.holds for record in first)
     seconds = sorted(record.seconds for record in first)
-    said = f"{near} of {len(first)} within {WITHIN:.0%} (at least {WANTED}), {held} intervals hold N* (at least {WANTED}),"
+    result = f"{near} of {len(first)} within {WITHIN:.0%} (at least {WANTED}), {held} intervals hold N* (at least {WANTED}),"
     disturbed = sum(record.disturbed for record in first)
-    return f"{said} {disturbed} disturbed; median {seconds[len(seconds) // 2]:.0f} s, longest {seconds[-1]:.0f} s"
+    return f"{result} {disturbed} disturbed; median {seconds[len(seconds) // 2]:.0f} s, longest {seconds[-1]:.0f} s"
 
 
 def _number(value: float | None) -> str:
@@ -118,7 +118,7 @@ def _number(value: float | None) -> str:
 
 
 def commit() -> str:
-    said = subprocess.run(
+    result = subprocess.run(
         ["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
     )
-    return said.stdout.strip() or "unknown"
+    return result.stdout.strip() or "unknown"

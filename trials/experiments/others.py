@@ -36,9 +36,11 @@ def thinking(folder: Path, hold_s: float = THINKING_HOLD_S) -> dict[str, Said]:
     def one(name: str) -> Said:
         ran = run(folder / name, str(PROFILES / f"{name}.toml"), "--plan", plan, timeout_s=len(users) * (hold_s + 10) + 60)
         kinds = [mark.kind for mark in ran.marks]
-        said = f"{len(ran.timeline.levels)} levels in {ran.timeline.last_s:.0f} s, up to {max(users)} users, {_best(ran):.4g}/s;"
-        said += f" marks: {', '.join(kinds) or 'none'}; no_knee_up_to_users {ran.summary['no_knee_up_to_users']}"
-        return not any(kind in KNEE_KINDS for kind in kinds) and ran.exit_code == 0, said
+        result = (
+            f"{len(ran.timeline.levels)} levels in {ran.timeline.last_s:.0f} s, up to {max(users)} users, {_best(ran):.4g}/s;"
+        )
+        result += f" marks: {', '.join(kinds) or 'none'}; no_knee_up_to_users {ran.summary['no_knee_up_to_users']}"
+        return not any(kind in KNEE_KINDS for kind in kinds) and ran.exit_code == 0, result
 
     with ThreadPoolExecutor(len(names)) as pool:
         return dict(zip(names, pool.map(one, names), strict=True))
@@ -57,12 +59,12 @@ def held(folder: Path) -> Said:
         str(mark.finding.figures()["limit"]) for mark in ran.marks if mark.kind == "knee" and "limit" in mark.finding.figures()
     ]
     blamed = [f"{mark.kind}:{mark.id}" for mark in ran.marks if mark.kind in ("bottleneck", "cause")]
-    said = f"{_knee(ran)} (limit in all revisions: {', '.join(limits) or 'no knee'}),"
-    said += f" {_best(ran):.4g}/s at most, loop lag p99 {ran.median('loop_lag_p99_ms') or 0:.0f} ms,"
-    said += (
+    result = f"{_knee(ran)} (limit in all revisions: {', '.join(limits) or 'no knee'}),"
+    result += f" {_best(ran):.4g}/s at most, loop lag p99 {ran.median('loop_lag_p99_ms') or 0:.0f} ms,"
+    result += (
         f" generator {ran.median('generator_cpu_ratio') or 0:.2f} cores; causes and bottlenecks: {', '.join(blamed) or 'none'}"
     )
-    return "bottleneck:noisy_neighbours" in blamed and set(limits) <= {"generator", "unknown"}, said
+    return "bottleneck:noisy_neighbours" in blamed and set(limits) <= {"generator", "unknown"}, result
 
 
 def ladder(folder: Path) -> Said:
@@ -79,12 +81,12 @@ def in_time(ran: Ran, knee_users: float) -> Said:
         return False, f"no knee was marked; levels {[level.users for level in ran.timeline.levels]}"
     at = next(level for level in reversed(ran.timeline.levels) if level.opened.t_s <= first.t_s)
     until_s = beyond[1].ended_s or ran.timeline.last_s
-    said = (
+    result = (
         f"first marked at {first.t_s:.1f} s, {first.t_s - at.opened.t_s:.1f} s into the level of {at.users}: {first.users:.1f};"
     )
-    said += f" levels beyond N* = {knee_users:g} began at {beyond[0].opened.t_s:.1f} and {beyond[1].opened.t_s:.1f} s;"
-    said += f" at the end {_knee(ran)}"
-    return beyond[0].opened.t_s <= first.t_s <= until_s, said
+    result += f" levels beyond N* = {knee_users:g} began at {beyond[0].opened.t_s:.1f} and {beyond[1].opened.t_s:.1f} s;"
+    result += f" at the end {_knee(ran)}"
+    return beyond[0].opened.t_s <= first.t_s <= until_s, result
 
 
 def _knee(ran: Ran) -> str:

@@ -109,4 +109,4 @@ def _findings(findings: list[Finding]) -> list[str]:
 
 def _finding(finding: Finding) -> str:
     verdict = "as it must be" if finding.passed else "NOT as it must be"
-    return f"- **{finding.experiment}** ({verdict}; {finding.at}, {finding.commit}): {finding.said}"
+    return f"- **{finding.experiment}** ({verdict}; {finding.at}, {finding.commit}): {finding.sentence}"

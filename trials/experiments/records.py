@@ -65,7 +65,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     commit: str
     experiment: str
     passed: bool
-    said: str
+    sentence: str = msgspec.field(name="said")
+    """The key of records that were saved is `said`."""
 
 
 R = TypeVar("R", bound=msgspec.Struct)

@@ -29,8 +29,8 @@ def main() -> int:
     rows = [ALL[name] for name in options.names] or list(ALL.values())
     rows = [row for row in rows if not options.family or row.family in options.family]
     keep = options.keep or Path(tempfile.mkdtemp(prefix="faults-"))
-    asked = [(row, client) for row in rows for client in row.clients if client in (options.client or CLIENTS)]
-    results = [_settled(row, client, keep, save=not options.unsaved) for row, client in asked]
+    chosen = [(row, client) for row in rows for client in row.clients if client in (options.client or CLIENTS)]
+    results = [_settled(row, client, keep, save=not options.unsaved) for row, client in chosen]
     wrong = [result for result in results if not result.right and not result.skipped]
     skipped = sum(result.skipped for result in results)
     print(f"{len(results)} runs: {len(results) - len(wrong) - skipped} right, {skipped} skipped, {len(wrong)} wrong", flush=True)

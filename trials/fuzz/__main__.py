@@ -18,18 +18,18 @@ MOST_PRINTED = 20
 
 def main() -> int:
     """Run what the command line asks for."""
-    asked = _asked()
+    options = _options()
     conditions = Conditions.now()
-    result = shared(asked.name, asked.count, asked.seed)
+    result = shared(options.name, options.count, options.seed)
     for failure in result.failures[:MOST_PRINTED]:
-        _print_failure(asked.name, failure)
-    print(f"{asked.name}: {result.count} cases, {len(result.failures)} failed; {_counted(result.outcomes)}")
-    if asked.save:
-        print(save(f"fuzz-{asked.name}", {"seed": asked.seed, "result": result}, conditions))
+        _print_failure(options.name, failure)
+    print(f"{options.name}: {result.count} cases, {len(result.failures)} failed; {_counted(result.outcomes)}")
+    if options.save:
+        print(save(f"fuzz-{options.name}", {"seed": options.seed, "result": result}, conditions))
     return 1 if result.failures else 0
 
 
-def _asked() -> argparse.Namespace:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m trials.fuzz", description=__doc__)
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("--count", type=int, default=1_000, help="cases (default 1000)")

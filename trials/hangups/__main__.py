@@ -26,20 +26,22 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100, help="kills (default 100)")
     parser.add_argument("--seed", type=int, default=0, help="of the first kill; the next ones follow it")
     parser.add_argument("--save", action="store_true", help="keep the result in trials/results/")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     conditions, outcomes = Conditions.now(), []
-    seeds = range(asked.seed, asked.seed + asked.count)
+    seeds = range(options.seed, options.seed + options.count)
     for first in seeds[::A_RUN]:
         hangups = [hangup(seed, first=seed == first) for seed in seeds if first <= seed < first + A_RUN]
         with tempfile.TemporaryDirectory(prefix="hangups-", dir="/tmp") as folder:
             outcomes.append(carry_out(hangups, Path(folder)))
         print(
-            f"hangups: {first + len(hangups) - asked.seed} of {asked.count} {outcomes[-1].problems}", file=sys.stderr, flush=True
+            f"hangups: {first + len(hangups) - options.seed} of {options.count} {outcomes[-1].problems}",
+            file=sys.stderr,
+            flush=True,
         )
     result = summary(outcomes)
     print(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
-    if asked.save:
-        print(save("hangups", {"seed": asked.seed, "kills": asked.count, **result}, conditions))
+    if options.save:
+        print(save("hangups", {"seed": options.seed, "kills": options.count, **result}, conditions))
     return 1 if result["problems"] else 0
 
 

@@ -20,17 +20,17 @@ from .plan import kill
 
 def main() -> int:
     """Run what the command line asks for."""
-    asked = _asked()
+    options = _options()
     conditions = Conditions.now()
-    outcomes = _carry_out(range(asked.seed, asked.seed + asked.count), asked.parallel)
+    outcomes = _carry_out(range(options.seed, options.seed + options.count), options.parallel)
     result = summary(outcomes)
     print(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
-    if asked.save:
-        print(save("kills", {"seed": asked.seed, "parallel": asked.parallel, **result}, conditions))
+    if options.save:
+        print(save("kills", {"seed": options.seed, "parallel": options.parallel, **result}, conditions))
     return 1 if result["failed"] else 0
 
 
-def _asked() -> argparse.Namespace:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m trials.kills", description=__doc__)
     parser.add_argument("--count", type=int, default=500, help="kills (default 500)")
     parser.add_argument("--seed", type=int, default=0, help="of the first kill; the next ones follow it")

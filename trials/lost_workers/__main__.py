@@ -22,16 +22,16 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=50, help="losses (default 50)")
     parser.add_argument("--seed", type=int, default=0, help="of the first loss; the next ones follow it")
     parser.add_argument("--save", action="store_true", help="keep the result in trials/results/")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     conditions, outcomes = Conditions.now(), []
-    for seed in range(asked.seed, asked.seed + asked.count):
+    for seed in range(options.seed, options.seed + options.count):
         with tempfile.TemporaryDirectory(prefix="lost-workers-") as folder:
             outcomes.append(carry_out(loss(seed), Path(folder)))
-        print(f"lost workers: {len(outcomes)} of {asked.count} {outcomes[-1].problems}", file=sys.stderr, flush=True)
+        print(f"lost workers: {len(outcomes)} of {options.count} {outcomes[-1].problems}", file=sys.stderr, flush=True)
     result = summary(outcomes)
     print(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
-    if asked.save:
-        print(save("lost-workers", {"seed": asked.seed, **result}, conditions))
+    if options.save:
+        print(save("lost-workers", {"seed": options.seed, **result}, conditions))
     return 1 if result["failed"] else 0
 
 

@@ -18,7 +18,7 @@ def logged(t_s: float, text: str, source: Literal["target", "stderr"] = "target"
     return Log(t_s=t_s, source=source, text=text)
 
 
-def said(*events: object, cause: str = "server_error") -> str:
+def quoted(*events: object, cause: str = "server_error") -> str:
     finding = standing(watched(events))[cause].finding  # type: ignore[arg-type]
     assert isinstance(finding, Cause)
     return finding.logged
@@ -26,19 +26,19 @@ def said(*events: object, cause: str = "server_error") -> str:
 
 def test_the_line_that_names_an_error_when_requests_begin_to_fail_is_evidence() -> None:
     fatal = logged(2.5, "2026-11-21 10:00:01.123 [4711] FATAL: sorry, too many clients already")
-    assert said(logged(2.4, "GET /a 200"), fatal, second(3, ERROR_500)) == "FATAL: sorry, too many clients already"
+    assert quoted(logged(2.4, "GET /a 200"), fatal, second(3, ERROR_500)) == "FATAL: sorry, too many clients already"
 
 
 def test_lines_that_differ_by_numbers_count_as_one_and_the_most_frequent_is_chosen() -> None:
     pool = [logged(2.0 + n / 100, f"error: connection {n} of the pool timed out after {n}.5 s") for n in range(5)]
-    assert said(logged(2.0, "warning: failed to rotate"), *pool, second(3, ERROR_500)).startswith(
+    assert quoted(logged(2.0, "warning: failed to rotate"), *pool, second(3, ERROR_500)).startswith(
         "error: connection # of the pool"
     )
 
 
 def test_an_error_of_long_before_or_of_the_users_own_code_is_not_evidence() -> None:
-    assert said(logged(2.0, "ERROR: cache failed"), second(9, ERROR_500)) == ""
-    assert said(logged(8.9, "ERROR: mine", source="stderr"), second(9, ERROR_500)) == ""
+    assert quoted(logged(2.0, "ERROR: cache failed"), second(9, ERROR_500)) == ""
+    assert quoted(logged(8.9, "ERROR: mine", source="stderr"), second(9, ERROR_500)) == ""
 
 
 def test_it_is_next_to_causes_of_the_target_alone() -> None:

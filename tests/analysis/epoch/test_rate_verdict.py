@@ -63,8 +63,8 @@ def test_a_service_that_sheds_and_recovers() -> None:
     assert found.levels[-1].recovery
     (back,) = found.recoveries
     assert (back.recovered, back.from_per_s > 140, back.to_per_s) == (True, True, 50)
-    said = wording.verdict(session.timeline)
-    assert "the service refuses what exceeds it" in said and "at 50/s it recovered" in said
+    sentence = wording.verdict(session.timeline)
+    assert "the service refuses what exceeds it" in sentence and "at 50/s it recovered" in sentence
     assert any(isinstance(mark.finding, RateRecovered) for mark in session.timeline.marks.values())
 
 

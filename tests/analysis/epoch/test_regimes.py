@@ -77,8 +77,8 @@ def test_an_upstream_that_dies_at_constant_load_is_a_fault_with_its_time_and_no_
     assert healthy.most_users == 24 and healthy.most_rps == pytest.approx(112, rel=0.01)
     assert failed.began == "failures" and failed.inside and failed.began_s == pytest.approx(35.5, abs=0.1)
     assert failed.after_step_s == pytest.approx(11, abs=0.1)
-    said = wording.verdict(timeline)
-    assert said.startswith("Bad gateway (HTTP 502)") and "a fault at that time, not a load limit" in said and "knee" not in said
+    line = wording.verdict(timeline)
+    assert line.startswith("Bad gateway (HTTP 502)") and "a fault at that time, not a load limit" in line and "knee" not in line
 
 
 def test_a_capacity_that_doubles_gives_both_truths_and_when_it_changed() -> None:
@@ -86,9 +86,9 @@ def test_a_capacity_that_doubles_gives_both_truths_and_when_it_changed() -> None
     knee = timeline.verdicts[0].capacity.knee
     assert knee is not None and knee.kind == "knee"
     assert knee.users == pytest.approx(24, rel=0.05) and knee.until_s == pytest.approx(61.2, abs=0.1)
-    said = wording.verdict(timeline)
-    assert said.startswith("Knee at 24 users [21–27] and 95.4/s until 01:01")
-    assert "at 01:01 and 48 users goodput rose from 95.4 to 191/s" in said and "since then 48 users reached 191/s" in said
+    line = wording.verdict(timeline)
+    assert line.startswith("Knee at 24 users [21–27] and 95.4/s until 01:01")
+    assert "at 01:01 and 48 users goodput rose from 95.4 to 191/s" in line and "since then 48 users reached 191/s" in line
 
 
 # -- faults

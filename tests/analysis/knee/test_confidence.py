@@ -71,6 +71,6 @@ def test_the_median_level_speaks_for_all() -> None:
 
 
 def test_the_verdict_says_how_much_time_is_unaccounted_for() -> None:
-    said = capacity(judge(ladder(0.0)))
-    assert "(low confidence)" in said
-    assert "of the users' time (Little's law): the figures may be wrong" in said
+    sentence = capacity(judge(ladder(0.0)))
+    assert "(low confidence)" in sentence
+    assert "of the users' time (Little's law): the figures may be wrong" in sentence

@@ -185,7 +185,7 @@ def test_the_generators_own_growth_matters_when_its_limit_is_near() -> None:
 # -- many of them
 
 
-def first_told(look: Callable[[int], dict[str, Mark]], counts: Iterable[int]) -> int | None:
+def first_marked_at(look: Callable[[int], dict[str, Mark]], counts: Iterable[int]) -> int | None:
     return next((count for count in counts if look(count)), None)
 
 
@@ -203,7 +203,7 @@ def test_healthy_services_are_hardly_ever_marked(shape: str) -> None:
     times = np.arange(1.0, 601.0)
     for seed in range(6):
         series = growth.HEALTHY[shape](np.random.default_rng(1_000 + seed), times)
-        assert first_told(looks(series.tolist(), "rss"), (60, 120, 240, 600)) is None, seed
+        assert first_marked_at(looks(series.tolist(), "rss"), (60, 120, 240, 600)) is None, seed
 
 
 def test_healthy_descriptors_are_never_marked_and_leaks_of_two_a_second_within_a_minute() -> None:
@@ -211,8 +211,8 @@ def test_healthy_descriptors_are_never_marked_and_leaks_of_two_a_second_within_a
     for seed in range(20):
         healthy = growth.descriptors(np.random.default_rng(2_000 + seed), times)
         leaking = growth.descriptors(np.random.default_rng(2_000 + seed), times, 2.0)
-        assert first_told(looks(healthy.tolist(), "fds"), (20, 40, 60, 120)) is None, seed
-        assert first_told(looks(leaking.tolist(), "fds"), (60,)) == 60, seed
+        assert first_marked_at(looks(healthy.tolist(), "fds"), (20, 40, 60, 120)) is None, seed
+        assert first_marked_at(looks(leaking.tolist(), "fds"), (60,)) == 60, seed
 
 
 # -- the trend itself

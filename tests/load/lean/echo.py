@@ -55,8 +55,8 @@ def _answer(connection: socket.socket, lines: list[str]) -> bool:
             connection.sendall(b"x")
             time.sleep(0.05)
     body = _body(connection, int(headers.get("content-length", 0)))
-    told = {"method": method, "path": path, "headers": headers, "body": body[:100].decode("latin-1"), "bytes": len(body)}
-    reply, extra = json.dumps(told).encode(), EXTRA.get(path, b"")
+    request = {"method": method, "path": path, "headers": headers, "body": body[:100].decode("latin-1"), "bytes": len(body)}
+    reply, extra = json.dumps(request).encode(), EXTRA.get(path, b"")
     status = b"302 Found" if b"Location" in extra else b"200 OK"
     head = b"HTTP/1.1 %b\r\n%bContent-Length: %d\r\n\r\n" % (status, extra, len(reply))
     connection.sendall(head if method == "HEAD" else head + reply)

@@ -143,16 +143,16 @@ def timeouts(url: str) -> dict[str, list[str]]:
 
 def locustfiles(folder: str) -> dict[str, str]:
     """What each wrong locustfile is reported to be."""
-    said = {}
+    texts = {}
     for path in sorted(Path(folder).glob("*.py")) + [Path(folder) / "gone.py"]:
         try:
             found = workload.from_locustfile(path, None)
         except InputError as error:
-            said[path.stem] = str(error).removeprefix(f"{folder}/")
+            texts[path.stem] = str(error).removeprefix(f"{folder}/")
         else:
             hosts = [str(kind.host) for kind in found.classes]
-            said[path.stem] = f"{[kind.__name__ for kind in found.classes]} {hosts} {type(found.shape).__name__}"
-    return said
+            texts[path.stem] = f"{[kind.__name__ for kind in found.classes]} {hosts} {type(found.shape).__name__}"
+    return texts
 
 
 def a_given_url_replaces_the_users_own_host(folder: str) -> list[str | None]:

@@ -20,12 +20,12 @@ class _Reported:
     def __init__(self, url: str, **attributes: Any) -> None:
         environment = Environment(user_classes=[])
         self.events: list[dict[str, Any]] = []
-        environment.events.request.add_listener(lambda **told: self.events.append(told))  # type: ignore[no-untyped-call]
+        environment.events.request.add_listener(lambda **fired: self.events.append(fired))  # type: ignore[no-untyped-call]
         self.user: Any = type("Client", (LeanHttpUser,), {"host": url, "abstract": False, **attributes})(environment)
         self.client = self.user.client
 
     def outcomes(self) -> list[str | None]:
-        return [None if told["exception"] is None else reduce(told["exception"], told["response"]).text for told in self.events]
+        return [None if each["exception"] is None else reduce(each["exception"], each["response"]).text for each in self.events]
 
 
 def what_is_sent(echo: str) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def a_large_body(echo: str) -> list[Any]:
 def responses(echo: str) -> dict[str, Any]:
     seen = _Reported(echo)
     response = seen.client.get("/set-cookie", name="named", context={"k": 1})
-    told = seen.events[0]
+    fired = seen.events[0]
     with seen.client.rename_request("renamed"):
         seen.client.get("/x")
     return {
@@ -81,10 +81,10 @@ def responses(echo: str) -> dict[str, Any]:
         "url": response.url == f"{echo}/set-cookie",
         "header": response.headers["content-LENGTH"] == str(len(response.content)),
         "cookies": response.headers.getlist("set-cookie"),
-        "context": told["context"],
-        "length": told["response_length"] == len(response.content),
-        "time": 0 < told["response_time"] < 60_000,
-        "fields": sorted(told),
+        "context": fired["context"],
+        "length": fired["response_length"] == len(response.content),
+        "time": 0 < fired["response_time"] < 60_000,
+        "fields": sorted(fired),
     }
 
 
@@ -139,9 +139,9 @@ def redirects(echo: str) -> list[Any]:
     followed = seen.client.post("/moved", "body", allow_redirects=True)
     elsewhere = seen.client.get("/round", allow_redirects=True)
     landed = followed.json()
-    told = [each["name"] for each in seen.events]
+    fired = [each["name"] for each in seen.events]
     return [plain, followed.url == f"{echo}/landed", landed["method"], landed["bytes"], "authorization" in landed["headers"],
-            type(elsewhere.error).__name__, told]  # fmt: skip
+            type(elsewhere.error).__name__, fired]  # fmt: skip
 
 
 def a_reply_that_trickles(echo: str) -> list[str]:

@@ -182,8 +182,8 @@ def workers_take_over_the_users_of_this_process() -> list[Any]:
     still_here, before = local.users, len(rig.of(Spawned))
     host.thread.post(host.adopt)
     over = rig.until(lambda: rig.of(TookOver) and host.users == 4, one)
-    told = rig.until(lambda: len(rig.of(Spawned)) == before + 1, one)
-    found = [here, joined, still_here, over, local.users, sum(one.counts.values()), told]
+    spawned = rig.until(lambda: len(rig.of(Spawned)) == before + 1, one)
+    found = [here, joined, still_here, over, local.users, sum(one.counts.values()), spawned]
     host.set_users(1, 100.0)
     return [*found, rig.until(lambda: host.users == 1, one), host.stop()]
 
@@ -232,7 +232,7 @@ def who_may_join() -> dict[str, Any]:
         found[name] = answer and [answer.type, jobs.decode(answer.data, Job) == JOB_GIVEN if answer.type == JOB else answer.data]
     plain = _FakeWorker(rig, "plain_1", hello=None)
     found["plain"] = rig.until(lambda: plain.of(REFUSED), plain) and plain.of(REFUSED)[0]
-    found["told"] = [each.why.split(":")[0] for each in rig.of(WorkerRefused)]
+    found["spawned"] = [each.why.split(":")[0] for each in rig.of(WorkerRefused)]
     found["joined"] = len(rig.of(WorkersChanged))
     rig.host.stop()
     return found

@@ -132,20 +132,20 @@ def lag_of_a_free_hub() -> list[Any]:
 
 def lag_of_a_stuck_hub() -> list[float]:
     """The hub is stuck until another thread has asked; afterwards the late timer itself tells."""
-    meter, asked = LagMeter(), SimpleQueue[float]()
+    meter, answered = LagMeter(), SimpleQueue[float]()
     running = gevent.spawn(meter.run)
     gevent.sleep(0.05)
     meter.drain()
 
     def ask() -> None:
         native.sleep(0.3)
-        asked.put(meter.drain().max_ms or 0.0)
+        answered.put(meter.drain().max_ms or 0.0)
 
     native.start_thread(ask)
     gives_up_s = time.perf_counter() + 20
-    while asked.empty() and time.perf_counter() < gives_up_s:
+    while answered.empty() and time.perf_counter() < gives_up_s:
         native.sleep(0.01)
     gevent.sleep(0.02)
     after_ms = meter.drain().max_ms or 0.0
     running.kill()
-    return [asked.get(), after_ms]
+    return [answered.get(), after_ms]

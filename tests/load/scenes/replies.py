@@ -24,17 +24,17 @@ def _seen(kind: type[locust.User], url: str, cut: str) -> dict[str, Any]:
     found = {}
     for name, case in CASES.items():
         environment = Environment(user_classes=[])
-        told: list[Any] = []
+        fired: list[Any] = []
 
-        def on_request(response: Any, exception: Any = None, told: list[Any] = told, **_: Any) -> None:
-            told.append([response.status_code, response.text or ""] if exception is None else reduce(exception, response))
+        def on_request(response: Any, exception: Any = None, fired: list[Any] = fired, **_: Any) -> None:
+            fired.append([response.status_code, response.text or ""] if exception is None else reduce(exception, response))
 
         environment.events.request.add_listener(on_request)  # type: ignore[no-untyped-call]
         user: Any = type("Client", (kind,), {"host": url, "abstract": False, "network_timeout": TIMEOUT_S})(environment)
         before = user.client.get("/number").text
         options = {} if kind is LeanHttpUser else {"allow_redirects": False}
         user.client.request(case.method, f"/{quote(name)}/{cut}", **options)
-        seen = told[-1]
+        seen = fired[-1]
         found[name] = [seen if isinstance(seen, list) else msgspec.to_builtins(seen), user.client.get("/number").text == before]
     return found
 

@@ -80,8 +80,8 @@ def handler(service: Service) -> Callable[[asyncio.StreamReader, asyncio.StreamW
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while asked := await reader.readuntil(b"\r\n\r\n"):
-                status = await service.work() if asked.startswith(b"GET /work ") else 200
+            while request := await reader.readuntil(b"\r\n\r\n"):
+                status = await service.work() if request.startswith(b"GET /work ") else 200
                 body = json.dumps({"error": TEXTS[status]} if status in TEXTS else {"waiting": len(service.waiting)})
                 head = f"HTTP/1.1 {status} -\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
                 writer.write((head + body).encode())
