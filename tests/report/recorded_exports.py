@@ -1,0 +1,70 @@
+"""Digests of every export of each recorded session in the repository. `python -m tests.report.recorded_exports` renews them.
+
+They show whether a change alters what older sessions export. A change that is meant to is listed in CHANGELOG.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from capexplorer import paths
+from capexplorer.commands.compare import FORMATS as COMPARISONS
+from capexplorer.commands.compare import opened, rendered
+from capexplorer.errors import InputError
+from capexplorer.model.timeline import Timeline
+from capexplorer.report.compare import compare
+from capexplorer.report.formats import FORMATS
+from capexplorer.session.reader import open_session
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+DIGESTS = DATA / "exports.json"
+SESSIONS: Mapping[str, Path] = {
+    **paths.sample_sessions(),
+    **{path.stem: path for path in sorted((DATA / "sessions").glob("*.jsonl"))},
+}
+"""The samples that come with the app, and recordings that tests use."""
+COMPARED_WITH = "sample"
+
+_APPEARANCE = re.compile(rb"<style>.*?</style>|<script>.*?</script>|<meta http-equiv[^>]*>", re.DOTALL)
+"""Styles, scripts and the policy with their hashes: the same on each page, and no data of a session."""
+
+
+def digests(name: str) -> dict[str, str]:
+    """`FORMAT FILE` -> digest, for each export of a session and for its comparison with the first sample."""
+    return {what: _digest(content) for what, content in (*_exports(name).items(), *_comparisons(name).items())}
+
+
+def _exports(name: str) -> dict[str, bytes]:
+    with open_session(SESSIONS[name]) as log:
+        events = list(log)
+    timeline = Timeline(events)
+    found: dict[str, bytes] = {}
+    for form in FORMATS.values():
+        try:
+            if form.files is not None:
+                files = form.files(timeline, f"{name}{form.suffix}")
+            else:
+                assert form.files_of_log is not None
+                files = form.files_of_log(events)
+        except InputError as error:  # there is nothing of this kind in the session
+            files = {"refused": str(error).encode()}
+        found |= {f"{form.name} {file}": content for file, content in files.items()}
+    return found
+
+
+def _comparisons(name: str) -> dict[str, bytes]:
+    folder = SESSIONS[name].parent
+    comparison = compare([opened(str(SESSIONS[each]), folder) for each in (COMPARED_WITH, name)])
+    return {f"compare {form}": rendered(comparison, form) for form in COMPARISONS}
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(_APPEARANCE.sub(b"", content)).hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    DIGESTS.write_text(json.dumps({name: digests(name) for name in SESSIONS}, indent=1) + "\n", encoding="utf-8")
