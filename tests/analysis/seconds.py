@@ -16,11 +16,13 @@ from capexplorer.model.events import (
     FailureTick,
     Header,
     HostFacts,
+    LevelClosed,
     LevelOpened,
     Mark,
     Sample,
     Target,
 )
+from capexplorer.model.figures import LevelFigures
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TargetTcpReading, TcpReading
 
 FACTS = HostFacts(
@@ -37,6 +39,8 @@ TARGET = TargetReading(
 HOST = HostReading(cpu_ratio=1.2, fds=3000, conntrack=40)
 PORTS = PortsReading(capacity=28_232, used=10, time_wait=0, established=10, destination="127.0.0.1:28080")
 TCP = TcpReading(segments_sent=1000, sockets_time_wait=3, target=TargetTcpReading(segments_sent=400))
+
+TW, EST = "ephemeral_port_exhaustion_time_wait", "ephemeral_port_exhaustion_established"
 
 NOTHING_READ = {"generator": None, "targets": (), "host": None, "ports": None, "tcp": None}
 
@@ -56,7 +60,7 @@ NO_PORT_BOUND = failed("OSError", errno=98, text="Address already in use")
 NO_FILE = failed("OSError", errno=24, text="Too many open files")
 NO_NAME = failed("gaierror", errno=-3, text="Temporary failure in name resolution")
 ERROR_500 = failed("LocustBadStatusCode", status=500)
-FILES_TOLD = failed("CatchResponseError", text="task_failed: too many open files")
+OUT_OF_FILES = failed("CatchResponseError", text="task_failed: too many open files")
 
 
 def second(t_s: float, *failures: FailureTick, **given: Any) -> Sample:
@@ -96,6 +100,10 @@ def generator(**changes: Any) -> dict[str, Any]:
     return {"generator": msgspec.structs.replace(GENERATOR, **changes)}
 
 
+STARVED_GENERATOR = {"generator": generator(cpu_ratio=0.6, run_delay_ratio=0.38, loop_lag_p99_ms=60.0)["generator"]}
+"""The load thread waits for a core, and its timers are late."""
+WORK = EndpointTick(name="/a", requests=100, latency_sum_ms=1000.0)
+
 READY = Target(t_s=0.9, state="ready", pid=4711)
 BEGINNING: tuple[Event, ...] = (LINUX, READY, LevelOpened(t_s=1.0, index=0, users=10, spawn_rate=10.0, by="user"))
 
@@ -109,3 +117,13 @@ def watched(events: Iterable[Event], header: Header = LINUX) -> list[Mark]:
 def standing(marks: Sequence[Mark]) -> dict[str, Mark]:
     """The latest revision by id; by key where an id has several."""
     return {mark.id: mark for mark in {mark.key: mark for mark in marks}.values()}
+
+
+def died(t_s: float, **how: Any) -> Target:
+    return Target(t_s=t_s, state="died", pid=4711, **how)
+
+
+def ended(t_s: float, users: int, **figures: Any) -> LevelClosed:
+    """A level with a load thread that had time to spare."""
+    found = LevelFigures(settled=True, requests=1000, wait_s=0.0, users_mean=float(users), generator_cpu_ratio=0.3, **figures)
+    return LevelClosed(t_s=t_s, index=0, users=users, started_s=1.0, figures=found)

@@ -13,9 +13,9 @@ ELSEWHERE = {
         "bottleneck/queue_rules", "bottleneck/resource_rules", "bottleneck/sharing", "bottleneck/waits",
     ),
     "analysis/bottleneck/test_rate_limit.py": ("bottleneck/reply_rate",),
+    "analysis/causes/test_episodes.py": ("causes/episode",),
     "analysis/causes/test_watch.py": (
-        "causes/conditions", "causes/confirmation", "causes/episode", "causes/episodes", "causes/process_ends", "causes/resolve",
-        "causes/saturation_over_seconds",
+        "causes/conditions", "causes/confirmation", "causes/resolve", "causes/saturation_over_seconds",
     ),
     "analysis/epoch/test_epoch.py": ("epoch/measured_epoch",),
     "analysis/epoch/test_rate_verdict.py": ("epoch/measured_rates", "epoch/rate_recovery"),
