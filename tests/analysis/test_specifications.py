@@ -9,8 +9,8 @@ ANALYSIS = TESTS.parent / "capexplorer" / "analysis"
 
 ELSEWHERE = {
     "analysis/bottleneck/test_bottleneck.py": (
-        "bottleneck/backlog", "bottleneck/busiest", "bottleneck/found", "bottleneck/gate", "bottleneck/level_judgement",
-        "bottleneck/queue_rules", "bottleneck/resource_rules", "bottleneck/sharing", "bottleneck/waits",
+        "bottleneck/backlog", "bottleneck/busiest", "bottleneck/found", "bottleneck/level_judgement", "bottleneck/queue_rules",
+        "bottleneck/resource_rules",
     ),
     "analysis/bottleneck/test_rate_limit.py": ("bottleneck/reply_rate",),
     "analysis/causes/test_episodes.py": ("causes/episode",),

@@ -1,0 +1,89 @@
+"""No resource limits the service: users that wait, and levels below any limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.loads import Load, closed_session
+from capexplorer.analysis import bottleneck
+from capexplorer.analysis.epoch.epoch import epoch_of
+
+from .levels import LINEAR, UNREAD_TARGET, found
+
+
+def waiting(users: int, latency_ms: float, wait_s: float, **more: Any) -> Load:
+    """As Little's law has it."""
+    return Load(users, users / (latency_ms / 1000 + wait_s), latency_ms, wait_s=wait_s, **more)
+
+
+def test_fifty_users_that_wait_are_reported_at_the_first_level() -> None:
+    """Experiment 3: 50 users that wait 0.5 to 1.5 s on a fast server."""
+    marks = found(waiting(50, 3.0, 1.0))
+    assert list(marks) == ["think_time_limited"]
+    mark = marks["think_time_limited"]
+    assert (mark.users, mark.state, mark.severity) == (50, "open", "info")
+    assert mark.finding.figures()["wait_s"] == 1.0 and mark.finding.figures()["throughput_rps"] == pytest.approx(49.9, abs=0.1)
+    assert mark.finding.figures()["expected_rps"] == pytest.approx(49.9, abs=0.1)
+
+
+WAITS: list[tuple[str, tuple[Load, ...], bool]] = [
+    ("response 2 ms instead of 1, of a cycle of a second", (waiting(5, 1.0, 1.0), waiting(50, 2.0, 1.0)), True),
+    ("three responses of wait", (waiting(50, 330.0, 1.0),), True),
+    ("less than three", (waiting(50, 350.0, 1.0),), False),
+    ("no waits known", (Load(50, 50, 3.0),), False),
+    ("users that nothing accounts for", (Load(50, 40, 3.0, wait_s=1.0),), False),
+    ("too few requests to tell", (waiting(2, 3.0, 1.0),), False),
+    ("response has doubled", (waiting(5, 150.0, 1.0), waiting(50, 300.0, 1.0)), False),
+    ("failures", (waiting(50, 3.0, 1.0, failure_ratio=0.2),), False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "loads", "limited"), WAITS, ids=[each[0] for each in WAITS])
+def test_waits_limit_where_they_are_most_of_the_cycle_and_response_is_flat(
+    why: str, loads: tuple[Load, ...], limited: bool
+) -> None:
+    marks = found(*loads)
+    assert ("think_time_limited" in marks and marks["think_time_limited"].users == 50) is limited
+
+
+def test_think_time_is_not_the_limit_beyond_the_knee() -> None:
+    ladder = [waiting(users, 100.0, 1.0) for users in (5, 10, 20, 40)] + [
+        Load(80, 40, 900, wait_s=1.0),
+        Load(160, 40, 2900, wait_s=1.0),
+    ]
+    marks = found(*ladder)
+    assert marks["think_time_limited"].state == "closed" and marks["think_time_limited"].users == 40
+    assert marks["lock_or_pool_limit"].state == "open"
+
+
+def test_a_level_with_fewer_users_does_not_close_a_mark_of_the_highest_count() -> None:
+    """Up and down: a level of one user has too few requests to be called anything."""
+    marks = found(waiting(1, 3.0, 1.0), waiting(50, 3.0, 1.0), waiting(1, 3.0, 1.0))
+    assert [(mark.id, mark.users, mark.state) for mark in marks.values()] == [("think_time_limited", 50, "open")]
+
+
+def test_not_saturated_names_the_busiest_resource() -> None:
+    marks = found(*LINEAR[:2], Load(8, 78, 52, readings={"host.disk_busy_ratio": 0.71}))
+    assert list(marks) == ["not_saturated"] and marks["not_saturated"].confidence == "high"
+    assert found(LINEAR[0])["not_saturated"].confidence == "low"
+    assert marks["not_saturated"].finding.figures()["busiest"] == "disk 0.71" and marks["not_saturated"].users == 8
+
+
+@pytest.mark.parametrize(
+    ("why", "load"),
+    [
+        ("a resource near its end", Load(50, 100, 200, readings={"target.cpu_ratio": 3.7})),
+        ("too few requests", Load(1, 1.2, 50)),
+        ("failures", Load(50, 100, 200, failure_ratio=0.3)),
+        ("nothing finished", Load(50, 0.0, 200)),
+        ("no readings of the target", Load(50, 100, 200, unread=UNREAD_TARGET)),
+        ("the generator was saturated", Load(50, 100, 200, figures={"generator_cpu_ratio": 0.99, "loop_lag_p99_ms": 80.0})),
+        ("no users", Load(0, 0.0, 0.0)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_not_saturated_is_not_said_without_grounds(why: str, load: Load) -> None:
+    timeline = closed_session(load)
+    assert list(bottleneck.marks(epoch_of(timeline, 0))) == []
