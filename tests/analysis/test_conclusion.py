@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
-from wording.test_verdict import UP, curve, failing_levels, held, levels, mark, seconds
+from wording.judged_sessions import UP, curve, failing_levels, held, levels, mark, seconds
 
 from capexplorer.analysis.conclusion import conclude, epochs_with_findings
 from capexplorer.model import conclusions

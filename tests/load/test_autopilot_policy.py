@@ -2,107 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 
-from capexplorer.load.autopilot_input import AutopilotInput, InputLevel
+from capexplorer.load.autopilot_input import InputLevel
 from capexplorer.load.autopilot_policy import AutopilotPolicy
-from capexplorer.model.figures import Latency, LevelFigures
-from capexplorer.model.proposals import Decision, Done, GiveUp, GoTo, Hold
-from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Verification, VerificationStep
+from capexplorer.model.proposals import Done, GiveUp, GoTo, Hold
+from capexplorer.model.verdicts import CapacityVerdict
 
-CAPACITY_RPS, RATE = 100.0, 2.0
-"""The service of these tests: N* = 50."""
-
-
-def level(
-    users: int, *, seconds: float = 8.0, error: float = 0.01, failures: int = 0, goodput: float | None = None
-) -> InputLevel:
-    """A level of that service, settled for `seconds`, with that relative standard error."""
-    rate = min(RATE * users, CAPACITY_RPS) if goodput is None else goodput
-    requests = int(rate * seconds) + failures
-    if not seconds:
-        return InputLevel(users, LevelFigures(settled=False))
-    return InputLevel(
-        users,
-        LevelFigures(
-            settled=True, settled_seconds=seconds, requests=requests, failures=failures,
-            failure_ratio=failures / requests if requests else None, throughput_rps=requests / seconds, goodput_rps=rate,
-            goodput_se_rps=error * rate, latency_ms=Latency(mean=100.0), latency_se_ms=100.0 * error, users_mean=float(users),
-        ),
-    )  # fmt: skip
-
-
-STEPS = {"soak": (0.7, 20.0, 40.0), "beyond": (1.2, 6.0, 18.0), "return_to_first": (0.0, 6.0, 18.0)}
-"""Share of the knee, least and most seconds of each level that verifies it."""
-
-
-def verification(users: float, agree: Sequence[str] = (), **disagree: str) -> Verification:
-    steps = tuple(
-        VerificationStep(
-            name=name,  # type: ignore[arg-type]
-            users=max(1, math.ceil(share * users)),
-            least_s=least_s,
-            most_s=most_s,
-            measured_users=1 if name in agree or name in disagree else None,
-            disagreement=disagree.get(name),  # type: ignore[arg-type]
-        )
-        for name, (share, least_s, most_s) in STEPS.items()
-    )
-    state = "contradicted" if disagree else "verified" if len(agree) == len(STEPS) else "provisional"
-    return Verification(state=state, steps=steps)  # type: ignore[arg-type]
-
-
-def verdict(
-    kind: str | None = None,
-    users: float = 50.0,
-    baseline: Sequence[float] = (6.0, 12.0),
-    agree: Sequence[str] = (),
-    **disagree: str,
-) -> CapacityVerdict:
-    knee = None
-    if kind == "knee":
-        knee = KneeVerdict(
-            kind="knee", users=users, users_low=users - 5, users_high=users + 5, capacity_rps=CAPACITY_RPS,
-            verification=verification(users, agree, **disagree),
-        )  # fmt: skip
-    elif kind == "at_or_below":
-        knee = KneeVerdict(kind="at_or_below", users=users)
-    elif kind == "no_knee":
-        knee = KneeVerdict(kind="no_knee", users=users)
-    return CapacityVerdict(
-        knee=knee, curve=CurveFit(low_load_rps_per_user=RATE, low_load_se=0.02, baseline_users=tuple(baseline))
-    )
-
-
-def known(
-    *levels: InputLevel,
-    says: CapacityVerdict | None = None,
-    open_s: float = 10.0,
-    max_users: int = 1_000,
-    latest: tuple[int, int] = (100, 0),
-    ports: tuple[float, float | None] = (0.0, None),
-    generator: bool = False,
-    fault: bool = False,
-    undecided: bool = False,
-) -> AutopilotInput:
-    return AutopilotInput(
-        levels=levels, open_s=open_s, verdict=says or verdict(), max_users=max_users, latest_requests=latest[0],
-        latest_failures=latest[1], ports_used_ratio=ports[0], exhausted_in_s=ports[1], generator_saturated=generator,
-        fault=fault, undecided=undecided,
-    )  # fmt: skip
-
-
-def step(decision: Decision) -> tuple[int, str]:
-    assert isinstance(decision, GoTo), decision
-    return decision.users, decision.why
-
-
-LOW = (level(1), level(3), level(6), level(12))
-
+from .autopilot_levels import LOW, RATE, STEPS, known, level, step, verdict
 
 # -- the way up
 
@@ -184,82 +91,6 @@ def test_a_low_load_line_of_few_requests_wants_one_more_level_on_the_plateau() -
     thin = verdict("knee", baseline=(1.0,))
     levels = (*LOW, level(24), level(48), level(96), level(116))
     assert step(AutopilotPolicy().due(known(*levels, says=thin))) == (140, "plateau")
-
-
-# -- the verification
-
-
-TOP = (*LOW, level(24), level(48), level(96), level(116))
-
-
-def verifying(*, only: bool = True) -> AutopilotPolicy:
-    """At its soak of 35 users."""
-    pilot = AutopilotPolicy(only_verifies=only)
-    assert step(pilot.due(known(*TOP, says=verdict("knee")))) == (35, "soak")
-    return pilot
-
-
-def test_levels_that_a_person_made_are_not_made_again() -> None:
-    by_hand = verdict("knee", agree=["soak", "beyond"])
-    assert step(AutopilotPolicy(only_verifies=True).due(known(*TOP, says=by_hand))) == (1, "return_to_first")
-    ended = AutopilotPolicy(only_verifies=True).due(known(*LOW, level(1), says=verdict("knee", agree=list(STEPS))))
-    assert isinstance(ended, Done) and ended.figures["verification"] == "verified"
-
-
-def test_a_verification_may_begin_without_users() -> None:
-    assert step(AutopilotPolicy(only_verifies=True).due(known(*TOP, level(0, seconds=0.0), says=verdict("knee")))) == (35, "soak")
-
-
-def test_a_level_that_disagrees_has_its_whole_time_and_is_measured_once_more_in_a_new_level() -> None:
-    pilot, less = verifying(), verdict("knee", soak="less_goodput")
-    assert pilot.due(known(*TOP, level(35, seconds=25.0), says=less)) == Hold("measuring")
-    again = pilot.due(known(*TOP, level(35, seconds=40.0), says=less))
-    assert (step(again), isinstance(again, GoTo) and again.anew) == ((35, "soak"), True)
-    assert step(pilot.due(known(*TOP, level(35, seconds=40.0), level(35, seconds=40.0), says=less))) == (1, "rest")
-    ended = pilot.due(known(*TOP, level(1, seconds=0.0), says=less))
-    assert isinstance(ended, Done) and ended.figures["verification"] == "contradicted"
-
-
-def test_the_second_level_beyond_has_no_fewer_users_since_it_would_feel_the_overload_of_the_first() -> None:
-    pilot = verifying()
-    pilot.due(known(*TOP, level(35, seconds=20.0), says=verdict("knee", agree=["soak"])))
-    moved = verdict("knee", 45.0, agree=["soak"], beyond="less_goodput")
-    assert step(pilot.due(known(*TOP, level(35), level(60, seconds=18.0), says=moved))) == (60, "beyond")
-
-
-def test_from_above_the_level_beyond_is_reached_by_way_of_the_soak() -> None:
-    soaked = verdict("knee", agree=["soak"])
-    assert step(AutopilotPolicy(only_verifies=True).due(known(*TOP, says=soaked))) == (35, "soak")
-
-
-def test_a_knee_that_is_lost_is_searched_for_again_but_not_by_a_mere_verification() -> None:
-    lost = verdict("no_knee", 96.0)
-    levels = (*TOP, level(35, seconds=40.0))
-    assert step(verifying(only=False).due(known(*levels, says=lost)))[1] in ("double", "bend_near")
-    assert step(verifying().due(known(*levels, says=lost))) == (1, "rest")
-
-
-@pytest.mark.parametrize(
-    ("limit", "outcome"),
-    [({"max_users": 54}, "max_users"), ({"ports": (0.6, 60.0)}, "ports")],
-)
-def test_twenty_percent_beyond_respects_the_guard_and_the_ports_and_the_end_says_so(limit: dict[str, Any], outcome: str) -> None:
-    pilot = verifying()
-    levels = [*TOP, level(35, seconds=20.0)]
-    assert step(pilot.due(known(*levels, says=verdict("knee", agree=["soak"]), **limit))) == (1, "rest")
-    ended = pilot.due(known(*levels, level(1, seconds=0.0), says=verdict("knee", agree=["soak"])))
-    assert isinstance(ended, Done) and ended.figures["verification"] == outcome
-
-
-def test_where_the_guard_allows_ten_percent_beyond_that_is_enough() -> None:
-    levels = (*TOP, level(35, seconds=20.0))
-    assert step(verifying().due(known(*levels, says=verdict("knee", agree=["soak"]), max_users=56))) == (56, "beyond")
-
-
-def test_a_level_beyond_in_which_nearly_everything_fails_is_left_at_once() -> None:
-    pilot, soaked = verifying(), verdict("knee", agree=["soak"])
-    pilot.due(known(*TOP, level(35, seconds=20.0), says=soaked))
-    assert step(pilot.due(known(*TOP, level(35), level(60, seconds=0.0), says=soaked, latest=(100, 95)))) == (1, "rest")
 
 
 def test_a_plateau_that_was_skipped_is_searched_between_the_levels() -> None:

@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from wording.test_verdict import CASES, curve, levels, mark
+from wording.judged_sessions import curve, levels, mark
+from wording.test_verdict import CASES
 
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,113 +9,11 @@ from load.patched import Played, play
 
 from capexplorer import wording
 from capexplorer.errors import InputError
-from capexplorer.model.events import Command, LevelOpened, Mark
-from capexplorer.model.readings import NeighboursReading, TargetReading
-from capexplorer.model.stream import Param
-from capexplorer.model.verdicts import KneeVerdict
+from capexplorer.model.events import Mark
+from capexplorer.model.readings import NeighboursReading
 from capexplorer.run.current_epoch import CurrentEpoch
-from capexplorer.run.drivers.autopilot import AutopilotDriver
-from capexplorer.run.drivers.driver import Autopilot
-from capexplorer.run.drivers.load_target import LoadTarget
 
-from .driven import Driven
-
-Service = Callable[[int], tuple[int, float, int]]
-"""From users to one second's successes, their latency in ms, and failures."""
-
-
-def steady(users: int) -> tuple[int, float, int]:
-    """N* = 50 at 100/s; users wait 0.4 s and are served in 0.1 s."""
-    rate = min(2 * users, 100)
-    return rate, max(100.0, users / rate * 1000 - 400), 0
-
-
-def shedding(users: int) -> tuple[int, float, int]:
-    """The same, but what is too much fails."""
-    rate = min(2 * users, 100)
-    return rate, 100.0, 2 * users - rate
-
-
-def starved(users: int) -> tuple[int, float, int]:
-    """The same beside neighbours, which leave it 40/s."""
-    rate = min(2 * users, 40)
-    return rate, max(100.0, users / rate * 1000 - 400), 0
-
-
-STARVED = TargetReading(pid=7, cpu_ratio=0.4, busiest_thread_ratio=0.4, run_delay_ratio=0.58, processes=1)
-
-
-class Search:
-    """A driven run with the autopilot as its driver."""
-
-    def __init__(
-        self,
-        path: Path,
-        service: Service = steady,
-        max_users: int = 1_000,
-        target: TargetReading | None = None,
-        neighbours: NeighboursReading | None = None,
-        most_workers: int = 0,
-    ) -> None:
-        self.most_workers = most_workers
-        self.target, self.neighbours = target, neighbours
-        self.run, self.load_target, self.service = Driven(path), LoadTarget(0, 100.0), service
-        self.load_target.is_open = True
-        self.finished: list[str] = []
-        self.driver = AutopilotDriver(
-            self.run.timeline,
-            self.load_target,
-            max_users=max_users,
-            emit=self._emit,
-            open_level=lambda users, rate: self.run.step(users, "autopilot"),
-            finish=self.finished.append,
-            growth=lambda: "possible" if self.run.tracker.workers < self.most_workers else "none",
-            grow=self._grow,
-        )
-
-    def _grow(self) -> None:
-        """One more worker, which is there at once."""
-        tracker = self.run.tracker
-        tracker.workers = max(2, tracker.workers + 1)
-        self.run.step(self.load_target.wanted, "autopilot")
-
-    def _emit(self, name: str, args: Mapping[str, Param | None]) -> None:
-        self.run.sink.emit(Command(t_s=self.run.now_s, name=name, by="autopilot", args=dict(args)))  # type: ignore[arg-type]
-
-    def begin(self) -> None:
-        self.driver.begin(self.load_target.hand_to(Autopilot()))
-
-    def go(self, seconds: int = 300) -> None:
-        self.begin()
-        self.driver.ticked(CurrentEpoch(self.run.timeline))
-        for _ in range(seconds):
-            if not self.driver.is_on:
-                break
-            self.second()
-
-    def second(self) -> None:
-        goodput, latency_ms, failures = self.service(self.load_target.wanted)
-        cpu = 0.1
-        if self.most_workers:  # each, or this process, does 30/s at most
-            can = 30 * max(1, self.run.tracker.workers)
-            cpu, goodput = min(1.0, goodput / can), min(goodput, can)
-        self.run.second(goodput, latency_ms, failures, target=self.target, neighbours=self.neighbours, generator_cpu=cpu)
-        self.driver.ticked(CurrentEpoch(self.run.timeline))
-
-    def commands(self) -> list[Command]:
-        self.run.take()
-        return [event for event in self.run.shown if isinstance(event, Command)]
-
-    def levels(self) -> list[tuple[int, str]]:
-        self.run.take()
-        return [(event.users, event.by) for event in self.run.shown if isinstance(event, LevelOpened)]
-
-
-@pytest.fixture
-def search(tmp_path: Path) -> Iterator[Search]:
-    made = Search(tmp_path / "search.jsonl")
-    yield made
-    made.run.end()
+from .search import STARVED, Search, shedding, starved
 
 
 def test_an_exploration_finds_the_knee_and_ends_at_rest(search: Search) -> None:
@@ -184,94 +81,6 @@ def test_the_way_to_a_verified_knee_is_said_step_by_step(search: Search) -> None
     assert wording.verifying(steps[-2].args, 9.0) == "verifying: 60 users, 20% beyond the knee, 9 s, at most 18 s"
     assert wording.verifying(steps[-1].args, 3.0) == "verifying: back at 1 user, 3 s of 6 s"
     assert wording.verifying(steps[0].args, 3.0) is None
-
-
-# -- verification alone
-
-
-def explored_by_hand(search: Search, *steps: tuple[int, int]) -> None:
-    """(users, seconds), by a person."""
-    for users, seconds in steps:
-        search.load_target.step(users)
-        search.run.step(users)
-        for _ in range(seconds):
-            search.second()
-
-
-BY_HAND = ((10, 12), (20, 12), (30, 12), (40, 12), (65, 12), (90, 12))
-
-
-def knee_of(search: Search) -> KneeVerdict:
-    verdict = search.run.timeline.current_verdict
-    assert verdict is not None and verdict.capacity.knee is not None
-    return verdict.capacity.knee
-
-
-def verify_alone(search: Search, seconds: int = 120) -> None:
-    search.driver.begin(search.load_target.hand_to(Autopilot()), only_verifies=True)
-    for _ in range(seconds):
-        if not search.driver.is_on:
-            break
-        search.second()
-
-
-def test_a_knee_found_by_hand_is_verified_without_a_search(search: Search) -> None:
-    explored_by_hand(search, *BY_HAND)
-    known = len(search.levels())
-    verify_alone(search)
-    assert search.levels()[known:] == [(35, "autopilot"), (60, "autopilot"), (10, "autopilot")]
-    assert not knee_of(search).provisional
-    assert search.finished[0].startswith("verification finished: knee 50 [") and search.finished[0].endswith(", verified")
-
-
-def test_only_the_levels_that_a_person_has_not_made_are_made(search: Search) -> None:
-    explored_by_hand(search, *BY_HAND, (35, 30))
-    known = len(search.levels())
-    verify_alone(search)
-    assert search.levels()[known:] == [(60, "autopilot"), (10, "autopilot")]
-
-
-def test_levels_made_by_hand_verify_as_well(search: Search) -> None:
-    explored_by_hand(search, *BY_HAND, (35, 30), (60, 12), (10, 12))
-    assert not knee_of(search).provisional
-    verify_alone(search)
-    assert search.finished and search.finished[0].endswith(", verified")
-
-
-def test_a_service_that_became_slower_contradicts_its_knee_and_the_users_go_back_to_rest(search: Search) -> None:
-    explored_by_hand(search, *BY_HAND)
-    search.service = lambda users: (min(users, 25), users / min(users, 25) * 1000 - 400, 0)
-    verify_alone(search, seconds=200)
-    knee = knee_of(search)
-    assert knee.verification is not None and (knee.verification.state, knee.confidence) == ("contradicted", "low")
-    assert search.finished[0].endswith(", contradicted by later levels")
-    assert search.load_target.wanted == 10
-
-
-def test_a_step_by_hand_ends_a_verification(search: Search) -> None:
-    explored_by_hand(search, *BY_HAND)
-    verify_alone(search, seconds=5)
-    search.load_target.step(20)
-    search.driver.taken_over("user")
-    assert wording.command(search.commands()[-1]) == "verification off: users were changed by hand"
-    assert search.finished == []
-
-
-def test_the_guard_keeps_a_verification_below_the_level_beyond_and_the_end_says_so(tmp_path: Path) -> None:
-    search = Search(tmp_path / "guard.jsonl", max_users=1_000)
-    explored_by_hand(search, *BY_HAND)
-    search.driver = AutopilotDriver(
-        search.run.timeline,
-        search.load_target,
-        max_users=52,
-        emit=search._emit,
-        open_level=lambda users, rate: search.run.step(users, "autopilot"),
-        finish=search.finished.append,
-    )
-    verify_alone(search)
-    assert max(users for users, by in search.levels() if by == "autopilot") == 35
-    assert search.finished[0].endswith(", not verified: max_users does not allow a level 20% beyond the knee")
-    search.run.end()
 
 
 def test_its_knee_is_judged_with_the_structural_error_of_few_short_levels(search: Search) -> None:

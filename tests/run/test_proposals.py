@@ -14,7 +14,7 @@ from capexplorer.run.drivers.adviser import Adviser
 from capexplorer.run.proposals_published import PublishedProposals
 
 from .driven import Driven
-from .test_autopilot_driver import Search, Service, shedding, steady
+from .search import Search, Service, shedding, steady
 
 
 class Follower:

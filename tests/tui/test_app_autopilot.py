@@ -8,7 +8,7 @@ from capexplorer.model.events import Command, LevelOpened, Verdict
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Verification, VerificationStep
 
 from .fakes import session
-from .test_app import NARROW, WIDE, Stage
+from .stage import NARROW, WIDE, Stage
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from capexplorer.tui.clipboard import sequences
 from capexplorer.tui.dialogs.export_form import ExportForm
 
 from .fakes import header, session
-from .test_app import NARROW, WIDE, Stage
+from .stage import NARROW, WIDE, Stage
 
 pytestmark = pytest.mark.anyio
 ID = header().id

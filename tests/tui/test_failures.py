@@ -20,7 +20,7 @@ from capexplorer.tui.panes.status_view import View
 from capexplorer.tui.render.text import clauses
 
 from .fakes import HOSTILE, session
-from .test_app import NARROW, WIDE, Stage
+from .stage import NARROW, WIDE, Stage
 from .troubles import cause, ports, troubled
 
 pytestmark = pytest.mark.anyio

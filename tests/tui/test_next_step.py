@@ -8,7 +8,7 @@ from capexplorer.model.events import LevelOpened, Proposed
 from capexplorer.model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Proposal
 
 from .fakes import session
-from .test_app import NARROW, WIDE, Stage
+from .stage import NARROW, WIDE, Stage
 
 pytestmark = pytest.mark.anyio
 

@@ -1,0 +1,41 @@
+"""The app over a fake source and fake controls, and what is read on its screen."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+
+from textual.pilot import Pilot
+
+from capexplorer.model.events import Event
+from capexplorer.tui.actions.steering import Steer
+from capexplorer.tui.actions.watching import Watch
+from capexplorer.tui.app import Ending, ExplorerApp
+from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.panes.pane import Pane
+
+from .fakes import FakeControls, FakeSource
+
+HUGE, WIDE, NARROW = (200, 60), (120, 40), (80, 24)
+
+
+class Stage:
+    """An app under test with what stands at its seams."""
+
+    def __init__(self, events: Sequence[Event] = (), *, wanted: int = 1, max_users: int = 2_000, live: bool = True) -> None:
+        self.source, self.controls = FakeSource(events), FakeControls(wanted, max_users)
+        self.app = ExplorerApp(LiveFeed(self.source), Steer(self.controls) if live else Watch())
+
+    @contextlib.asynccontextmanager
+    async def run(self, size: tuple[int, int] = NARROW) -> AsyncIterator[Pilot[Ending]]:
+        async with self.app.run_test(size=size) as pilot:
+            await pilot.pause()
+            yield pilot
+
+    def screen_text(self) -> str:
+        """What one would read on the terminal."""
+        lines = self.app.screen._compositor.render_strips()
+        return "\n".join(strip.text for strip in lines)
+
+    def shown(self) -> list[str]:
+        return [str(pane.id) for pane in self.app.explorer.query(Pane) if pane.display]

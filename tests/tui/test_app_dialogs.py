@@ -1,0 +1,221 @@
+"""Questions of the app before it acts: far steps, plans, parameters of the target, leaving."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Input, Static
+
+from capexplorer.tui.actions.steering import Steer
+from capexplorer.tui.app import Ending, ExplorerApp
+from capexplorer.tui.dialogs.ask import Ask, Confirm, Quit
+from capexplorer.tui.dialogs.target_form import TargetForm
+from capexplorer.tui.live_feed import LiveFeed
+
+from .fakes import FakeControls, FakeSource, header, session
+from .stage import WIDE, Stage
+from .waiting import until
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+# -- questions
+
+
+async def test_only_more_than_50_and_twice_the_most_so_far_is_asked_about() -> None:
+    stage = Stage(wanted=1)
+    async with stage.run() as pilot:
+        for wanted, typed, asks in [(1, "50", False), (1, "51", True), (26, "52", False), (26, "53", True)]:
+            stage.controls.wanted, stage.controls.calls = wanted, []
+            await pilot.press("g", *typed, "enter")
+            if asks:
+                await until(pilot, lambda: isinstance(stage.app.screen, Confirm), typed)
+                assert stage.controls.calls == []
+                await pilot.press("escape")
+                await until(pilot, lambda: len(stage.app.screen_stack) == 1, "the question closed")
+            else:
+                await until(pilot, lambda: stage.controls.calls, typed)
+                assert stage.controls.calls == [("set_users", int(typed))]
+                assert len(stage.app.screen_stack) == 1
+
+
+async def test_far_beyond_the_highest_is_asked_about() -> None:
+    stage = Stage(session(), wanted=80)
+    async with stage.run() as pilot:
+        await pilot.press("g", "1", "6", "1", "enter")
+        await pilot.pause()
+        assert isinstance(stage.app.screen, Confirm)
+        await pilot.press("escape")
+        assert stage.controls.calls == []
+        await pilot.press("g", "1", "6", "1", "enter", "y")
+        assert stage.controls.calls == [("set_users", 161)]
+
+
+async def test_twice_the_highest_is_not_asked_about() -> None:
+    stage = Stage(session(), wanted=80)
+    async with stage.run() as pilot:
+        await pilot.press("g", "1", "6", "0", "enter")
+        assert stage.controls.calls == [("set_users", 160)]
+
+
+BAD_INPUT = [
+    ("g", "abc", "expected a whole number, 0 to 2,000"),
+    ("g", "", "expected a whole number, 0 to 2,000"),
+    ("g", "2001", "the limit is 2,000 users"),
+    ("r", "-1", "expected users a second"),
+    ("r", "nan", "expected users a second"),
+    ("n", "", "the note is empty"),
+]
+
+
+async def test_bad_input_says_what_is_expected_and_stays() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        for key, typed, expected in BAD_INPUT:
+            await pilot.press(key)
+            await until(pilot, lambda: isinstance(stage.app.screen, Ask) and stage.app.screen.query(Input), key)
+            stage.app.screen.query_one(Input).value = typed
+            await pilot.press("enter")
+            await until(pilot, lambda expected=expected: expected in stage.screen_text(), expected)  # type: ignore[misc]
+            assert isinstance(stage.app.screen, Ask)
+            await pilot.press("escape")
+            await until(pilot, lambda: len(stage.app.screen_stack) == 1, "the question closed")
+        assert stage.controls.calls == []
+
+
+async def test_a_note_is_kept_as_written() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press("n")
+        await pilot.pause()
+        stage.app.screen.query_one(Input).value = "[bold]x[/] 🎉 \u00e9"
+        await pilot.press("enter")
+        assert stage.controls.calls == [("note", "[bold]x[/] 🎉 \u00e9")]
+
+
+async def test_a_plan_is_started_by_name_or_as_text_and_a_wrong_one_is_reported() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        for typed in ("report", "10:30s, 20:30s", "steep"):
+            await pilot.press("p")
+            await pilot.pause()
+            stage.app.screen.query_one(Input).value = typed
+            await pilot.press("enter")
+            await pilot.pause()
+        assert stage.controls.calls == [("start_plan", "report"), ("start_plan", "10:30s, 20:30s")]
+        assert "expected USERS:DURATION" in str(stage.app.screen.query_one(".hint", Static).render())
+
+
+async def test_the_target_restarts_with_what_was_changed() -> None:
+    stage = Stage([header()])
+    async with stage.run() as pilot:
+        await pilot.press("t")
+        await pilot.pause()
+        assert "Restart mixed" in stage.screen_text()
+        fields = {field.name: field for field in stage.app.screen.query(Input)}
+        fields["threads"].value = "many"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(stage.app.screen, TargetForm)
+        assert "expected a whole number, got many" in stage.screen_text()
+        fields["threads"].value, fields["server"].value = "16", ""
+        await pilot.press("enter")
+        assert stage.controls.calls == [("restart_target", {"threads": "16"})]
+
+
+async def test_a_service_that_is_not_ours_is_not_restarted() -> None:
+    stage = Stage()
+    stage.controls.can_restart = False
+    async with stage.run() as pilot:
+        await pilot.press("t")
+        assert not isinstance(stage.app.screen, TargetForm)
+        assert "not started by capexplorer" in stage.screen_text()
+
+
+# -- leaving
+
+
+@pytest.mark.parametrize(("quit_key", "yes"), [("q", "enter"), ("q", "y"), ("q", "q"), ("ctrl+c", "ctrl+c"), ("ctrl+q", "y")])
+async def test_quitting_asks_once_while_load_runs(quit_key: str, yes: str) -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press(quit_key)
+        await pilot.pause()
+        assert isinstance(stage.app.screen, Quit)
+        await pilot.press(yes)
+    assert stage.app.return_value == Ending("user")
+    assert stage.controls.calls == [("quit",)]
+
+
+@pytest.mark.parametrize("no", ["escape", "n"])
+async def test_quitting_can_be_thought_over(no: str) -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press("q", no, "+")
+        assert stage.controls.calls == [("set_users", 2)]
+
+
+async def test_quitting_does_not_ask_without_load() -> None:
+    stage = Stage(wanted=0)
+    async with stage.run() as pilot:
+        await pilot.press("q")
+    assert stage.app.return_value == Ending("user")
+
+
+async def test_ctrl_c_quits_from_a_question_too() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press("n", "ctrl+c")
+        await pilot.pause()
+        assert isinstance(stage.app.screen, Quit)
+        assert len(stage.app.screen_stack) == 2  # in place of the note's box
+        await pilot.press("escape", "+")
+        assert stage.controls.calls == [("set_users", 2)]
+
+
+BOXES = ["g", "p", "r", "n", "t", "e", "q", "question_mark", "ctrl+p"]
+
+
+async def test_no_box_opens_over_another() -> None:
+    stage = Stage([header()])
+    async with stage.run() as pilot:
+        for first in BOXES:
+            await pilot.press(first)
+            await until(pilot, lambda: len(stage.app.screen_stack) == 2, first)
+            for second in (*BOXES[:6], "question_mark", "ctrl+p", "ctrl+c"):
+                await pilot.press(second)
+                assert len(stage.app.screen_stack) <= 2
+            await pilot.pause()
+            assert len(stage.app.screen_stack) == 2
+            await pilot.press("escape")
+            await until(pilot, lambda: len(stage.app.screen_stack) == 1, "the box closed")
+
+
+async def test_a_signal_ends_it_and_is_reported() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        stage.app.request_exit("SIGTERM")
+        await pilot.pause()
+    assert stage.app.return_value == Ending("signal", "SIGTERM")
+
+
+async def test_a_signal_before_the_first_paint_ends_it_too() -> None:
+    stage = Stage()
+    stage.app.request_exit("SIGINT")
+    async with stage.run():
+        pass
+    assert stage.app.return_value == Ending("signal", "SIGINT")
+
+
+async def test_where_no_load_is_wanted_q_quits_without_a_question_though_the_last_users_still_end() -> None:
+    """It once asked whether the load of 0 users was to stop, for a second after they were stopped."""
+    controls = FakeControls(wanted=0)
+    app = ExplorerApp(LiveFeed(FakeSource(session([(20, 10)]))), Steer(controls))  # its last sample has 20 users
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.pause()
+        await pilot.press("q")
+    assert ("quit",) in controls.calls
