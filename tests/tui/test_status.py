@@ -1,0 +1,94 @@
+"""What the lines of the status say: target, load, phase, and what is wrong."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from rich.cells import cell_len
+
+from capexplorer.model.events import (
+    Command,
+    Target,
+    TargetFacts,
+)
+from capexplorer.model.timeline import Timeline
+from capexplorer.tui.panes.status_view import View
+
+from .drawn import status_lines, with_last
+from .fakes import header, session
+
+
+def test_the_status_says_what_and_how_far() -> None:
+    timeline = Timeline(session([(50, 20)]))
+    first, second, following = status_lines(timeline, width=118)
+    assert first.split("   ")[0].strip() == "● 00:21"
+    for shown in ("mixed", "ready", "http://127.0.0.1:18080", "users 50", "of 2,000 allowed", "step 1"):
+        assert shown in first
+    for shown in ("level 0, settled 16 s", "FastHttpUser overhead 0.42 ms", "loop lag p99"):
+        assert shown in second
+    assert following.startswith(" NEXT  ")
+
+
+def test_the_status_names_every_client_class_in_use() -> None:
+    timeline = Timeline(session([(50, 20)]))
+    assert timeline.header is not None
+    timeline.header = msgspec.structs.replace(timeline.header, clients=("FastHttpUser", "User"))
+    second = status_lines(timeline, width=140)[1]
+    assert "FastHttpUser overhead 0.42 ms" in second and " User (overhead unknown)" in second
+
+
+@pytest.mark.parametrize("width", [78, 118, 40])
+def test_status_lines_are_never_cut(width: int) -> None:
+    view = View(wanted=1_900, max_users=2_000, step=500, paused=True, spawn_rate=12.5)
+    for line in status_lines(Timeline(session()), view, width):
+        assert cell_len(line) == width
+    assert "users 80 → 1,900" in status_lines(Timeline(session()), view, width)[0]
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(1, "spawning 50 of 50"), (3, "settling 3 s"), (9, "settled 5 s")])
+def test_the_phase_says_how_long(seconds: int, shown: str) -> None:
+    assert shown in status_lines(Timeline(session([(50, seconds)])))[1]
+
+
+def test_the_status_says_which_share_of_its_users_is_warm_while_too_few_are() -> None:
+    timeline = with_last(Timeline(session([(50, 3)])), warm_users=20)
+    assert "level 0, settling 4 s   40% of its users warm" in status_lines(timeline)[1]
+    assert cell_len(status_lines(timeline, width=40)[1]) == 40
+    assert "users warm" not in status_lines(with_last(timeline, warm_users=50))[1]
+
+
+def test_a_service_that_ran_already_is_ready_once_it_was_asked() -> None:
+    head = msgspec.structs.replace(header(), target=TargetFacts(name="shop", url="http://127.0.0.1:80"))
+    assert "mixed   shop starting" in status_lines(Timeline([head]))[0]
+    assert "mixed   shop ready" in status_lines(Timeline([head, Target(t_s=0.1, state="ready")]))[0]
+
+
+def test_a_service_that_cannot_be_reached_is_reported_with_why() -> None:
+    failed = Target(t_s=0.1, state="failed", reason="cannot reach 127.0.0.1:18080: connection refused")
+    lines = status_lines(Timeline([header(), failed]))
+    assert "✗ target failed: cannot reach 127.0.0.1:18080: connection refused; retrying" in lines[-1]
+
+
+PLAN_OVER = Command(t_s=9.0, name="plan", by="plan", args={"on": False, "what": "plan", "why": "finished", "users": 50})
+
+
+def test_a_plans_end_is_reported_with_the_keys_that_continue_until_someone_steps() -> None:
+    reported = " PLAN ENDED  50 users keep running; + - load, a autopilot, p plan, x zero"
+    ended = [*session([(50, 9)]), PLAN_OVER]
+    assert any(reported in line for line in status_lines(Timeline(ended)))
+    for name in ("users", "autopilot", "restart"):
+        after = Timeline([*ended, Command(t_s=9.5, name=name, args={})])
+        assert not any("PLAN ENDED" in line for line in status_lines(after))
+
+
+def test_a_level_that_was_closed_is_not_counted_on() -> None:
+    timeline = Timeline(session([(50, 9)]))
+    timeline.apply(timeline.levels[-1].ending(9.5))
+    assert "settled 5 s, ended" in status_lines(timeline)[1]
+
+
+def test_a_late_loop_is_marked() -> None:
+    timeline = Timeline(session())
+    assert timeline.last is not None and timeline.last.generator is not None
+    late = msgspec.structs.replace(timeline.last.generator, loop_lag_p99_ms=12.0)
+    assert "loop lag p99 12.0 ms !" in status_lines(with_last(timeline, generator=late))[1]
