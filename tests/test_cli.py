@@ -248,14 +248,14 @@ WRITES_STDOUT = {
 
 @pytest.mark.parametrize(("redirection", "reason"), [("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
 @pytest.mark.parametrize("args", WRITES_STDOUT.values(), ids=WRITES_STDOUT)
-def test_a_stdout_that_takes_nothing_is_one_line(args: list[str], redirection: str, reason: str) -> None:
+def test_a_stdout_that_cannot_be_written_is_one_line(args: list[str], redirection: str, reason: str) -> None:
     command = shlex.join([sys.executable, "-m", "capexplorer", *args])
     done = subprocess.run(["sh", "-c", f"{command} {redirection}"], stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (2, f"capexplorer: stdout: cannot be written: {reason}\n")
 
 
 @pytest.mark.parametrize("args", [WRITES_STDOUT["export html"], WRITES_STDOUT["compare"]], ids=["export", "compare"])
-def test_a_reader_that_has_enough_is_not_error(args: list[str]) -> None:
+def test_a_reader_that_closes_early_is_not_an_error(args: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(

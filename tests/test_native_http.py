@@ -97,7 +97,7 @@ def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     "part", [b"x", b"X-Filler: x\r\n", b"HTTP/1.1 100 Continue\r\n\r\n"], ids=["word", "headers", "continue"]
 )
-def test_a_response_without_end_is_given_up_by_its_bytes(part: bytes) -> None:
+def test_a_response_without_end_is_given_up_at_the_limit_of_bytes(part: bytes) -> None:
     begins = b"" if part.startswith(b"HTTP") else b"HTTP/1.1 200 OK\r\n" + (b"\r\n" if part == b"x" else b"")
 
     def answer(connection: socket.socket, _: bytes) -> None:
@@ -113,7 +113,7 @@ def test_a_response_without_end_is_given_up_by_its_bytes(part: bytes) -> None:
 
 
 @pytest.mark.parametrize("begins", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\n\r\n"], ids=["status", "headers", "body"])
-def test_a_response_that_drips_is_given_up_by_its_time(begins: bytes) -> None:
+def test_a_response_that_comes_too_slowly_is_given_up_at_the_time_limit(begins: bytes) -> None:
     given_up = threading.Event()
 
     def drip(connection: socket.socket, _: bytes) -> None:

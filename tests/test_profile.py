@@ -146,7 +146,7 @@ def test_run_refuses_it_with_exit_code_2_and_no_traceback(
     ("content", "message"),
     [(None, "no such file"), (b"\xff\xfe\x00", "cannot be read"), ("folder", "cannot be read: Is a directory")],
 )
-def test_a_file_that_cannot_be_read_is_said_so(content: bytes | str | None, message: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_one_line(content: bytes | str | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
     if isinstance(content, bytes):
         path.write_bytes(content)
@@ -161,7 +161,7 @@ def test_a_profile_by_a_name_that_is_not_there_names_the_nearest() -> None:
         paths.profile("mixd")
 
 
-def test_defaults_are_those_of_the_design(tmp_path: Path) -> None:
+def test_defaults_are_as_documented(tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
     path.write_text(GOOD)
     found = profile.load(path)

@@ -201,6 +201,6 @@ def test_a_change_is_one_line(change: MarkChange, sentence: str) -> None:
     assert wording.change(change) == sentence
 
 
-def test_the_whole_is_one_line() -> None:
+def test_a_reanalysis_is_one_line() -> None:
     reported = reanalyse(Timeline(session(knee(), cause())), [finding(knee(31.0))]).as_event("2.0")
     assert wording.reanalysed(reported) == "reanalysed by capexplorer 2.0: 2 marks recorded, 1 now; 0 new, 1 gone, 1 changed"

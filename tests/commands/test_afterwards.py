@@ -30,7 +30,7 @@ def test_the_program_is_named_so_that_the_shell_finds_it(tmp_path: Path, monkeyp
     assert program_name() == "capexplorer"
 
 
-def test_nothing_is_said_of_a_session_that_was_not_saved(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_printed_of_a_session_that_was_not_saved(capsys: pytest.CaptureFixture[str]) -> None:
     print_session(Timeline(), None)
     assert capsys.readouterr() == ("", "")
 

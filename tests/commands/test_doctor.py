@@ -41,7 +41,7 @@ def test_every_check_of_json_is_documented(capsys: pytest.CaptureFixture[str]) -
             assert all(f"`{name}`" in text for name in row["readings"]), row
 
 
-def test_a_profile_is_measured_by_what_it_asks_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_checks_depend_on_what_a_profile_needs(capsys: pytest.CaptureFixture[str]) -> None:
     rows = {row["id"]: row for row in document(capsys, "ports")["checks"]}
     assert rows["ports"]["readings"]["ports_capacity"] == 2_000
     assert rows["new_connections"]["state"] == "bounds"

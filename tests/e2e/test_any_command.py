@@ -96,7 +96,7 @@ def test_a_command_that_ends_is_reported_with_its_last_lines(tmp_path: Path) -> 
     assert "exit code 3" in done.stderr and "4711" in done.stderr
 
 
-def test_a_command_may_take_as_long_as_it_is_given(tmp_path: Path) -> None:
+def test_a_command_may_take_as_long_as_its_time_limit(tmp_path: Path) -> None:
     never = f"{sys.executable} -c 'import signal; signal.pause()' {{port}}"
     done = capexplorer("run", "--target-cmd", never, "--ready-timeout", "1.5", *PLAN, "--sessions-dir", str(tmp_path))
     assert (done.returncode, "not ready after 1.5 s" in done.stderr) == (4, True), done.stderr

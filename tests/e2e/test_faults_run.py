@@ -235,7 +235,7 @@ CauseWatch.apply = apply
 """
 
 
-def test_a_defect_of_ours_ends_the_load_and_is_reported_with_exit_code_1(tmp_path: Path) -> None:
+def test_a_defect_of_capexplorer_ends_the_load_and_is_reported_with_exit_code_1(tmp_path: Path) -> None:
     """Users once went on unrecorded, and the process crashed at its end: 139."""
     (tmp_path / "sitecustomize.py").write_text(DEFECT, encoding="utf-8")
     before = ("env", f"PYTHONPATH={tmp_path}")

@@ -65,7 +65,7 @@ def test_holds_are_counted_from_the_end_of_spawning_and_not_stretched(exported: 
     assert [opened.spawn_rate for opened in of(events, LevelOpened)] == [5.0, 5.0]
 
 
-def test_endpoints_are_asked_for_as_the_profile_weighs_them(exported: dict[str, Any]) -> None:
+def test_endpoints_get_requests_by_their_weights_in_the_profile(exported: dict[str, Any]) -> None:
     counts = {name: 0 for name in SHARES}
     for level in exported["levels"]:
         for endpoint in level["endpoints"]:
@@ -129,7 +129,7 @@ def test_a_closed_level_is_the_sum_of_its_settled_seconds(events: list[Event]) -
             assert recorded.percentiles_ms((0.5, 0.99)) == merged.percentiles_ms((0.5, 0.99))
 
 
-def test_seconds_follow_each_other_without_gap(events: list[Event]) -> None:
+def test_seconds_follow_each_other_without_a_gap(events: list[Event]) -> None:
     samples = of(events, Sample)
     assert len(samples) >= 12
     for before, after in zip(samples, samples[1:], strict=False):

@@ -50,7 +50,7 @@ def test_every_kind_of_request_is_counted(exported: dict[str, Any]) -> None:
     assert seen >= {("GET", "/look"), ("GET", "/strict"), ("POST", "/basket"), ("GET", "/feed"), ("QUEUE", "publish")}
 
 
-def test_both_client_classes_have_a_floor(exported: dict[str, Any]) -> None:
+def test_the_overhead_of_both_client_classes_is_measured(exported: dict[str, Any]) -> None:
     assert set(exported["session"]["client_floor_ms"]) == {"HttpUser", "FastHttpUser"}
 
 

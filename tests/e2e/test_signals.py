@@ -78,7 +78,7 @@ def assert_given_back(run: OnTerminal) -> None:
 
 # SIGHUP comes from the terminal below; tests/tui/test_terminal.py sends each of them to a screen without a run.
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT], ids=lambda number: number.name)
-def test_a_signal_ends_the_live_screen_and_gives_the_terminal_back(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_the_live_screen_and_restores_the_terminal(tmp_path: Path, number: signal.Signals) -> None:
     with on_terminal(tmp_path, ENDS_WITH_TERMINAL) as run:
         before = run.settings()
         run.wait_for(lambda: of(run.events(), Sample), "a sample")
@@ -90,7 +90,7 @@ def test_a_signal_ends_the_live_screen_and_gives_the_terminal_back(tmp_path: Pat
     assert_complete(run.events(), number)
 
 
-def test_quitting_gives_the_terminal_back(tmp_path: Path) -> None:
+def test_quitting_restores_the_terminal(tmp_path: Path) -> None:
     with on_terminal(tmp_path, "actor") as run:
         before = run.settings()
         run.wait_for(lambda: of(run.events(), Sample), "a sample")
@@ -130,7 +130,7 @@ def test_killed_headless_it_loses_at_most_the_last_second_and_leaves_no_process(
     assert_killed_run_kept_its_record(run.events(), seen[-1])
 
 
-def test_killed_on_screen_it_leaves_no_process_and_gives_the_terminal_back(tmp_path: Path) -> None:
+def test_killed_on_screen_it_leaves_no_process_and_restores_the_terminal(tmp_path: Path) -> None:
     with on_terminal(tmp_path, "actor") as run:
         before = run.settings()
         run.wait_for(lambda: len(of(run.events(), Sample)) >= 3, "three samples")
@@ -154,7 +154,7 @@ def ignored_by(pid: int) -> set[int]:
     return {number for number in range(1, 65) if mask >> (number - 1) & 1}
 
 
-def test_signals_that_come_ignored_stay_ignored_but_not_for_the_target(tmp_path: Path) -> None:
+def test_signals_that_were_ignored_at_the_start_stay_ignored_but_not_for_the_target(tmp_path: Path) -> None:
     with start(tmp_path, "actor", "--target-cmd", BELOW_SH, "--ready", "/", *PLAN, before=IGNORING) as run:
         target, seen = run.target_pid(), run.until(Sample)
         assert set(IGNORED) <= ignored_by(run.process.pid)

@@ -36,7 +36,7 @@ def assert_no_settled_second_has_the_stop(events: list[Event]) -> None:
     assert max(sample.duration_s for sample in samples if sample.settled) < STOPPED_S
 
 
-def test_a_stop_ends_the_level_and_no_settled_second_has_it(tmp_path: Path) -> None:
+def test_a_stop_ends_the_level_and_no_settled_second_includes_it(tmp_path: Path) -> None:
     with start(tmp_path, "actor", "--headless", "--plan", "3:25s") as run:
         seen = run.until(Sample, lambda sample: sample.settled, count=3)
         stopped_for(run, STOPPED_S)

@@ -248,7 +248,7 @@ def test_users_that_speak_http_need_a_url(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no ulimit")
 @pytest.mark.parametrize("limit", [16, 40])
-def test_too_few_open_files_to_begin_is_one_line_at_once(tmp_path: Path, limit: int) -> None:
+def test_too_few_open_files_at_the_start_are_one_line_at_once(tmp_path: Path, limit: int) -> None:
     before = ("sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh")
     with start(tmp_path, "actor", "--headless", "--plan", "1:2s", before=before) as run:
         assert run.exit_code() == 2

@@ -36,7 +36,7 @@ def network() -> None:
         pytest.skip(refused)
 
 
-def test_few_ports_without_keep_alive_run_out_as_time_wait_of_the_clients(network: None, tmp_path: Path) -> None:
+def test_few_ports_without_keep_alive_are_exhausted_by_connections_in_time_wait(network: None, tmp_path: Path) -> None:
     run, code = ended(tmp_path, str(ROOT / "profiles" / "ports.toml"), "--headless", "--plan", "20:5s", *FEW_PORTS, cwd=tmp_path)
     assert code == 4 and "no level settled with a success" in run.stderr
     ports = [sample.ports for sample in of(run.events(), Sample) if sample.ports]
@@ -51,7 +51,7 @@ def test_few_ports_without_keep_alive_run_out_as_time_wait_of_the_clients(networ
     assert not 32_768 <= port <= 32_867
 
 
-def test_cores_and_files_hold_for_each_side_alone(tmp_path: Path) -> None:
+def test_limits_of_cores_and_files_apply_to_each_side_alone(tmp_path: Path) -> None:
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         pytest.skip("needs two cores")
@@ -67,7 +67,7 @@ def test_cores_and_files_hold_for_each_side_alone(tmp_path: Path) -> None:
         assert of(run.events(), Header)[0].host.fds_limit == 200
 
 
-def test_a_generator_that_runs_out_of_files_continues_reading_and_ends_in_order(tmp_path: Path) -> None:
+def test_a_generator_that_runs_out_of_files_continues_reading_and_ends_normally(tmp_path: Path) -> None:
     run, code = ended(tmp_path, "mixed", "--headless", "--plan", "60:5s", "--limit", "generator.open_files=64")
     assert code == 0, run.stderr
     assert errnos(run.events()).get(24, 0) > 10

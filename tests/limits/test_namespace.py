@@ -84,7 +84,7 @@ def test_limits_hold_inside_and_the_host_keeps_its_settings() -> None:
     assert host_settings() == before
 
 
-def test_a_user_without_rights_gets_one_too_and_stays_who_he_is() -> None:
+def test_an_unprivileged_user_gets_one_too_and_keeps_the_same_user_id() -> None:
     needs(UNPRIVILEGED)
     if python("print(1)", before=UNPRIVILEGED).returncode:
         pytest.skip("the interpreter lies where another user may not read it")
@@ -107,13 +107,13 @@ def test_where_neither_root_nor_user_namespaces_are_allowed_run_says_so_in_one_l
     assert done.stderr.count("\n") == 1 and "run as root" in done.stderr
 
 
-def test_doctor_learns_the_same_by_trying() -> None:
+def test_doctor_finds_out_by_trying() -> None:
     needs(NEITHER)
     done = python("from capexplorer import namespace; print(namespace.refusal())", before=NEITHER)
     assert done.stdout.startswith("no network namespace is allowed here (Operation not permitted): ")
 
 
-def test_a_process_with_threads_is_a_defect_of_ours() -> None:
+def test_a_process_with_threads_is_a_defect_of_capexplorer() -> None:
     program = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
     program += "from capexplorer import namespace; namespace.enter(namespace.NetworkLimits(tcp_tw_reuse=0))"
     done = python(program)

@@ -63,7 +63,7 @@ def explored(folder: Path, *args: str) -> tuple[Run, dict[str, str]]:
 
 
 @pytest.mark.slow
-def test_without_it_ctypes_and_children_reach_what_they_want(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_it_ctypes_and_children_reach_other_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with outside(tmp_path, monkeypatch) as service:
         _, outcomes = explored(tmp_path)
     assert [outcomes[way] for way in ("by_ctypes", "by_c_socket", "by_a_child")] == ["connected"] * 3

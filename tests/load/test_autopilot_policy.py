@@ -20,12 +20,12 @@ def test_it_begins_with_one_user_or_the_given_number() -> None:
     assert step(AutopilotPolicy().due(known(level(10), level(0)))) == (1, "first")
 
 
-def test_it_doubles_while_the_curve_is_straight() -> None:
+def test_it_doubles_while_scaling_is_linear() -> None:
     assert step(AutopilotPolicy().due(known(level(1)))) == (3, "double")
     assert step(AutopilotPolicy().due(known(*LOW))) == (24, "double")
 
 
-def test_it_goes_slower_near_the_bend_and_stays_slower() -> None:
+def test_it_takes_smaller_steps_near_the_bend_and_keeps_them_small() -> None:
     pilot = AutopilotPolicy()
     bent = level(24, goodput=40.0)
     assert step(pilot.due(known(*LOW, bent))) == (34, "bend_near")  # 1.7 times the crossing of both lines
@@ -40,15 +40,15 @@ def test_it_goes_slower_near_the_bend_and_stays_slower() -> None:
         (level(24, seconds=12.0, goodput=40.0, error=0.05), "measuring"),
     ],
 )
-def test_a_level_lasts_until_it_is_known_well_enough(opened: InputLevel, says: str) -> None:
+def test_a_level_lasts_until_it_is_precise_enough(opened: InputLevel, says: str) -> None:
     assert AutopilotPolicy().due(known(*LOW, opened)) == Hold(says)  # type: ignore[arg-type]
 
 
-def test_a_level_lasts_no_longer_than_its_time_however_unsure() -> None:
+def test_a_level_lasts_no_longer_than_its_time_limit_however_imprecise() -> None:
     assert isinstance(AutopilotPolicy().due(known(*LOW, level(24, seconds=18.0, goodput=40.0, error=0.2))), GoTo)
 
 
-def test_a_straight_level_ends_as_soon_as_it_has_seen_enough() -> None:
+def test_a_level_of_linear_scaling_ends_as_soon_as_it_is_precise_enough() -> None:
     assert step(AutopilotPolicy().due(known(*LOW, level(24, seconds=6.0, error=0.1)))) == (48, "double")
 
 
@@ -60,7 +60,7 @@ def test_it_never_steps_beyond_max_users() -> None:
     assert (ended.users, ended.why, ended.figures["kind"]) == (1, "max_users", "no_knee")
 
 
-def test_begun_high_it_goes_lower_first() -> None:
+def test_from_a_high_start_it_goes_lower_first() -> None:
     assert step(AutopilotPolicy(100).due(known(level(100)))) == (25, "lower")
     assert step(AutopilotPolicy().due(known(level(100), level(25), level(6), says=verdict("at_or_below", 6.0)))) == (1, "lower")
 
@@ -127,7 +127,7 @@ def test_a_fall_with_a_step_up_is_left_for_fewer_users_and_a_smaller_step_up_fol
     assert step(pilot.due(known(*levels, level(29)))) == (68, "between")
 
 
-def test_returns_have_an_end() -> None:
+def test_the_number_of_returns_is_limited() -> None:
     pilot, levels = AutopilotPolicy(), [*LOW, level(24), level(48)]
     for _ in range(20):
         decision = pilot.due(known(*levels, undecided=levels[-1].users > 48))
@@ -172,7 +172,7 @@ def test_a_fault_that_began_in_the_middle_of_a_level_makes_its_users_no_ceiling(
     assert users > 24
 
 
-def test_a_level_that_fails_while_the_curve_is_straight_is_left_for_fewer_users_and_never_for_more() -> None:
+def test_a_level_that_fails_while_scaling_is_linear_is_left_for_fewer_users_and_never_for_more() -> None:
     pilot, levels = AutopilotPolicy(), [*LOW, level(24, seconds=6.0, error=0.2, failures=20)]
     assert step(pilot.due(known(*levels))) == (7, "retreat")
     levels.append(level(7, seconds=4.0))
@@ -198,7 +198,7 @@ def test_it_gives_up_where_the_service_does_not_recover() -> None:
     assert (ended.users, ended.why) == (1, "not_recovered")
 
 
-def test_failures_that_are_there_at_every_load_are_not_loads_doing() -> None:
+def test_failures_that_occur_at_every_load_are_not_caused_by_load() -> None:
     levels = [level(users, failures=int(users * RATE * 8 * 0.07)) for users in (3, 6, 12)]
     assert step(AutopilotPolicy().due(known(*levels))) == (24, "double")
 

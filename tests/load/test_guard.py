@@ -37,7 +37,7 @@ def test_loopback_by_address_and_by_name_is_reached_by_both_clients(seen: Played
     assert seen["redirects_to_loopback"] == [True] * 3
 
 
-def test_an_address_keeps_no_resolver_thread_busy(seen: Played) -> None:
+def test_an_address_needs_no_resolver_thread(seen: Played) -> None:
     assert seen["threads_for_addresses"] == 0
 
 
@@ -59,11 +59,11 @@ def test_an_allowed_name_may_be_reached_at_the_addresses_that_it_resolves_to(see
 
 
 @pytest.mark.parametrize("way", ["of_requests", "of_urllib", "tunnel", "of_the_fast_client"])
-def test_a_proxy_on_loopback_is_not_way_around_it(seen: Played, way: str) -> None:
+def test_a_proxy_on_loopback_does_not_bypass_the_guard(seen: Played, way: str) -> None:
     assert seen["proxies_on_loopback"][way] == "HostNotAllowed"
 
 
-def test_a_proxy_may_be_asked_for_loopback(seen: Played) -> None:
+def test_a_proxy_may_be_used_for_loopback(seen: Played) -> None:
     assert seen["proxies_on_loopback"]["to_loopback"] == "200"
 
 
@@ -71,7 +71,7 @@ def test_proxies_of_the_environment_are_ignored(seen: Played) -> None:
     assert seen["proxies_of_the_environment"] == [["HTTP_PROXY", "http_proxy"], True, None]
 
 
-def test_sockets_that_are_not_network_are_left_unchanged(seen: Played) -> None:
+def test_sockets_that_are_not_network_sockets_are_left_unchanged(seen: Played) -> None:
     assert seen["unix_sockets_are_no_network"] == f"FileNotFoundError {errno.ENOENT}"
 
 

@@ -110,7 +110,7 @@ def test_a_listener_that_raises_stops_nothing(seen: Played) -> None:
     assert seen["a_listener_that_raises_stops_nothing"] == [True, True, True]
 
 
-def test_stopping_what_never_started_is_quiet(seen: Played) -> None:
+def test_stopping_before_a_start_does_nothing(seen: Played) -> None:
     assert seen["stopping_without_a_start_is_quiet"] == [True, True]
 
 

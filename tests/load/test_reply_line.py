@@ -75,7 +75,7 @@ def test_no_part_of_a_secret_is_left_wherever_the_line_is_cut(secret: str, befor
     assert not any(secret[at : at + 6] in line for at in range(0, len(secret) - 6, 6))
 
 
-def test_numbers_and_ids_do_not_make_many() -> None:
+def test_numbers_and_ids_are_folded() -> None:
     bodies = [f"request 4f9a{n:08x}7b21: pool of {n} connections is exhausted after {n}.5 s".encode() for n in range(1, 50)]
     assert len({reduce(HTTPError("500 Server Error", Reply(body)), None) for body in bodies}) == 1
 
@@ -88,7 +88,7 @@ def test_it_is_part_of_the_failure_and_of_its_example() -> None:
     assert "token" not in example(error, None)
 
 
-def test_the_words_of_a_users_own_check_stand_alone() -> None:
+def test_the_message_of_a_users_own_check_is_not_extended() -> None:
     error = CatchResponseError("lost_updates: expected 90, read 60")
     assert reduce(error, Reply(b"too many clients")).text == "lost_updates"
     assert "clients" not in example(error, Reply(b"too many clients"))

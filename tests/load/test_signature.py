@@ -57,7 +57,7 @@ def test_an_exception_of_a_client_without_resources_indicates_its_cause(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_an_errno_shines_through_all_wrappings(seen: Played, client: str) -> None:
+def test_an_errno_is_found_in_any_wrapping_exception(seen: Played, client: str) -> None:
     assert seen[client]["refused"]["signature"]["errno"] == errno.ECONNREFUSED
     assert seen[client]["reset"]["signature"]["errno"] == errno.ECONNRESET
     assert seen[client]["check-of-nothing"]["signature"]["errno"] == errno.ECONNREFUSED

@@ -24,7 +24,7 @@ def seen() -> Iterator[Played]:
 @pytest.mark.parametrize(
     "kind", ["ManySteps", "NeverSleeps", "Waits", "Throughput", "Pacing", "Interrupts", "Sequence", "LogsIn"]
 )
-def test_requests_count_once_a_user_has_lived_through_a_cycle(seen: Played, kind: str) -> None:
+def test_requests_count_once_a_user_has_completed_a_cycle(seen: Played, kind: str) -> None:
     found = seen["all_kinds"]
     assert found["complete"], f"not all became warm: {found}"
     assert found["counted"][kind] >= 20

@@ -29,7 +29,7 @@ def test_what_a_task_raises_is_counted_and_the_thread_lives_on(seen: Played, rai
     assert seen["raising"][raised] == [True, True, True, [type_], True, True]
 
 
-def test_so_is_what_on_start_and_init_raise(seen: Played) -> None:
+def test_exceptions_of_on_start_and_init_are_counted_too(seen: Played) -> None:
     on_start, init = seen["exits_in_on_start_and_in_init"]
     assert on_start == [True, True, True, ["SystemExit"], True, True]
     assert init == [True, True]
@@ -62,7 +62,7 @@ def test_an_invalid_request_event_is_left_out_and_reported(seen: Played, value: 
 
 
 @pytest.mark.parametrize("how", ["kills", "stops", "reschedules"])
-def test_users_that_end_or_reschedule_themselves_are_not_error(seen: Played, how: str) -> None:
+def test_users_that_end_or_reschedule_themselves_are_not_an_error(seen: Played, how: str) -> None:
     assert seen["users_that_end_by_themselves"][how] == [True, True, True, [], True, True]
 
 
@@ -96,9 +96,9 @@ def test_processes_that_users_start_can_be_waited_for(seen: Played) -> None:
 
 
 @pytest.mark.parametrize("how", ["stop", "quit"])
-def test_a_locustfile_may_end_the_load_and_somebody_may_step_again(seen: Played, how: str) -> None:
+def test_a_locustfile_may_end_the_load_and_a_person_may_step_again(seen: Played, how: str) -> None:
     assert seen["ended_by_the_locustfile"][how] == [True, True, 1, True, True, True]
 
 
-def test_a_destroyed_hub_ends_the_load_thread_in_plain_sight(seen: Played) -> None:
+def test_a_destroyed_hub_ends_the_load_thread_and_is_reported(seen: Played) -> None:
     assert seen["a_hub_that_is_destroyed"] == [True, 0, True, True]

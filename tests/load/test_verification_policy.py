@@ -32,7 +32,7 @@ def test_a_verification_may_begin_without_users() -> None:
     assert step(AutopilotPolicy(only_verifies=True).due(known(*TOP, level(0, seconds=0.0), says=verdict("knee")))) == (35, "soak")
 
 
-def test_a_level_that_disagrees_has_its_whole_time_and_is_measured_once_more_in_a_new_level() -> None:
+def test_a_level_that_disagrees_lasts_its_whole_time_and_is_measured_once_more_in_a_new_level() -> None:
     pilot, less = verifying(), verdict("knee", soak="less_goodput")
     assert pilot.due(known(*TOP, level(35, seconds=25.0), says=less)) == Hold("measuring")
     again = pilot.due(known(*TOP, level(35, seconds=40.0), says=less))
@@ -54,7 +54,7 @@ def test_from_above_the_level_beyond_is_reached_by_way_of_the_soak() -> None:
     assert step(AutopilotPolicy(only_verifies=True).due(known(*TOP, says=soaked))) == (35, "soak")
 
 
-def test_a_knee_that_is_lost_is_searched_for_again_but_not_by_a_mere_verification() -> None:
+def test_a_knee_that_no_longer_holds_is_searched_for_again_but_not_by_a_verification_alone() -> None:
     lost = verdict("no_knee", 96.0)
     levels = (*TOP, level(35, seconds=40.0))
     assert step(verifying(only=False).due(known(*levels, says=lost)))[1] in ("double", "bend_near")

@@ -98,7 +98,7 @@ def test_encoding_and_decoding_gives_an_equal_histogram(values: list[int]) -> No
 
 
 @given(latencies_us)
-def test_the_library_reads_what_we_write_and_we_read_what_it_writes(values: list[int]) -> None:
+def test_the_library_reads_what_is_written_here_and_the_reverse(values: list[int]) -> None:
     ours, theirs = recorded(values), library_with(values)
     read_by_library = HdrHistogram.decode(ours.encode())
     assert read_by_library.get_total_count() == len(values)
@@ -135,7 +135,7 @@ def test_an_empty_histogram_has_no_figures() -> None:
     assert LatencyHistogram.decode(empty.encode()) == empty
 
 
-def test_a_copy_goes_its_own_way_and_a_cleared_one_is_empty() -> None:
+def test_a_copy_is_independent_and_a_cleared_histogram_is_empty() -> None:
     histogram = recorded([10, 20])
     twin = histogram.copy()
     histogram.record_us([30])

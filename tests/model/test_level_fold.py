@@ -145,7 +145,7 @@ def test_the_standard_error_of_latency_weighs_each_batch_by_its_requests() -> No
 
 
 @pytest.mark.parametrize("seconds", range(6))
-def test_under_six_settled_seconds_there_is_not_standard_error(seconds: int) -> None:
+def test_under_six_settled_seconds_there_is_no_standard_error(seconds: int) -> None:
     assert batch_error([(1.0, 1.0)] * seconds) is None
 
 
@@ -251,7 +251,7 @@ def test_a_counter_that_could_not_be_read_is_not_zero() -> None:
     assert (readings["target.processes_started"], readings["tcp.listen_overflows"]) == (0.0, 0.0)
 
 
-def test_of_several_targets_readings_are_summed_unless_that_makes_no_sense() -> None:
+def test_readings_of_several_targets_are_summed_unless_another_rule_is_listed() -> None:
     one = TargetReading(pid=1, rss_bytes=5, busiest_thread_ratio=0.5, disk_free_bytes=9, threads=3)
     other = TargetReading(pid=2, rss_bytes=7, busiest_thread_ratio=0.25, disk_free_bytes=4)
     readings = folded(second(1, targets=(one, other))).figures().readings

@@ -128,7 +128,7 @@ def test_the_target_nearest_to_its_limit_of_open_files_is_reported() -> None:
     assert math.isnan(columns["target_fds_fullest"][2])
 
 
-def test_rates_of_a_tick_count_what_was_on_the_wire_warm_up_included() -> None:
+def test_rates_of_a_tick_count_all_requests_that_were_sent_warm_up_included() -> None:
     endpoint = EndpointTick(name="/a", method="GET", requests=10, failures=1, warmup_requests=4, warmup_failures=2)
     columns = Timeline([tick(1.0, duration_s=2.0, endpoints=(endpoint,), work=9.0, warmup_work=2.0)]).columns
     assert [columns[name][0] for name in ("throughput_rps", "goodput_rps", "failures_rps")] == [7.0, 5.5, 1.5]

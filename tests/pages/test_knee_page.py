@@ -69,5 +69,5 @@ def test_the_page_leaves_no_threshold_of_its_modules_out() -> None:
     assert missing == []
 
 
-def test_the_page_is_read_at_all() -> None:
+def test_the_page_has_rows() -> None:
     assert len(stated()) > 90

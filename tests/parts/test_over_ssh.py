@@ -65,7 +65,7 @@ def test_a_part_is_read_over_ssh_cut_off_and_read_again_and_no_reader_is_left(ss
         time.sleep(0.1)
 
 
-def test_a_refused_login_is_named_and_asks_nothing_on_the_terminal(ssh: str) -> None:
+def test_a_refused_login_is_named_and_prompts_nothing_on_the_terminal(ssh: str) -> None:
     with reading(PartSpec(name="web", at=ssh.replace("/user ", "/host.pub "))) as part:
         known = part.noticed(lambda each: each.state == "unread", "that it cannot be read")
         assert "Permission denied" in (known.reason or ""), known.reason

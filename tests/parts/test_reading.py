@@ -108,13 +108,13 @@ def test_a_process_that_is_not_there_is_named_and_its_machine_is_read() -> None:
         assert part.readings[-1].target is None and part.readings[-1].host is not None
 
 
-def test_a_transport_that_cannot_start_is_named_with_its_own_words() -> None:
+def test_a_transport_that_cannot_start_is_named_with_its_own_message() -> None:
     with reading(PartSpec(name="web", at="no-such-program web1")) as part:
         known = part.noticed(lambda each: each.state == "unread", "that it cannot be read")
         assert known.reason == "no-such-program: No such file or directory"
 
 
-def test_the_reader_ends_with_the_process_that_asked_it() -> None:
+def test_the_reader_ends_with_the_process_that_started_it() -> None:
     with reading(PartSpec(name="here")) as part:
         part.read(lambda each: each.host, "a reading")
         readers = children(part.process.pid)

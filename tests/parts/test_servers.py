@@ -26,7 +26,7 @@ other NaN
 """
 
 
-def test_nginx_counts_connections_that_it_closed_for_want_of_room_as_rejected() -> None:
+def test_nginx_counts_connections_that_it_closed_for_lack_of_room_as_rejected() -> None:
     values, counters = figures(STUB_STATUS)
     assert values == {"connections": 291.0, "reading": 6.0, "writing": 179.0, "waiting": 106.0}
     assert counters == {"rejected_connections": 8.0, "requests": 31070465.0}

@@ -61,6 +61,6 @@ def test_a_container_that_is_entered_is_read_whole() -> None:
     assert PartSpec(name="db", at="docker -H tcp://h exec -i db", port=5432).selected == ("port", "5432")
 
 
-def test_ssh_never_asks_on_the_terminal() -> None:
+def test_ssh_never_prompts_on_the_terminal() -> None:
     command = command_of("/usr/bin/ssh -p 22 web1")
     assert command[0] == "/usr/bin/ssh" and "-oBatchMode=yes" in command and command[-4:] == ["-p", "22", "web1", "sh"]

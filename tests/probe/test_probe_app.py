@@ -53,7 +53,7 @@ def answering(answer: Callable[[socket.socket], None]) -> Iterator[str]:
         ("text/plain", "", {}),
     ],
 )  # fmt: skip
-def test_forms(kind: str, body: str, expected: dict[str, float]) -> None:
+def test_metrics_in_each_form_are_read(kind: str, body: str, expected: dict[str, float]) -> None:
     assert metrics(kind, body) == expected
 
 
@@ -118,7 +118,7 @@ def test_a_silent_target_is_none_and_not_waited_for() -> None:
         hang_up.set()
 
 
-def test_a_target_that_drips_is_given_up() -> None:
+def test_a_target_that_answers_too_slowly_is_given_up() -> None:
     given_up = threading.Event()
 
     def drip(connection: socket.socket) -> None:

@@ -45,7 +45,7 @@ def test_the_generator_the_target_and_their_children_are_not_neighbours() -> Non
     assert busiest(before, now, {OWN, TARGET}) == {"chrome": 0.5}
 
 
-def test_a_process_that_began_between_two_looks_counts_whole_and_one_that_was_missed_before_does_not() -> None:
+def test_a_process_that_began_between_two_readings_counts_whole_and_one_that_was_missed_before_does_not() -> None:
     before = processes(10.0)
     now = processes(12.0, cc1plus=(5, 0, 1.0, 11.0), missed=(6, 0, 300.0, 2.0))
     assert busiest(before, now, {OWN}) == {"cc1plus": 0.5}
@@ -60,7 +60,7 @@ def test_a_pid_that_was_given_to_another_process_is_another_process() -> None:
     ("comm", "shown"),
     [("cc1plus", "cc1plus"), ("kworker/0:1-events", "kworker"), ("Web Content", "Web Content"), ("a\x1b[2Jb\nc", "a?[2Jb?c")],
 )
-def test_names_are_those_of_the_kernel_without_what_a_terminal_would_obey(comm: str, shown: str) -> None:
+def test_names_are_those_of_the_kernel_without_control_characters(comm: str, shown: str) -> None:
     assert parse.process_name(comm) == shown
 
 
@@ -78,11 +78,11 @@ def test_what_is_busy_beside_generator_and_target_belongs_to_others() -> None:
 
 
 @pytest.mark.parametrize(("busy", "ours"), [(None, [0.1, 0.2]), (1.0, [0.1, None]), (1.0, [None, 0.2])])
-def test_without_one_of_the_readings_nothing_is_said_of_others(busy: float | None, ours: list[float | None]) -> None:
+def test_without_one_of_the_readings_other_processes_are_unknown(busy: float | None, ours: list[float | None]) -> None:
     assert NeighboursProbe().read(1.0, busy, ours, TARGET) == NeighboursReading()
 
 
-def test_all_processes_are_looked_at_only_while_others_use_much_and_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_processes_are_read_only_while_others_use_much_and_then_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[Snapshot] = []
 
     def counted() -> Snapshot:

@@ -134,7 +134,7 @@ def test_no_module_of_this_room_uses_what_gevent_replaces() -> None:
 
 
 @linux
-def test_the_panel_turns_to_another_target_and_gives_all_descriptors_back() -> None:
+def test_the_panel_switches_to_another_target_and_closes_all_descriptors() -> None:
     before = len(os.listdir("/proc/self/fd"))
     probes = Probes()
     assert probes.read(1.0).targets == ()

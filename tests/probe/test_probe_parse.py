@@ -115,7 +115,7 @@ def test_a_table_that_could_not_be_read_is_empty(parser: Callable[..., Any]) -> 
     assert not parser(None)
 
 
-def test_the_tightest_quota_may_are_in_any_cgroup_above() -> None:
+def test_the_tightest_quota_may_be_in_any_cgroup_above() -> None:
     assert facts.cgroup_folders("0::/a/b\n")[:3] == ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"]
     assert "/sys/fs/cgroup/cpu,cpuacct/a" in facts.cgroup_folders("4:cpu,cpuacct:/a\n3:memory:/b\n")
     assert facts.cgroup_folders("3:memory:/b\n") == []

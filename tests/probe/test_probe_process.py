@@ -165,7 +165,7 @@ def test_a_zombie_is_not_alive() -> None:
         probe.close()
 
 
-def test_a_process_that_never_was_is_not_alive() -> None:
+def test_a_process_that_does_not_exist_is_not_alive() -> None:
     probe = TargetProbe(2**22 + 1)
     assert probe.read(1.0) == TargetReading(pid=2**22 + 1, alive=False, processes=0, unread=("processes_started",))
     probe.close()
@@ -247,7 +247,7 @@ say(); input()
     assert (third.processes_started, third.processes_ended, third.ended_by) == (0, 0, {})
 
 
-def test_a_worker_that_nobody_waited_for_has_ended_once() -> None:
+def test_a_worker_that_was_not_waited_for_is_counted_once_as_ended() -> None:
     with python("pid = os.fork()\nif not pid: time.sleep(60)\nsay(); input(); os.kill(pid, 15); say(); input()") as process:
         probe = TargetProbe(process.pid)
         probe.read(1.0)

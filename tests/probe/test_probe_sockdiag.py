@@ -129,7 +129,7 @@ def test_the_kernel_counts_what_was_opened() -> None:
 
 
 @linux
-def test_a_filter_the_kernel_refuses_is_not_count_and_spoils_nothing() -> None:
+def test_a_filter_that_the_kernel_refuses_gives_no_count_and_does_not_break_later_ones() -> None:
     diag = SockDiag()
     try:
         assert diag.count([ESTABLISHED], b"\xff" * 8) is None

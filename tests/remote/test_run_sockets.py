@@ -94,7 +94,7 @@ def test_a_name_that_means_no_run_or_several_is_one_line(runtime: Path, name: st
 @pytest.mark.parametrize(
     ("name", "message"), [(None, "no run of this user is going on"), ("a", "session `a` is not running: no run is, of this user")]
 )
-def test_without_any_run_that_is_said(runtime: Path, name: str | None, message: str) -> None:
+def test_without_any_run_the_message_says_so(runtime: Path, name: str | None, message: str) -> None:
     with pytest.raises(InputError) as refused:
         run_sockets.find(name)
     assert str(refused.value) == message

@@ -20,7 +20,7 @@ def histograms() -> list[LatencyHistogram]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_merging_many_is_decoding_and_adding_each(seed: int) -> None:
+def test_merging_many_histograms_equals_decoding_and_adding_each(seed: int) -> None:
     texts = [histogram.encode() for histogram in random.Random(seed).sample(histograms(), 9)]
     one_by_one = LatencyHistogram()
     for text in texts:

@@ -61,7 +61,7 @@ def test_a_moment_that_was_shown_does_not_change_when_others_are_looked_at(repla
     assert digest(early) == before
 
 
-def test_jumps_got_ready_beforehand_show_the_same(events: list[Event], replay: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jumps_that_were_prepared_show_the_same(events: list[Event], replay: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("capexplorer.session.seconds.KEEP_EVERY", 2)
     assert not replay.prepare()
     for count in range(len(events), 0, -1):
@@ -152,7 +152,7 @@ def _ends_whole(whole: bytes, length: int) -> bool:
     return whole[length : length + 1] == b"\n"
 
 
-def test_corrupted_reordered_and_unknown_lines_never_end_in_a_defect(tmp_path: Path) -> None:
+def test_corrupted_reordered_and_unknown_lines_never_raise_an_error(tmp_path: Path) -> None:
     lines = saved(tmp_path / "whole.jsonl", eventful()).read_bytes().splitlines(keepends=True)
     chance, broken = random.Random(11), tmp_path / "broken.jsonl"
     for _ in range(60):

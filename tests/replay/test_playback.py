@@ -59,7 +59,7 @@ def test_following_stays_at_the_end_until_one_looks_elsewhere_and_again_when_one
     assert playback.at_end
 
 
-def test_speeds_are_those_and_no_others() -> None:
+def test_only_the_listed_speeds_are_allowed() -> None:
     playback, seen = Playback(0.5), [0.5]
     while playback.change_speed(1):
         seen.append(playback.speed)

@@ -207,7 +207,7 @@ async def test_view_keys_are_as_live(path: Path) -> None:
         assert "user code says" in stage.text()
 
 
-async def test_q_leaves_at_once_and_loads_nothing_to_end(path: Path) -> None:
+async def test_q_leaves_at_once(path: Path) -> None:
     stage = Stage(path)
     async with stage.run() as pilot:
         await pilot.press("q")

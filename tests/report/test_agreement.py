@@ -220,13 +220,13 @@ def test_every_sample_agrees_with_itself(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
-def test_and_so_it_does_when_its_marks_are_found_again(path: Path) -> None:
+def test_every_sample_agrees_with_itself_after_reanalysis(path: Path) -> None:
     events = recorded(path)
     assert_agrees(Timeline(reanalysed_events(events, reanalyse_events(events), "test")))
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
-def test_and_at_every_moment_at_which_something_was_found(path: Path) -> None:
+def test_every_sample_agrees_with_itself_at_every_mark(path: Path) -> None:
     """As it was on the screen then, or as a run that was cut short there is reported."""
     timeline = Timeline()
     for event in recorded(path):

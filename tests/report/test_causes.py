@@ -65,7 +65,7 @@ def timeline() -> Timeline:
     return Timeline(troubled())
 
 
-def test_the_summary_lists_them_with_evidence_and_advice_and_begins_with_nothing_said(timeline: Timeline) -> None:
+def test_the_summary_lists_causes_with_evidence_and_advice(timeline: Timeline) -> None:
     found = summarise(timeline)
     assert found["verdict"] == VERDICT
     leak, cause = (next(each for each in found["causes"] if each["id"] == id_) for id_ in ("fd_leak", PORTS))
@@ -90,7 +90,7 @@ def test_levels_in_which_the_generator_failed_give_no_knee() -> None:
     assert "| knee | none up to 20 | – | – | generator | – |" in markdown.render(invalid).decode()
 
 
-def test_markdown_has_each_with_where_evidence_example_and_a_command_to_copy(timeline: Timeline) -> None:
+def test_markdown_has_each_cause_with_location_evidence_example_and_a_command_to_copy(timeline: Timeline) -> None:
     text = markdown.render(timeline).decode()
     assert f"**{VERDICT}**" in text
     assert "- generator: **cause: ephemeral ports exhausted (TIME_WAIT) at 50 users (high confidence)**: 412 × at 63.4/s" in text
@@ -103,7 +103,7 @@ def test_markdown_has_each_with_where_evidence_example_and_a_command_to_copy(tim
     assert f"`{SYSCTL}`" in text
 
 
-def test_the_page_has_the_same(timeline: Timeline) -> None:
+def test_the_page_has_each_cause_with_the_same_parts(timeline: Timeline) -> None:
     text = html.render(timeline).decode()
     for sentence in (
         VERDICT.replace("'", "&#39;"),
@@ -162,7 +162,7 @@ def test_a_failure_reported_in_full_is_redacted_too_and_is_in_the_page() -> None
     assert "lost_updates: 90 at redacted-host, 60 at redacted-address" in page and "db7" not in page
 
 
-def test_compare_says_what_was_marked_in_each_and_warns_of_one_that_says_nothing() -> None:
+def test_compare_lists_the_marks_of_each_session_and_warns_of_a_session_that_does_not_describe_the_service() -> None:
     comparison = compare([Session(Timeline(session())), Session(Timeline(troubled()))])
     first, second = document(comparison)["sessions"]
     assert [each["id"] for each in first["marks"]] == ["ports_exhausted"]

@@ -100,7 +100,7 @@ def test_equal_user_counts_are_matched_and_others_are_listed() -> None:
     assert (pair.only_before, pair.only_after) == ((10,), (20, 100))
 
 
-def test_ramps_levels_of_nobody_and_levels_that_never_settled_are_not_matched() -> None:
+def test_ramps_levels_without_users_and_levels_that_never_settled_are_not_matched() -> None:
     levels = [Seen(0), Seen(10), Seen(20, settled=False), Seen(30, ramp=True)]
     found = compared(timeline(levels), timeline(levels))
     assert [level.users for level in found.pairs[0].levels] == [10]
@@ -203,7 +203,7 @@ def test_the_overhead_of_client_classes_is_attributed_to_the_client(
     assert overhead_difference("mean", before, after, floor_ms).judgement == judgement
 
 
-def test_a_client_that_costs_less_is_not_faster_server() -> None:
+def test_a_client_with_less_overhead_is_not_a_faster_service() -> None:
     slow = session([Seen(50, 49.3, mean_ms=2.22, p50_ms=2.2)], client_overhead_ms=overheads(HttpUser=1.9))
     fast = session([Seen(50, 48.6, mean_ms=0.93, p50_ms=0.9)], client_overhead_ms=overheads(FastHttpUser=0.5))
     found = compare([slow, fast])
@@ -217,7 +217,7 @@ def test_a_client_that_costs_less_is_not_faster_server() -> None:
     assert any("by itself FastHttpUser costs 1.4 ms less at the median" in warning for warning in sentences.warnings(found))
 
 
-def test_a_client_that_has_no_floor_is_a_condition_too() -> None:
+def test_a_client_of_unknown_overhead_is_a_condition_too() -> None:
     fast = timeline([Seen(50, 49.3, mean_ms=2.2, mean_se_ms=0.02)], client_overhead_ms=overheads(FastHttpUser=0.5))
     mixed = timeline(
         [Seen(50, 48.6, mean_ms=0.9, mean_se_ms=0.01)],
@@ -259,7 +259,7 @@ def test_conditions_that_differ_are_warned_about_and_named_in_the_verdict() -> N
     assert "so the target may not be the cause" in sentences.verdict(found)
 
 
-def test_parameters_label_and_profile_are_the_subject_and_no_flaw() -> None:
+def test_parameters_label_and_profile_may_differ_without_a_warning() -> None:
     other = timeline([Seen(10)], label="new", profile={"name": "io", "users": {**USERS, "task": [{"name": "/io"}]}})
     found = compared(timeline([Seen(10)], label="old"), other)
     assert found.conditions == ()
@@ -288,7 +288,7 @@ def test_parameters_label_and_profile_are_the_subject_and_no_flaw() -> None:
         ([Seen(10)], [Seen(10, 900.0, None)], "Whether goodput of B and A differs is unknown at 10 users"),
     ],
 )
-def test_the_verdict_is_one_honest_sentence(before: Sequence[Seen], after: Sequence[Seen], sentence: str) -> None:
+def test_the_verdict_is_one_sentence(before: Sequence[Seen], after: Sequence[Seen], sentence: str) -> None:
     verdict = sentences.verdict(compared(timeline(before), timeline(after)))
     assert verdict.startswith(sentence)
     assert verdict.endswith(".")

@@ -32,7 +32,7 @@ def test_thresholds_are_those_of_students_tables(degrees: float, p: float, stude
     assert probability(student, 1.0, degrees) == pytest.approx(p, rel=0.03)
 
 
-def test_no_error_makes_any_change_certain_and_no_change_is_never_one() -> None:
+def test_without_errors_any_change_is_certain_and_no_change_is_none() -> None:
     assert (probability(1.0, 0.0, 5), probability(0.0, 0.0, 5)) == (0.0, 1.0)
 
 
@@ -41,7 +41,7 @@ def test_degrees_of_two_equal_spreads_add_up_and_a_rough_one_alone_stays_rough()
     assert welch((1.0, 3), (0.01, 1_000)) == pytest.approx((1.0, 3), rel=0.01)
 
 
-def test_among_many_figures_only_a_small_probability_is_sure() -> None:
+def test_among_many_figures_only_a_small_probability_counts() -> None:
     assert sure({"a": 0.04}, 0.05) == {"a"}
     assert sure({"a": 0.04, "b": 0.5}, 0.05) == set()
     assert sure({"a": 0.001, "b": 0.02, "c": 0.9}, 0.05) == {"a", "b"}
@@ -69,7 +69,7 @@ def test_the_error_of_correlated_seconds_is_that_of_repeated_levels() -> None:
     assert math.sqrt(np.mean(variances)) == pytest.approx(np.std(wholes), rel=0.25)
 
 
-def test_under_six_seconds_and_with_an_empty_batch_there_is_not_error() -> None:
+def test_under_six_seconds_and_with_an_empty_batch_there_is_no_error() -> None:
     assert moving_block_error(5, 1.0, lambda first, end: 1.0) is None
     assert moving_block_error(6, 1.0, lambda first, end: None if first == 2 else 1.0) is None
     assert parts(range(5)) == []
@@ -117,7 +117,7 @@ def test_small_equal_changes_of_many_levels_make_one_sure_change() -> None:
     assert not any(probability(10.0, math.hypot(4, 4), 6) < 0.05 for _ in pairs)
 
 
-def test_two_levels_have_no_scatter() -> None:
+def test_two_levels_have_no_scatter_between_levels() -> None:
     two = [(Estimate(100.0, 1.0), Estimate(150.0, 1.0))] * 2
     assert overall_change("mean", two) is None
     assert [before.se for before, _ in with_scatter(two)] == [None, None]
@@ -191,7 +191,7 @@ def test_errors_are_widened_by_what_neighbouring_levels_differ_by_and_never_narr
     assert widening(100, 120, 100, 120, 100) > 3
 
 
-def test_a_change_that_grows_with_users_or_jumps_once_is_no_noise() -> None:
+def test_a_change_that_grows_with_users_or_jumps_once_is_not_noise() -> None:
     assert widening(100, 101, 102, 103, 104, 105) == 1.0
     assert widening(100, 100, 100, 400, 400, 400) == 1.0
     assert widening(100, 150, 100) == 1.0

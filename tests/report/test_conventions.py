@@ -47,7 +47,7 @@ def test_each_export_says_once_what_its_signs_mean(form: str, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("form", ["md", "html", "json"])
-def test_so_does_each_comparison(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_comparison_says_once_what_its_signs_mean(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["compare", str(SAMPLE), str(ROOT / "sessions" / "sample-4-threads.jsonl"), "--format", form]) == 0
     assert plain(capsys.readouterr().out).count(plain(INTERVALS)) == 1
 

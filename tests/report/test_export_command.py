@@ -57,7 +57,9 @@ def test_stdout_has_the_same_and_stderr_what_is_missing(
     assert capfdbinary.readouterr().out == out
 
 
-def test_what_is_there_stays_without_force(sessions: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_existing_file_is_not_overwritten_without_force(
+    sessions: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "out.md"
     path.write_text("mine")
     assert export(sessions, "--format", "md", "-o", path) == 2

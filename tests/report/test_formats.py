@@ -120,7 +120,7 @@ def test_a_level_that_never_settled_has_no_figures() -> None:
     assert "| 5 | not settled | 0 | – | – |" in markdown.render(Timeline(session((5,), seconds=2))).decode()
 
 
-def test_every_table_row_has_as_many_cells_as_its_head() -> None:
+def test_every_table_row_has_as_many_cells_as_its_heading() -> None:
     text = markdown.render(Timeline(session(text=HOSTILE))).decode()
     for table in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE):
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
@@ -155,7 +155,7 @@ def test_the_picture_is_well_formed_and_within_its_frame(events: list[Event]) ->
             assert 0 <= float(element.get(name, 0)) <= most
 
 
-def test_the_picture_shows_the_mean_where_there_are_not_percentiles_and_says_when_there_is_nothing() -> None:
+def test_the_picture_shows_the_mean_where_there_are_no_percentiles_and_says_when_there_is_nothing() -> None:
     for latency, title in ((Latency(mean=12.0), b"mean, ms"), (Latency(), b"not measured")):
         figures = LevelFigures(settled=True, counted=False, goodput_rps=7.0, throughput_rps=7.0, latency_ms=latency)
         opened = LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=5, by="plan")
@@ -163,7 +163,7 @@ def test_the_picture_shows_the_mean_where_there_are_not_percentiles_and_says_whe
         assert title in (capacity.picture(Timeline([HEADER, opened, closed])) or b"")
 
 
-def test_there_is_not_picture_without_a_settled_level() -> None:
+def test_there_is_no_picture_without_a_settled_level() -> None:
     assert capacity.picture(Timeline([HEADER])) is None
     assert markdown.beside(Timeline([HEADER]), "a.md").keys() == {"a.md"}
 
@@ -315,7 +315,7 @@ def test_a_wait_may_be_a_number_or_a_table(wait: object, sentence: str, tmp_path
 # -- who made the requests
 
 
-def test_a_locustfile_of_an_older_log_is_not_called_by_the_profiles_setting() -> None:
+def test_the_client_of_a_locustfile_in_an_older_log_is_not_taken_from_the_profile() -> None:
     """Such a header holds the profile's `client = "fast"`, and the floor of the class that was used."""
     header = msgspec.structs.replace(HEADER, client_overhead_ms={"HttpUser": ClientOverhead(p50_ms=1.9, p99_ms=4.0)})
     timeline = Timeline(session(header=header))

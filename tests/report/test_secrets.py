@@ -72,19 +72,19 @@ def exported(session_path: Path, folder: Path, *args: str) -> str:
     return "\n".join(f"{path.name}\n{path.read_text()}" for path in folder.rglob("*") if path.is_file())
 
 
-def test_the_log_has_none(recorded: Path) -> None:
+def test_the_log_has_no_secret(recorded: Path) -> None:
     assert left_in(recorded.read_text()) == []
     kinds = {type(event) for event in telling()}
     assert {Header, Sample, Target, Note, Log, Command} <= kinds
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_no_export_has_one(form: str, recorded: Path, tmp_path: Path) -> None:
+def test_no_export_has_a_secret(form: str, recorded: Path, tmp_path: Path) -> None:
     content = exported(recorded, tmp_path, "--format", form)
     assert left_in(content) == [] and len(content) > 500
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_an_older_log_loses_them_by_redaction(form: str, older: Path, tmp_path: Path) -> None:
+def test_redaction_removes_the_secrets_of_an_older_log(form: str, older: Path, tmp_path: Path) -> None:
     content = exported(older, tmp_path, "--format", form, "--redact")
     assert left_in(content) == [] and len(content) > 500

@@ -24,7 +24,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_what_is_new_is_private_whatever_the_umask(tmp_path: Path, umask: None) -> None:
+def test_a_new_file_is_private_whatever_the_umask(tmp_path: Path, umask: None) -> None:
     write_file(tmp_path / "a.md", b"a", force=False)
     write_folder(tmp_path / "csv", {"levels.csv": b"b"}, force=False)
     assert [mode(tmp_path / name) for name in ("a.md", "csv", "csv/levels.csv")] == [0o600, 0o700, 0o600]
@@ -55,7 +55,7 @@ def test_nothing_is_written_when_a_companion_is_in_the_way(tmp_path: Path) -> No
     assert os.listdir(tmp_path) == ["a.svg"]
 
 
-def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
+def test_a_link_stays_and_the_file_that_it_leads_to_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "real.md").write_text("old")
     (tmp_path / "link.md").symlink_to("real.md")
     write_file(tmp_path / "link.md", b"new", force=True)
@@ -75,7 +75,7 @@ def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
         write_folder(tmp_path / "no" / "x", {}, force=False)
 
 
-def test_what_the_system_refuses_is_one_line(tmp_path: Path) -> None:
+def test_an_error_of_the_operating_system_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written: File name too long"):
         write_file(tmp_path / ("x" * 300), b"", force=False)
     with pytest.raises(InputError, match="cannot be written"):

@@ -14,14 +14,14 @@ def look(
     return attendance.look(now_s, attended=attended, driven=driven, failure=failure) is not None
 
 
-def test_load_by_hand_is_kept_for_a_while() -> None:
+def test_load_by_hand_is_kept_until_its_time_limit() -> None:
     attendance = Attendance(300.0)
     assert not look(attendance, 1_000.0)
     assert not look(attendance, 1_299.9)
     assert look(attendance, 1_300.0)
 
 
-def test_a_screen_that_comes_back_begins_the_while_anew() -> None:
+def test_a_screen_that_comes_back_restarts_the_time_limit() -> None:
     attendance = Attendance(300.0)
     assert not look(attendance, 0.0)
     assert not look(attendance, 299.0, attended=True)
@@ -54,12 +54,12 @@ def test_a_failure_ends_a_plan_but_not_one_that_was_known_before() -> None:
     assert look(attendance, 2.0, driven=True, failure=Failure("log: no space", 4))
 
 
-def test_a_failure_leaves_load_by_hand_to_a_person_who_may_come_back() -> None:
+def test_a_failure_does_not_end_load_by_hand_before_the_time_limit() -> None:
     attendance = Attendance(300.0)
     assert not look(attendance, 0.0)
     assert not look(attendance, 1.0, failure=FAILURE)
     assert look(attendance, 300.0, failure=FAILURE)
 
 
-def test_without_a_while_load_by_hand_ends_at_once() -> None:
+def test_without_a_time_limit_load_by_hand_ends_at_once() -> None:
     assert look(Attendance(0.0), 0.0)

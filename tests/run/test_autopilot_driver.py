@@ -37,7 +37,7 @@ def test_a_saturated_generator_grows_and_the_search_goes_on_to_the_services_knee
     search.run.end()
 
 
-def test_a_generator_that_may_not_grow_is_the_limit_as_before(tmp_path: Path) -> None:
+def test_a_generator_that_may_not_grow_is_the_limit(tmp_path: Path) -> None:
     search = Search(tmp_path / "small.jsonl", most_workers=2)
     search.go(600)
     assert search.run.tracker.workers == 2
@@ -71,7 +71,7 @@ def test_an_exploration_drops_provisional_only_after_a_soak_a_level_beyond_and_a
     assert search.finished[0].endswith("/s, verified")
 
 
-def test_the_way_to_a_verified_knee_is_said_step_by_step(search: Search) -> None:
+def test_each_step_to_a_verified_knee_is_reported(search: Search) -> None:
     search.go()
     steps = [event for event in search.commands() if event.name == "users"]
     texts = [wording.command(event).partition("autopilot: ")[2] for event in steps[-3:]]
@@ -102,7 +102,7 @@ def test_failures_are_backed_off_from_and_the_knee_is_found_all_the_same(tmp_pat
     search.run.end()
 
 
-def test_what_a_session_did_before_is_not_reason_to_give_up(search: Search) -> None:
+def test_what_a_session_did_before_is_not_a_reason_to_give_up(search: Search) -> None:
     """It once took the age of the session for that of the level, and gave up on whatever had not settled after 90 s."""
     search.run.step(5, "user")
     for _ in range(120):
@@ -168,7 +168,7 @@ def test_switched_on_again_it_continues_from_the_measured_levels(search: Search)
     assert search.finished
 
 
-def test_nothing_happens_while_there_is_not_service(search: Search) -> None:
+def test_nothing_happens_while_there_is_no_service(search: Search) -> None:
     search.load_target.is_open = False
     search.go(seconds=0)
     assert search.levels() == []
@@ -186,7 +186,7 @@ def test_any_other_step_ends_the_autopilot_and_its_next_one_is_refused(seen: Pla
     assert seen["taken_over"] == [1.0, 5, 3.0, 8, False, None, 8]
 
 
-def test_steps_of_two_threads_end_with_the_persons(seen: Played) -> None:
+def test_of_steps_by_two_threads_the_persons_applies(seen: Played) -> None:
     assert seen["raced"] == {"wanted": 7, "autopilot_steps": False}
 
 

@@ -58,7 +58,7 @@ def captured() -> tuple[list[list[str]], list[str], str]:
     return json.loads(seen), lines, done.stderr
 
 
-def test_prints_descriptors_c_and_logging_land_and_the_descriptors_return() -> None:
+def test_prints_descriptors_c_and_logging_are_captured_and_the_descriptors_are_restored() -> None:
     seen, stdout, stderr = captured()
     stdout_lines = [text for source, _, text in seen if source == "stdout"]
     assert stdout_lines[:4] == ["printed", "without an end... and its end", "by descriptor", "\ufffd\ufffd not text"]

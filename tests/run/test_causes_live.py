@@ -57,7 +57,7 @@ def test_reanalysis_of_the_log_finds_the_recorded_marks(tmp_path: Path) -> None:
     }
 
 
-def test_a_mark_stands_behind_what_it_follows_from_and_the_end_stays_last(tmp_path: Path) -> None:
+def test_a_mark_follows_its_cause_in_the_log_and_the_end_stays_last(tmp_path: Path) -> None:
     shown = recorded(tmp_path / "a.jsonl")
     assert isinstance(shown[-1], Ended) and isinstance(shown[-2], Mark)
     first = next(index for index, event in enumerate(shown) if isinstance(event, Mark))

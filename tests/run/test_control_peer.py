@@ -167,7 +167,7 @@ def test_a_run_is_ended_by_the_stop_command_and_by_a_screen_but_not_by_one_that_
     assert rig.stops == stops
 
 
-def test_the_stop_command_is_no_screen() -> None:
+def test_the_stop_command_is_not_a_screen() -> None:
     rig = Rig()
     rig.peer("stop")
     assert rig.screens.count == 1
@@ -211,7 +211,7 @@ def test_nothing_after_a_refusal_is_carried_out() -> None:
     assert rig.controls.calls == []
 
 
-def test_who_says_no_hello_is_dropped() -> None:
+def test_a_peer_without_a_hello_is_dropped() -> None:
     rig = Rig()
     peer = rig.peer(role=None)
     rig.now_s = HELLO_WITHIN_S
@@ -219,7 +219,7 @@ def test_who_says_no_hello_is_dropped() -> None:
     assert peer.is_over
 
 
-def test_who_reads_nothing_gets_one_state_and_is_dropped_after_a_while() -> None:
+def test_a_peer_that_reads_nothing_gets_one_state_and_is_dropped_at_the_time_limit() -> None:
     rig = Rig()
     peer = rig.peer()
     peer.look(rig.now_s)
@@ -233,7 +233,7 @@ def test_who_reads_nothing_gets_one_state_and_is_dropped_after_a_while() -> None
     assert peer.is_over
 
 
-def test_who_asks_for_more_answers_than_it_reads_is_dropped() -> None:
+def test_a_peer_that_requests_more_answers_than_it_reads_is_dropped() -> None:
     rig = Rig(own=False)
     peer = rig.peer()
     call = RestartTarget(number=1, params={"threads": "x" * 9_000})
@@ -243,7 +243,7 @@ def test_who_asks_for_more_answers_than_it_reads_is_dropped() -> None:
     assert peer.is_over and not peer.out
 
 
-def test_more_than_its_share_of_a_second_is_received_in_the_next_one() -> None:
+def test_bytes_beyond_the_limit_of_a_second_are_received_in_the_next_one() -> None:
     rig = Rig(own=False)
     peer = rig.peer()
     while peer.may_send(rig.now_s):

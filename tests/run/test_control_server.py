@@ -149,7 +149,7 @@ def test_a_restart_that_is_refused_says_why_at_once(run: Run) -> None:
     assert run.controls.calls == [("restart_target", {"threads": "4"})]
 
 
-def test_a_screen_that_goes_without_a_word_loses_the_controls_to_the_next(run: Run) -> None:
+def test_a_screen_that_ends_without_a_message_loses_the_controls_to_the_next(run: Run) -> None:
     gone, stays = run.connect("steer", "pts/1"), run.attach("pts/2")
     knows(stays, lambda: stays.holder == "pts/1", "the other screen")
     gone.close()
@@ -172,7 +172,7 @@ def test_a_megabyte_of_garbage_is_refused_with_a_line_to_both_sides(run: Run) ->
     knows(screen, lambda: screen.holds, "the controls, after that")
 
 
-def test_many_connections_are_refused_and_cost_no_attached_screen_its_place(run: Run) -> None:
+def test_too_many_connections_are_refused_and_attached_screens_stay(run: Run) -> None:
     screen = run.attach()
     many = [run.raw() for _ in range(PEERS_MOST)]
     refused = answers(many[-1])
@@ -181,7 +181,7 @@ def test_many_connections_are_refused_and_cost_no_attached_screen_its_place(run:
     until(lambda: run.controls.calls == [("set_users", 4)], "a step beside them")
 
 
-def test_a_peer_that_reads_nothing_holds_up_nobody(run: Run) -> None:
+def test_a_peer_that_reads_nothing_delays_no_other(run: Run) -> None:
     screen = run.attach()
     with run.raw() as deaf:
         deaf.sendall(frame(encode(Hello(protocol=PROTOCOL, role="watch", name="deaf"))))
@@ -212,7 +212,7 @@ def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(run: Run) -
     assert not run.path.exists()
 
 
-def test_without_any_folder_the_session_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_folder_the_session_says_so_and_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_sockets, "folders", list)
     logged: list[str] = []
     server = ControlServer(FakeControls(), Screens(lambda args: None), lambda level, text: logged.append(text))

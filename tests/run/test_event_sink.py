@@ -75,7 +75,7 @@ def test_when_space_returns_nothing_was_lost(sink: tuple[EventSink, list[LogWrit
     assert [event.text for event in read(path) if isinstance(event, Note)] == ["while full", "after"]
 
 
-def test_without_a_log_events_are_shown_all_the_same() -> None:
+def test_without_a_log_events_are_still_shown() -> None:
     made = EventSink(lambda error: None)
     made.emit(Note(t_s=1.0, text="early"))
     made.flush()

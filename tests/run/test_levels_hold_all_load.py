@@ -59,7 +59,7 @@ def test_no_order_of_commands_leaves_load_without_a_level(sessions: dict[str, li
     assert not found
 
 
-def test_the_sessions_have_what_the_rule_is_about(sessions: dict[str, list[Event]]) -> None:
+def test_the_generated_sessions_contain_the_cases_of_the_rule(sessions: dict[str, list[Event]]) -> None:
     """A rule that never applies holds, too."""
     events = [event for session in sessions.values() for event in session]
     plans = [event.args for event in events if isinstance(event, Command) and event.name == "plan"]

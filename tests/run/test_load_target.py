@@ -23,7 +23,7 @@ def test_a_rate_is_held_within_the_bounds_of_profiles(seen: Played) -> None:
     assert seen["clamped_rates"] == [0.001, 100_000.0, 7.0, None]
 
 
-def test_what_is_wanted_is_kept_while_there_is_not_service(seen: Played) -> None:
+def test_the_requested_users_are_kept_while_there_is_no_service(seen: Played) -> None:
     assert seen["shut_and_open"] == [3.0, 8.0, True, 8, False]
 
 

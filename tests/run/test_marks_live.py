@@ -104,7 +104,7 @@ def test_a_bend_that_becomes_a_knee_is_one_mark(tmp_path: Path) -> None:
     assert [kind for index, (_, kind) in enumerate(reported) if not index or reported[index - 1][1] != kind] == ["bend", "knee"]
 
 
-def test_a_line_that_never_bends_has_no_mark_but_says_how_far_it_went(tmp_path: Path) -> None:
+def test_linear_scaling_has_no_mark_but_the_verdict_says_up_to_where(tmp_path: Path) -> None:
     run = ladder(tmp_path / "a.jsonl", 5, 10, 20, 30, 60, capacity=1000)
     run.end()
     assert run.marked("knee", "bend", "at_or_below", "latency_knee") == []
@@ -147,7 +147,7 @@ def test_recovery_is_reported_with_its_duration(tmp_path: Path) -> None:
     assert [each["kind"] for each in summarise(run.watched)["levels"]][-1] == "recovery"
 
 
-def test_a_step_down_from_what_had_recovered_is_not_way_down_from_overload(tmp_path: Path) -> None:
+def test_a_step_down_after_recovery_is_not_recovery_from_overload(tmp_path: Path) -> None:
     """webdav: recovered at 63 users, and 53 were then "not recovered after stepping down from 63", an error (measured)."""
     run = ladder(tmp_path / "a.jsonl", *UP, 80)
     run.step(20)
@@ -158,7 +158,7 @@ def test_a_step_down_from_what_had_recovered_is_not_way_down_from_overload(tmp_p
     assert [each["to_users"] for each in summarise(run.watched)["recoveries"]] == [20.0]
 
 
-def test_epochs_are_judged_apart(tmp_path: Path) -> None:
+def test_each_epoch_is_judged_alone(tmp_path: Path) -> None:
     run = ladder(tmp_path / "a.jsonl", *UP)
     run.close_level()
     run.tracker.epoch = 1
@@ -183,7 +183,7 @@ def test_levels_are_judged_as_they_settle_and_at_each_doubling() -> None:
     assert [seconds for seconds in range(1, 1000) if is_due(seconds)] == [*LOOKS_AT, 120, 240, 480, 960]
 
 
-def test_detectors_never_fail_whatever_the_seconds(tmp_path: Path) -> None:
+def test_detectors_raise_no_error_whatever_the_seconds(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     for seed in range(30):
         run = Driven(tmp_path / f"{seed}.jsonl", OBJECTIVES)
@@ -199,7 +199,7 @@ def test_detectors_never_fail_whatever_the_seconds(tmp_path: Path) -> None:
         summarise(saved)
 
 
-def test_marks_are_stamped_with_when_they_were_known_not_when_they_began(tmp_path: Path) -> None:
+def test_a_mark_has_the_time_at_which_it_was_known(tmp_path: Path) -> None:
     run = ladder(tmp_path / "a.jsonl", *UP)
     events = [event for event in run.shown + run.take() if isinstance(event, Mark)]
     run.end()

@@ -69,7 +69,7 @@ def test_following_them_by_hand_makes_the_levels_of_the_autopilot(tmp_path: Path
     search.run.end()
 
 
-def test_a_person_may_take_their_time(tmp_path: Path) -> None:
+def test_a_proposal_waits_for_a_person(tmp_path: Path) -> None:
     follower = Follower(tmp_path / "slow.jsonl", waits_s=15)
     end = follower.follow(800)
     assert isinstance(end, Done)
@@ -78,7 +78,7 @@ def test_a_person_may_take_their_time(tmp_path: Path) -> None:
     follower.run.end()
 
 
-def test_another_step_begins_a_search_with_the_levels_so_far(follower: Follower) -> None:
+def test_another_step_continues_with_the_levels_so_far(follower: Follower) -> None:
     follower.follow(40)
     follower.set_users(20)
     end = follower.follow()
@@ -118,7 +118,7 @@ def test_a_saturated_generator_that_may_grow_asks_for_a_worker(tmp_path: Path) -
 # -- as events
 
 
-def test_a_proposal_is_published_when_it_is_news() -> None:
+def test_a_proposal_is_published_when_it_changes() -> None:
     events: list[Event] = []
     now_s = 0.0
     published = PublishedProposals(events.append, lambda: now_s)

@@ -73,7 +73,7 @@ def test_calls_run_in_the_order_in_which_they_were_posted_in_the_pumps_thread() 
     assert threads == {ran.pump.thread_id}
 
 
-def test_nothing_runs_after_the_end() -> None:
+def test_no_call_runs_after_the_end() -> None:
     seen: list[str] = []
     with running() as ran:
         ran.pump.end(lambda: seen.append("last"))

@@ -18,7 +18,7 @@ def test_equal_lines_of_a_tick_are_reported_once_with_their_count_in_the_order_f
     assert run_log.drain(4.0) == []
 
 
-def test_a_flood_is_cut_and_says_how_much_was_left_out() -> None:
+def test_too_many_lines_are_cut_and_their_number_is_reported() -> None:
     run_log = RunLog()
     for number in range(LINES_A_TICK + 30):
         run_log.add("stdout", "info", str(number))

@@ -47,7 +47,7 @@ def test_a_metric_that_cannot_be_read_leaves_work_unknown_now_and_in_the_next_ti
     assert [meter.read(FINISHED, app)[0] for app in apps] == [None, 1.0, None, None, 1.0]
 
 
-def test_a_counter_that_fell_was_restarted_and_counts_from_there() -> None:
+def test_a_counter_that_fell_counts_from_its_new_value() -> None:
     meter = WorkMeter(Work(metric="finished"))
     read = [meter.read(FINISHED, {"finished": value})[0] for value in (50.0, 60.0, 3.0, 5.0)]
     assert read == [None, 10.0, None, 2.0]

@@ -50,7 +50,7 @@ def test_the_first_screen_of_a_run_without_one_gets_them_but_not_one_that_watche
     assert rig.recorded == [{"holder": "pts/2"}]
 
 
-def test_who_is_asked_hands_them_over(rig: Clocked) -> None:
+def test_the_screen_that_is_asked_hands_the_controls_over(rig: Clocked) -> None:
     other = rig.join("pts/1")
     rig.screens.ask(other)
     assert (rig.screens.holder, rig.screens.asked_by) == ("pts/0", "pts/1")
@@ -59,7 +59,7 @@ def test_who_is_asked_hands_them_over(rig: Clocked) -> None:
     assert rig.recorded == [{"asked_by": "pts/1"}, {"holder": "pts/1"}]
 
 
-def test_who_goes_on_steering_keeps_them(rig: Clocked) -> None:
+def test_a_screen_that_continues_to_steer_keeps_the_controls(rig: Clocked) -> None:
     other = rig.join("pts/1")
     rig.screens.ask(other)
     with rig.screens.turn(rig.own) as holds:
@@ -70,7 +70,7 @@ def test_who_goes_on_steering_keeps_them(rig: Clocked) -> None:
     assert rig.recorded == [{"asked_by": "pts/1"}, {"holder": "pts/0", "kept": True}]
 
 
-def test_who_does_not_answer_loses_them(rig: Clocked) -> None:
+def test_a_screen_that_does_not_answer_loses_the_controls(rig: Clocked) -> None:
     other = rig.join("pts/1")
     rig.screens.ask(other)
     rig.now_s += ANSWER_S - 0.1
@@ -81,7 +81,7 @@ def test_who_does_not_answer_loses_them(rig: Clocked) -> None:
     assert rig.screens.holder == "pts/1"
 
 
-def test_a_screen_without_the_controls_has_no_turn_and_gives_nothing(rig: Clocked) -> None:
+def test_a_screen_without_the_controls_cannot_steer_or_hand_them_over(rig: Clocked) -> None:
     other, third = rig.join("pts/1"), rig.join("pts/2")
     rig.screens.ask(third)
     rig.screens.give(other)
@@ -90,7 +90,7 @@ def test_a_screen_without_the_controls_has_no_turn_and_gives_nothing(rig: Clocke
     assert (rig.screens.holder, rig.screens.asked_by) == ("pts/0", "pts/2")
 
 
-def test_while_one_asks_another_ones_question_changes_nothing(rig: Clocked) -> None:
+def test_while_one_screen_asks_the_question_of_another_changes_nothing(rig: Clocked) -> None:
     first, second = rig.join("pts/1"), rig.join("pts/2")
     rig.screens.ask(first)
     rig.screens.ask(second)
@@ -102,7 +102,7 @@ def test_a_screen_that_only_watches_cannot_ask(rig: Clocked) -> None:
     assert rig.screens.asked_by is None
 
 
-def test_when_the_holder_goes_the_one_that_asks_comes_first_then_the_one_that_came_first(rig: Clocked) -> None:
+def test_when_the_holder_leaves_the_screen_that_asks_gets_the_controls_else_the_one_that_joined_first(rig: Clocked) -> None:
     first, second = rig.join("pts/1"), rig.join("pts/2")
     rig.screens.ask(second)
     rig.screens.leave(rig.own)
@@ -114,7 +114,7 @@ def test_when_the_holder_goes_the_one_that_asks_comes_first_then_the_one_that_ca
     assert rig.recorded[-1] == {"holder": None}
 
 
-def test_one_that_asks_and_goes_asks_no_more(rig: Clocked) -> None:
+def test_a_screen_that_asks_and_leaves_no_longer_asks(rig: Clocked) -> None:
     other = rig.join("pts/1")
     rig.screens.ask(other)
     rig.screens.leave(other)
@@ -124,7 +124,7 @@ def test_one_that_asks_and_goes_asks_no_more(rig: Clocked) -> None:
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_whatever_happens_at_most_one_holds_and_only_one_that_is_there_and_may_steer(seed: int) -> None:
+def test_at_most_one_screen_has_the_controls_and_it_is_there_and_may_steer(seed: int) -> None:
     chance, rig = random.Random(seed), Clocked()
     there: list[Screen] = []
     for index in range(200):

@@ -52,7 +52,7 @@ def test_a_service_is_here_unless_its_address_is_elsewhere(url: str | None, here
     [("http://127.0.0.1:81/x", "127.0.0.1:81", 81), ("http://localhost", "localhost", 80),
      ("https://localhost", "localhost", 443), (None, "locustfile", 80)],
 )  # fmt: skip
-def test_it_is_called_by_its_address(url: str | None, name: str, port: int) -> None:
+def test_a_service_without_a_name_is_called_by_its_address(url: str | None, name: str, port: int) -> None:
     made = service(url)
     assert (made.facts.name, made.port) == (name, port)
     assert made.facts.command == ()

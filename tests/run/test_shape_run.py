@@ -106,7 +106,7 @@ def test_names_that_explode_are_grouped_and_the_session_says_so(session: Path) -
     assert any("more than 200 endpoint names" in text for text in lines)
 
 
-def test_the_floor_of_the_client_in_use_was_measured(session: Path) -> None:
+def test_the_overhead_of_the_client_in_use_was_measured(session: Path) -> None:
     floors = exported(session)["session"]["client_floor_ms"]
     assert set(floors) == {"FastHttpUser"}
     assert 0 < floors["FastHttpUser"]["p50"] <= floors["FastHttpUser"]["p99"]

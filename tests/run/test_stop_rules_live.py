@@ -74,7 +74,9 @@ def test_a_mark_says_what_was_measured_and_what_it_ended(tmp_path: Path) -> None
         (StopRules(metric=MetricLimit(name="queued", over=100.0)), 0.5, {"queued": 150.0}),
     ],
 )
-def test_readings_of_the_last_seconds_strike_too(rules: StopRules, load: float, app: dict[str, float], tmp_path: Path) -> None:
+def test_readings_of_the_last_seconds_trigger_a_rule_too(
+    rules: StopRules, load: float, app: dict[str, float], tmp_path: Path
+) -> None:
     run = Driven(tmp_path / "a.jsonl", rules=rules)
     run.step(10)
     for _ in range(12):
@@ -86,7 +88,7 @@ def test_readings_of_the_last_seconds_strike_too(rules: StopRules, load: float, 
     run.end()
 
 
-def test_detectors_neither_find_nor_lose_them(tmp_path: Path) -> None:
+def test_reanalysis_keeps_stop_rules_as_they_are(tmp_path: Path) -> None:
     run = Driven(tmp_path / "a.jsonl", rules=StopRules(p95_ms=100.0))
     run.step(10)
     run.seconds([20] * 10, 500.0)

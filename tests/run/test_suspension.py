@@ -39,7 +39,7 @@ def test_a_running_process_was_not_suspended(watched: Watched) -> None:
     assert watched.suspension.look(SMOOTH) is None
 
 
-def test_a_stop_is_seen_once_and_the_tick_after_it_is_void_too(watched: Watched) -> None:
+def test_a_stop_is_detected_once_and_the_tick_after_it_is_void_too(watched: Watched) -> None:
     watched.passes(3.0 + BEAT_S)
     assert watched.suspension.look(HELD_UP) == pytest.approx(3.0)
     watched.runs()
@@ -48,13 +48,13 @@ def test_a_stop_is_seen_once_and_the_tick_after_it_is_void_too(watched: Watched)
     assert watched.suspension.look(SMOOTH) is None
 
 
-def test_a_stop_is_seen_though_no_beat_came_after_it(watched: Watched) -> None:
+def test_a_stop_is_detected_without_a_later_heartbeat(watched: Watched) -> None:
     watched.awake_s += 3.0
     watched.with_sleep_s += 3.0
     assert watched.suspension.look(HELD_UP) is not None
 
 
-def test_a_machine_that_slept_is_seen_though_no_timer_was_late(watched: Watched) -> None:
+def test_a_machine_that_slept_is_detected_though_no_timer_was_late(watched: Watched) -> None:
     watched.passes(BEAT_S, asleep_s=3600.0)
     assert watched.suspension.look(SMOOTH) == pytest.approx(3600.0)
 

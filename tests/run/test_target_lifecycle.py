@@ -66,7 +66,7 @@ def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
     return Rig(monkeypatch)
 
 
-def test_a_restart_while_the_target_starts_is_not_failed_by_the_start_that_it_ended(rig: Rig) -> None:
+def test_a_restart_while_the_target_starts_is_not_failed_by_the_earlier_start(rig: Rig) -> None:
     """The first start's failure was taken for the second's: the run ended, and the second was never ready."""
     rig.target.restart({"superseded": True})
     rig.target.restart({"superseded": False})

@@ -132,7 +132,7 @@ def test_a_log_that_grew_while_it_was_judged_is_judged_again(tmp_path: Path) -> 
     assert digest_of(path, judge).verdict == "Knee of a."
 
 
-def test_where_nothing_can_be_kept_nothing_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_gives_no_error(tmp_path: Path) -> None:
     path = save(tmp_path, closed(40.0))
     digest.path_of(path).mkdir()
     assert digest_of(path, judge).best_goodput_rps == 40.0
@@ -213,7 +213,7 @@ def test_a_named_pipe_beside_a_log_is_never_waited_for(tmp_path: Path, beside: C
     assert titles.read(path) == "a title"
 
 
-def test_what_is_kept_of_a_session_is_private_under_any_umask(tmp_path: Path) -> None:
+def test_files_beside_a_log_are_private_under_any_umask(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
         _, path = new_path(tmp_path / "sessions", "mixed", datetime(2026, 1, 31))

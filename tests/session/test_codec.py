@@ -31,14 +31,14 @@ def test_every_event_returns_from_its_line(event: Event) -> None:
     assert b"\n" not in line
 
 
-def test_a_busy_second_returns_equal_once_it_is_canonical() -> None:
+def test_a_busy_second_is_read_as_its_canonical_form() -> None:
     sample = canonical(busy_sample(86_399.123456))
     assert decode(encode(sample)) == sample
     assert canonical(sample) is sample
 
 
 @given(finite, finite, finite)
-def test_rounding_keeps_what_the_units_promise(t_s: float, cpu_ratio: float, sum_ms: float) -> None:
+def test_rounding_keeps_the_documented_digits(t_s: float, cpu_ratio: float, sum_ms: float) -> None:
     sample = Sample(
         t_s=t_s,
         duration_s=1.0,
@@ -94,7 +94,7 @@ NAMES = st.text().filter(lambda name: name not in seal.FIELDS)
 
 @settings(max_examples=30)
 @given(st.dictionaries(NAMES, st.recursive(st.none() | st.booleans() | st.integers(-9, 9) | st.text(), st.lists)))
-def test_an_unknown_type_survives_and_is_written_back_as_it_was(fields: dict[str, object]) -> None:
+def test_an_event_of_an_unknown_type_is_written_back_as_it_was(fields: dict[str, object]) -> None:
     line = {**fields, "type": "from_the_future", "t_s": 1.5}
     event = decode(json.dumps(line).encode())
     assert isinstance(event, Unknown)

@@ -20,7 +20,7 @@ from trials.marked import marked
 from .samples import HEADER, busy_sample
 
 
-def test_hundreds_of_damaged_logs_end_in_figures_notes_or_one_line() -> None:
+def test_hundreds_of_damaged_logs_give_figures_notes_or_one_line() -> None:
     result = logs.run(count=300, seed=1)
     assert [(failure.seed, failure.what) for failure in result.failures] == []
     assert {"noted", "refused", "same figures"} <= result.outcomes.keys()
@@ -74,13 +74,13 @@ def with_profile(**profile: object) -> Event:
         (with_profile(users=7), r"its profile: expected `object \| null`, got `int` - at `\$\.users`"),
     ],
 )
-def test_what_types_leave_open_is_checked_as_a_line_is_read(event: Event, message: str) -> None:
+def test_values_that_types_allow_and_the_model_forbids_are_refused_as_a_line_is_read(event: Event, message: str) -> None:
     with pytest.raises(LineError, match=message):
         decode(encode(event))
 
 
 @pytest.mark.parametrize("latency", ["x", "HISTFAAAABx4", "é", "A" * 1_000_000, "HISTFAAAADF4nJNpmSzMwMAg"])
-def test_without_a_checksum_a_histogram_that_cannot_be_read_shows_of_damage(latency: str) -> None:
+def test_without_a_checksum_a_histogram_that_cannot_be_read_counts_as_damage(latency: str) -> None:
     sample = busy_sample(1.0)
     damaged = msgspec.structs.replace(sample.endpoints[0], latency=latency)
     check_histograms(sample)

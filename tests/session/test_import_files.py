@@ -95,7 +95,7 @@ def test_a_gap_is_one_long_tick(tmp_path: Path) -> None:
     assert rate(take(saved(tmp_path, "\n".join(lines)))) == 30.0
 
 
-def test_a_clock_that_was_set_back_stood_still(tmp_path: Path) -> None:
+def test_a_clock_that_was_set_back_counts_as_a_pause(tmp_path: Path) -> None:
     lines = held(61).splitlines()
     lines[30] = lines[30].replace("1700000028", "1700000020")
     assert rate(take(saved(tmp_path, "\n".join(lines)))) == 30.0
@@ -162,7 +162,7 @@ def test_what_is_refused_is_reported_in_one_line(tmp_path: Path, content: str | 
     assert "\n" not in str(refused.value)
 
 
-def test_what_is_not_file_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_file_is_refused(tmp_path: Path) -> None:
     refused = {tmp_path / "none.csv": "no such file", tmp_path: "a folder", Path("/dev/zero"): "not a regular file"}
     for path, message in refused.items():
         with pytest.raises(InputError, match=message):

@@ -120,7 +120,7 @@ def test_a_checksum_can_be_checked_by_anyone_with_zlib(path: Path) -> None:
         assert int(fields["crc"], 16) == zlib.crc32(line.rpartition(b',"crc"')[0])
 
 
-def test_missing_lines_are_noted_where_they_are_missed(path: Path) -> None:
+def test_missing_lines_are_noted_where_they_are_missing(path: Path) -> None:
     path.write_bytes(b"".join([*LINES[:3], *LINES[5:8], *LINES[9:]]))
     with open_session(path) as session:
         assert list(session) == [*ONE_OF_EACH[:3], *ONE_OF_EACH[5:8], *ONE_OF_EACH[9:]]
@@ -159,7 +159,7 @@ def test_a_second_header_is_skipped_with_a_note(path: Path) -> None:
     assert session.notes == ["line 3: skipped: a second header"]
 
 
-def test_a_hole_that_a_power_cut_left_is_noted(path: Path) -> None:
+def test_a_gap_that_a_power_failure_left_is_noted(path: Path) -> None:
     path.write_bytes(LINES[0] + LINES[1] + bytes(4096))
     with open_session(path) as session:
         assert list(session) == [HEADER, ONE_OF_EACH[1]]
@@ -212,7 +212,7 @@ def test_a_named_pipe_is_refused_and_never_waited_for(tmp_path: Path) -> None:
         open_session(path)
 
 
-def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(path: Path) -> None:
+def test_a_byte_order_mark_and_windows_line_ends_are_accepted(path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf" + WHOLE.replace(b"\n", b"\r\n"))
     assert list(read(path)) == list(ONE_OF_EACH)
 

@@ -60,14 +60,16 @@ def exported(session: Path, form: str, capfd: pytest.CaptureFixture[str], *optio
     return capfd.readouterr()
 
 
-def test_without_it_the_marks_are_those_recorded(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_reanalyse_the_marks_are_those_recorded(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
     document = json.loads(exported(session, "json", capfd)[0])
     assert [each["users"] for each in document["knees"]] == [28.0]
     assert {each["id"] for each in document["causes"]} == {"ports_exhausted", "user_code_error"}
     assert "reanalysis" not in document
 
 
-def test_with_it_they_are_those_found_and_the_run_s_own_witness(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_with_reanalyse_the_marks_are_those_found_and_those_that_only_the_run_can_observe(
+    session: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     before = session.read_bytes()
     out, err = exported(session, "json", capfd, "--reanalyse")
     document = json.loads(out)
@@ -92,11 +94,11 @@ def test_a_report_for_people_says_whose_marks_they_are(session: Path, form: str,
 
 
 @pytest.mark.parametrize("form", ["json", "md", "html"])
-def test_the_same_log_the_same_bytes(session: Path, form: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_same_log_gives_the_same_bytes(session: Path, form: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert exported(session, form, capfd, "--reanalyse") == exported(session, form, capfd, "--reanalyse")
 
 
-def test_a_redacted_one_is_redacted_in_what_changed_too(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_redaction_covers_the_list_of_changes_too(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
     events = [_with_address(event) if isinstance(event, Mark) else event for event in read(session)]
     session.write_bytes(b"".join(log_lines(events)))
     out = exported(session, "json", capfd, "--reanalyse", "--redact")[0]

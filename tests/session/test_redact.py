@@ -96,7 +96,7 @@ def test_names_of_other_things_are_not_taken_for_secrets(name: str) -> None:
     assert not redact.is_secret_name(name)
 
 
-def test_nested_values_lose_what_stands_under_a_secret_name() -> None:
+def test_nested_values_under_a_secret_name_are_removed() -> None:
     assert redact.plain(
         {
             "headers": {"Authorization": f"Bearer {SECRET}", "Accept": "*/*"},

@@ -16,7 +16,7 @@ SAMPLES = paths.sample_sessions()
 each_sample = pytest.mark.parametrize("path", SAMPLES.values(), ids=SAMPLES)
 
 
-def test_there_are_some_and_one_is_called_just_sample() -> None:
+def test_there_are_samples_and_one_is_called_sample() -> None:
     assert set(SAMPLES) >= {"sample", "sample-4-threads", "sample-ports"}
 
 

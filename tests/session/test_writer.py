@@ -106,7 +106,7 @@ def test_a_name_that_was_taken_meanwhile_is_not_overwritten(path: Path) -> None:
     assert path.read_text() == "mine"
 
 
-def test_a_file_system_without_nameless_files_serves_too(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_without_unnamed_files_is_supported(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "O_TMPFILE")
     SessionWriter(path).close()
     assert list(tmp_path.iterdir()) == []

@@ -36,7 +36,7 @@ class Beside:
         return found
 
 
-def test_processes_beside_the_target_live_through_its_restart(rig: Rig) -> None:
+def test_processes_beside_the_target_survive_its_restart(rig: Rig) -> None:
     one, two = Beside(rig), Beside(rig)
     first = rig.run(PRINTS_AND_SLEEPS)
     pid = rig.started(first)
@@ -81,7 +81,7 @@ def test_a_stopped_process_is_killed_after_the_grace(rig: Rig) -> None:
     assert one.exited().signal == "SIGKILL"
 
 
-def test_a_daemon_of_the_target_is_still_the_targets(rig: Rig) -> None:
+def test_a_daemon_of_the_target_belongs_to_the_target(rig: Rig) -> None:
     one = Beside(rig)
     run = rig.run(LEAVES_A_DAEMON)
     assert rig.printed("daemon")

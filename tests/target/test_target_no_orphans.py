@@ -52,7 +52,7 @@ def test_what_a_crashed_target_leaves_behind_is_ended(rig: Rig) -> None:
     assert not is_alive(daemon)
 
 
-def test_when_the_supervisor_is_killed_the_target_goes_and_the_app_is_reported(rig: Rig) -> None:
+def test_when_the_supervisor_is_killed_the_target_ends_and_the_app_gets_a_report(rig: Rig) -> None:
     run = rig.run(IGNORES_SIGTERM)
     pid = rig.started(run)
     os.kill(rig.supervisor_pid, signal.SIGKILL)
@@ -82,7 +82,7 @@ def test_terminal_signals_do_not_reach_or_end_the_supervisor(rig: Rig) -> None:
     assert rig.exited(run).stopped
 
 
-def test_sigterm_ends_the_supervisor_in_order(rig: Rig) -> None:
+def test_sigterm_ends_the_supervisor_normally(rig: Rig) -> None:
     run = rig.run(PRINTS_AND_SLEEPS)
     pid = rig.started(run)
     os.kill(rig.supervisor_pid, signal.SIGTERM)
@@ -122,7 +122,7 @@ def app(folder: Path, program: str) -> Iterator[tuple[subprocess.Popen[bytes], d
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_however_the_app_dies_nothing_of_the_target_survives(tmp_path: Path, number: int) -> None:
+def test_nothing_of_the_target_survives_any_end_of_the_app(tmp_path: Path, number: int) -> None:
     with app(tmp_path, LEAVES_A_DAEMON) as (process, pids):
         assert becomes_true(lambda: len(below(pids["supervisor"])) == 2)
         family = [pids["watcher"], *below(pids["watcher"])]

@@ -56,7 +56,7 @@ def test_the_command_line_and_environment_have_their_placeholders_filled(store: 
     assert store.environment_for(params, 8123) == {"STORE_PORT": "8123", "STORE_FOLDER": str(store.folder)}
 
 
-def test_what_is_not_said_has_defaults(tmp_path: Path) -> None:
+def test_keys_that_are_left_out_have_defaults(tmp_path: Path) -> None:
     spec = load_spec(a_target(tmp_path, 'title = "x"\ncommand = ["true"]\n'))
     assert (spec.name, spec.ready.path, spec.ready.timeout_s, spec.ready.any_status) == ("store", "/", 20.0, False)
     assert (spec.params, spec.metrics, spec.resolve({})) == ({}, None, {})

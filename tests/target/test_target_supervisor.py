@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the supervisor 
 
 
 @pytest.mark.parametrize("server", ["waitress", "flask", "gunicorn"])
-def test_each_server_of_mixed_answers_and_stops_without_a_trace(rig: Rig, server: str) -> None:
+def test_each_server_of_mixed_answers_and_stops_without_a_traceback(rig: Rig, server: str) -> None:
     spec, port = load_spec(MIXED), free_port()
     params = spec.resolve({"server": server, "threads": 4, "cpu_work": 1000, "io_ms": 1})
     run = rig.supervisor.start(spec, params, port)
@@ -115,7 +115,7 @@ def test_a_target_that_ignores_sigterm_is_killed_after_the_grace(rig: Rig) -> No
     assert (rig.exited(run).signal, rig.exited(run).stopped) == ("SIGKILL", True)
 
 
-def test_a_target_may_end_in_order_within_its_grace(rig: Rig) -> None:
+def test_a_target_may_end_by_itself_within_its_grace_period(rig: Rig) -> None:
     run = rig.run(
         "import signal, sys, time\n"
         "def end(*_):\n    time.sleep(0.2); print('saved'); sys.exit(7)\n"
@@ -146,7 +146,7 @@ def test_close_ends_the_target_and_reports_it_and_may_be_called_twice(rig: Rig) 
         rig.run(PRINTS_AND_SLEEPS)
 
 
-def test_a_supervisor_that_nobody_listened_to_closes(tmp_path: Path) -> None:
+def test_a_supervisor_whose_reports_are_not_read_closes(tmp_path: Path) -> None:
     supervisor = Supervisor.launch()
     supervisor.close()
     assert not is_alive(supervisor.process_id)
@@ -252,7 +252,7 @@ def test_output_of_both_streams_arrives_as_text(rig: Rig) -> None:
     assert rig.exited(run).output == ("out \ufffd", "\x1b[31merr [b]", "no newline")
 
 
-def test_a_flood_of_output_blocks_nobody_and_its_last_lines_survive(rig: Rig) -> None:
+def test_a_flood_of_output_blocks_nothing_and_its_last_lines_are_kept(rig: Rig) -> None:
     run = rig.run("for n in range(300_000): print('line', n)")
     exited = rig.exited(run)
     assert exited.code == 0

@@ -26,11 +26,11 @@ def post(store: httpx.Client, key: str, value: str) -> int:
     return store.post("/post", json={"key": key, "value": value}).status_code
 
 
-def test_keys_are_there_from_the_start(store: httpx.Client) -> None:
+def test_keys_exist_from_the_start(store: httpx.Client) -> None:
     assert [get(store, key) for key in ("key-0", "key-999")] == [(200, "value-0"), (200, "value-999")]
 
 
-def test_what_was_posted_is_got(store: httpx.Client) -> None:
+def test_a_value_that_was_posted_can_be_read(store: httpx.Client) -> None:
     assert [post(store, "new", "one"), get(store, "new"), post(store, "new", "two"), get(store, "new")] == [
         200,
         (200, "one"),
@@ -47,7 +47,7 @@ def test_a_key_that_is_not_there_is_not_found(store: httpx.Client, key: str) -> 
 @pytest.mark.parametrize(
     "body", [{"key": "a"}, {"value": "a"}, {"key": 1, "value": "a"}, {"key": "a", "value": None}, [], "text"]
 )
-def test_what_is_not_pair_of_texts_is_refused(store: httpx.Client, body: object) -> None:
+def test_what_is_not_a_pair_of_texts_is_refused(store: httpx.Client, body: object) -> None:
     assert store.post("/post", json=body).status_code == 400
 
 

@@ -36,7 +36,7 @@ def together(calls: int, call: object) -> list[int]:
 
 
 @needs_go
-def test_what_was_posted_is_got(store: httpx.Client) -> None:
+def test_a_value_that_was_posted_can_be_read(store: httpx.Client) -> None:
     assert store.get("/get?key=key-7").json() == {"key": "key-7", "value": "value-7"}
     assert store.post("/post", json={"key": "new", "value": "one"}).json() == {"key": "new", "value": "one"}
     assert store.get("/get?key=new").json()["value"] == "one"
@@ -45,7 +45,7 @@ def test_what_was_posted_is_got(store: httpx.Client) -> None:
 
 @needs_go
 @pytest.mark.parametrize("body", [{"key": "a"}, {"value": "a"}, {"key": 1, "value": "a"}, [], "text"])
-def test_what_is_not_pair_of_texts_is_refused(store: httpx.Client, body: object) -> None:
+def test_what_is_not_a_pair_of_texts_is_refused(store: httpx.Client, body: object) -> None:
     assert store.post("/post", json=body).status_code == 400
 
 

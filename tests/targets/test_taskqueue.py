@@ -69,13 +69,13 @@ def test_http_fetch_fetches_the_page_that_the_service_serves_itself(queue: httpx
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"kind": "other"}', b'{"kind": 7}', b"not json"])
-def test_what_is_not_task_is_refused_with_what_was_expected(queue: httpx.Client, body: bytes) -> None:
+def test_an_invalid_task_is_refused_with_what_was_expected(queue: httpx.Client, body: bytes) -> None:
     answer = queue.post(SUBMISSIONS, content=body, headers={"Content-Type": "application/json"})
     assert (answer.status_code, "factorial, http-fetch" in answer.json()["error"]) == (400, True)
 
 
 @pytest.mark.parametrize("path", [f"{SUBMISSIONS}/000000099", "/tasks/000000099", "/tasks/..%2F..%2Fetc"])
-def test_a_task_that_never_was_is_not_found(queue: httpx.Client, path: str) -> None:
+def test_an_unknown_task_is_not_found(queue: httpx.Client, path: str) -> None:
     assert queue.get(path).status_code == 404
 
 

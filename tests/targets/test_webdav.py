@@ -66,7 +66,7 @@ def test_a_new_account_has_the_manual_and_may_write_and_read_back(cloud: httpx.C
     assert (listed.status_code, "note.txt" in listed.text) == (207, True)
 
 
-def test_nobody_gets_at_anothers_files(cloud: httpx.Client) -> None:
+def test_an_account_cannot_reach_the_files_of_another(cloud: httpx.Client) -> None:
     create(cloud, "dora")
     create(cloud, "emil", "his")
     assert cloud.get(file_of("dora", "ownCloud Manual.pdf")).status_code == 401
@@ -83,7 +83,7 @@ def test_it_shows_how_many_accounts_there_are(cloud: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(("store", "stays"), [("sqlite", True), ("memory", False)])
-def test_what_survives_a_restart(tmp_path: Path, store: str, stays: bool) -> None:
+def test_accounts_and_files_survive_a_restart(tmp_path: Path, store: str, stays: bool) -> None:
     with served("webdav", tmp_path, store=store, **CHEAP) as cloud:
         create(cloud, "gerd")
     with served("webdav", tmp_path, store=store, **CHEAP) as cloud:

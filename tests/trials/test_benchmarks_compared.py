@@ -33,7 +33,7 @@ def test_a_line_without_a_change_stands_alone() -> None:
     assert compared({"look": ["24 levels: 3 ms"]}, {"look": ["24 levels: 3 ms"]}) == ["\n== look", "24 levels: 3 ms"]
 
 
-def test_rows_of_a_table_match_in_their_order_and_what_one_run_lacks_is_said() -> None:
+def test_rows_of_a_table_match_in_their_order_and_rows_of_one_run_alone_are_listed() -> None:
     old, new = ["flat 1", "flat 2", "gone 3"], ["flat 1", "flat 2", "flat 3"]
     assert compared({"leaks": old}, {"leaks": new}) == [
         "\n== leaks",
@@ -53,7 +53,7 @@ def test_rows_of_a_table_match_in_their_order_and_what_one_run_lacks_is_said() -
         ("ratio 0 to 1e-05", "ratio # to #"),
     ],
 )
-def test_a_figure_is_no_part_of_a_word(line: str, expected: str) -> None:
+def test_a_figure_is_not_part_of_a_word(line: str, expected: str) -> None:
     assert shape(line) == expected
 
 

@@ -6,7 +6,7 @@ from trials.aa.claims import outcome
 from trials.aa.simulated import pair
 
 
-def test_a_session_beside_itself_differs_in_nothing() -> None:
+def test_a_session_compared_with_itself_has_no_difference() -> None:
     before, _ = pair("queue", 1, level_s=12)
     found = outcome("itself", before, before)
     assert found.claims and not any(claim.counts for claim in found.claims)

@@ -29,7 +29,7 @@ def test_nothing_marked_is_a_miss() -> None:
     assert judge(ROW, []).missing == ("server_error",)
 
 
-def test_a_mark_that_was_taken_back_is_a_miss() -> None:
+def test_a_retracted_mark_is_a_miss() -> None:
     assert judge(ROW, [mark("server_error"), mark("server_error", state="retracted")]).missing == ("server_error",)
 
 
@@ -39,13 +39,13 @@ def test_another_severe_mark_is_wrong(severity: str, kind: str) -> None:
     assert judge(ROW, [mark("server_error"), mark("bad_gateway", severity, kind=kind)]).wrong == ("bad_gateway",)
 
 
-def test_a_wrong_mark_is_wrong_though_it_was_taken_back() -> None:
+def test_a_wrong_mark_is_wrong_though_it_was_retracted() -> None:
     marks = [mark("server_error"), mark("bad_gateway"), mark("bad_gateway", state="retracted")]
     assert judge(ROW, marks).wrong == ("bad_gateway",)
 
 
 @pytest.mark.parametrize("severity", ["warning", "info"])
-def test_a_warning_beside_it_is_not_blame(severity: str) -> None:
+def test_a_warning_beside_it_is_not_a_wrong_mark(severity: str) -> None:
     assert judge(ROW, [mark("server_error"), mark("connection_churn", severity)]).right
 
 
@@ -54,7 +54,7 @@ def test_a_bottleneck_or_a_leak_is_one_though_it_is_only_a_warning(kind: str) ->
     assert judge(ROW, [mark("server_error"), mark("gil_bound", "warning", kind=kind)]).wrong == ("gil_bound",)
 
 
-def test_what_harms_nobody_may_be_reported_of_any_run() -> None:
+def test_harmless_findings_may_be_reported_of_any_run() -> None:
     assert judge(ROW, [mark("server_error"), mark("not_saturated", "info", kind="bottleneck")]).right
 
 
@@ -62,7 +62,7 @@ def test_what_is_true_too_may_be_marked() -> None:
     assert judge(ROW, [mark("server_error"), mark("connection_reset")]).right
 
 
-def test_knees_and_shifts_are_another_matter() -> None:
+def test_knees_and_shifts_are_not_judged() -> None:
     assert judge(ROW, [mark("server_error"), mark("knee", kind="knee"), mark("goodput_fell", kind="shift")]).right
 
 

@@ -53,7 +53,7 @@ def test_webdav_accounts_are_made_and_removed_outside_of_the_levels(tmp_path: Pa
 
 
 @needs("nginx")
-def test_nginx_is_faster_than_the_generator_which_is_said_to_be_the_limit(tmp_path: Path) -> None:
+def test_nginx_is_faster_than_the_generator_which_is_marked_as_the_limit(tmp_path: Path) -> None:
     ran = run(tmp_path, "static", "--plan", "5:5s,50:8s", timeout_s=TIMEOUT_S)
     if "noisy_neighbours" in ids(ran):  # other tests had the cores: then nobody else is blamed
         assert "Other processes" in ran.summary["verdict"] and "generator_cpu_saturated" not in ids(ran), ran.stderr

@@ -30,7 +30,7 @@ def test_live_detectors_and_reanalysis_agree() -> None:
         assert [each.key for each in changes if not each.key.startswith("cause:")] == []  # causes are found from events
 
 
-def test_a_neighbour_who_comes_inside_a_level_holds_the_part_in_which_it_is_there() -> None:
+def test_a_neighbour_that_begins_inside_a_level_disturbs_that_part_of_it() -> None:
     busy = Trouble(46.0, math.inf, speed=0.3, by_neighbour=True)
     service = System(service_s=0.02, think_s=0.5, service_spread="constant", think_spread="constant", trouble=busy)
     timeline = explored(service, [5, 10, 20, 24], 18, np.random.default_rng(FIRST_SEED))

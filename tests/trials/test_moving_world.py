@@ -62,5 +62,5 @@ def test_a_run_is_judged_by_what_is_at_its_end(marks: list[Mark], expected: list
     assert wrong(ROW, marks, (), "") == expected
 
 
-def test_a_false_knee_that_was_taken_back_is_counted_apart() -> None:
+def test_a_false_knee_that_was_retracted_is_counted_separately() -> None:
     assert marked_once(ROW, [knee(12.0), knee(23.0, revision=2)]) == ["knee at 12"]

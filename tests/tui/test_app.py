@@ -94,7 +94,7 @@ async def test_steps_never_leave_the_known_sizes() -> None:
         assert len(stage.controls.calls) == 8
 
 
-async def test_the_guard_says_so() -> None:
+async def test_the_guard_is_reported() -> None:
     stage = Stage(wanted=10, max_users=10)
     async with stage.run() as pilot:
         await pilot.press("+")
@@ -152,7 +152,7 @@ async def test_tabs_are_walked_and_numbered() -> None:
         assert stage.shown() == ["parts"]
 
 
-async def test_maximise_shows_the_pane_in_focus_alone_and_back() -> None:
+async def test_one_key_shows_the_pane_in_focus_alone_and_all_again() -> None:
     stage = Stage(session())
     async with stage.run(WIDE) as pilot:
         await pilot.press("tab", "tab", "z")
@@ -161,7 +161,7 @@ async def test_maximise_shows_the_pane_in_focus_alone_and_back() -> None:
         assert len(stage.shown()) == 6
 
 
-async def test_the_log_comes_and_goes() -> None:
+async def test_one_key_shows_the_log_and_hides_it() -> None:
     stage = Stage(session())
     async with stage.run(WIDE) as pilot:
         await pilot.press("5", "o")
@@ -171,7 +171,7 @@ async def test_the_log_comes_and_goes() -> None:
         assert stage.app.focused is not None and stage.app.focused.id == "endpoints"
 
 
-async def test_hold_freezes_the_panes_while_events_still_fold() -> None:
+async def test_a_paused_display_keeps_its_panes_while_events_are_folded() -> None:
     made = Session()
     stage = Stage([header(), *made.open(10), *(made.tick() for _ in range(8))], wanted=10)
     async with stage.run() as pilot:

@@ -47,7 +47,7 @@ async def test_its_last_reason_is_in_the_status(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("key", ["+", "-", "m", "x"])
-async def test_any_step_takes_over(key: str) -> None:
+async def test_any_step_by_hand_takes_over(key: str) -> None:
     stage = Stage(session(), wanted=10)
     async with stage.run() as pilot:
         await pilot.press("a", key)
@@ -87,7 +87,7 @@ async def test_v_verifies_the_knee_and_the_status_says_how_far_it_is(size: tuple
     ("verdict", "sentence"),
     [(None, "no knee to verify yet; press a to search for one"), (with_knee(verified=True), "the knee is already verified")],
 )
-async def test_v_says_where_there_is_nothing_to_verify(verdict: Verdict | None, sentence: str) -> None:
+async def test_v_without_a_knee_says_that_there_is_nothing_to_verify(verdict: Verdict | None, sentence: str) -> None:
     stage = Stage([*session(), *([verdict] if verdict is not None else [])])
     async with stage.run(WIDE) as pilot:
         await pilot.press("v")

@@ -127,7 +127,7 @@ async def test_the_target_restarts_with_what_was_changed() -> None:
         assert stage.controls.calls == [("restart_target", {"threads": "16"})]
 
 
-async def test_a_service_that_is_not_ours_is_not_restarted() -> None:
+async def test_a_service_that_was_not_started_here_is_not_restarted() -> None:
     stage = Stage()
     stage.controls.can_restart = False
     async with stage.run() as pilot:
@@ -152,7 +152,7 @@ async def test_quitting_asks_once_while_load_runs(quit_key: str, yes: str) -> No
 
 
 @pytest.mark.parametrize("no", ["escape", "n"])
-async def test_quitting_can_be_thought_over(no: str) -> None:
+async def test_quitting_can_be_cancelled(no: str) -> None:
     stage = Stage()
     async with stage.run() as pilot:
         await pilot.press("q", no, "+")

@@ -68,7 +68,7 @@ def test_a_one_second_dip_survives_too() -> None:
     assert len(points) <= 4 * 20 and min(y for _, y in points) == 0.0
 
 
-def test_nan_is_a_gap_never_a_line_and_never_zero() -> None:
+def test_nan_is_a_gap_and_neither_a_line_nor_zero() -> None:
     xs = [float(x) for x in range(20)]
     ys = [5.0] * 8 + [math.nan] * 4 + [5.0] * 8
     chart = Chart(Axis(0, 19), Axis(0, 10), series=(line(xs, ys),))

@@ -52,7 +52,7 @@ async def test_warnings_stand_above_everything() -> None:
         assert "knee A" in text
 
 
-async def test_views_are_had_by_number_and_by_tab() -> None:
+async def test_views_are_chosen_by_number_and_by_tab() -> None:
     async with looking(sample()) as text:
         assert "goodput/s by users" in text
     for keys in (("2",), ("tab",)):
@@ -77,7 +77,7 @@ async def test_a_wide_screen_shows_all_four_at_once() -> None:
 
 
 @pytest.mark.parametrize("key", ["q", "escape", "ctrl+c"])
-async def test_it_is_left_again(key: str) -> None:
+async def test_escape_leaves_it(key: str) -> None:
     app = CompareApp(sample())
     async with app.run_test() as pilot:
         await pilot.press(key)

@@ -59,7 +59,7 @@ async def test_a_live_session_is_exported_as_far_as_it_is_known(folder: Path) ->
     assert '"complete": false' in (folder / f"{ID}.json").read_text()
 
 
-async def test_what_is_there_takes_a_second_enter(folder: Path) -> None:
+async def test_overwriting_a_file_takes_a_second_enter(folder: Path) -> None:
     stage = live()
     (folder / f"{ID}.md").write_text("mine")
     async with stage.run() as pilot:
@@ -146,7 +146,7 @@ def test_tmux_gets_it_plain_and_in_its_envelope(environment: dict[str, str]) -> 
     assert decoded(plain) == TEXT == decoded(envelope.removesuffix("\x1b\\").replace("\x1b\x1b", "\x1b"))
 
 
-def test_screen_gets_envelopes_that_it_takes() -> None:
+def test_screen_gets_envelopes_that_it_accepts() -> None:
     parts = sequences(TEXT, {"STY": "1.x", "TERM": "screen"}).split("\x1b\\")
     assert all(part.startswith("\x1bP") and len(part) < 768 for part in parts[:-1]) and parts[-1] == ""
     assert decoded("".join(part.removeprefix("\x1bP") for part in parts)) == TEXT

@@ -48,12 +48,12 @@ def colors(strip: Strip) -> set[str]:
 # -- by cause
 
 
-def test_causes_stand_under_where_they_lie_the_generator_first_and_what_has_ended_last() -> None:
+def test_causes_are_grouped_by_location_the_generator_first_and_ended_ones_last() -> None:
     places = ("Generator", "Network", "Target", "Checks", "Target, ended")
     assert [line.strip() for line in shown(troubled()) if line.strip() in places] == list(places)
 
 
-def test_the_verdict_stands_on_top_where_the_status_lines_have_it_not_or_not_whole() -> None:
+def test_the_verdict_is_on_top_where_the_status_lines_do_not_show_it_whole() -> None:
     def text(events: list[Event], width: int) -> str:
         return " ".join(line.strip() for line in shown(events, Size(width, 200))[:4])
 
@@ -62,7 +62,7 @@ def test_the_verdict_stands_on_top_where_the_status_lines_have_it_not_or_not_who
     assert text(troubled(), 78).startswith("Generator")
 
 
-def test_a_cause_shows_how_often_since_when_where_with_what_and_what_to_do() -> None:
+def test_a_cause_shows_count_time_endpoints_evidence_and_advice() -> None:
     lines = shown([*session(), ports()], Size(118, 200))
     begin = next(index for index, line in enumerate(lines) if line.strip() == "Generator")
     assert [" ".join(line.split()) for line in lines[begin + 1 :]] == [
@@ -89,7 +89,7 @@ def test_what_has_ended_is_dimmed_and_says_until_when() -> None:
     assert all(colors(strip) <= {Palette().muted} for strip in drawn[begin:])
 
 
-def test_nothing_that_failed_is_said_so_and_that_nothing_is_saturated_is_not_failure() -> None:
+def test_without_failures_the_pane_says_so_and_unsaturated_resources_are_not_listed() -> None:
     assert "Nothing failed, and no cause was marked." in " ".join(shown([]))
     quiet: list[Event] = [cause("not_saturated", 10.0, 10, kind="bottleneck")]
     assert "Nothing failed" in " ".join(shown(quiet))
@@ -163,7 +163,7 @@ def test_a_hundred_thousand_failures_change_one_line_of_the_raw_errors_and_none_
 # -- on the screen
 
 
-def test_only_what_stands_is_counted_else_what_was() -> None:
+def test_only_open_causes_are_counted_or_without_one_those_that_ended() -> None:
     found = tally(Timeline(troubled()))
     assert (found.open, found.over, found.raw, found.words, found.grave) == (5, 1, 1, "5", True)
     assert tally(Timeline([*session(), ports(state="closed")])).words == "1"

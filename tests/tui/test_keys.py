@@ -26,7 +26,7 @@ WORDS = {"play": "pause", "open": "replays", "other": "sessions"}
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_the_readme_has_the_table_as_it_is(screen: ScreenName) -> None:
+def test_the_readme_has_the_table_of_keys(screen: ScreenName) -> None:
     assert markdown(screen) in README.read_text("utf-8"), f"the README should have:\n{markdown(screen)}"
 
 

@@ -100,7 +100,7 @@ def test_the_lines_and_the_law_are_reported_in_figures() -> None:
 @pytest.mark.parametrize(
     ("grey", "why"), [("few_levels", "too few levels"), ("no_bend", "no saturation yet"), ("poor_fit", "fits poorly")]
 )
-def test_a_law_that_may_not_stand_is_grey_and_says_why(grey: str, why: str) -> None:
+def test_an_unreliable_fit_is_grey_and_says_why(grey: str, why: str) -> None:
     reported = curve(CapacityVerdict(knee=KNEE, curve=replace(CURVE, usl=replace(USL, grey=grey))), WIDE)
     assert f"(grey: {why})" in reported
 
@@ -110,7 +110,7 @@ def test_the_pane_says_what_is_missing_while_data_is_thin() -> None:
     assert "→ 2 more levels below 20 users would give a baseline" in curve(verdict)
 
 
-def test_advice_that_does_not_fit_loses_its_reasons_first() -> None:
+def test_advice_that_does_not_fit_is_shortened_by_its_reasons_first() -> None:
     wanted = (
         Missing(kind="soak", seconds=20.0, users_above=33.0, users_below=33.0),
         Missing(kind="beyond", seconds=6.0, users_above=57.0, users_below=57.0),
@@ -128,7 +128,7 @@ def test_advice_of_a_log_from_before_is_still_read() -> None:
     )
 
 
-def test_no_knee_is_said_in_words_and_draws_none() -> None:
+def test_without_a_knee_the_pane_says_so_and_draws_none() -> None:
     reported = curve(
         CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=60), curve=replace(CURVE, capacity_rps=None, usl=None))
     )
@@ -188,7 +188,7 @@ def test_each_epoch_has_its_own_knee() -> None:
     assert "knee 36" in shown(CurvePane(), Timeline(events))
 
 
-def test_what_is_held_keeps_its_verdict_and_its_bins() -> None:
+def test_a_paused_moment_keeps_its_verdict_and_its_bins() -> None:
     timeline = Timeline([event for event in sessions()["ramp"] if event.t_s < 239.0])
     held = moment(timeline)
     before = shown(CurvePane(), held)
@@ -215,7 +215,7 @@ def test_marks_stand_over_time_with_their_words_even_where_it_is_narrow() -> Non
     assert "◆" in reported and "knee 68" in reported
 
 
-def test_a_mark_stands_where_it_became_what_it_is() -> None:
+def test_a_mark_is_drawn_at_the_time_at_which_it_was_found() -> None:
     events = [*session(((20, 60),))]
     marks = [
         marked(t_s=t_s, key="knee:epoch0", revision=revision, state="updated", kind=kind, id=kind, users=users)
@@ -247,7 +247,7 @@ def test_a_shift_stands_where_the_service_changed_and_its_level_begins_there() -
 
 
 @pytest.mark.parametrize(("id_", "tag"), [("think_time_limited", "◇ waits"), ("gil_bound", "■ bottleneck")])
-def test_what_limits_nothing_of_the_service_is_not_called_a_bottleneck(id_: str, tag: str) -> None:
+def test_a_finding_without_a_limit_is_not_called_a_bottleneck(id_: str, tag: str) -> None:
     mark = marked(t_s=10.0, key=f"bottleneck:{id_}:epoch0", state="open", kind="bottleneck", id=id_, users=20)
     (found,) = page_tags([*session(((20, 30),)), mark])
     assert f"{found.glyph} {found.word}" == tag
@@ -294,7 +294,7 @@ def test_the_status_line_says_nothing_before_a_verdict_and_after_a_restart() -> 
     assert "knee" not in at(118, KNEE, opened)[1]
 
 
-def test_an_answer_to_a_key_goes_before_the_knee() -> None:
+def test_an_answer_to_a_key_has_priority_over_the_knee() -> None:
     second = at(78, KNEE, message="saved: sessions/20260101-120000-mixed.md")[1]
     assert "saved: sessions/20260101-120000-mixed.md" in second and "level 1, settled 16 s" in second
 
@@ -335,7 +335,7 @@ def test_a_bend_that_becomes_a_knee_is_reported_as_both() -> None:
     assert "knee at 47 users" in reported and "knee now 45" in reported
 
 
-def test_a_mark_taken_back_is_reported_as_retracted() -> None:
+def test_a_retracted_mark_is_reported_as_retracted() -> None:
     assert "retracted" in journal(knee_mark(10.0, 1, 47.0), knee_mark(20.0, 2, 47.0, state="retracted"))
 
 

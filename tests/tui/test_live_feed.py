@@ -27,7 +27,7 @@ def test_a_sample_changes_all_panes() -> None:
     assert len(feed.timeline) == 1
 
 
-def test_nothing_new_changes_nothing_and_the_timeline_stays_the_same_object() -> None:
+def test_without_events_the_timeline_stays_the_same_object() -> None:
     source = FakeSource([header()])
     feed = LiveFeed(source)
     feed.take()
@@ -38,7 +38,7 @@ def test_nothing_new_changes_nothing_and_the_timeline_stays_the_same_object() ->
     assert feed.timeline is before
 
 
-def test_it_is_taken_from_when_the_source_wakes_and_at_no_other_time() -> None:
+def test_events_are_taken_only_when_the_source_wakes() -> None:
     source, woken = FakeSource(), []
     feed = LiveFeed(source)
     feed.start(lambda: woken.append(True))

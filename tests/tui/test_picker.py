@@ -85,7 +85,7 @@ async def test_a_profile_that_cannot_run_says_why() -> None:
     assert app.return_value is None
 
 
-async def test_nothing_to_show_is_said_kindly() -> None:
+async def test_empty_lists_say_what_to_do() -> None:
     async with picking(picker(FakeShelf(()), ())) as text:
         assert "no profiles found" in text
         assert "none yet" in text

@@ -12,7 +12,9 @@ from capexplorer.model.events import (
     FailureTick,
 )
 from capexplorer.model.readings import (
+    NeighboursReading,
     PortsReading,
+    TargetReading,
     TargetTcpReading,
     TcpReading,
     WorkerReading,

@@ -72,7 +72,7 @@ def test_a_service_that_cannot_be_reached_is_reported_with_why() -> None:
 PLAN_OVER = Command(t_s=9.0, name="plan", by="plan", args={"on": False, "what": "plan", "why": "finished", "users": 50})
 
 
-def test_a_plans_end_is_reported_with_the_keys_that_continue_until_someone_steps() -> None:
+def test_the_end_of_a_plan_is_reported_with_the_keys_that_continue_until_a_step() -> None:
     reported = " PLAN ENDED  50 users keep running; + - load, a autopilot, p plan, x zero"
     ended = [*session([(50, 9)]), PLAN_OVER]
     assert any(reported in line for line in status_lines(Timeline(ended)))

@@ -130,7 +130,7 @@ def test_the_terminal_is_restored(demo: Demo) -> None:
     assert termios.tcgetattr(demo.slave) == demo.before
 
 
-def test_resizing_is_followed_though_descriptor_1_is_not_terminal(demo: Demo) -> None:
+def test_resizing_is_followed_though_descriptor_1_is_not_a_terminal(demo: Demo) -> None:
     demo.wait_for(b"1 req/s")
     demo.resize(120, 40)
     os.kill(demo.process.pid, signal.SIGWINCH)
@@ -164,7 +164,7 @@ def assert_modes_are_reset(output: bytes) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT, signal.SIGSEGV])
-def test_the_terminal_is_given_back_when_the_process_is_killed(demo: Demo, number: signal.Signals) -> None:
+def test_the_terminal_is_restored_when_the_process_is_killed(demo: Demo, number: signal.Signals) -> None:
     demo.wait_for(b"users")
     assert termios.tcgetattr(demo.slave) != demo.before
     os.kill(demo.process.pid, number)
@@ -174,7 +174,7 @@ def test_the_terminal_is_given_back_when_the_process_is_killed(demo: Demo, numbe
     assert_modes_are_reset(demo.output)
 
 
-def test_no_keeper_stays_when_the_screen_was_left_in_order(demo: Demo) -> None:
+def test_no_keeper_process_stays_when_the_screen_was_left_normally(demo: Demo) -> None:
     demo.wait_for(b"users")
     assert keepers_of(demo.sink)
     demo.type(b"q\r")
@@ -182,7 +182,7 @@ def test_no_keeper_stays_when_the_screen_was_left_in_order(demo: Demo) -> None:
     assert not keepers_of(demo.sink)
 
 
-def test_a_shell_that_was_quicker_keeps_its_own_settings(demo: Demo) -> None:
+def test_a_shell_that_sets_the_terminal_first_keeps_its_settings(demo: Demo) -> None:
     demo.wait_for(b"users")
     assert keepers_of(demo.sink)
     os.kill(demo.process.pid, signal.SIGSTOP)

@@ -34,7 +34,7 @@ def test_every_id_has_a_name_a_place_and_one_line_of_advice() -> None:
             assert len(sentence) <= 200, id_
 
 
-def test_every_cause_that_spoils_a_run_fits_the_verdict() -> None:
+def test_every_cause_that_invalidates_a_run_has_a_limiter_for_the_verdict() -> None:
     spoil = {each.id for each in ENTRIES.values() if each.severity == "critical" and each.where != "target"}
     assert spoil == {name for name, text in TEXTS.items() if text.limiter}
 
@@ -70,7 +70,7 @@ def test_advice_has_the_command_for_the_system(id_: str, evidence: dict[str, Any
         ("fd_exhaustion_target", {"fds_limit": 64}, ("target.open_files",), "target.open_files=65536"),
     ],
 )
-def test_what_the_session_limited_itself_is_raised_there_and_not_on_the_machine(
+def test_a_limit_set_by_the_session_is_raised_by_its_option_and_not_on_the_machine(
     id_: str, evidence: dict[str, Any], limits: tuple[str, ...], command: str
 ) -> None:
     sentence = wording.advice_for(id_, evidence, "Linux", limits)
@@ -91,11 +91,11 @@ def test_the_wider_range_that_is_advised_is_one_that_a_session_takes() -> None:
     assert limits_of((given[1],), Limits()).network.ip_local_port_range == (10_000, 65_535)
 
 
-def test_that_reuse_does_not_help_where_ports_are_in_use_is_said() -> None:
+def test_advice_says_that_reuse_does_not_help_where_ports_are_in_use() -> None:
     assert "tcp_tw_reuse does not help" in wording.advice_for("ephemeral_port_exhaustion_established", {})
 
 
-def test_an_id_of_a_later_version_is_reported_in_its_own_words() -> None:
+def test_an_id_of_a_later_version_is_shown_with_spaces() -> None:
     assert (wording.name("quantum_decay"), wording.where("quantum_decay"), wording.advice_for("quantum_decay", {})) == (
         "quantum decay", "target", "",
     )  # fmt: skip
@@ -144,7 +144,7 @@ def test_counts_say_what_was_counted(evidence: dict[str, Any], sentence: str) ->
     assert wording.counted(cause(evidence)) == sentence
 
 
-def test_the_journal_is_short_and_the_mark_whole() -> None:
+def test_the_journal_has_a_short_form_of_a_mark() -> None:
     event = marked(
         t_s=9.0, key="k", state="open", kind="cause", id="connection_reset", users=80, severity="error", confidence="high",
         evidence={"count": 412, "rate_per_s": 3.1, "resets_sent": 12},

@@ -15,6 +15,6 @@ def test_a_clause_has_words(kind: type) -> None:
     assert clause.dispatch(kind) is not clause.dispatch(object)
 
 
-def test_what_is_not_clause_has_none() -> None:
+def test_an_unknown_clause_is_an_error() -> None:
     with pytest.raises(TypeError, match="no words for str"):
         clause("said by nobody")  # type: ignore[arg-type]

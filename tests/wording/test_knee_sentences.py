@@ -119,7 +119,7 @@ def test_a_mark_is_one_line(mark: Mark, sentence: str) -> None:
     assert wording.mark(mark) == sentence
 
 
-def test_what_would_sharpen_a_knee_is_a_sentence_of_its_own() -> None:
+def test_missing_levels_are_a_sentence_of_their_own() -> None:
     advised = msgspec.structs.replace(KNEE.finding, missing=(Missing(kind="longer_levels"),))
     event = msgspec.structs.replace(KNEE, finding=advised)
     assert wording.mark(event).endswith("(high confidence). Longer levels would narrow the interval")

@@ -73,7 +73,7 @@ def test_a_proposal_has_a_key_its_cost_and_its_reason(proposal: Proposal, key: s
 @pytest.mark.parametrize(
     ("later_s", "countdown"), [(3.0, "next step in 1–9 s"), (5.0, "next step within 7 s"), (11.5, "next step now")]
 )
-def test_the_countdown_goes_on_between_proposals(later_s: float, countdown: str) -> None:
+def test_the_countdown_continues_between_proposals(later_s: float, countdown: str) -> None:
     step = next_step(at(Hold("measuring", 4.0, 12.0), later_s=later_s))
     assert step == NextStep("", f"measuring 12 users; {countdown}")
 
@@ -83,7 +83,7 @@ def test_one_level_shows_no_scaling_yet() -> None:
     assert step == NextStep("Enter", "3 users for 8–20 s; no limit reached yet")
 
 
-def test_a_proposal_that_was_taken_is_proposed_no_more() -> None:
+def test_a_proposal_that_was_taken_is_not_proposed_again() -> None:
     timeline = at(level(24, "double", {"efficiency": 0.97}))
     timeline.apply(opened(24, 31.0, 2))
     assert next_step(timeline) == NextStep("", "changing to 24 users")
@@ -117,7 +117,7 @@ def test_where_no_load_can_run_the_target_comes_first() -> None:
     assert next_step(Timeline([Target(t_s=0.1, state="starting")])) == NextStep("", "the target is starting")
 
 
-def test_after_the_export_one_quits() -> None:
+def test_after_the_export_quitting_is_proposed() -> None:
     timeline = at(Done("knee", KNEE))
     assert next_step(timeline, exported=True) == NextStep("q", "quit; the report is written and the session is saved")
     timeline.apply(Ended(t_s=50.0, reason="ended by the user"))

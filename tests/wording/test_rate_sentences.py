@@ -50,7 +50,7 @@ def test_the_capacity_as_a_rate(found: RateCapacity, expected: str) -> None:
     assert wording.rates(RateVerdict(capacity=found)) == expected
 
 
-def test_the_last_recovery_is_said() -> None:
+def test_the_last_recovery_is_reported() -> None:
     back = RateRecovery(level=5, from_per_s=300, to_per_s=120, recovered=True, after_s=4)
     found = RateVerdict(capacity=capacity(kept_per_s=None), recoveries=(back,))
     assert wording.rates(found) == "Capacity 198/s [190–206]; at 120/s it recovered 4 s after overload at 300/s."

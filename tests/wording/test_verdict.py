@@ -266,19 +266,19 @@ def test_the_verdict(name: str) -> None:
 
 
 @pytest.mark.parametrize("started_at", [STARTED_AT, "2026-01-01T03:59:00.000+00:00", ""])
-def test_moments_are_in_the_sessions_time_whatever_the_wall_clock_said(started_at: str) -> None:
+def test_moments_are_in_the_sessions_time_and_not_of_the_wall_clock(started_at: str) -> None:
     sentence = reported(*UP, mark("dns_failure", 82, 185.0), started_at=started_at)
     assert sentence.startswith("Limited by a name that does not resolve from 03:05 at 82 users")
     later = reported(*levels(10, since_s=7_200.0), mark("dns_failure", 10, 7_384.9), started_at=started_at)
     assert later.startswith("Limited by a name that does not resolve from 2:03:04 at 10 users")
 
 
-def test_an_epoch_can_be_asked_for() -> None:
+def test_the_verdict_of_one_epoch_can_be_requested() -> None:
     timeline = Timeline([*UP, curve("knee", 47), mark("server_error", 74, epoch=1)])
     assert wording.verdict(timeline, 0).startswith("Epoch 0: Knee at 47 users")
 
 
-def test_the_weight_goes_with_the_sentence() -> None:
+def test_each_verdict_has_a_severity() -> None:
     def weight(*events: Event) -> tuple[str, bool]:
         judged = wording.judgement(Timeline(events))
         return judged.severity, judged.marked

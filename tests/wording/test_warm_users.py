@@ -25,7 +25,7 @@ def unsettled(*levels: tuple[int, float | None]) -> Timeline:
 @pytest.mark.parametrize(
     ("ratio", "sentence"), [(0.0, "0% of its users warm"), (0.4, "40% of its users warm"), (0.95, ""), (1.0, ""), (None, "")]
 )
-def test_the_share_of_warm_users_is_said_while_it_is_too_small_to_settle(ratio: float | None, sentence: str) -> None:
+def test_the_share_of_warm_users_is_shown_while_it_is_too_small_to_settle(ratio: float | None, sentence: str) -> None:
     assert wording.warm(LevelFigures(settled=False, warm_ratio=ratio)) == sentence
 
 

@@ -130,7 +130,7 @@ def test_a_full_link_is_named_but_not_on_loopback(url: str, sent: float, expecte
     assert ids(found(*loads, host=gigabit, url=url)) == expected
 
 
-def test_an_old_log_without_readings_says_nothing() -> None:
+def test_an_old_log_without_readings_gives_no_bottleneck() -> None:
     loads = (Load(load.users, load.goodput_rps, load.latency_ms, unread=tuple(READINGS)) for load in (*LINEAR, *FLAT))
     assert found(*loads) == {}
 
@@ -193,7 +193,7 @@ def test_a_level_that_cannot_be_judged_changes_nothing() -> None:
     assert ids(found(*overloaded(busy), starved)) == {"target_cpu_saturated": "open"}
 
 
-def test_competing_ones_are_all_reported_with_less_confidence() -> None:
+def test_bottlenecks_that_compete_are_all_reported_with_lower_confidence() -> None:
     alone = found(*overloaded({"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95}))
     both = found(*overloaded({"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95, "host.disk_busy_ratio": 0.97,
                               "host.io_pressure_ratio": 0.5, "target.written_bytes_per_s": 1e7}))  # fmt: skip
@@ -205,7 +205,7 @@ def test_competing_ones_are_all_reported_with_less_confidence() -> None:
     assert both["target_cpu_saturated"].finding.figures()["competing"] == ["disk_saturated"]
 
 
-def test_what_could_not_be_read_is_reported_and_costs_confidence() -> None:
+def test_readings_that_could_not_be_taken_are_listed_and_lower_the_confidence() -> None:
     marks = found(*overloaded({}, unread=("target.listen_queue",)))
     assert marks["lock_or_pool_limit"].finding.figures()["unavailable"] == ["target.listen_queue"]
     assert marks["lock_or_pool_limit"].confidence == "medium"

@@ -32,7 +32,7 @@ GATES: list[tuple[str, tuple[Load, ...], bool]] = [
 
 
 @pytest.mark.parametrize(("why", "loads", "opens"), GATES, ids=[each[0] for each in GATES])
-def test_the_gate_opens_where_more_users_surely_bring_nothing(why: str, loads: tuple[Load, ...], opens: bool) -> None:
+def test_the_gate_opens_where_more_users_do_not_increase_goodput(why: str, loads: tuple[Load, ...], opens: bool) -> None:
     busy = {"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95}
     marks = found(*loads[:-1], Load(**{**vars(loads[-1]), "readings": busy}))
     assert ("target_cpu_saturated" in marks) is opens

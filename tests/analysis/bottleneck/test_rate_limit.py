@@ -103,21 +103,21 @@ def test_a_constant_output_that_no_worker_could_give_is_a_rate_limit() -> None:
     assert finding(mark).reading("low_load_p50_ms") == pytest.approx(5.0, rel=0.01)
 
 
-def test_at_a_rate_that_nobody_configures_it_is_less_sure_and_names_the_other() -> None:
+def test_at_an_uncommon_rate_the_confidence_is_lower_and_the_alternative_is_named() -> None:
     mark = limits(explored(97, 5.0, clocked))["rate_limit"]
     assert mark.confidence == "medium"
     assert finding(mark).competing == ("lock_or_pool_limit",)
 
 
 @pytest.mark.parametrize("low_load_ms", [10.0, 9.0, 50.0], ids=["one worker", "one that slows down a little", "five workers"])
-def test_where_workers_of_a_constant_service_time_could_give_it_both_are_named_and_neither_is_sure(low_load_ms: float) -> None:
+def test_where_workers_of_a_constant_service_time_could_give_it_both_are_named_with_low_confidence(low_load_ms: float) -> None:
     marked = limits(explored(100, low_load_ms, clocked))
     assert list(marked) == ["lock_or_pool_limit"]
     assert finding(marked["lock_or_pool_limit"]).competing == ("rate_limit",)
     assert marked["lock_or_pool_limit"].confidence == "medium"
 
 
-def test_an_output_as_uneven_as_arrivals_is_not_rate_limit() -> None:
+def test_an_output_as_uneven_as_arrivals_is_not_a_rate_limit() -> None:
     marked = limits(explored(100, 5.0, poisson))
     assert list(marked) == ["lock_or_pool_limit"]
     assert finding(marked["lock_or_pool_limit"]).competing == ()
@@ -131,11 +131,11 @@ def test_a_level_that_a_neighbour_disturbed_shows_no_lock_beside_the_limiter() -
     assert list(limits(explored(100, 5.0, disturbed))) == ["rate_limit"]
 
 
-def test_a_rate_that_falls_with_more_users_is_not_rate_limit() -> None:
+def test_a_rate_that_falls_with_more_users_is_not_a_rate_limit() -> None:
     assert "rate_limit" not in limits(explored(100, 5.0, clocked, slowdown=0.04))
 
 
-def test_a_busy_service_is_not_held_by_a_rate_limit() -> None:
+def test_a_busy_service_is_not_limited_by_a_rate_limit() -> None:
     assert "rate_limit" not in limits(explored(100, 5.0, clocked, cpu=3.9))
     assert "rate_limit" not in limits(explored(100, 5.0, clocked, cpu=3.9, refused=429))
 
@@ -170,7 +170,7 @@ def test_refusals_with_another_status_are_none() -> None:
     assert limits(explored(100, 5.0, clocked, refused=500)) == {}
 
 
-def test_the_dispersion_of_random_replies_is_surely_not_a_constant_one() -> None:
+def test_the_dispersion_of_random_replies_is_distinguished_from_that_of_constant_ones() -> None:
     bounds = list[float]()
     for base in range(20):
 

@@ -65,7 +65,7 @@ def test_stolen_time_alone_limits_nothing(why: str, changed: dict[str, float]) -
     assert "cpu_steal" not in found(*overloaded(STOLEN | changed, unread=unread))
 
 
-def test_stolen_time_is_not_a_bottleneck_while_more_users_bring_more() -> None:
+def test_stolen_time_is_not_a_bottleneck_while_more_users_increase_goodput() -> None:
     assert "cpu_steal" not in found(*LINEAR[:-1], Load(8, 78, 52, readings=STOLEN))
 
 

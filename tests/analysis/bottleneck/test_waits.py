@@ -84,6 +84,6 @@ def test_not_saturated_names_the_busiest_resource() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_not_saturated_is_not_said_without_grounds(why: str, load: Load) -> None:
+def test_not_saturated_is_not_marked_without_evidence(why: str, load: Load) -> None:
     timeline = closed_session(load)
     assert list(bottleneck.marks(epoch_of(timeline, 0))) == []

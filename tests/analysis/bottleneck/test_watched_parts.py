@@ -85,7 +85,7 @@ def test_the_part_is_blamed_for_its_own_fault_and_no_other_party_is(readings: Re
     assert mark.key == f"bottleneck:{found}:epoch0:db"
 
 
-def test_a_busy_part_is_no_bottleneck_while_more_users_bring_more() -> None:
+def test_a_busy_part_is_not_a_bottleneck_while_more_users_increase_goodput() -> None:
     assert blamed(session({"db": SATURATED}, grows=True)) == set()
 
 
@@ -96,7 +96,7 @@ def test_a_part_that_was_read_in_few_seconds_of_a_level_is_not_blamed_and_hides_
     assert "part db" in mark.finding.unavailable  # type: ignore[union-attr]
 
 
-def test_a_part_whose_link_is_cut_is_not_blamed_for_the_level_that_goes_on() -> None:
+def test_a_part_whose_link_is_cut_is_not_blamed_for_the_rest_of_the_level() -> None:
     timeline = session({"db": SATURATED}, known=(part("db", state="unread"),))
     level = list(measured_levels(epoch_of(timeline, 0)))[-1]
     assert watched_parts(level, timeline).names == ("db",), "a closed level was measured while it was read"
@@ -115,7 +115,7 @@ def test_the_one_of_several_peers_that_is_at_its_limit_is_named_beside_those_tha
     assert title(mark) == "the CPU of web2 is saturated, unlike web1 and web3"
 
 
-def test_peers_that_are_all_at_their_limit_are_no_exception_of_one() -> None:
+def test_peers_that_are_all_at_their_limit_are_blamed_together() -> None:
     timeline = session({"web1": SATURATED, "web2": SATURATED})
     assert {title(mark) for mark in marks(timeline)} == {"the CPU of web1 is saturated", "the CPU of web2 is saturated"}
 

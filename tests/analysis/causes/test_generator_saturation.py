@@ -104,7 +104,7 @@ def test_in_older_logs_others_are_what_host_target_and_generator_leave() -> None
     assert others_cpu(LevelFigures(settled=True, readings=readings)) is None, "the service itself may be what uses them"
 
 
-def test_time_that_users_lose_at_low_load_as_well_is_their_own() -> None:
+def test_time_that_users_lose_at_low_load_as_well_is_spent_in_user_code() -> None:
     """A task that sleeps for 60 ms, on a load thread that is busy and keeps up."""
     few = LevelFigures(settled=True, generator_cpu_ratio=0.2, users_mean=5.0, throughput_rps=62.0, response_ms=20.0, wait_s=0.0)
     many = msgspec.structs.replace(few, generator_cpu_ratio=0.96, users_mean=75.0, throughput_rps=930.0, loop_lag_p99_ms=16.0)

@@ -36,7 +36,7 @@ def test_lines_that_differ_by_numbers_count_as_one_and_the_most_frequent_is_chos
     )
 
 
-def test_an_error_of_long_before_or_of_the_users_own_code_is_not_evidence() -> None:
+def test_an_error_of_long_before_or_of_user_code_is_not_evidence() -> None:
     assert quoted(logged(2.0, "ERROR: cache failed"), second(9, ERROR_500)) == ""
     assert quoted(logged(8.9, "ERROR: mine", source="stderr"), second(9, ERROR_500)) == ""
 

@@ -61,14 +61,14 @@ def test_a_rate_level_among_levels_of_users_changes_nothing() -> None:
     assert replace(found, t_s=0.0) == replace(expected, t_s=0.0)
 
 
-def test_without_a_level_there_is_not_verdict_and_no_mark() -> None:
+def test_without_a_level_there_is_no_verdict_and_no_mark() -> None:
     epoch = epoch_of(Timeline(), 0)
     assert epochs_of(Timeline()) == () and indices(Timeline()) == []
     assert epoch.verdict is None and epoch.ladder == ()
     assert list(capacity_marks.recoveries(epoch)) == [] and list(bottleneck.marks(epoch)) == []
 
 
-def test_one_look_splits_and_judges_its_levels_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_analysis_splits_and_judges_its_levels_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Marks, bottlenecks and recoveries share one ladder: a look runs beside the load, on the same interpreter lock."""
     calls: list[str] = []
 

@@ -106,5 +106,5 @@ def test_a_service_has_recovered_once_backlog_and_failures_are_gone(
     assert recovery(in_flight, failing, usual=10.0) == found
 
 
-def test_without_a_level_to_compare_with_no_recovery_is_said() -> None:
+def test_without_a_level_to_compare_with_there_is_no_recovery() -> None:
     assert recovery(GONE, [0.0] * 4, usual=None) == (None, None)

@@ -40,7 +40,7 @@ def test_a_recovery_level_that_stays_broken_does_not_move_the_knee() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_few_requests_a_second_are_averaged_for_longer_before_anything_is_said(seed: int) -> None:
+def test_with_few_requests_a_second_a_longer_average_is_needed_for_a_verdict(seed: int) -> None:
     """11 a second, steady: five seconds of them are now and then below 90% of their mean, and once were marked so."""
     finished = np.random.default_rng(seed).binomial(22, 0.5, 60).astype(float).tolist()  # 0.7 of Poisson, as measured live
     before = ideal([5.5, 10, 20, 40])

@@ -112,7 +112,7 @@ FALLEN: dict[str, Seconds] = {"failing": failing(160), "slow": clean(60)}
 
 
 @pytest.mark.parametrize("fallen", FALLEN)
-def test_what_comes_with_a_step_and_goes_with_load_is_loads_doing(fallen: str) -> None:
+def test_failures_that_come_and_go_with_load_are_caused_by_load(fallen: str) -> None:
     epoch = epoch_of(session(*CLIMB, (32, FALLEN[fallen]), (16, clean(80))), 0)
     assert regimes(epoch) == [(None, [8, 16, 24, 32, 16])]
     assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
@@ -179,7 +179,7 @@ def test_a_service_that_answers_nothing_has_failed() -> None:
     assert regimes(epoch) == [(None, [8, 16, 24]), ("failures", [24, 32])]
 
 
-def test_a_few_refusals_that_wax_and_wane_at_the_limit_are_one_regime() -> None:
+def test_refusals_that_vary_at_the_limit_are_one_regime() -> None:
     wave = [(120, failures) for failures in (2, 9, 14, 6, 3, 18, 12, 7, 4)]
     assert regimes(epoch_of(session(*CLIMB[:2], (24, wave)), 0)) == [(None, [8, 16, 24])]
 
@@ -196,7 +196,7 @@ def test_a_capacity_that_halves_inside_a_level_makes_no_knee_between_the_truths(
         assert reported.knee is None or reported.knee.kind != "knee"
 
 
-def test_a_plateau_that_more_users_leave_on_the_old_line_was_another_service() -> None:
+def test_a_plateau_from_which_more_users_return_to_the_low_load_line_belongs_to_another_regime() -> None:
     loads = [Load(users, rate, 50.0, WAIT_S) for users, rate in ((8, 40), (16, 80), (24, 100), (32, 100), (40, 200), (48, 240))]
     assert regimes(epoch_of(closed_session(*loads), 0)) == [(None, [8, 16, 24, 32]), ("goodput", [40, 48])]
 
@@ -232,7 +232,7 @@ def test_failures_that_begin_late_in_a_level_beyond_the_line_may_be_those_of_a_q
     assert last.began == "failures" and last.inside
 
 
-def test_seconds_after_a_step_that_are_worse_than_those_that_follow_are_not_change_of_the_service() -> None:
+def test_seconds_after_a_step_that_are_worse_than_those_that_follow_are_not_a_change_of_the_service() -> None:
     timeline = session(*CLIMB, (32, [*failing(160, 4), *clean(160, 12)]))
     assert regimes(epoch_of(timeline, 0)) == [(None, [8, 16, 24, 32])]
 

@@ -81,14 +81,14 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str,
 
 
 @pytest.mark.parametrize(("host", "machine", "asks", "expected"), CASES.values(), ids=CASES)
-def test_only_what_bounds_is_said_to(
+def test_only_limits_below_the_request_are_reported_as_limits(
     host: dict[str, Any], machine: dict[str, Any], asks: dict[str, Any], expected: dict[str, str]
 ) -> None:
     states = {name: check.state for name, check in found(host, machine, asks).items() if check.state != "ok"}
     assert states == expected
 
 
-def test_every_bound_says_where_and_how_to_lift_it() -> None:
+def test_every_limit_says_where_and_how_to_raise_it() -> None:
     for host, machine, asks, _ in CASES.values():
         for check in found(host, machine, asks).values():
             if check.state in ("bounds", "missing"):

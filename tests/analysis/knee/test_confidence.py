@@ -30,14 +30,14 @@ def knee(levels: Sequence[LadderLevel]) -> KneeVerdict:
     return found
 
 
-def test_a_knee_whose_users_are_all_accounted_for_is_sure() -> None:
+def test_a_knee_whose_users_time_is_accounted_for_keeps_its_confidence() -> None:
     found = knee(ladder(PAUSE_S))
     assert (found.kind, found.confidence) == ("knee", "high")
     assert found.evidence.unaccounted_ratio is None
 
 
 @pytest.mark.parametrize("pause_s", [0.0, 0.1, 0.2])
-def test_a_knee_whose_users_spend_their_time_nowhere_is_not(pause_s: float) -> None:
+def test_a_knee_whose_users_spend_time_unaccounted_for_has_low_confidence(pause_s: float) -> None:
     found = knee(ladder(pause_s))
     assert found.confidence == "low"
     assert found.evidence.unaccounted_ratio is not None and found.evidence.unaccounted_ratio > LITTLE_MOST
@@ -49,22 +49,22 @@ def test_a_straight_line_has_no_knee() -> None:
     assert knee(ladder(0.0, low)).confidence == "low"
 
 
-def test_nothing_is_said_where_pauses_are_not_known() -> None:
+def test_where_think_times_are_not_known_time_is_not_accounted_for() -> None:
     found = knee(ladder(None))
     assert (found.confidence, found.evidence.unaccounted_ratio) == ("high", None)
 
 
-def test_an_older_log_with_waits_only_does_not_allow_that_conclusion() -> None:
+def test_an_older_log_with_waits_only_does_not_account_for_users_time() -> None:
     waits = [replace(level, knows_pauses=False) for level in ladder(0.0)]
     assert knee(waits).confidence == "high"
 
 
-def test_levels_shorter_than_three_cycles_do_not_speak() -> None:
+def test_levels_shorter_than_three_cycles_do_not_count() -> None:
     short = [replace(level, requests=2 * int(level.users)) for level in ladder(0.0)]
     assert unaccounted_ratio(short) is None
 
 
-def test_the_median_level_speaks_for_all() -> None:
+def test_the_median_level_decides() -> None:
     levels = ladder(PAUSE_S)
     levels[0] = replace(levels[0], wait_s=0.0)
     assert unaccounted_ratio(levels) == pytest.approx(1.0, rel=0.01)

@@ -41,7 +41,7 @@ def test_the_interval_holds_the_knee_and_grows_with_the_structural_error() -> No
     [((10, 20, 30, 40, 50), 0.0), ((10, 20, 25, 30, 32), 0.0), ((10, 20, 30), 0.0)],
     ids=["a straight line", "a concave curve", "too few levels to tell"],
 )
-def test_what_is_concave_is_not_rough(goodput: tuple[float, ...], expected: float) -> None:
+def test_a_concave_curve_is_not_rough(goodput: tuple[float, ...], expected: float) -> None:
     users = np.arange(1.0, len(goodput) + 1) * 10
     assert roughness(users, np.array(goodput, float)) == expected
 

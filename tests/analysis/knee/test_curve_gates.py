@@ -49,7 +49,7 @@ def test_a_curve_over_a_narrow_span_is_judged_by_its_slope() -> None:
     ],
     ids=["two lines", "a level far below the capacity before the plateau"],
 )
-def test_levels_of_two_services_are_no_one_curve(pairs: list[tuple[float, float]], consistent: bool) -> None:
+def test_levels_of_two_services_do_not_make_one_curve(pairs: list[tuple[float, float]], consistent: bool) -> None:
     ladder = rates(pairs, seconds=20)
     curve = curve_of(ladder)
     assert is_consistent(ladder, curve, crossing(curve)) is consistent

@@ -48,13 +48,13 @@ def test_a_level_at_the_crossing_that_is_far_below_the_capacity_contradicts_it()
     assert knee_of(rates([(2, 20.1), (6, 37.4), (8, 47.2), (10, 57.2), (12, 59.0), (14, 58.9)])).kind == "bend"
 
 
-def test_two_levels_declare_nothing_and_say_what_is_missing() -> None:
+def test_two_levels_give_no_knee_and_say_which_levels_are_missing() -> None:
     verdict = judge(ideal([10, 100]))
     assert verdict.knee is None
     assert [(missing.kind, missing.count) for missing in verdict.missing] == [("levels", 1)]
 
 
-def test_no_levels_and_dead_services_declare_nothing() -> None:
+def test_without_levels_or_goodput_there_is_no_knee() -> None:
     assert judge([]).knee is None
     assert judge(rates([(10, 0), (20, 0), (30, 0)])).knee is None
 

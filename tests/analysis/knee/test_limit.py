@@ -26,7 +26,7 @@ def test_latency_that_grows_with_users_is_queueing() -> None:
     assert limit_of(ideal(USERS)) == "queueing"
 
 
-def test_time_that_neither_responses_nor_waits_explain_is_nobodys_while_the_generator_was_not_measured() -> None:
+def test_time_that_neither_responses_nor_waits_explain_has_no_owner_while_the_generator_was_not_measured() -> None:
     assert limit_of(beyond(ideal(USERS), latency_ms=50.0, response_ms=50.0)) == "unknown"
     assert limit_of(beyond(ideal(USERS), latency_ms=60.0, response_ms=60.0, failure_ratio=0.1)) == "unknown"
 
@@ -86,7 +86,7 @@ STARVED = {  # users: (requests/s, response ms, loop lag p99 ms) of a generator 
 }  # fmt: skip
 
 
-def test_responses_that_grow_no_more_than_the_generators_own_timers_are_late_are_nobodys() -> None:
+def test_responses_that_grow_by_no_more_than_the_lateness_of_the_generators_timers_are_not_queueing() -> None:
     levels = [
         LadderLevel(
             users=users,
@@ -106,7 +106,7 @@ def test_responses_that_grow_no_more_than_the_generators_own_timers_are_late_are
     assert limit_of([replace(level, generator_saturated=level.users >= 64) for level in levels]) == "generator"
 
 
-def test_a_busy_neighbour_does_not_make_queueing_the_generators() -> None:
+def test_queueing_beside_a_busy_neighbour_is_not_blamed_on_the_generator() -> None:
     assert limit_of(beyond(ideal(USERS), generator_saturated=False, loop_lag_ms=30.0)) == "queueing"
 
 

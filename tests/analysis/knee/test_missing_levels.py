@@ -28,12 +28,12 @@ def test_kinds(users: list[float], kinds: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("users", "count"), [([], 3), ([10], 2), ([10, 20], 1)])
-def test_three_counts_are_needed_before_anything_is_said(users: list[float], count: int) -> None:
+def test_advice_needs_three_user_counts(users: list[float], count: int) -> None:
     (found,) = judge(ideal(users)).missing
     assert found.count == count
 
 
-def test_a_straight_line_wants_half_as_many_again() -> None:
+def test_linear_scaling_asks_for_half_as_many_users_more() -> None:
     (found,) = judge(ideal([10, 20, 30])).missing
     assert found.users_above == 45
 

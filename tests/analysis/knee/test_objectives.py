@@ -46,7 +46,7 @@ def test_levels_too_near_the_limit_to_show_widen_the_interval() -> None:
     assert (found.users_low, found.users_high) == (10, 40)
 
 
-def test_one_unlucky_level_does_not_decide() -> None:
+def test_one_level_with_bad_luck_does_not_decide() -> None:
     found = capacity_at(timed([(10, 100), (15, 420), (20, 110), (25, 120), (30, 130), (40, 1000)]), "p95_ms", 400)
     assert found is not None and found.users is not None and found.users > 30
 

@@ -72,7 +72,7 @@ def test_the_return_comes_after_the_level_beyond() -> None:
     assert verification(knee_after([BACK, SOAK, BEYOND, BACK])).state == "verified"
 
 
-def test_levels_of_the_way_up_verify_nothing_they_are_what_the_knee_was_found_in() -> None:
+def test_levels_from_which_the_knee_was_found_do_not_verify_it() -> None:
     knee = knee_after(up=[10, 20, 35, 40, 60, 65, 80])
     assert [name for name, _, _ in open_steps(knee)] == ["soak", "beyond", "return_to_first"]
 

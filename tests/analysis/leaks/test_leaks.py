@@ -48,7 +48,7 @@ def test_a_descriptor_leak_is_reported_before_descriptors_run_out(per_s: float, 
     assert mark.finding.figures()["pid"] == 7 and mark.finding.figures()["unit"] == "fds"
 
 
-def test_a_slow_descriptor_leak_needs_a_longer_look() -> None:
+def test_a_slow_descriptor_leak_needs_a_longer_observation() -> None:
     def slow(s: int) -> float:
         return 30 + s // 20
 
@@ -74,11 +74,11 @@ def test_a_leak_that_has_reached_its_limit_is_still_reported() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_descriptors_that_come_and_stay_are_not_leak(why: str, fds: Callable[[int], float]) -> None:
+def test_descriptors_that_are_opened_once_and_stay_open_are_not_a_leak(why: str, fds: Callable[[int], float]) -> None:
     assert all(held(count, fds=fds) == {} for count in (20, 30, 45, 60))
 
 
-def test_connections_that_users_open_late_are_not_leak() -> None:
+def test_connections_that_users_open_late_are_not_a_leak() -> None:
     """100 users, each with a second connection that one task in 40 needs: the generator holds as many descriptors more."""
     late = [Second(fds=130 + extra, generator_fds=150 + extra) for extra in (100 * (1 - math.exp(-s / 100)) for s in range(45))]
     alone = [Second(fds=second.fds, generator_fds=150) for second in late]
@@ -92,7 +92,7 @@ def test_connections_that_users_open_late_are_not_leak() -> None:
     ("per_s", "within_s", "confidence"),
     [(4 * MB, 60, "low"), (1 * MB, 140, "low"), (0.1 * MB, 600, "medium"), (0.02 * MB, 2_400, "high")],
 )
-def test_the_slower_memory_grows_the_longer_the_look(per_s: float, within_s: int, confidence: str) -> None:
+def test_slower_growth_of_memory_needs_a_longer_observation(per_s: float, within_s: int, confidence: str) -> None:
     mark = held(within_s, rss=lambda s: 40e6 + per_s * s)["memory_leak"]
     assert (mark.confidence, mark.finding.figures()["unit"]) == (confidence, "bytes")
     assert mark.finding.figures()["growth_per_hour"] == pytest.approx(3_600 * per_s, rel=0.02)
@@ -152,7 +152,7 @@ def test_growth_per_request_is_distinguished_from_growth_per_hour() -> None:
     assert (by_request.finding.figures()["explained_by"], by_time.finding.figures()["explained_by"]) == ("requests", "time")
 
 
-def test_levels_with_as_many_users_are_one_look() -> None:
+def test_levels_with_as_many_users_are_examined_together() -> None:
     halves = [seconds(75, rss=lambda s, at=at: 40e6 + 1e6 * (at + s)) for at in (0, 75)]  # type: ignore[misc]
     assert "memory_leak" in marks(held_session((8, halves[0]), (8, halves[1])))
 

@@ -22,7 +22,7 @@ def judged(levels: Sequence[RateLevel]) -> RateCapacity:
     return found
 
 
-def test_without_levels_nothing_is_said() -> None:
+def test_without_levels_there_is_no_capacity() -> None:
     assert judge([]) is None
     assert judge([level(5, seconds=6)]) is None  # too few arrivals
 
@@ -57,7 +57,7 @@ def test_late_failures_are_timeouts_unless_they_are_replies(replied: float | Non
     assert found.overload is not None and found.overload.kind == kind
 
 
-def test_goodput_that_falls_while_more_is_offered_is_said() -> None:
+def test_goodput_that_falls_while_more_is_offered_is_reported() -> None:
     found = judged([*SERVED, level(125, 100, failed=25, failed_ms=1), level(200, 30, failed=170, failed_ms=1)])
     assert found.overload is not None and found.overload.collapses
     assert found.overload.fall_ratio == pytest.approx(0.7, abs=0.02)
@@ -84,7 +84,7 @@ def test_the_generators_limit_is_no_capacity() -> None:
     assert (found.kind, found.per_s, found.limit) == ("keeps_up", 75, "generator")
 
 
-def test_a_capacity_seen_only_with_all_users_held_is_less_sure() -> None:
+def test_a_capacity_seen_only_with_a_full_pool_of_users_has_lower_confidence() -> None:
     held = {"at_cap": True, "service_ms": 500.0}
     found = judged([*SERVED, level(125, 100, dropped=25, **held), level(150, 100, dropped=50, **held)])
     assert (found.kind, found.confidence) == ("capacity", "medium")
@@ -95,5 +95,5 @@ def test_a_higher_rate_that_was_served_contradicts_a_lower_one_that_was_not() ->
     assert found.contradicted and found.confidence == "low"
 
 
-def test_one_level_of_each_kind_is_less_sure() -> None:
+def test_with_one_level_of_each_kind_the_confidence_is_lower() -> None:
     assert judged([level(50), level(150, 100, service_ms=900)]).confidence == "low"

@@ -15,7 +15,7 @@ def test_what_neither_ended_nor_was_dropped_is_in_flight() -> None:
     assert level(100, 80, failed=5, dropped=5).growth == 200
 
 
-def test_goodput_is_never_known_better_than_a_poisson_count() -> None:
+def test_the_error_of_goodput_is_at_least_that_of_a_poisson_count() -> None:
     assert level(100, goodput_se_per_s=0.001).goodput_error_per_s == pytest.approx(math.sqrt(2000) / 20)
     assert level(10_000).goodput_error_per_s == pytest.approx(200)  # 2%: the machine's speed
 

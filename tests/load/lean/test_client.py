@@ -36,7 +36,7 @@ def test_a_request_reaches_the_service_as_it_was_written(seen: Played) -> None:
     assert sent["auth"]["headers"]["authorization"] == "Basic Ym9iOnB3"
 
 
-def test_what_would_be_another_request_is_refused(seen: Played) -> None:
+def test_a_request_that_would_be_altered_is_refused(seen: Played) -> None:
     assert seen["requests_that_cannot_be_sent"] == ["refused"] * 4
 
 
@@ -44,7 +44,7 @@ def test_a_body_of_any_size_is_sent_and_a_reply_before_its_end_is_read(seen: Pla
     assert seen["a_large_body"] == [8_000_000, 413]
 
 
-def test_a_response_has_the_names_that_users_know(seen: Played) -> None:
+def test_a_response_has_the_attributes_that_users_know(seen: Played) -> None:
     found = seen["responses"]
     assert found["names"] == ["named", "renamed"]
     assert found["cookies"] == ["seat=7; Path=/", "row=b; Path=/"]
@@ -58,7 +58,7 @@ def test_user_code_decides_whether_a_request_succeeded(seen: Played) -> None:
     assert seen["caught"] == ["lost_updates", "wrong", None, None, "Connection refused", "raised, 5 events", "refused"]
 
 
-def test_locusts_rest_works(seen: Played) -> None:
+def test_the_rest_interface_of_locust_works(seen: Played) -> None:
     assert seen["rest"] == ["/x", [True, False]]
 
 
@@ -82,7 +82,7 @@ def test_requests_at_the_same_time_have_connections_of_their_own(seen: Played) -
     assert seen["at_the_same_time"] == [200] * 5
 
 
-def test_tls_with_and_without_a_look_at_the_certificate(seen: Played) -> None:
+def test_tls_with_and_without_a_check_of_the_certificate(seen: Played) -> None:
     assert seen["over_tls"] == [["ok"] * 3, True]
 
 

@@ -58,7 +58,7 @@ class Rig:
         return tick
 
 
-def test_an_idle_user_takes_an_arrival_at_once_and_time_from_plan_is_all_of_it() -> None:
+def test_an_idle_user_takes_an_arrival_at_once_and_its_time_from_plan_is_its_response_time() -> None:
     rig = Rig(users=1)
     rig.now_s = 5.0
     rig.arrive(late_s=0.25)
@@ -90,7 +90,7 @@ def test_a_failed_iteration_has_no_time_from_plan() -> None:
     assert (tick.finished, tick.failed, tick.from_plan) == (0, 1, None)
 
 
-def test_the_user_that_became_idle_last_is_the_next() -> None:
+def test_the_user_that_became_idle_last_takes_the_next_arrival() -> None:
     rig = Rig()
     rig.users = 2
     _, last = rig.park(), rig.park()
@@ -134,13 +134,13 @@ def test_a_drop_is_attributed_by_the_users_that_a_rate_needs(users: int, max_use
     assert rig.tick().dropped == expected
 
 
-def test_before_any_task_has_ended_a_full_pool_is_held_by_the_target() -> None:
+def test_before_any_task_has_ended_a_full_pool_is_attributed_to_the_target() -> None:
     rig = Rig(users=2, max_users=2)
     rig.arrive(2 + QUEUE_LEAST + 1)
     assert rig.tick().dropped == Drops(target=1)
 
 
-def test_an_arrival_that_was_handled_too_late_is_dropped_for_that() -> None:
+def test_an_arrival_that_was_handled_too_late_is_dropped_as_late() -> None:
     rig = Rig(users=1)
     rig.arrive(3, late_s=LATE_MOST_S)
     tick = rig.tick()
@@ -159,7 +159,7 @@ def test_the_end_of_a_rate_drops_what_queues_and_frees_the_idle() -> None:
     assert rig.ledger.drain() is None
 
 
-def test_a_user_that_ends_before_it_began_what_it_got_has_dropped_it() -> None:
+def test_a_user_that_ends_before_it_starts_its_arrival_drops_it() -> None:
     rig = Rig()
     rig.users, seat, idle = 2, rig.park(), rig.park()
     rig.dispatch.left(idle)

@@ -55,14 +55,14 @@ def test_counts_of_poisson_arrivals_vary_as_much_as_their_mean(rate: float) -> N
     assert abs(dispersion - 1) < 3.3 * math.sqrt(2 / (seconds - 1))
 
 
-def test_the_sum_of_what_workers_offer_is_poisson_again() -> None:
+def test_the_sum_of_workers_poisson_arrivals_is_poisson() -> None:
     workers = [arrivals(500.0, GAPS, seed=seed) for seed in range(4)]
     end_s = min(times[-1] for times in workers)
     together = sorted(at for times in workers for at in times if at <= end_s)[:GAPS]
     assert distance_from_exponential(gaps(together), 2_000.0) < KOLMOGOROV_999
 
 
-def test_even_arrivals_are_no_poisson_process() -> None:
+def test_even_arrivals_are_not_a_poisson_process() -> None:
     assert distance_from_exponential(gaps(arrivals(50.0, 1_000, "even")), 50.0) > 5 * KOLMOGOROV_999
 
 
@@ -71,7 +71,7 @@ def test_even_arrivals_have_equal_gaps_and_do_not_depend_on_when_they_are_taken(
         assert gaps(arrivals(50.0, 100, "even", look_s=look_s))[1:] == pytest.approx([0.02] * 99)
 
 
-def test_workers_do_not_arrive_evenly_in_step() -> None:
+def test_arrivals_of_workers_are_not_synchronised() -> None:
     assert arrivals(10.0, 1, "even", seed=1) != arrivals(10.0, 1, "even", seed=2)
 
 

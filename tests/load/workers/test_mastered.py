@@ -47,7 +47,7 @@ def test_only_workers_of_this_version_get_the_job(seen: Played) -> None:
     assert len(found["told"]) == 3
 
 
-def test_plain_locust_workers_are_welcome_where_they_are_let_in(seen: Played) -> None:
+def test_plain_locust_workers_join_where_they_are_allowed(seen: Played) -> None:
     assert seen["plain_workers_are_welcome_where_they_are_let_in"] == [True, True, "1@box", True, 9, 1]
 
 

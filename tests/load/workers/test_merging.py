@@ -77,13 +77,13 @@ def test_failures_of_many_workers_stay_within_the_bytes_of_one_tick_and_none_is_
     assert counted == 100
 
 
-def test_a_second_survives_its_way() -> None:
+def test_a_second_of_a_worker_is_read_as_it_was_written() -> None:
     made = second(10.0, endpoint("/a", 1.0, 2.0), activity=Activity(1, 0.5))
     assert decode(encode(made)) == made
 
 
 @pytest.mark.parametrize("found", [b"", b"\xc1", b"\x93\x01\x02\x03", None, {"began_s": 1}, b"\x81\xa7began_s\xa1x"])
-def test_a_report_that_is_none_is_refused_in_one_line(found: object) -> None:
+def test_an_invalid_report_is_refused_in_one_line(found: object) -> None:
     with pytest.raises(InputError) as refused:
         decode(found)
     assert "\n" not in str(refused.value)
