@@ -1,4 +1,4 @@
-"""What benchmarks printed, kept in a file with the commit and the machine's load, so that two runs can be compared later."""
+"""Output of benchmarks, kept in a file with the commit and the machine's load, so that two runs can be compared later."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Kept(msgspec.Struct, kw_only=True):
 
 
 class _Tee(io.StringIO):
-    """Shows what it keeps."""
+    """Prints what it keeps."""
 
     def __init__(self, shown: TextIO) -> None:
         super().__init__()

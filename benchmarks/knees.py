@@ -1,4 +1,4 @@
-"""Knees against ground truth: our detector beside kneed and a broken stick, on the same simulated ladders.
+"""Knees against ground truth: this detector beside kneed and a broken line, on the same simulated ladders.
 
 Closed queues of six kinds, 12 levels of 20 s up to 2.2 N*; the same systems stopped at 0.45 N*; linear systems. Truth is exact
 (trials/simulation). Thresholds were tuned on seeds 0-299; these are 500,000 and up. kneed is a dependency of this benchmark

@@ -31,7 +31,7 @@ COLUMNS = ("ladders", "false", "false ever", "knees", "of those due", "covered",
 
 
 class Outcome:
-    """What was marked of one ladder, and whether that was right."""
+    """The marks of one ladder, and whether they are right."""
 
     def __init__(self, ladder: MovingLadder) -> None:
         self.world, self.seed = ladder.world, ladder.seed

@@ -25,7 +25,7 @@ CHECK = NeighbourCheck(HostFacts(cpus=CORES), "server")
 
 
 def ladder(found: Crowded, *, looks: bool) -> tuple[LadderLevel, ...]:
-    """As the detector gets it; without looking, nothing is known of neighbours."""
+    """The input of the detector; without the check, neighbours are unknown."""
     made = []
     for at, (users, figures) in enumerate(zip(found.users, found.levels, strict=True)):
         disturbed, goodput_disturbed = disturbance_of(CHECK.withheld(figures) if looks else None)
@@ -47,7 +47,7 @@ def judged(found: Crowded, verdict: CapacityVerdict) -> str:
 
 
 def counts(seeds: Sequence[int], reach: float, busy_share: float, *, looks: bool) -> Counter[str]:
-    """How often each."""
+    """Counts of each outcome."""
     climbs = (climb(seed, reach, busy_share=busy_share) for seed in seeds)
     return Counter(judged(found, analyse(ladder(found, looks=looks))) for found in climbs)
 

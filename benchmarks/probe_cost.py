@@ -100,7 +100,7 @@ def connections(listener: socket.socket, count: int) -> Iterator[socket.socket]:
 
 
 def make_time_wait(listener: socket.socket, count: int) -> None:
-    """As many client ends in TIME_WAIT."""
+    """The same number of client sockets in TIME_WAIT."""
     for _ in range(count):
         client = socket.create_connection(listener.getsockname())
         server, _ = listener.accept()
@@ -110,7 +110,7 @@ def make_time_wait(listener: socket.socket, count: int) -> None:
 
 @contextmanager
 def target() -> Iterator[tuple[int, int]]:
-    """Pid and port of something to watch."""
+    """Pid and port of a target."""
     with subprocess.Popen([sys.executable, "-c", _TARGET], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline())

@@ -1,4 +1,4 @@
-"""Knees of imported ramps: whether the 90% intervals hold N*, and what is said where a ramp cannot tell it.
+"""Knees of imported ramps: whether the 90% intervals hold N*, and the verdict where a ramp cannot show it.
 
     python -m benchmarks ramps        or: python benchmarks/ramps.py [--ramps 400] [--first-seed 910000]
 
@@ -27,7 +27,7 @@ COLUMNS = ("ramps", "knees", "hold N*", "within 25%", "width, median", "at or be
 
 
 class Outcome:
-    """What was said of one ramp."""
+    """The verdict on one ramp."""
 
     def __init__(self, chosen: tuple[Kind, int]) -> None:
         kind, seed = chosen
@@ -47,7 +47,7 @@ class Outcome:
 
     @property
     def holds(self) -> bool:
-        """Of a knee: its interval holds N*."""
+        """Of a knee: whether its interval contains N*."""
         return (self.low or 0.0) <= self.truth <= (self.high or np.inf)
 
     @property

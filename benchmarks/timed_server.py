@@ -1,4 +1,4 @@
-"""A server that waits 5 ms and tells its own view: from the request read to the reply written. One thread a connection."""
+"""A server that waits 5 ms and reports its own time: from the request read to the reply written. One thread a connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The load generators that `clients` puts beside one another: how each is started, and what it tells of latency."""
+"""The load generators that `clients` puts beside one another: how each is started, and its latency figures."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Tool:
     name: str
     program: str
     install: str
-    """How it comes onto a machine, in words; empty for what `make setup` has installed."""
+    """How to install it, in words; empty if `make setup` installs it."""
     command: Callable[[Path, str, float, bool], Sequence[str]]
     """(folder for files, URL, seconds, whether at the equal rate) to a command."""
     latency: Callable[[Path, str], Latency]
-    """(the same folder, its output) to what it tells."""
+    """(the same folder, its output) to its figures."""
 
     @property
     def path(self) -> str | None:

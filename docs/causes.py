@@ -55,7 +55,7 @@ rows of the fault matrix ([faults.md](faults.md)).
 
 
 def page(texts: Mapping[str, Mapping[str, str]]) -> str:
-    """The whole page. Raises ValueError where `said` and the catalogue differ."""
+    """The whole page. Raises ValueError where `texts` and the catalogue differ."""
     check(texts)
     parts = [HEAD]
     for where, title in GROUPS.items():
@@ -103,7 +103,7 @@ PROOFS = proofs()
 
 
 def texts() -> Mapping[str, Mapping[str, str]]:
-    """What is written by hand."""
+    """The texts that are written by hand."""
     return tomllib.loads((DOCS / "causes.toml").read_text(encoding="utf-8"))
 
 

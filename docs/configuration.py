@@ -62,7 +62,7 @@ def key_table() -> str:
 
 
 def examples() -> Mapping[str, Any]:
-    """What is written by hand."""
+    """The texts that are written by hand."""
     return tomllib.loads((DOCS / "configuration.toml").read_text(encoding="utf-8"))
 
 

@@ -162,7 +162,7 @@ def default(field: shape.Field) -> str:
 
 
 def words(kind: shape.Type) -> str:
-    """A type as a person would say it."""
+    """A type in words."""
     match kind:
         case shape.UnionType(types=types):
             return " or ".join(words(each) for each in types if not isinstance(each, shape.NoneType))
@@ -225,7 +225,7 @@ def _text(docstring: str) -> str:
 
 
 def examples() -> Mapping[str, Any]:
-    """What is written by hand."""
+    """The texts that are written by hand."""
     return tomllib.loads((DOCS / "profiles.toml").read_text(encoding="utf-8"))
 
 

@@ -1,6 +1,6 @@
 """Makes a sample of a recorded session: `python docs/sample.py SESSION sessions/sample.jsonl "what it shows"`.
 
-What says on whose machine it was recorded is taken out of the header: the host's name, and the path of the Python that ran the
+What identifies the machine is removed from the header: the host's name, and the path of the Python that ran the
 target, and of the folder where that wrote. The id becomes the sample's name, and the label what
 it shows. Every line after the header is copied byte by byte.
 """

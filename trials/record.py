@@ -27,7 +27,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def now(cls) -> Conditions:
-        """As they are."""
+        """The conditions now."""
         return cls(
             commit=_commit(),
             started_at=datetime.now(UTC).isoformat(timespec="seconds"),

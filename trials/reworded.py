@@ -1,4 +1,4 @@
-"""Sentences that runs of earlier versions printed, in the words of today: pages are written from results that keep the old ones.
+"""Sentences that runs of earlier versions printed, in current words: pages are written from results that keep the old ones.
 
 Words change, and the evidence of curves, which was listed by its keys, is left out; the results keep both.
 """

@@ -30,7 +30,7 @@ SERVICE_LIMITED: tuple[Kind, ...] = ("queue", "usl")
 
 
 TRUE_CHANGE = 0.1
-"""By how much longer service times of the second of a pair are."""
+"""Relative increase of service times in the second session of a pair."""
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def found(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """What headlines say of pairs whose second service is slower."""
+    """Headlines of pairs whose second service is slower."""
     return {
         "less_capacity": _share(one.goodput_or_capacity < 0 or one.knee < 0 for one in outcomes),
         "more_latency": _share(one.latency > 0 for one in outcomes),

@@ -21,9 +21,9 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     saturated: bool
     """At or over the knee of either run."""
     held: bool
-    """Other processes held the machine, so that it cannot count."""
+    """Other processes used the machine, so that the row does not count."""
     beyond_noise: bool
-    """Whether it would count if that were not looked at."""
+    """Whether it would count without the check for other processes."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,12 +35,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     goodput_or_capacity: float
     """What the headline claims of it, as a ratio; 0: nothing."""
     latency: float
-    """The same of latency."""
+    """What the headline claims of latency, as a ratio; 0: nothing."""
     knee: float
     failed: bool
     """Whether `--fail-if "p95>5%"` or `"goodput<-5%"` ends with exit code 3."""
     held: tuple[bool, ...]
-    """Of each user count in common: other processes held the machine."""
+    """For each user count that both have: other processes used the machine."""
     sentence: str
     detectable: float | None
     """Smallest change of mean latency that the comparison says it would find."""
@@ -52,7 +52,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome(name: str, before: Session, after: Session) -> Outcome:
-    """Compare them."""
+    """Compare two sessions and count the claims."""
     comparison = compare([before, after])
     (pair,) = comparison.pairs
     failed = any(judge(parse(text), comparison).failed for text in ("p95>5%", "goodput<-5%"))

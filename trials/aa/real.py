@@ -18,7 +18,7 @@ LONGEST_S = 150
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What is run."""
+    """One service of the real runs."""
 
     name: str
     profile: str

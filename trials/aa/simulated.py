@@ -21,7 +21,7 @@ from trials.simulation.queues import System
 
 LEVELS = 12
 TOP = 2.2
-"""Times the knee, of the highest level: a third of the levels is saturated."""
+"""Highest level as a multiple of the knee: a third of the levels is saturated."""
 
 
 def pair(kind: Kind, seed: int, *, level_s: int, slower: float = 0.0) -> tuple[Session, Session]:
@@ -41,7 +41,7 @@ def changed(system: System, slower: float) -> System:
 
 
 def session(name: str, levels: Sequence[ObservedLevel]) -> Session:
-    """As if it had been recorded: with the marks that detectors find."""
+    """A session with the marks that detectors find, as if it had been recorded."""
     latencies = SecondLatencies()
     timeline = Timeline()
     for event in latencies.noting(_events(name, levels, timeline)):

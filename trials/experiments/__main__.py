@@ -17,7 +17,7 @@ from .systems import SYSTEMS
 
 @dataclass(frozen=True, slots=True)
 class RunArguments:
-    """What was typed beside names."""
+    """Options of the command line."""
 
     parallel: int
     only: tuple[str, ...]
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def capacity(_: Path, arguments: RunArguments) -> bool:
-    """What the services really finish a second."""
+    """Measured completions of the services, in 1/s."""
     errors = []
     for each in SYSTEMS:
         rate, cores = measured(each.workers, each.sleep_s * 1000)
@@ -121,7 +121,7 @@ ALL: dict[str, Experiment] = {
 }
 
 SHORT: dict[str, Experiment] = {"five-short": reports_short}
-"""Only by name: the others hold them."""
+"""Experiments that run only by name: the others contain them."""
 
 
 def _print_result(name: str, passed: bool, sentence: str) -> bool:

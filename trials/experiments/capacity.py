@@ -19,7 +19,7 @@ REQUEST = b"GET /work HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 @contextmanager
 def sleepers(workers: int, sleep_ms: float, before: tuple[str, ...] = ()) -> Iterator[tuple[int, int]]:
-    """(port, pid) of a service of its own, ended at the end."""
+    """Starts a service; gives (port, pid) and ends it on exit."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     command = [sys.executable, str(SERVE), "--port", str(port), "--workers", str(workers), "--sleep-ms", str(sleep_ms)]
@@ -36,7 +36,7 @@ def sleepers(workers: int, sleep_ms: float, before: tuple[str, ...] = ()) -> Ite
 
 
 def measured(workers: int, sleep_ms: float, seconds: float = 20.0) -> tuple[float, float]:
-    """(requests a second, cores used) with three requests a worker always on their way."""
+    """(requests a second, cores used) with three requests in flight for each worker."""
     with sleepers(workers, sleep_ms) as (port, pid):
         times = _replies(port, 3 * workers, seconds)
         user, system = map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13])

@@ -38,7 +38,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compared(report: str, timelines: Mapping[str, Timeline]) -> Compared:
-    """The first of the two is what the other is held against."""
+    """The first of the two is the baseline."""
     found = compare([Session(timeline, title=name) for name, timeline in timelines.items()])
     (pair,) = found.pairs
     a, b = timelines

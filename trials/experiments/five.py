@@ -28,7 +28,7 @@ from .reports import REPORTS, Repeat
 PICTURES = ROOT / "docs" / "pictures" / "experiments"
 
 OVERHEAD_S = 120.0
-"""Start, floors, spawning, the end."""
+"""Allowance for the start, the client overhead, spawning and the end."""
 
 
 class Level(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,7 +137,7 @@ def ids(summary: dict[str, Any]) -> set[str]:
 
 
 def level(found: dict[str, Any]) -> Level:
-    """Of a summary's."""
+    """The levels of a summary."""
     latency = found["latency_ms"]
     figures = {name: found[name] for name in Level.__struct_fields__ if name in found}
     return Level(**figures, mean_ms=latency["mean"], p50_ms=latency["p50"], p95_ms=latency["p95"], p99_ms=latency["p99"])

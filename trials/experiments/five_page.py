@@ -1,4 +1,4 @@
-"""docs/experiments.md: for each of the five reports its table beside ours, what its author concluded, what was marked here."""
+"""docs/experiments.md: for each of the five reports its table, that of the repetition, its conclusion, the marks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TWICE_COLUMNS = ("target", "knee", "users", "goodput/s", "failures", "marked", "
 
 
 def write() -> None:
-    """Write the page anew from the results."""
+    """Write the page from the results."""
     newest = {each.name: each for each in records.load("five", Repeated)}
     parts = [INTRODUCTION]
     for report in REPORTS.values():

@@ -25,7 +25,7 @@ KNEE_KINDS = ("knee", "at_or_below", "bend")
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A run that is over."""
+    """A run that has ended."""
 
     path: Path
     exit_code: int | None
@@ -42,11 +42,11 @@ class Ran:
 
     @property
     def knee(self) -> dict[str, Any] | None:
-        """The knee that stands at the end."""
+        """The current knee at the end."""
         return next((each for each in reversed(self.summary["knees"]) if each["kind"] == "knee"), None)
 
     def settled(self, column: str) -> list[float]:
-        """Of the seconds that made figures; not measured left out."""
+        """Median over settled seconds, those without the reading left out."""
         columns = self.timeline.columns
         values = [value for value, settled in zip(columns[column], columns["settled"], strict=True) if settled]
         return [value for value in values if not math.isnan(value)]

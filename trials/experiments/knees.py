@@ -14,7 +14,7 @@ from .systems import SYSTEMS, System
 
 RUNS = 10
 TIMEOUT_S = 400.0
-"""An autopilot that has found nothing by then has not found it; the run counts as a miss."""
+"""A run that has found nothing by then counts as a miss."""
 
 DISTURBED_LAG_MS = 20.0
 """Stated before any run: a run whose median loop lag p99 is over this was disturbed by the machine, is listed as such, and counts
@@ -22,7 +22,7 @@ as it came; it is repeated once, and the repetition is listed apart."""
 
 WITHIN = 0.15
 WANTED = 26
-"""Of thirty: knees within 15% of N*, and intervals that hold N*."""
+"""Least number out of thirty: knees within 15% of N*, and intervals that contain N*."""
 
 
 def thirty(folder: Path, parallel: int) -> Iterator[KneeRun]:
@@ -57,7 +57,7 @@ def explored(system: System, number: int, folder: Path, batch: str, commit: str,
 
 
 def recorded(ran: Ran, system: System, number: int, batch: str, commit: str, *, repeat: bool = False) -> KneeRun:
-    """What a run gave, beside what is true."""
+    """The result of a run with the true knee."""
     knee, lag_ms = ran.knee or {}, ran.median("loop_lag_p99_ms")
     return KneeRun(
         batch=batch,

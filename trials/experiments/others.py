@@ -13,7 +13,7 @@ from .headless import KNEE_KINDS, ROOT, Ran, run
 from .systems import PROFILES
 
 Said = tuple[bool, str]
-"""(as it must be, what was seen)."""
+"""(whether it passed, the result in words)."""
 
 THINKING_USERS = (10, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200, 240)
 THINKING_HOLD_S = 25
@@ -22,13 +22,13 @@ THINKING_HOLD_S = 25
 HELD_USERS = (10, 20, 30, 40, 60, 80, 100, 130, 160, 200, 250, 300)
 HELD_HOLD_S = 10
 BUSY_PROCESSES = 4
-"""They and the generator share a core, so that it gets about a fifth."""
+"""Busy processes that share a core with the generator, so that it gets about a fifth."""
 
 SLEEPERS_KNEE = 40
 
 
 def thinking(folder: Path, hold_s: float = THINKING_HOLD_S) -> dict[str, Said]:
-    """Never a knee, a bend or a knee at or below, not even one that was taken back. Both profiles at a time."""
+    """No knee, bend or knee at or below may be marked, not even one that was retracted. Runs both profiles at the same time."""
     users = (*THINKING_USERS, *reversed(THINKING_USERS))
     plan = ",".join(f"{count}:{hold_s}s" for count in users)
     names = ("thinkers", "silent")

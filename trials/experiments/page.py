@@ -11,7 +11,7 @@ PAGE = ROOT / "docs" / "experiments-knees.md"
 
 
 def write() -> None:
-    """Write the page anew; it has nothing that the results do not have."""
+    """Write the page from the results."""
     records = load("knees", KneeRun)
     batches = [[record for record in records if record.batch == batch] for batch in dict.fromkeys(each.batch for each in records)]
     whole = [batch for batch in batches if _is_whole(batch)]
@@ -27,7 +27,7 @@ def write() -> None:
 
 
 def _is_whole(batch: list[KneeRun]) -> bool:
-    """False where someone ended it before all its runs had come."""
+    """False if it was ended before all of its runs."""
     return sum(not record.repeat for record in batch) == knees.RUNS * len(SYSTEMS)
 
 

@@ -1,4 +1,4 @@
-"""What runs gave, as lines of JSON: appended as each run ends, never edited, so that misses stay too."""
+"""Results of runs as lines of JSON: appended as each run ends, never edited, so that misses stay too."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class KneeRun(msgspec.Struct, frozen=True, kw_only=True):
     """One autopilot run against a service with a known knee."""
 
     batch: str
-    """When its thirty began."""
+    """Start of its series of thirty."""
     commit: str
     system: str
     number: int
     repeat: bool = False
-    """Done again since the first was disturbed."""
+    """Whether it repeats a run that was disturbed."""
     true_users: float
     true_rps: float
     users: float | None
@@ -29,7 +29,7 @@ class KneeRun(msgspec.Struct, frozen=True, kw_only=True):
     limit: str | None
     confidence: str | None
     found: list[str]
-    """Kinds of all knee marks that stood at the end."""
+    """Kinds of all current knee marks at the end."""
     seconds: float
     first_knee_s: float | None
     levels: int
@@ -50,7 +50,7 @@ class KneeRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def holds(self) -> bool:
-        """Whether the interval holds N*."""
+        """Whether the interval contains N*."""
         low, high = self.users_low, self.users_high
         return low is not None and high is not None and low <= self.true_users <= high
 
@@ -59,7 +59,7 @@ class KneeRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """What another experiment gave, in words."""
+    """The result of another experiment, in words."""
 
     at: str
     commit: str
@@ -73,7 +73,7 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 
 def append(name: str, record: msgspec.Struct) -> None:
-    """One line more in `results/NAME.jsonl`."""
+    """Append a line to `results/NAME.jsonl`."""
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / f"{name}.jsonl").open("ab") as file:
         file.write(msgspec.json.encode(record) + b"\n")

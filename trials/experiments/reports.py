@@ -10,7 +10,7 @@ Table = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat:
-    """One run here. `marks`: ids that it must mark; each text may name alternatives, `a|b`."""
+    """One repetition. `marks`: ids that must be marked; each text may name alternatives, `a|b`."""
 
     name: str
     profile: str
@@ -36,10 +36,10 @@ class Report:
     about: str
     table: Table
     concluded: str
-    """By its author."""
+    """The table of its author."""
     repeats: tuple[Repeat, ...]
     compare: tuple[str, str] | None = None
-    """Names of two repeats to lay side by side."""
+    """Names of two repetitions to compare."""
 
 
 CPU_OF_ALL = "target_cpu_saturated|host_cpu_saturated"

@@ -37,7 +37,7 @@ class System:
 
 
 def system(name: str) -> System:
-    """Read it from its profile, so that what is said and what is run cannot differ."""
+    """Read from its profile, so that the documented and the actual parameters cannot differ."""
     found = profile.load(PROFILES / f"{name}.toml")
     wait = found.users.wait_s
     assert isinstance(wait, profile.Wait)

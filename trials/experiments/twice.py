@@ -23,10 +23,10 @@ LOOKING = "find knee,hold 50% knee 15s,hold 200% knee 60s,hold 50% knee 20s"
 TIMEOUT_S = 600.0
 
 SAME = 0.10
-"""Of the users before: a share of the knee is another number when the knee was reported again meanwhile."""
+"""Tolerance of a user count: a share of the knee changes when the knee is revised."""
 
 NO_LIMITS = ("not_saturated", "think_time_limited")
-"""They say that nothing of the service is full."""
+"""Bottlenecks without a limit of the service."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ def around(levels: Sequence[dict[str, Any]]) -> tuple[Figures | None, Figures | 
 
 
 def mistakes(during: Figures | None, after: Figures | None, *, accounted: bool) -> Iterator[str]:
-    """What must not be. `accounted`: a cause that counts failures was marked at twice the knee."""
+    """Problems of a run. `accounted`: a cause that counts failures was marked at twice the knee."""
     if during is None or after is None:
         yield "it never got to twice its knee and back"
         return

@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def _settled(row: Row, client: Client, keep: Path, save: bool) -> records.Result:
-    """Wrong while the machine's neighbours were busy: once again. Every run is recorded."""
+    """Repeat once if the result was wrong while other processes were busy. Every run is recorded."""
     for attempt in range(ATTEMPTS):
         result = _result(row, client, keep / f"{row.name}-{client}-{attempt + 1}", save)
         if result.right or not result.disturbed:

@@ -1,4 +1,4 @@
-"""What limits a service that fails nobody: goodput that no longer grows with its users."""
+"""Limits of a service without failures: goodput no longer grows with users."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ PORT = 8123
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A row that was carried out."""
+    """The run of a row."""
 
     row: Row
     client: Client
@@ -101,7 +101,7 @@ def carry_out(row: Row, client: Client, folder: Path, short: bool = False) -> Ra
 
 
 def _idle_core(row: Row) -> list[str]:
-    """Words that hold the service to the core that is left to it."""
+    """Command prefix that pins the service to the core that is left to it."""
     return ["taskset", "-c", str(1 - row.busy_cores[0])] if row.busy_cores else []
 
 
@@ -140,7 +140,7 @@ def _run(row: Row, client: Client, folder: Path, before: Sequence[str], argument
 
 
 def _on_small_disk(command: Sequence[str], sessions: Path, size: str) -> list[str]:
-    """Under a mount of its own; what was written there is copied out at the end."""
+    """The sessions folder on a mount of its own; its files are copied out at the end."""
     kept = sessions.with_name("kept")
     kept.mkdir()
     script = (
@@ -179,7 +179,7 @@ def _profile(row: Row, client: Client, params: dict[str, Any], port: int) -> dic
 
 
 def _shipped(path: Path, row: Row, client: Client) -> dict[str, Any]:
-    """With another client; what it names beside itself is found from elsewhere, too."""
+    """The profile with another client; relative paths in it are made absolute."""
     profile = tomllib.loads(path.read_text())
     profile["users"] |= {"client": client} | ({"wait_s": _wait(row.wait_s)} if row.wait_s else {})
     if "locustfile" in profile["users"]:

@@ -32,7 +32,7 @@ def main() -> int:
 
 
 def fill(limit: int) -> None:
-    """Entries of UDP flows that never were, marked as assured: those that are not, the kernel drops to make room."""
+    """Adds entries of UDP flows that do not exist, marked as assured, since the kernel drops unassured ones to make room."""
     reply, original = 2, 1
     status = _number(3, _SEEN_REPLY | _ASSURED | _CONFIRMED) + _number(7, 600)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER) as netlink:
@@ -52,7 +52,7 @@ def _tuple(kind: int, source: tuple[bytes, int], to: tuple[bytes, int]) -> bytes
 
 
 def track() -> None:
-    """`nft add rule ip t c ct state` in the hook that packets leave by: to ask is to track."""
+    """`nft add rule ip t c ct state` in the output hook: a rule that reads the state turns tracking on."""
     load_state = _nested(1, _text(1, "ct") + _nested(2, _number(1, _REGISTER_1) + _number(2, _CT_STATE)))
     hook = _nested(4, _number(1, _HOOK_OUT) + _attribute(2, struct.pack(">i", _AHEAD)))
     messages = [

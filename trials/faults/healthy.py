@@ -1,4 +1,4 @@
-"""Services that are well: idle, lightly loaded, at half their capacity, stepped up and down. Nothing may be blamed on anybody."""
+"""Healthy services: idle, lightly loaded, at half their capacity, stepped up and down. Nothing may be blamed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _well(
     settings: tuple[str, ...] = (),
     wants: str = "",
 ) -> Row:
-    """`half`: users that ask for half of what the service can give. A locustfile has its own clients."""
+    """`half`: users at half of the capacity. A locustfile has its own clients."""
     light = max(1, half // 5)
     return Row(
         name="-".join(("healthy", profile, *(setting.partition("=")[2] for setting in settings))),

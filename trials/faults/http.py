@@ -1,4 +1,4 @@
-"""Faults reported in the language of HTTP, or inside a reply that claims to be well."""
+"""Faults reported by an HTTP status, or inside a reply with status 200."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are a run's marks right? Pure: a row and marks in, a verdict out."""
+"""Whether a run's marks are right. Pure: a row and marks in, a verdict out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEIGHBOURS_LEAST = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is wrong with the marks of one run; nothing when both are empty."""
+    """Problems of the marks of one run; both empty: none."""
 
     missing: tuple[str, ...]
     wrong: tuple[str, ...]
@@ -56,7 +56,7 @@ def judge(row: Row, marks: Sequence[Mark], stderr: str = "", others: float = 0.0
 
 
 def reported(row: Row, stderr: str) -> set[str]:
-    """Marks that the log could not take."""
+    """Marks that could not be written to the log."""
     return {name for name, words in row.reported.items() if words in stderr}
 
 

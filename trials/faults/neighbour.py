@@ -1,4 +1,4 @@
-"""A neighbour that comes and goes: a process that uses the machine while a session is at certain levels, and sleeps otherwise.
+"""Another process that uses the machine while a session is at certain levels, and sleeps otherwise.
 
 It reads the session's log to know the level, as anybody may. Ends by itself, or when it is killed.
 

@@ -42,7 +42,7 @@ def line(result: Result) -> str:
 
 
 def write() -> None:
-    """Write the page anew; it has nothing that the results do not have."""
+    """Write the page from the results."""
     results = [result for result in latest() if result.row in ALL]
     order = {name: index for index, name in enumerate(ALL)}
     results.sort(key=lambda result: (order[result.row], result.client))

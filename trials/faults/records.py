@@ -1,4 +1,4 @@
-"""What rows gave, as lines of JSON: appended as each ends, so that what went wrong once stays."""
+"""Results of rows as lines of JSON: appended as each ends, so that each failure stays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     fault: str
     expected: list[str]
     marked: list[str]
-    """Every cause, bottleneck and leak that stood at the end, worst first."""
+    """Every current cause, bottleneck and leak at the end, most severe first."""
     evidence: str
     verdict: str
     """`right`, what is missing and what is wrong, or `skipped: why`."""
@@ -37,7 +37,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def disturbed(self) -> bool:
-        """By neighbours on the machine, so that what was marked may be true of them."""
+        """Whether other processes disturbed the run, so that marks may be true of them."""
         return self.neighbours > DISTURBED_CORES
 
     @property
@@ -46,7 +46,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def append(result: Result) -> None:
-    """One line more."""
+    """Append a line."""
     RESULTS.parent.mkdir(exist_ok=True)
     with RESULTS.open("ab") as file:
         file.write(msgspec.json.encode(result) + b"\n")

@@ -1,6 +1,6 @@
-"""Where a row is carried out: a network namespace of its own, cgroups, busy neighbours, a service apart. All gone at the end.
+"""The environment of a row: a network namespace of its own, cgroups, busy processes, a service apart.
 
-As root every row gets a namespace, so that the kernel's counters, ports and queues are its own; without rights a row runs on the
+All of it ends with the row. As root every row gets a namespace, so that the kernel's counters, ports and queues are its own; without rights a row runs on the
 machine's loopback, where it can.
 """
 
@@ -116,7 +116,7 @@ def _await_listener(words: Sequence[str], port: int) -> None:
 
 
 def certificate(folder: Path) -> Path:
-    """Key and certificate that nobody signed, in one file."""
+    """Key and self-signed certificate, in one file."""
     path = folder / "self-signed.pem"
     if not path.exists():
         made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]

@@ -1,4 +1,4 @@
-"""What a row of the matrix says: the fault, how it is injected, and which marks are right. Data only; carries nothing out."""
+"""A row of the matrix: the fault, how it is injected, and which marks are right. Data only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Row:
     name: str
     family: Family
     fault: str
-    """What is done to whom, in a line."""
+    """The fault in one line."""
     expected: tuple[str, ...]
     """Ids that must be marked, each of them."""
     one_of: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Row:
     clients: tuple[Client, ...] = CLIENTS
     plan: str = "8:9s"
     short: str = ""
-    """A shorter plan that shows it as well, for `make test`; empty: not run there."""
+    """A shorter plan that shows the fault, for `make test`; empty: not run there."""
 
     target: str = "faulty"
     act: str = "ok"
@@ -50,9 +50,9 @@ class Row:
     """A shipped profile in place of all of this, but for `wait_s`; its users get the row's client."""
 
     served: Literal["started", "apart", "nobody"] = "started"
-    """By capexplorer; by the test, and found by its port; or there is no such service."""
+    """Who starts the service: capexplorer; the trial, so that it is found by its port; nobody."""
     tls: bool = False
-    """The service apart speaks TLS, with a certificate that nobody signed."""
+    """The separate service speaks TLS, with a self-signed certificate."""
     host: str = ""
     """Where load goes when not to the service: `{port}` is the service's."""
     arguments: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Row:
     """Marks that cannot be in the log, and the words of stderr that stand for them."""
 
     namespace: tuple[str, ...] = ()
-    """Shell lines that make its network namespace what the fault wants."""
+    """Shell lines that prepare its network namespace for the fault."""
     before: tuple[str, ...] = ()
     """Words that the app, and what it starts, runs under."""
     busy_cores: tuple[int, ...] = ()

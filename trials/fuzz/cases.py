@@ -39,7 +39,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of `count` cases."""
+    """The outcomes of `count` cases."""
 
     count: int
     outcomes: dict[str, int]

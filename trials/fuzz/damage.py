@@ -46,7 +46,7 @@ def flip_digit(lines: Lines, chance: random.Random) -> bytes:
 
 
 def overwrite(lines: Lines, chance: random.Random) -> bytes:
-    """A run of bytes by zeros, by what is no UTF-8, by junk, or by another part of the file."""
+    """Replaces a run of bytes by zeros, invalid UTF-8, random bytes, or another part of the file."""
     content = bytearray(joined(lines))
     at, length = chance.randrange(len(content)), chance.choice((1, 2, 30, 4096))
     other = chance.randrange(len(content))
@@ -147,6 +147,6 @@ def _nested(depth: int) -> Any:
 
 
 SEEN: tuple[Damage, ...] = (flip_bits, flip_digit, flip_digit, overwrite, cut, disorder, change_values)
-"""What a sealed log lets its reader see."""
+"""Damage that the reader of a sealed log detects."""
 UNSEEN: tuple[Damage, ...] = (forge, forge, forge)
-"""What it cannot see."""
+"""Damage that it cannot detect."""

@@ -217,7 +217,7 @@ def _loop(chance: random.Random, deep: int) -> Written:
 
 
 def _users(chance: random.Random) -> tuple[str, tuple[int, Fraction]]:
-    """Text, and (users, percent of the knee or -1)."""
+    """(text, (users, percent of the knee or -1))."""
     if chance.random() < 0.2:
         percent = chance.choice((Fraction(60), Fraction(125, 2), Fraction(1000), Fraction(0)))
         return f"{float(percent):g}{chance.choice(('% knee', ' % of the knee', '%knee'))}", (0, percent)

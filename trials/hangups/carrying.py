@@ -1,4 +1,4 @@
-"""Carries the kills of one run out over a real sshd on loopback, and looks at what became of the run."""
+"""Carries out the kills of one run over a real sshd on loopback, and checks the run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PATIENCE_S = 60.0
 
 
 class Outcome(msgspec.Struct, kw_only=True):
-    """What became of one run."""
+    """The outcome of one run."""
 
     kills: list[Change] = []
     controls: list[Change] = []

@@ -1,4 +1,4 @@
-"""SIGKILL at random moments: what was recorded is readable, nothing is left running or listening, the terminal is given back."""
+"""SIGKILL at random moments: what was recorded is readable, nothing is left running or listening, the terminal is restored."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Carries one kill out on the real program, and looks at what is left."""
+"""Carries out one kill on the real program, and checks what is left."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOST_MOST_S = 2.0
 """The second that is not yet a sample, and one tick. Most of 500 kills: 1.009 s (trials/results/kills.json)."""
 
 GONE_WITHIN_S = 20.0
-"""What a stubborn target gets (2 s), with room for a busy machine."""
+"""Grace period of a target that ignores signals (2 s), with room for a busy machine."""
 
 _PYTHON = sys.executable
 _NGINX = "--folder {scratch} --workers 2 --keep-alive true --file-bytes 612"
@@ -43,7 +43,7 @@ _STEADY = ("--plan", "4:60s")
 
 
 class Outcome(msgspec.Struct, kw_only=True):
-    """What became of one kill."""
+    """The outcome of one kill."""
 
     kill: Kill
     problems: list[str] = []
@@ -51,7 +51,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     """From the last sample (or, before the first, the last line) to the kill; None without a log or while quitting."""
     samples: int = 0
     processes: int = 0
-    """That were there when it was killed."""
+    """Processes at the time of the kill."""
     already_over: bool = False
     """The run had ended by itself before the kill."""
 
@@ -98,7 +98,7 @@ def _events(run: Run) -> list[Event]:
 
 
 def _drain(run: Run) -> None:
-    """A terminal that nobody reads would stop who writes on it."""
+    """A terminal that is not read would block its writers."""
     if isinstance(run, OnTerminal):
         _ = run.written
 
@@ -131,7 +131,7 @@ def _supervisor(run: Run) -> list[int]:
 
 
 def _end_survivor(run: Run, kill: Kill, outcome: Outcome) -> None:
-    """An app whose supervisor was killed says so: headless it ends by itself, a screen waits for its user."""
+    """An app whose supervisor was killed reports that: headless it ends by itself, a screen waits for its user."""
     if kill.victims == "supervisor" and kill.surface == "terminal":
         _pass(run, 0.5)
         if run.process.poll() is None:

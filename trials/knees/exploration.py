@@ -45,13 +45,13 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_false(self) -> bool:
-        """A knee where none is."""
+        """Whether it is a knee of a service without one."""
         error = self.error
         return self.users is not None and (error is None or error > FALSE_BEYOND)
 
     @property
     def covered(self) -> bool | None:
-        """Whether the interval has an N*; None where there is none of either."""
+        """Whether the interval contains an N*; None without an interval or an N*."""
         if self.users_low is None or self.users_high is None or not self.knees:
             return None
         return any(self.users_low <= knee <= self.users_high for knee in self.knees)
@@ -65,7 +65,7 @@ class Overload:
         self.most_users, self.seconds = 0, 0.0
 
     def add(self, users: int, seconds: float) -> None:
-        """So many users for so long."""
+        """(users, seconds) of a step."""
         self.most_users = max(self.most_users, users)
         self.seconds += seconds * (users > self._limit_users)
 
@@ -85,17 +85,17 @@ class Watched:
         return self._world.users
 
     def step(self, users: int) -> None:
-        """That many users from now on."""
+        """Set the number of users."""
         self._world.step(users)
 
     def watch(self, seconds: int) -> Window:
-        """Let so many seconds pass."""
+        """Let some seconds pass."""
         self._overload.add(self.users, seconds)
         return self._world.watch(seconds)
 
 
 def explored(finder: str, find: Finder, world: World, service: str, seed: int, knees: tuple[float, ...]) -> Exploration:
-    """Let a policy find."""
+    """Run a policy."""
     overload = Overload(knees)
     answer = find(Watched(world, overload))
     return row(finder, service, seed, knees, answer, world.now_s, overload)
@@ -126,7 +126,7 @@ def simulated(finder: str, find: Finder, service: Service) -> Exploration:
 
 
 def autopilot(service: Service) -> Exploration:
-    """The autopilot on a simulated service, with all of the product beneath it."""
+    """The autopilot on a simulated service, with the rest of the product."""
     run = VirtualRun(started(service), max_users=MAX_USERS)
     overload = Overload(service.knees)
     run.explore(LIMIT_S, each_second=lambda: overload.add(run.running.users, 1))

@@ -49,7 +49,7 @@ class LiveWorld:
         return time.monotonic() - self._began_s
 
     def step(self, users: int) -> None:
-        """That many users from now on. Who leaves abandons the request on its way."""
+        """Set the number of users. Who leaves abandons the request on its way."""
         asyncio.run_coroutine_threadsafe(self._to(users), self._loop).result()
 
     async def _to(self, users: int) -> None:

@@ -69,7 +69,7 @@ COLUMNS = ("finder", "error", "in 15%", "intervals", "seconds", "most users", "o
 
 
 def write() -> Path:
-    """Write page and picture anew; they have nothing that the results do not have."""
+    """Write page and picture from the results."""
     parts = [HEAD]
     simulated, live = results.read("knees-simulated"), results.read("knees-live")
     if simulated:

@@ -17,7 +17,7 @@ BASE_S = 10
 
 
 def vayu(world: World) -> Answer:
-    """Concurrency grows by 25% every 10 s, until a step brings less than 5% of throughput."""
+    """Concurrency grows by 25% every 10 s, until a step adds less than 5% of throughput."""
     users, last = 1, _at(world, 1, 10)
     while users < MAX_USERS and world.now_s < LIMIT_S:
         users = max(users + 1, round(users * 1.25))
@@ -108,7 +108,7 @@ def _confirmed(world: World, bad: _Thresholds, low: int, high: int, seconds: int
 
 
 def stair_step(world: World) -> Answer:
-    """By hand: 5 more users every 30 s; the last step that brought at least half of its share of throughput."""
+    """By hand: 5 more users every 30 s; the last step that added at least half of its share of throughput."""
     last = _at(world, 5, 30)
     while world.users < MAX_USERS and world.now_s < LIMIT_S:
         seen = _at(world, world.users + 5, 30)

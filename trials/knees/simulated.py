@@ -46,7 +46,7 @@ class Service:
 
     @property
     def knees(self) -> tuple[float, ...]:
-        """Every N* that the service ever has of itself; empty: none."""
+        """Every N* that the service itself has at some time; empty: none."""
         knee, system = self.truth.knee_users, self.system
         if knee is None:
             return ()
@@ -71,11 +71,11 @@ class SimulatedWorld:
         return self.run.users
 
     def step(self, users: int) -> None:
-        """That many users from now on."""
+        """Set the number of users."""
         self.run.to(users)
 
     def watch(self, seconds: int) -> Window:
-        """Let so many seconds pass."""
+        """Let some seconds pass."""
         self.run.until(self.run.now_s + seconds)
         ended = self.run.take_ended()
         ok = np.array([each.ok for each in ended], bool)

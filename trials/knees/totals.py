@@ -1,4 +1,4 @@
-"""What a finder's rows come to."""
+"""Totals of a finder's rows."""
 
 from __future__ import annotations
 

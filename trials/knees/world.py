@@ -10,7 +10,7 @@ MAX_USERS = 1_000
 """No finder goes beyond this."""
 
 LIMIT_S = 1_800.0
-"""No finder takes longer than this; its answer is then what it knows."""
+"""No finder takes longer than this; it then answers with what it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class World(Protocol):
         """Users now."""
 
     def step(self, users: int) -> None:
-        """That many users from now on."""
+        """Set the number of users."""
 
     def watch(self, seconds: int) -> Window:
         """Let so many seconds pass, and return what was seen in them."""
@@ -46,7 +46,7 @@ class World(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a finder says. `users` None: it found no knee."""
+    """The answer of a finder. `users` None: it found no knee."""
 
     users: float | None
     capacity_rps: float | None = None

@@ -1,4 +1,4 @@
-"""Carries one loss out on the real program, and looks at its session."""
+"""Carries out one loss on the real program, and checks its session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USERS_BACK_WITHIN_S = 5.0
 
 
 class Outcome(msgspec.Struct, kw_only=True):
-    """What became of one loss. `problems` is empty when all is as it should be."""
+    """The outcome of one loss. `problems` is empty if nothing is wrong."""
 
     loss: Loss
     problems: list[str] = []

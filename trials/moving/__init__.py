@@ -1,1 +1,1 @@
-"""The moving world: real services that change while they are explored, and what may be marked of them (`make moving`)."""
+"""Real services that change while they are explored, and which marks are right (`make moving`)."""

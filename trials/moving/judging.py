@@ -1,4 +1,4 @@
-"""Are a run's marks right? Pure: a row and a session's events in, what is wrong out."""
+"""Whether a run's marks are right. Pure: a row and a session's events in, problems out."""
 
 from __future__ import annotations
 

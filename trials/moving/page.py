@@ -31,7 +31,7 @@ COLUMNS = ("row", "client", "run", "at the end", "wrong knees in between", "the 
 
 
 def write() -> Path:
-    """Write the page anew; it has nothing that the results do not have."""
+    """Write the page from the results."""
     data: dict[str, Any] = json.loads(DATA.read_text(encoding="utf-8"))
     runs = [msgspec.convert(each, MovingRun) for each in data["runs"]]
     load = " to ".join(f"{each:g}" for each in data["load_average_1m"])

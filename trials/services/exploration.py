@@ -24,8 +24,8 @@ RIGHT = {
     "service_closes_connections",
     *HARMLESS,
 }
-"""What is so: requests wait for a worker, a connection, a lock, a token or their turn; below the knee no limit is reached, and
-users think. Gunicorn's plain workers close each connection."""
+"""True of each service: requests wait for a worker, a connection, a lock, a token or their turn; below the knee no limit is
+reached, and users think. Gunicorn's plain workers close each connection."""
 
 
 class ServiceRun(msgspec.Struct, frozen=True, kw_only=True):

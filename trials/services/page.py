@@ -45,7 +45,7 @@ COLUMNS = ("service", "run", "knee", "interval", "error", "capacity", "error", "
 
 
 def write() -> Path:
-    """Write the page anew; it has nothing that the results do not have."""
+    """Write the page from the results."""
     data: dict[str, Any] = json.loads(DATA.read_text(encoding="utf-8"))
     rows = [msgspec.convert(each, ServiceRun) for each in data["runs"]]
     load = " to ".join(f"{each:g}" for each in data["load_average_1m"])

@@ -22,10 +22,10 @@ STEPS = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """What others do during one level."""
+    """Other processes during one level."""
 
     cores: float
-    """That they use."""
+    """Cores that they use."""
     wait_ratio: float
     """CPU time for which the service waits, for each second of CPU that it gets."""
 
@@ -58,7 +58,7 @@ def climb(seed: int, reach: float, *, busy_share: float = 0.5) -> Crowded:
 
 
 def _ladder(most: float) -> tuple[int, ...]:
-    """From one user to `most`, eight counts or fewer."""
+    """User counts from one to `most`, eight or fewer."""
     counts = [max(1.0, most)]
     while counts[-1] > 1 and len(counts) < 8:
         counts.append(counts[-1] / STEPS)

@@ -28,7 +28,7 @@ SPREADS: tuple[Spread, ...] = ("constant", "uniform", "exponential", "lognormal"
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What a perfect detector would say."""
+    """The verdict of a perfect detector."""
 
     knee_users: float | None
     """N*; None: it never saturates."""
@@ -47,12 +47,12 @@ class ObservedLevel:
     latency_ms: Floats
     """Of each success, in order of completion."""
     latency_second: Counts
-    """In which second each success ended."""
+    """The second in which each success ended."""
     response_ms: float | None
     """Mean over all requests."""
     wait_s: float
     generator_busy_ratio: float | None = None
-    """Of the generator's one core; None: it costs nothing in this system, and nobody looked."""
+    """CPU of the generator's core; None: not simulated."""
 
 
 @dataclass(frozen=True, slots=True)

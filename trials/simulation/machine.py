@@ -1,4 +1,4 @@
-"""What probes would read of the machine on which a simulated service runs.
+"""Probe readings of the machine on which a simulated service runs.
 
 Simulated work is CPU: the service has a core for each of its servers, the generator one of its own. A neighbour is as many busy
 processes on every core as give the service its share, which is what slows it: the cores are full, and for each second of CPU

@@ -89,5 +89,5 @@ def explored(system: System, users: Sequence[int], level_s: int, rng: np.random.
 
 
 def knee_marks(timeline: Timeline) -> list[Mark]:
-    """The knees and "at or below" that stand at the end."""
+    """The current knees and "at or below" marks at the end."""
     return [mark for mark in timeline.marks.values() if mark.kind in ("knee", "at_or_below") and mark.state != "retracted"]

@@ -40,7 +40,7 @@ class OpenRun:
         max_users: int = POOL_MOST,
         waiting_most: int = 1_000,
     ) -> None:
-        """`waiting_most`: arrivals that may wait for an idle user; the next one is dropped."""
+        """`waiting_most`: most arrivals that may wait for an idle user; the next one is dropped."""
         self.system, self._rng, self.even = system, rng, arrivals == "even"
         self._waiting_most = waiting_most
         self.now_s = 0.0
@@ -78,7 +78,7 @@ class OpenRun:
         return max([self.now_s, *(each.ended_s for each in self._under_way)])
 
     def offer(self, rate_per_s: float) -> None:
-        """That rate from now on."""
+        """Set the rate."""
         self.rate_per_s = rate_per_s
         self._next_s = self.now_s + self._gap_s() if rate_per_s else float("inf")
 

@@ -26,9 +26,9 @@ class Flight:
 
     truth: Truth
     verdict: CapacityVerdict
-    """As it stands at the end."""
+    """The session at the end."""
     found_s: float
-    """When the way up was over: a knee found, or given up."""
+    """Seconds until the search ended: a knee found, or given up."""
     ended_s: float
     most_users: int
     steps: tuple[int, ...]

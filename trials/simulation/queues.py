@@ -57,7 +57,7 @@ class System:
     queue_limit: int | None = None
     """Requests in the system beyond which one is shed at once."""
     timeout_s: float | None = None
-    """Clients give up after this; the server works on for nobody."""
+    """Clients give up after this; the server still finishes the request."""
     ports: int | None = None
     """Connections that may be open or in TIME_WAIT; the next one fails at once."""
     time_wait_s: float = 0.0
@@ -92,7 +92,7 @@ class Stream:
         self._left: list[float] = []
 
     def block(self) -> list[float]:
-        """What is left of the block, or a new one; pop from it."""
+        """The rest of the block, or a new one; values are popped from it."""
         if not self._left:
             self._left = draws(self._rng, self._mean_s, self._spread, self.BLOCK).tolist()
         return self._left
@@ -130,7 +130,7 @@ class Run:
         self._speed_now = 0.0
 
     def to(self, users: int) -> None:
-        """That many users from now on; new ones ask within a second, those who leave do when they would ask next."""
+        """Set the number of users; new ones send a request within a second, those that leave do so before their next request."""
         if users > self.users:
             back = min(self._leaving, users - self.users)
             self._leaving -= back
@@ -142,7 +142,7 @@ class Run:
         self.users = users
 
     def take_ended(self) -> list[Request]:
-        """Requests that have ended by now and were not taken before. A request is simulated whole when it is asked."""
+        """Requests that have ended by now and were not taken before. A request is simulated whole when it is sent."""
         new = zip(self.ended_s[self._taken :], self.response_s[self._taken :], self.ok[self._taken :], strict=True)
         known = [*self._under_way, *(Request(*each) for each in new)]
         self._taken = len(self.ended_s)

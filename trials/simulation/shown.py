@@ -1,4 +1,4 @@
-"""What the simulator saw, as the detector is shown it: means over settled seconds with standard errors by batch means.
+"""Simulated levels as the input of the detector: means over settled seconds with standard errors by batch means.
 
 The one place where the two meet, and only in a type.
 """

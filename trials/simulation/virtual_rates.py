@@ -70,7 +70,7 @@ class VirtualRates:
         self.sink.emit(Target(t_s=0.0, state="ready"))
 
     def offer(self, per_s: float, by: By = "user") -> None:
-        """That rate from now on, in a level of its own."""
+        """Set the rate, in a new level."""
         self.levels.close()
         self.running.offer(per_s)
         self.levels.open(0, by, 0.0, offered_per_s=per_s, arrivals="even" if self.running.even else "poisson")

@@ -1,4 +1,4 @@
-"""Users that think and never ask for anything."""
+"""Users that think and send no request."""
 
 from locust import User, between, task
 

@@ -1,4 +1,4 @@
-"""Some users do not get as far as their first task."""
+"""Some users fail before their first task."""
 
 # mypy: ignore-errors
 

@@ -1,4 +1,4 @@
-"""Fails a reply for what stands in it: `some_check: what was seen`."""
+"""Fails a reply because of its content: `some_check: what was seen`."""
 
 # mypy: ignore-errors
 

@@ -1,4 +1,4 @@
-"""The class that a row asks for, and nothing more: a locustfile is the same for all."""
+"""The client class of the row: a locustfile is the same for all."""
 
 # mypy: ignore-errors
 

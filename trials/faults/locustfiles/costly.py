@@ -1,4 +1,4 @@
-"""Tasks that compute, as those do that sign, parse or compress."""
+"""Tasks that compute, such as signing, parsing or compressing."""
 
 # mypy: ignore-errors
 

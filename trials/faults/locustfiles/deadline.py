@@ -1,4 +1,4 @@
-"""Polls for what never gets done, until a deadline."""
+"""Polls for a result that never comes, until a deadline."""
 
 # mypy: ignore-errors
 

@@ -1,4 +1,4 @@
-"""Asks a host that nobody allowed."""
+"""Sends requests to a host that is not allowed."""
 
 # mypy: ignore-errors
 

@@ -1,4 +1,4 @@
-"""Keeps every reply, and more."""
+"""Keeps every reply in memory."""
 
 # mypy: ignore-errors
 

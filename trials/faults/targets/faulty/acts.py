@@ -1,4 +1,4 @@
-"""What goes wrong with one reply. Each act answers a request, wrongly or after harm was done; which one, --act says."""
+"""Faults of one reply. Each act answers a request wrongly, or after damage; `--act` selects one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from functools import partial
 from wire import Answer, Request, reply
 
 WORK_S = 0.002
-"""What an honest reply takes, so that no client spins."""
+"""Duration of a correct reply, so that no client loops without a pause."""
 
 dead = threading.Event()
 """Set when the main thread is to die."""
@@ -38,7 +38,7 @@ def slow(request: Request, sleep_ms: int) -> bool:
 
 
 def sticky(request: Request) -> bool:
-    """Whatever the client asks, the connection stays: the client closes first, and keeps the TIME_WAIT."""
+    """The connection is kept open whatever the client requests: the client closes first and has the TIME_WAIT."""
     time.sleep(WORK_S)
     return reply(request._replace(last=False))
 
@@ -115,7 +115,7 @@ def status(request: Request, code: int, after: int) -> bool:
 
 
 def shed(request: Request, limit: int) -> bool:
-    """503 beyond `limit` requests at a time, as a service that protects itself does."""
+    """503 beyond `limit` concurrent requests, as in load shedding."""
     with _lock:
         busy = _hoard.__len__()
         if busy < limit:
@@ -129,7 +129,7 @@ def shed(request: Request, limit: int) -> bool:
 
 
 def tell(request: Request, body: str, every: int) -> bool:
-    """200, and a body that tells of a failure for each `every`th request."""
+    """200, with a body that reports a failure for each `every`th request."""
     time.sleep(WORK_S)
     return reply(request, body if request.number % max(every, 1) == 0 else "ok")
 
@@ -190,7 +190,7 @@ def write(request: Request, size: int) -> bool:
 
 
 def race(request: Request, keep_alive_ms: int) -> bool:
-    """The keep-alive ran out just as this request came: closed unread, as a server in that moment does."""
+    """The keep-alive timeout expires as the request arrives: the connection is closed and the request not read."""
     if request.nth > 1 and request.idle_s * 1000 > keep_alive_ms:
         return reset(request)
     return ok(request)

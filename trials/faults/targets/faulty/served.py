@@ -1,4 +1,4 @@
-"""What goes wrong with how connections are served: workers, pools, processes, queues. Each takes the port and never returns."""
+"""Faults of how connections are served: workers, pools, processes, queues. Each listens on the port and never returns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from wire import Request, accept_for_ever, converse, listen, reply
 
 
 def few_files(port: int, backlog: int, limit: int) -> None:
-    """At most `limit` descriptors: beyond that many connections nobody is accepted."""
+    """At most `limit` descriptors: further connections are not accepted."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     accept_for_ever(listen(port, backlog), ok)
 
@@ -78,7 +78,7 @@ def _answer(connection: socket.socket, turns: int) -> bool:
 
 
 def processes(port: int, backlog: int, turns: int) -> None:
-    """Three processes that compute, all on the last core: CPU is all they lack."""
+    """Three processes that compute, all on the last core: CPU is their only limit."""
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     listener = listen(port, backlog)
     for _ in range(2):
@@ -87,7 +87,7 @@ def processes(port: int, backlog: int, turns: int) -> None:
 
 
 def workers_that_die(port: int, backlog: int, after: int) -> None:
-    """Two forked workers; each ends in the middle of a reply after `after` requests, and is forked anew."""
+    """Two forked workers; each ends in the middle of a reply after `after` requests, and is forked again."""
     listener = listen(port, backlog)
 
     def worker() -> None:
@@ -172,7 +172,7 @@ def tasks(port: int, backlog: int, task_ms: int) -> None:
 
 
 def eat(port: int, backlog: int, size: int) -> None:
-    """Takes `size` bytes with each request, in a cgroup that will not have it."""
+    """Allocates `size` bytes with each request, in a cgroup with a lower limit."""
     hoard: list[bytes] = []
 
     def answer(request: Request) -> bool:

@@ -22,13 +22,13 @@ class Request(NamedTuple):
     method: str
     path: str
     number: int
-    """Of all that a fault may hit, from 1."""
+    """Number among all requests that a fault may affect, from 1."""
     nth: int
-    """On its connection, from 1."""
+    """Number on its connection, from 1."""
     connection_number: int
     """From 1."""
     idle_s: float
-    """How long its connection had been silent."""
+    """Seconds for which its connection had been idle."""
     last: bool
     """The client asked for the connection to be closed after it."""
 

@@ -1,6 +1,4 @@
-"""What can happen to the service: at any second from the first request, how many workers there are, how long one works, and
-whether a request is refused at once.
-"""
+"""Changes of the service over time: how many workers there are, how long a request takes, and whether it is refused at once."""
 
 from __future__ import annotations
 
@@ -26,13 +24,13 @@ class Change:
         return self.at_s <= now_s < (self.at_s + self.for_s if self.for_s else math.inf)
 
     def workers(self, workers: int, now_s: float) -> int:
-        """How many work."""
+        """Number of workers."""
         if not self.is_on(now_s):
             return workers
         return {"capacity_halves": max(1, workers // 2), "capacity_doubles": 2 * workers}.get(self.name, workers)
 
     def factor(self, now_s: float, served: int, waiting: int, workers: int) -> float:
-        """How much longer a request takes than s."""
+        """Additional seconds of a request beyond s."""
         if self.name == "batch_job":  # every 20 s, beside the requests
             return BATCH_FACTOR if now_s % BATCH_EVERY_S < BATCH_S else 1.0
         if self.name == "warm_up":
@@ -44,7 +42,7 @@ class Change:
         return 1.0
 
     def pause_s(self, now_s: float) -> float:
-        """How long all of the service stands still from now on."""
+        """Seconds for which the whole service stalls from now on."""
         if self.name != "pauses":
             return 0.0
         return max(0.0, PAUSE_S - now_s % PAUSE_EVERY_S) if now_s >= PAUSE_EVERY_S else 0.0

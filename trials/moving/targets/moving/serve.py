@@ -16,7 +16,7 @@ TEXTS = {502: "upstream connection refused: 127.0.0.1:9000", 429: "rate limit ex
 
 
 class Service:
-    """What is being worked on, and what waits."""
+    """Requests in service and waiting requests."""
 
     def __init__(self, workers: int, sleep_s: float, change: Change) -> None:
         self.workers, self.sleep_s, self.change = workers, sleep_s, change

@@ -13,7 +13,7 @@ Nothing = Callable[[], Awaitable[None]]
 
 
 async def nothing() -> None:
-    """Where there is nothing to begin."""
+    """For a service without a start-up."""
 
 
 def app_of(work: Work, begin: Nothing = nothing) -> Callable[[Any, Any, Any], Awaitable[None]]:
