@@ -1,7 +1,7 @@
 """The environment of a row: a network namespace of its own, cgroups, busy processes, a service apart.
 
-All of it ends with the row. As root every row gets a namespace, so that the kernel's counters, ports and queues are its own; without rights a row runs on the
-machine's loopback, where it can.
+All of it ends with the row. As root every row gets a namespace, so that the kernel's counters, ports and queues are its own;
+without rights a row runs on the machine's loopback, where it can.
 """
 
 from __future__ import annotations
