@@ -6,7 +6,7 @@ were looked at; these are 670,000 and up. Time
 is simulated: to the end of the search (a knee found, or given up), and to the end of all, the knee's verification included.
 `verified`: of the knees within 25%; `wrongly`: of all others.
 
-    python -m benchmarks autopilot    or: python benchmarks/autopilot.py [--systems 240] [--first-seed 670000]
+    python -m benchmarks autopilot [--systems 240] [--first-seed 670000]
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from capexplorer.model.verdicts import KneeVerdict
 from trials.simulation.ladders import KINDS, Kind
 from trials.simulation.piloted import Flight, Policy, fixed, fly, linear_system, system_of
+
+from .shares import share
 
 FIRST_SEED = 670_000
 
@@ -55,11 +57,6 @@ def row(name: str, flights: Sequence[Flight]) -> None:
         f"{sum(knee is not None and error > 0.25 for knee, error in zip(knees, errors, strict=True))}",
     )
     print(f"  {name:26}" + "".join(f"{cell:>11}" for cell in cells), flush=True)
-
-
-def share(hits: Iterable[bool]) -> str:
-    known = list(hits)
-    return f"{sum(known) / len(known):.1%}" if known else "-"
 
 
 def spread(values: Sequence[float], form: str) -> str:

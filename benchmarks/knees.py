@@ -4,7 +4,7 @@ Closed queues of six kinds, 12 levels of 20 s up to 2.2 N*; the same systems sto
 (trials/simulation). Thresholds were tuned on seeds 0-299; these are 500,000 and up. kneed is a dependency of this benchmark
 alone (`pip install kneed`); without it its row says so.
 
-    python -m benchmarks knees        or: python benchmarks/knees.py [--ladders 600] [--seconds 20] [--first-seed 500000]
+    python -m benchmarks knees [--ladders 600] [--seconds 20] [--first-seed 500000]
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,8 @@ from capexplorer.analysis.ladder import LadderLevel, pooled
 from capexplorer.model.verdicts import KneeVerdict
 from trials.simulation.ladders import KINDS, Ladder, ladder, linear_ladder
 from trials.simulation.shown import shown
+
+from .shares import share
 
 FIRST_SEED = 500_000
 
@@ -86,11 +88,6 @@ def row(name: str, detect: Detector | None, full: list[Climb], low: list[Climb],
         f"  {name:34}{within[0]:>10}{within[1]:>10}{np.median(errors):>9.1%}{np.quantile(errors, 0.9, method='higher'):>8.1%}"
         f"{marks[0]:>12}{marks[1]:>10}"
     )
-
-
-def share(hits: Iterable[bool]) -> str:
-    known = list(hits)
-    return f"{sum(known) / len(known):.1%}" if known else "-"
 
 
 def by_kind(full: list[Climb]) -> None:

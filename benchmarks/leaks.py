@@ -3,7 +3,7 @@
 Ten minutes of each service at one user count, looked at as a run does: at 20, 30 ... 120 s, then each minute. Shapes and figures
 are drawn at random (trials/simulation/growth.py). Thresholds were tuned on seeds 0-399; these are 500,000 and up.
 
-    python -m benchmarks leaks        or: python benchmarks/leaks.py [--services 200] [--first-seed 500000]
+    python -m benchmarks leaks [--services 200] [--first-seed 500000]
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ before, between and after steps, with and without a return to the first level. S
 live detectors. A knee is false if it lies more than 25% from every N* that was in force; an "at or below" if every N* lies 15%
 above it. Thresholds were tuned on seeds 0-599; 700,000-700,999 were looked at; these are 720,000 and up.
 
-    python -m benchmarks moving        or: python benchmarks/moving.py [--ladders 1000] [--first-seed 720000]
+    python -m benchmarks moving [--ladders 1000] [--first-seed 720000]
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from multiprocessing import Pool
 
 import numpy as np
@@ -21,6 +21,8 @@ import numpy as np
 from capexplorer.model.events import Mark
 from capexplorer.model.findings import Knee
 from trials.simulation.moving import WORLDS, MovingLadder, World, knee_marks, moving_ladder
+
+from .shares import print_row, share
 
 FIRST_SEED = 720_000
 
@@ -72,12 +74,7 @@ def row(name: str, outcomes: Sequence[Outcome]) -> None:
         share(hit for each in outcomes for hit in each.covered),
         share(each.changes for each in outcomes),
     )
-    print(f"  {name:18}" + "".join(f"{cell:>15}" for cell in cells))
-
-
-def share(hits: Iterable[bool]) -> str:
-    known = list(hits)
-    return f"{sum(known) / len(known):.1%}" if known else "-"
+    print_row(name, cells)
 
 
 def main(argv: Sequence[str] = ()) -> None:
@@ -93,7 +90,7 @@ def main(argv: Sequence[str] = ()) -> None:
     with Pool(2) as pool:
         outcomes = pool.map(outcome, chosen, chunksize=10)
     print(f"  seeds {options.first_seed}-{options.first_seed + options.ladders - 1}; {time.perf_counter() - began:.0f} s\n")
-    print(f"  {'':18}" + "".join(f"{name:>15}" for name in COLUMNS))
+    print_row("", COLUMNS)
     row("all that move", [each for each in outcomes if each.world != "still"])
     for world in WORLDS:
         row(world.replace("_", " "), [each for each in outcomes if each.world == world])

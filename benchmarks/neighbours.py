@@ -3,7 +3,7 @@
 Half of the climbs end at 0.6 N*, where every knee is false; half go to 2.5 N*, where one is right within 25%.
 Thresholds were chosen on recordings, and seeds 0-99 and 500,000-500,999 were looked at.
 
-    python -m benchmarks neighbours        or: python benchmarks/neighbours.py [--climbs 500] [--first-seed 500000]
+    python -m benchmarks neighbours [--climbs 500] [--first-seed 500000]
 """
 
 from __future__ import annotations

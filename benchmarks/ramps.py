@@ -1,6 +1,6 @@
 """Knees of imported ramps: whether the 90% intervals hold N*, and the verdict where a ramp cannot show it.
 
-    python -m benchmarks ramps        or: python benchmarks/ramps.py [--ramps 400] [--first-seed 910000]
+    python -m benchmarks ramps [--ramps 400] [--first-seed 910000]
 
 An "at or below" is false if N* lies above its users (and 15% more). Thresholds were tuned on seeds 0-599.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from multiprocessing import Pool
 
 import numpy as np
@@ -19,6 +19,8 @@ from capexplorer.model.findings import Knee
 from trials.simulation.ladders import Kind
 from trials.simulation.moving import knee_marks
 from trials.simulation.ramps import ramp_history
+
+from .shares import print_row, share
 
 FIRST_SEED = 910_000
 KINDS: tuple[Kind, ...] = ("queue", "usl", "shedding", "timeouts")
@@ -71,12 +73,7 @@ def row(name: str, outcomes: Sequence[Outcome]) -> None:
         share(each.sentence == "bend" for each in outcomes),
         share(each.sentence == "nothing" for each in outcomes),
     )
-    print(f"  {name:18}" + "".join(f"{cell:>15}" for cell in cells))
-
-
-def share(hits: Iterable[bool]) -> str:
-    known = list(hits)
-    return f"{sum(known) / len(known):.1%}" if known else "-"
+    print_row(name, cells)
 
 
 def main(argv: Sequence[str] = ()) -> None:
@@ -90,7 +87,7 @@ def main(argv: Sequence[str] = ()) -> None:
     with Pool(2) as pool:
         outcomes = pool.map(Outcome, chosen, chunksize=5)
     print(f"  seeds {options.first_seed}-{options.first_seed + count - 1}; {time.perf_counter() - began:.0f} s\n")
-    print(f"  {'':18}" + "".join(f"{name:>15}" for name in COLUMNS))
+    print_row("", COLUMNS)
     row("all", outcomes)
     for kind in KINDS:
         row(kind, [each for each in outcomes if each.kind == kind])

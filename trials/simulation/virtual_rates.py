@@ -5,7 +5,6 @@ Samples, levels, verdicts and marks are the live run's own. Only arrivals, the s
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -19,9 +18,6 @@ from capexplorer.model.events import (
     By,
     Command,
     Drops,
-    EndpointTick,
-    FailureSignature,
-    FailureTick,
     Header,
     HostFacts,
     OfferedTick,
@@ -42,9 +38,7 @@ from capexplorer.run.level_events import LevelEvents
 from .machine import cores_of, machine
 from .open_queue import Iteration, OpenRun
 from .sample import sample_of
-
-REFUSED = FailureSignature(types=("HTTPError",), status=503)
-TIMED_OUT = FailureSignature(types=("ReadTimeout",))
+from .ticks import REFUSED, TIMED_OUT, tick_of
 
 
 class VirtualRates:
@@ -161,28 +155,8 @@ class VirtualRates:
 
 def _tick(run: OpenRun, ended: Sequence[Iteration], offered: OfferedTick) -> Tick:
     """What ended in a second, as the recorder hands it over: the service time of each iteration's one request."""
-    took_us, ok = np.array([each.ended_s - each.started_s for each in ended]) * 1e6, np.array([each.ok for each in ended], bool)
-    good_us, bad_us = took_us[ok], took_us[~ok]
-    latency = LatencyHistogram()
-    latency.record_us(good_us)
-    endpoint = EndpointTick(
-        name="/work",
-        requests=len(took_us),
-        failures=len(bad_us),
-        latency=latency.encode() if len(good_us) else None,
-        latency_sum_ms=float(good_us.sum()) / 1000,
-        failure_latency_sum_ms=float(bad_us.sum()) / 1000,
-    )
-    counts = Counter(TIMED_OUT if run.system.timeout_s is not None else REFUSED for each in ended if not each.ok)
-    return Tick(
-        endpoints=(endpoint,) if len(took_us) else (),
-        failures=tuple(FailureTick(name="/work", method="GET", signature=each, count=n) for each, n in counts.items()),
-        latency=latency,
-        all_requests=len(took_us),
-        all_latency_sum_ms=float(took_us.sum()) / 1000,
-        finished=len(good_us),
-        offered=offered,
-    )
+    failed = TIMED_OUT if run.system.timeout_s is not None else REFUSED
+    return tick_of([(each.ended_s - each.started_s, None if each.ok else failed) for each in ended], offered=offered)
 
 
 def _header(running: OpenRun, objectives: dict[str, float]) -> Header:

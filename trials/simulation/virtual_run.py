@@ -5,7 +5,6 @@ Samples, levels, splits at shifts, causes, marks and the autopilot are the live 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
@@ -19,9 +18,7 @@ from capexplorer.model.events import (
     SCHEMA,
     By,
     Command,
-    EndpointTick,
     FailureSignature,
-    FailureTick,
     Header,
     HostFacts,
     Mark,
@@ -30,7 +27,6 @@ from capexplorer.model.events import (
     Target,
     TargetFacts,
 )
-from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.stream import Param
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilot import AutopilotDriver
@@ -42,10 +38,7 @@ from capexplorer.run.level_events import LevelEvents
 from .machine import cores_of, machine
 from .queues import Request, Run, System
 from .sample import sample_of
-
-REFUSED = FailureSignature(types=("HTTPError",), status=503)
-FAULTY = FailureSignature(types=("HTTPError",), status=502)
-TIMED_OUT = FailureSignature(types=("ReadTimeout",))
+from .ticks import FAULTY, REFUSED, TIMED_OUT, tick_of
 
 
 class VirtualRun:
@@ -118,28 +111,8 @@ class VirtualRun:
     def _drain(self) -> Tick:
         """What ended since the last second, as the recorder hands it over."""
         ended = self.running.take_ended()
-        took_us, ok = np.array([each.response_s for each in ended]) * 1e6, np.array([each.ok for each in ended], bool)
-        good_us, bad_us = took_us[ok], took_us[~ok]
-        latency = LatencyHistogram()
-        latency.record_us(good_us)
-        endpoint = EndpointTick(
-            name="/work",
-            requests=len(took_us),
-            failures=len(bad_us),
-            latency=latency.encode() if len(good_us) else None,
-            latency_sum_ms=float(good_us.sum()) / 1000,
-            failure_latency_sum_ms=float(bad_us.sum()) / 1000,
-        )
-        counts = Counter(_signature(self.running.system, each) for each in ended if not each.ok)
-        return Tick(
-            endpoints=(endpoint,) if len(took_us) else (),
-            failures=tuple(FailureTick(name="/work", method="GET", signature=each, count=n) for each, n in counts.items()),
-            activity=ActivitySums(waits=len(took_us), wait_sum_s=len(took_us) * self.running.system.think_s),
-            latency=latency,
-            all_requests=len(took_us),
-            all_latency_sum_ms=float(took_us.sum()) / 1000,
-            finished=len(good_us),
-        )
+        found = [(each.response_s, None if each.ok else _signature(self.running.system, each)) for each in ended]
+        return tick_of(found, activity=ActivitySums(waits=len(ended), wait_sum_s=len(ended) * self.running.system.think_s))
 
     def _sample(self, tick: Tick, level: int, users: int, phase: Phase, settled: bool) -> Sample:
         system = self.running.system
