@@ -38,10 +38,10 @@ of `trials/faults` and `docs/causes.toml`. A test fails where the page differs f
    cause, although the request may succeed in the end.
 3. **Order of proof**: what the generator and its host ran out of, the target's end, its limits, kernel queues, the network;
    what is left is the symptom's own row, or `unknown`. Where several hold, the first is named and the others are *competing*.
-4. **The generator is ruled out first.** While a critical cause of its own stands, no timeout is blamed on the target.
+4. **The generator is ruled out first.** While it has an open critical cause, no timeout is blamed on the target.
 5. **A reading that could not be taken is named as unavailable**, never taken as zero, and confirms nothing.
 
-Severity: *critical* means, unless it lies with the target, that the run says nothing about the service. *Symptom* rows are
+Severity: *critical* means, unless it lies with the target, that the results do not describe the service. *Symptom* rows are
 resolved to another row where readings allow it. Readings are at most 3 s old, since ticks are one second apart.
 
 **Gate**: a busy resource is a bottleneck only where more users bring nothing: 20% more users brought less than 5% more goodput
