@@ -34,6 +34,7 @@ ALL = {
     "rate": "time from plan at an offered rate, on a server with stalls, over the arithmetic",
     "look": "what a look at 24 levels costs beside the load",
     "clients": "load generators side by side: requests a second of CPU, latency at an equal rate",
+    "many_workers": "200 simulated workers of a real run: its CPU, late ticks, bytes of the log",
     "keep_alive": "connects at 1,500 and 4,000 users who keep their connections, by client",
     "client_hook_cost": "what our hooks in the HTTP clients cost a request",
     "autopilot": "(autopilot) the autopilot against plain policies on simulated systems",

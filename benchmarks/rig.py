@@ -129,6 +129,7 @@ class Run:
 
     def __init__(self, folder: Path) -> None:
         (self.path,) = folder.glob("*.jsonl")
+        self.bytes = self.path.stat().st_size
         self.events: list[Event] = list(read(self.path))
         self.samples = [event for event in self.events if isinstance(event, Sample)]
 

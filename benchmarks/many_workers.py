@@ -1,0 +1,95 @@
+"""200 simulated workers of 20 endpoints each, which report each second over the real socket of a real run.
+
+Goals: at most half a core for the run's process, no late tick, and a log that does not grow with the number of workers. Beside
+it, in the same minute: the same run and as many requests with two such workers.
+
+    python -m benchmarks many_workers [--workers N] [--endpoints N] [--seconds S]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import psutil
+
+from capexplorer.load.workers.secret import VARIABLE
+
+from . import rig
+
+FEW = 2
+REQUESTS = 6_000
+"""Of each endpoint a second, of all workers together: a histogram of more requests takes more bytes, whoever made them."""
+
+LOCUSTFILE = """
+from locust import FastHttpUser, constant, task
+
+class Visitor(FastHttpUser):
+    wait_time = constant(1)
+
+    @task
+    def visit(self):
+        self.client.get("/")
+"""
+
+
+def main(argv: Sequence[str] = ()) -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    options.add_argument("--workers", type=int, default=200)
+    options.add_argument("--endpoints", type=int, default=20)
+    options.add_argument("--seconds", type=int, default=40)
+    asked = options.parse_args(argv)
+    print(f"{asked.endpoints} endpoints a worker, {REQUESTS:,} requests/s of each in all, a level of {asked.seconds} s")
+    print("workers  cores of the run  late ticks  settled ticks  requests/s  bytes a tick of the log")
+    for workers in (FEW, asked.workers):
+        run, cores = explored(workers, asked.endpoints, asked.seconds)
+        ticks = [sample for sample in run.samples if sample.workers is not None and sample.phase != "spawning"]
+        late = sum(bool(sample.workers and sample.workers.late) for sample in ticks)
+        row = f"{workers:7d} {cores:17.2f} {late:7d}/{len(ticks):<3d} {len(run.settled):14d} {run.rate_rps():11,.0f}"
+        print(f"{row} {run.bytes / len(run.samples):24,.0f}", flush=True)
+    print("goals: at most 0.5 cores, 0 late ticks, bytes a tick alike")
+
+
+def explored(workers: int, endpoints: int, seconds: int) -> tuple[rig.Run, float]:
+    """One headless run, whose workers are all simulated, and the cores that its process used (median second of its last half)."""
+    with tempfile.TemporaryDirectory() as folder, rig.fast_server() as (_, url):
+        (Path(folder) / "visits.py").write_text(LOCUSTFILE)
+        port = rig.free_port()
+        environment = os.environ | {VARIABLE: secrets.token_hex(16)}
+        run = subprocess.Popen(
+            [str(rig.BIN / "capexplorer"), "run", "-f", "visits.py", "--host", url, "--headless", "--sessions-dir", folder]
+            + ["--bind", f"127.0.0.1:{port}", "--expect-workers", str(workers), "--plan", f"{workers * 2}:{seconds}s"],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        simulated = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.simulated_workers", *map(str, (port, workers, endpoints, REQUESTS // workers))],
+            env=environment,
+        )
+        try:
+            used = list(cores_by_second(run, at_most_s=seconds + 240))
+        finally:
+            for process in (run, simulated):
+                process.kill()
+                process.wait()
+        return rig.Run(Path(folder)), rig.median(used[-seconds // 2 :])
+
+
+def cores_by_second(run: subprocess.Popen[bytes], at_most_s: int) -> Iterator[float]:
+    """CPU of the process over wall time, second by second until it ends."""
+    process = psutil.Process(run.pid)
+    process.cpu_percent()
+    for _ in range(at_most_s):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            run.wait(timeout=1)
+            return
+        yield process.cpu_percent() / 100
