@@ -232,7 +232,7 @@ def who_may_join() -> dict[str, Any]:
         found[name] = answer and [answer.type, jobs.decode(answer.data, Job) == JOB_GIVEN if answer.type == JOB else answer.data]
     plain = _FakeWorker(rig, "plain_1", hello=None)
     found["plain"] = rig.until(lambda: plain.of(REFUSED), plain) and plain.of(REFUSED)[0]
-    found["spawned"] = [each.why.split(":")[0] for each in rig.of(WorkerRefused)]
+    found["refused"] = [each.why.split(":")[0] for each in rig.of(WorkerRefused)]
     found["joined"] = len(rig.of(WorkersChanged))
     rig.host.stop()
     return found

@@ -44,7 +44,7 @@ def test_only_workers_of_this_version_get_the_job(seen: Played) -> None:
     assert found["no hello"][0] == "capexplorer_refused"
     assert "--plain-workers" in found["plain"]
     assert found["joined"] == 0
-    assert len(found["told"]) == 3
+    assert len(found["refused"]) == 3
 
 
 def test_plain_locust_workers_join_where_they_are_allowed(seen: Played) -> None:
