@@ -37,6 +37,7 @@ ALL = {
     "many_workers": "200 simulated workers of a real run: its CPU, late ticks, bytes of the log",
     "keep_alive": "connects at 1,500 and 4,000 users who keep their connections, by client",
     "client_hook_cost": "what our hooks in the HTTP clients cost a request",
+    "kept_requests": "what keeping whole requests costs each request",
     "autopilot": "(autopilot) the autopilot against plain policies on simulated systems",
     "knees": "(knees) detector against kneed and a broken stick on simulated ladders",
     "ramps": "(ramps) knees of imported ramps of simulated services",

@@ -46,14 +46,16 @@ def live_run(options: RunOptions) -> Iterator[Parts]:
         from ..load import native
 
         native.patch(options.profile.limits.generator, options.profile.users.max_body_mb)
-        from ..load import proxies
+        from ..load import proxies, variables
         from ..load.guard import HostGuard
+        from ..load.kept.sampling import RequestSampling
         from ..load.load_host import LoadHost
         from ..load.local_engine import LocalEngine
         from ..run.capture import Capture, LogHandler
         from ..run.control_server import ControlServer
         from ..run.live import LiveRun
         from ..run.service import Service
+        from ..session.redact_request import RequestRedaction
 
         run, capture = LiveRun(options, Service(options, supervisor)), Capture()
         capture.begin(run.on_log_line, native.start_thread)
@@ -71,6 +73,7 @@ def live_run(options: RunOptions) -> Iterator[Parts]:
             engine = workers.make_engine if options.workers is not None else LocalEngine
             host = LoadHost(run.on_load_report, options.profile.work.endpoints, engine)
             host.recorder.connects_so_far = lambda: guard.connects
+            host.recorder.sampling = RequestSampling(RequestRedaction(variables.values(options.profile.users, os.environ)))
             host.start()
             own_events = options.locustfile is None
             users_url = options.users_url(run.service.url)

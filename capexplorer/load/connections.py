@@ -1,5 +1,5 @@
-"""Facts of a connection that FastHttpUser and HttpUser do not report: whether it had carried a request, and whether it was ever
-established.
+"""Facts of a connection that FastHttpUser and HttpUser do not report: whether it had carried a request, whether it was ever
+established, and how long that took.
 
 Observed inside the clients at little cost for successful requests; their behaviour does not change, except for the name of one
 exception type.
@@ -7,12 +7,14 @@ exception type.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from types import CodeType, TracebackType
 from typing import Any
 
 import urllib3.connection
 import urllib3.connectionpool
+from gevent import getcurrent
 from geventhttpclient.client import HTTPClient
 from geventhttpclient.connectionpool import ConnectionPool
 
@@ -26,6 +28,10 @@ _REQUESTS_CODE: CodeType = urllib3.connectionpool.HTTPConnectionPool._make_reque
 _fresh: set[int] = set()
 """`id` of FastHttpUser's sockets that no reply came over yet (sockets take no attributes). A socket that is closed leaves its id,
 which the next one there takes over."""
+
+
+_OPENED = "capexplorer_opened"
+"""Attribute of a greenlet: its latest attempt to open a connection."""
 
 
 class ConnectTimedOut(TimeoutError):
@@ -43,7 +49,7 @@ def _mark_sockets() -> None:
     create, connect, give_back = kind._create_socket, kind._connect_socket, kind.return_socket
 
     def marking_create(pool: Any) -> Any:
-        sock = create(pool)
+        sock = _timed(create, pool)
         _fresh.add(id(sock))
         return sock
 
@@ -74,6 +80,28 @@ def _mark_connections() -> None:
         return response
 
     kind._new_conn, kind.getresponse = marking_connect, marking_respond
+    for each in (urllib3.connection.HTTPConnection, urllib3.connection.HTTPSConnection):
+        _time_connect(each)
+
+
+def _time_connect(kind: Any) -> None:
+    connect = kind.connect
+    kind.connect = lambda connection: _timed(connect, connection)
+
+
+def _timed(connect: Callable[[Any], Any], of: Any) -> Any:
+    """Note in the greenlet when it began to connect (`time.time`, as Locust times requests) and how long that took."""
+    began_s, counted_s = time.time(), time.perf_counter()
+    try:
+        return connect(of)
+    finally:
+        setattr(getcurrent(), _OPENED, (began_s, time.perf_counter() - counted_s))
+
+
+def connected_in_s(since_s: float) -> float | None:
+    """How long this greenlet took to open its latest connection; None: it has opened none since `since_s` (`time.time`)."""
+    opened: tuple[float, float] | None = getattr(getcurrent(), _OPENED, None)
+    return None if opened is None or opened[0] < since_s else opened[1]
 
 
 def reused(chain: Iterable[BaseException]) -> bool | None:

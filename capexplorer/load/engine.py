@@ -66,6 +66,9 @@ class LoadEngine(Protocol):
     def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
         """Begin to offer iterations at this rate, with at most so many users. `at_once`: do not wait until more have started."""
 
+    def begin_level(self, index: int) -> None:
+        """Requests that are kept from now on are of this level."""
+
     @property
     def users(self) -> int:
         """Running now. From any thread."""

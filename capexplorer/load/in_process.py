@@ -25,6 +25,10 @@ class InProcessEngine:
         self._replacement = Replacement(self.runner, wanted, self._context.errors)
         gevent.spawn(self._replacement.run)
 
+    def begin_level(self, index: int) -> None:
+        """Of the requests of this process."""
+        self._context.recorder.begin_level(index)
+
     @property
     def users(self) -> int:
         """Greenlets of the runner."""
@@ -45,4 +49,4 @@ class InProcessEngine:
 
     def drain_all(self) -> None:
         """Also emit the failures that wait."""
-        self._context.recorder.drain_all_failures()
+        self._context.recorder.drain_all()

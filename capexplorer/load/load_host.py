@@ -112,6 +112,10 @@ class LoadHost:
         """Stop all users, fire the locustfile's ending events, end the thread. Call once. False at the timeout."""
         return self.thread.stop(timeout_s)
 
+    def begin_level(self, index: int) -> None:
+        """Requests that are kept from now on are of this level."""
+        self.thread.post(lambda: self.engine.begin_level(index))
+
     def is_due(self, boundary_s: float) -> bool:
         """Whether what users did up to this moment (`time.monotonic`) is known."""
         return self.thread.has_ended or self.engine.is_due(boundary_s)

@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 
 from ..model.events import EndpointTick, FailureSignature, FailureTick, OfferedTick
 from ..model.histogram import LatencyHistogram
+from ..model.kept_request import Kept
 from . import attempts
 from .endpoints import EndpointNames
 from .failures import FailureStream
 from .keep_alive import Closes, closes
+from .kept.sampling import RequestSampling
 from .offered.iteration import current_iteration
 from .offered.ledger import Ledger
 from .signature import example, reduce
@@ -53,6 +55,8 @@ class Tick:
     finished_warmup: int = 0
     offered: OfferedTick | None = None
     """Iterations of a rate level; None: no rate is offered."""
+    kept: tuple[Kept, ...] = ()
+    """Requests that are kept whole."""
 
 
 class _Request(NamedTuple):
@@ -100,6 +104,10 @@ class Recorder:
         """Connections that users tried to open since the beginning."""
         self.on_invalid_event: Callable[[InvalidRequestEvent], None] = lambda error: None
         """Called in the load thread."""
+        self.sampling: RequestSampling | None = None
+        """Keeps some requests whole; None: none."""
+        self._is_last = False
+        """The next drain is."""
         self._connects = 0
         self._closes = replace(closes)
         self._exemplified: set[FailureSignature] = set()
@@ -112,6 +120,8 @@ class Recorder:
         response_length: int | None,
         exception: BaseException | str | None = None,
         response: Any = None,
+        start_time: float | None = None,
+        url: str | None = None,
         **_: Any,
     ) -> None:
         """Listener of Locust's request event. User code may fire it with any value; an invalid one counts as a user error."""
@@ -134,6 +144,8 @@ class Recorder:
         method, named = str(request_type or ""), str(name or "")
         warm = self.activity.on_request(response_ms)
         self._requests.append(_Request(method, named, response_ms, length, signature, full, retried, warm))
+        if self.sampling is not None:
+            self.sampling.on_request(method, named, response_ms, signature, full, response, start_time, url, warm)
 
     def _example(self, signature: FailureSignature, exception: BaseException | str, response: Any) -> str:
         if signature in self._exemplified or len(self._exemplified) >= EXAMPLES_MOST:
@@ -141,9 +153,14 @@ class Recorder:
         self._exemplified.add(signature)
         return example(exception, response)
 
-    def drain_all_failures(self) -> None:
-        """Let the next drain, which is the last one, return all waiting failures, whatever their number."""
-        self.failures.most_bytes = math.inf
+    def begin_level(self, index: int) -> None:
+        """Requests from now on are of this level. From any thread."""
+        if self.sampling is not None:
+            self.sampling.begin_level(index)
+
+    def drain_all(self) -> None:
+        """Let the next drain, which is the last one, return all waiting failures and kept requests, whatever their number."""
+        self.failures.most_bytes, self._is_last = math.inf, True
 
     def drain(self) -> Tick:
         """Everything since the last call; failures only up to the limit per second."""
@@ -199,7 +216,13 @@ class Recorder:
             finished=finished,
             finished_warmup=finished_warmup,
             offered=self.iterations.drain(),
+            kept=self._kept(),
         )
+
+    def _kept(self) -> tuple[Kept, ...]:
+        if self.sampling is None:
+            return ()
+        return self.sampling.drain_all() if self._is_last else self.sampling.drain()
 
 
 def _count(endpoint: _Endpoint, request: _Request) -> None:

@@ -45,6 +45,12 @@ def expanded(task: Task, environment: Mapping[str, str]) -> Task:
     )
 
 
+def values(users: Users, environment: Mapping[str, str]) -> list[str]:
+    """Of all variables that tasks name: they may be secret, wherever they stand."""
+    names = {name for task in users.task for _, text in _texts(task) for name in _REFERENCE.findall(text)}
+    return [environment[name] for name in names if name in environment]
+
+
 def _texts(task: Task) -> Iterator[tuple[str, str]]:
     """(key, text) of everything in which a variable may stand."""
     yield "path", task.path or ""

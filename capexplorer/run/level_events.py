@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from ..model.events import Arrivals, By
+from ..model.events import Arrivals, By, LevelOpened
 from ..model.level import Void
 from .event_sink import EventSink
 from .level_tracker import LevelTracker
@@ -18,6 +18,8 @@ class LevelEvents:
     def __init__(self, sink: EventSink, now_s: Callable[[], float], epoch: Callable[[], int]) -> None:
         self._emit, self._now_s, self._epoch = sink.emit, now_s, epoch
         self.tracker = LevelTracker(sink.timeline)
+        self.on_opened: Callable[[int], None] = lambda index: None
+        """Gets the index of each level as it opens."""
         self.marks = LiveMarks(sink.timeline, sink.emit, now_s, self._split)
 
     def open(
@@ -33,7 +35,7 @@ class LevelEvents:
         """Open a level; close the one before it first. `spawn_rate`: users a second."""
         self.tracker.epoch, now_s = self._epoch(), self._now_s()
         opened = self.tracker.open(now_s, users, spawn_rate, by, ramp=ramp, offered_per_s=offered_per_s, arrivals=arrivals)
-        self._emit(opened)
+        self._emit_opened(opened)
 
     def close(self, void: Void | None = None) -> None:
         """Close the open level, if any, and judge it. `void`: why it has no figures."""
@@ -58,10 +60,17 @@ class LevelEvents:
                 offered_per_s=opened.offered_per_s,
                 arrivals=opened.arrivals,
             )
-            self._emit(again)
+            self._emit_opened(again)
+
+    def _emit_opened(self, opened: LevelOpened) -> None:
+        self.on_opened(opened.index)
+        self._emit(opened)
 
     def _split(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
         parts = self.tracker.split(self._now_s(), since_s, shifted)
-        for event in parts or ():
-            self._emit(event)
-        return parts is not None
+        if parts is None:
+            return False
+        closed, opened = parts
+        self._emit(closed)
+        self._emit_opened(opened)
+        return True

@@ -32,6 +32,7 @@ from .no_workers import NoWorkers
 from .options import RunOptions
 from .part_watch import PartWatch
 from .pump import Pump
+from .request_store import RequestStore
 from .run_log import RunLog
 from .run_outcome import RunOutcome
 from .service import Service
@@ -56,6 +57,7 @@ class SessionRun:
         self.options, self.service, self.load_target, self.outcome = options, service, load_target, outcome
         self.workers: LoadWorkers | NoWorkers = NoWorkers()
         self.pump = Pump(self.tick, self._on_defect)
+        self.requests = RequestStore(self.pump.at_s)
         self.sink = EventSink(self._on_log_failure, self._on_log_recovery)
         self.path: Path | None = None
         self.on_path: list[Callable[[Path], None]] = []
@@ -102,10 +104,11 @@ class SessionRun:
             act(self.path)
         probes = Probes(self.host.thread.native_id, os.getpid(), self.pump.thread_id)  # the main thread's id is the process's
         tracker, work = self.load_control.levels.tracker, self.options.profile.work
-        self._sampler = TickSampler(self.host, probes, self.parts, self.pump, self.load_target, tracker, work)
+        self._sampler = TickSampler(self.host, probes, self.parts, self.pump, self.load_target, tracker, work, self.requests)
         self.pump.on_beat = self._sampler.beat
         for watch in self.options.profile.watch:
             self.parts.add(watch)
+        self.load_control.levels.on_opened = self.host.begin_level
         self.load_control.start_alarm()
         self.target.begin()
         self.workers.begin()

@@ -16,6 +16,7 @@ from .drivers.load_target import LoadTarget
 from .level_tracker import LevelTracker
 from .part_watch import PartWatch
 from .pump import Pump
+from .request_store import RequestStore
 from .service import Service
 from .suspension import SuspensionDetector
 
@@ -32,9 +33,10 @@ class TickSampler:
         load_target: LoadTarget,
         tracker: LevelTracker,
         work: Work,
+        requests: RequestStore,
     ) -> None:
         self._host, self._probes, self._pump, self._load_target, self._tracker = host, probes, pump, load_target, tracker
-        self._parts = parts
+        self._parts, self._kept_requests = parts, requests
         self._work = sampling.WorkMeter(work)
         self._suspension = SuspensionDetector()
         self.requests = self.failures = 0
@@ -55,6 +57,7 @@ class TickSampler:
         """What users did and probes read in a tick, by seconds of the session."""
         drained, lag = self._host.drain(self._pump.boundary_s), self._host.thread.lag.drain()
         tick = drained.tick
+        self._kept_requests.add(tick.kept)
         exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
         beside = drained.workers.here_cpu_ratio if drained.workers is not None else 0.0
         readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted, workers_cpu_ratio=beside)

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 
 from ..addresses import is_loopback
 from ..errors import InputError
-from ..load import native, proxies, workload
+from ..load import native, proxies, variables, workload
 from ..load.guard import HostGuard
+from ..load.kept.sampling import RequestSampling
 from ..load.load_host import LoadHost
 from ..load.load_reports import Report, RunnerEnded
 from ..load.workers import job as jobs
@@ -27,10 +28,14 @@ from ..load.workers.second import encode
 from ..load.workers.worker_engine import WorkerEngine, second_of
 from ..load.workload import Workload
 from ..probe.panel import OwnProbes
+from ..session.redact_request import RequestRedaction
 
 INTERVAL_S = 1.0
 LOOK_S = 0.2
 STOP_USERS_S = 8.0
+
+KEPT_A_SECOND_MOST = 8
+"""Whole requests that one report carries: with all of their bounds 130 KB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +86,8 @@ class WorkerProcess:
         proxies.install(guard.check)
         proxies.forget_environment()
         self._host.recorder.connects_so_far = lambda: guard.connects
+        known = variables.values(job.users, os.environ) if job.users is not None else ()
+        self._host.recorder.sampling = RequestSampling(RequestRedaction(known), a_drain_most=KEPT_A_SECOND_MOST)
         self._host.load(lambda: self._workload(job), job.url, own_events=job.locustfile is None)
         gc.freeze()  # as in a run's own process
         gc.set_threshold(700, 10, 10)

@@ -75,6 +75,7 @@ _COMMON_LENGTH = 400
 """Texts up to this are remembered: endpoint names and signatures come again every second."""
 
 
+@lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
     """Whether a header, key, parameter or option of this name carries a secret: `X-Api-Key`, `accessToken`, `--password`."""
     spelled = name.translate(_LETTERS_OF_DIGITS)

@@ -9,6 +9,7 @@ import ssl
 import struct
 import subprocess
 import threading
+import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -135,6 +136,13 @@ class Server:
                 while not self._ended.is_set():
                     connection.sendall(b"10000\r\n" + bytes(65_536) + b"\r\n")
                 return False
+            case "/exhausted":
+                body = b'{"error": "upstream pool exhausted", "session_token": "abc.def"}'
+                head_lines = f"HTTP/1.1 503 Told\r\nSet-Cookie: sid=s3cret\r\nContent-Length: {len(body)}\r\n\r\n"
+                connection.sendall(head_lines.encode())
+                time.sleep(0.05)
+                connection.sendall(body)
+                return True
             case "/connections":
                 head_lines = (
                     f"HTTP/1.1 200 OK\r\nX-Connections: {self.connections}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"

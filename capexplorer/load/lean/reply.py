@@ -7,6 +7,7 @@ back for; the head is kept as it came, and parsed if someone asks.
 from __future__ import annotations
 
 import re
+import time
 from collections import deque
 
 from geventhttpclient._parser import HTTPParseError, HTTPResponseParser
@@ -40,6 +41,11 @@ class Reply(HTTPResponseParser):
         self._on_body = self.body.extend
         self.has_ended = False
         """The service closed the connection."""
+        self.connect_s: float | None = None
+        """How long it took to open the connection; None: an open one was used, or there is none yet."""
+        self.has_connection = False
+        self.first_byte_s: float | None = None
+        """`time.perf_counter` at which the first bytes came."""
         self._is_head, self._most_bytes = is_head, most_bytes
         self._head = b""
         """As received: interim heads before it, and the beginning of the body behind."""
@@ -48,6 +54,8 @@ class Reply(HTTPResponseParser):
     def take(self, data: bytes) -> None:
         """More bytes; none: the stream has ended. Raises HTTPParseError, BodyTooLarge."""
         if not self.status:
+            if self.first_byte_s is None and data:
+                self.first_byte_s = time.perf_counter()
             self._head += data
         self.has_ended = not data
         if not data and not self._head:
@@ -77,7 +85,7 @@ class Reply(HTTPResponseParser):
 
     def headers(self) -> Headers:
         """Parsed at each call."""
-        lines = self._final_head().decode("latin-1").splitlines()
+        lines = self.final_head().decode("latin-1").splitlines()
         found = Headers()
         name = ""
         for line in lines[1:]:
@@ -87,7 +95,8 @@ class Reply(HTTPResponseParser):
             found.add(name.strip(), value.strip())
         return found
 
-    def _final_head(self) -> bytes:
+    def final_head(self) -> bytes:
+        """Status line and headers as they came, without interim replies before them."""
         rest = self._head
         while (end := _HEAD_END.search(rest)) is not None:
             if not _INTERIM.match(rest):

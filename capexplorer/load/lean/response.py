@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from charset_normalizer import detect
 from geventhttpclient.header import Headers
@@ -17,11 +17,31 @@ from .prepared import Prepared
 from .reply import Reply
 
 
+class Timing(NamedTuple):
+    """When a request's phases ended, as far as it came; seconds since it began."""
+
+    connect_s: float | None = None
+    """How long it took to connect; None: an open connection was used, or none could be opened."""
+    has_connection: bool = False
+    first_s: float | None = None
+    """At its first byte."""
+
+
 class LeanResponse:
     """A reply, or the error in place of one: then `status_code` is 0, and `content`, `text` and `headers` are None."""
 
-    def __init__(self, request: Prepared, reply: Reply | None, content: bytes | None, error: Exception | None) -> None:
-        """`reply` and `content` are None with an error."""
+    def __init__(
+        self,
+        request: Prepared,
+        reply: Reply | None,
+        content: bytes | None,
+        error: Exception | None,
+        attempted: Reply | None = None,
+        started_s: float = 0.0,
+    ) -> None:
+        """`reply` and `content` are None with an error; `attempted` is what had come by then.
+        `started_s`: `time.perf_counter`.
+        """
         self.request = request
         self.content = self._cached_content = content
         self.error = error
@@ -29,6 +49,20 @@ class LeanResponse:
         """Set it to read `text` in another than the reply's own."""
         self.status_code: int = reply.status if reply is not None else 0
         self._reply = reply
+        self._attempted, self._started_s = attempted, started_s
+
+    @property
+    def timing(self) -> Timing:
+        """Of the last request after redirects."""
+        reply = self._attempted
+        if reply is None:
+            return Timing()
+        first_s = None if reply.first_byte_s is None else reply.first_byte_s - self._started_s
+        return Timing(reply.connect_s, reply.has_connection, first_s)
+
+    def head_bytes(self, most: int) -> bytes | None:
+        """Status line and headers as they came, at most so many bytes; None without a reply."""
+        return None if self._reply is None else self._reply.final_head()[:most]
 
     @property
     def url(self) -> str:

@@ -160,12 +160,14 @@ class LeanSession:
             if follow is not None:
                 request, reply = follow(request, reply)
             content = reply.content()
+            attempted: Reply | None = reply
         except _FAILURES as failure:
-            reply, error = None, failure
+            attempted, reply, error = getattr(failure, "reply", reply), None, failure
         response_ms = (time.perf_counter() - started_s) * 1000
         if reply is not None and reply.status >= 400:
             error = status_error(request, reply)
-        response = (CaughtResponse if catch_response else LeanResponse)(request, reply, content, error)
+        kind = CaughtResponse if catch_response else LeanResponse
+        response = kind(request, reply, content, error, attempted, started_s)
         user_context = self._user.context()
 
         def report(exception: Exception | None) -> None:
@@ -194,22 +196,30 @@ class LeanSession:
         idle = self._idle.get(prepared.origin)
         if idle is None:
             idle = self._idle[prepared.origin] = []
-        connection = self._usable(idle, prepared.origin)
         reply = Reply(is_head=prepared.is_head, most_bytes=kept.most_bytes)
-        connection.exchange(prepared, reply)
+        try:
+            connection = self._usable(idle, prepared.origin, reply)
+            connection.exchange(prepared, reply)
+        except _FAILURES as failure:
+            failure.reply = reply  # type: ignore[union-attr]  # how far it came
+            raise
         if connection.is_open:
             idle.append(connection)
         if self.cookies is not None:
             self.cookies.keep(prepared, reply)
         return reply
 
-    def _usable(self, idle: list[Connection], origin: Origin) -> Connection:
+    def _usable(self, idle: list[Connection], origin: Origin, reply: Reply) -> Connection:
         while idle:
             connection = idle.pop()
             if connection.is_usable():
+                reply.has_connection = True
                 return connection
         tls = _tls(self._insecure) if origin.scheme == "https" else None
-        return connect(origin, connect_timeout_s=self._connection_timeout_s, timeout_s=self._timeout_s, tls=tls)
+        began_s = time.perf_counter()
+        connection = connect(origin, connect_timeout_s=self._connection_timeout_s, timeout_s=self._timeout_s, tls=tls)
+        reply.has_connection, reply.connect_s = True, time.perf_counter() - began_s
+        return connection
 
     def _redirected(self, prepared: Prepared, reply: Reply) -> tuple[Prepared, Reply]:
         """The request and the reply at the end of redirects."""

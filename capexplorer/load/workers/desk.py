@@ -26,6 +26,7 @@ from .plain import PlainStats
 
 HELLO, JOB, REFUSED = "capexplorer_hello", "capexplorer_job", "capexplorer_refused"
 WHO, CLOCK, GRID, ENDED = "capexplorer_worker", "capexplorer_clock", "capexplorer_grid", "capexplorer_ended"
+LEVEL = "capexplorer_level"
 """Our own kinds of messages, beside Locust's."""
 
 SILENT_S = 3.0
@@ -221,6 +222,12 @@ class FrontDesk:
         self._rate = None
         for client_id in self.workers:
             self._send(client_id, RATE_ENDED)
+
+    def begin_level(self, index: int) -> None:
+        """Requests from now on are of this level."""
+        for client_id, worker in self.workers.items():
+            if not worker.is_plain:
+                self._send(client_id, LEVEL, index)
 
     def _look_at_rate(self) -> None:
         if self._rate is not None and all(worker.rate_turn == self._rate.turn for worker in self.workers.values()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from gevent.lock import BoundedSemaphore
 from locust.env import Environment
 
 from ...errors import InputError
+from ...model.kept_request import Kept
 from ...model.offered import Arrivals
 from ..bounded_waits import STALLED_S, Stalled
 from ..engine import Drained, EngineContext
@@ -21,7 +23,7 @@ from ..offered.pool import FIRST_MOST, SPARE_S
 from ..offered.pool_users import BEGIN_PER_S
 from ..user_code import UserError
 from ..worker_changes import SecondReported
-from .desk import FrontDesk
+from .desk import FrontDesk, KnownWorker
 from .fullest import fullest, workers_reading
 from .gathering import Gathering
 from .job import Job
@@ -107,6 +109,10 @@ class MasterEngine:
             first = max(len(self.desk.workers), min(FIRST_MOST, math.ceil(offered_per_s * SPARE_S)), self._step[0])
             self._step = (min(first, max_users), BEGIN_PER_S, None)
             self._redispatch(offers=False)
+
+    def begin_level(self, index: int) -> None:
+        """Tell the workers, which keep requests."""
+        self.desk.begin_level(index)
 
     def repeat_step(self) -> None:
         """Send the latest step once more: to other workers, or to those that lost their users."""
@@ -210,7 +216,7 @@ class MasterEngine:
             self._count_user_errors(client_id, second)
         offered = self._merged_rate.tick([(worker, second.offered) for worker, second in gathered.seconds], workers)
         return Drained(
-            replace(self._merging.tick(seconds), offered=offered),
+            replace(self._merging.tick(seconds), offered=offered, kept=self._kept(gathered.seconds, workers)),
             self.users,
             is_whole=gathered.is_whole,
             began_s=min((second.began_s for second in seconds), default=None),
@@ -218,6 +224,18 @@ class MasterEngine:
             generator=fullest(dict(gathered.seconds)),
             workers=workers_reading(workers, gathered),
         )
+
+    @staticmethod
+    def _kept(seconds: Iterable[tuple[str, WorkerSecond]], workers: Mapping[str, KnownWorker]) -> tuple[Kept, ...]:
+        """Requests that workers kept. Of the even samples each gives its share of the places."""
+        order, found = list(workers), []
+        for client_id, second in seconds:
+            if client_id not in workers:
+                continue
+            for each in second.kept:
+                if each.place.why != "even" or int(each.place.key) % len(order) == order.index(client_id):
+                    found.append(Kept(each.place, msgspec.structs.replace(each.request, worker=workers[client_id].name)))
+        return tuple(found)
 
     def _count_user_errors(self, client_id: str, second: WorkerSecond) -> None:
         self._replaced[client_id] = second.replaced
@@ -231,4 +249,5 @@ class MasterEngine:
 
 def placed(second: WorkerSecond, offset_s: float) -> WorkerSecond:
     """By the master's clock."""
-    return msgspec.structs.replace(second, began_s=second.began_s + offset_s, ended_s=second.ended_s + offset_s)
+    kept = tuple(Kept(each.place, each.request.moved(offset_s)) for each in second.kept)
+    return msgspec.structs.replace(second, began_s=second.began_s + offset_s, ended_s=second.ended_s + offset_s, kept=kept)

@@ -37,7 +37,13 @@ class WorkerEngine(InProcessEngine):
         """A WorkerRunner that has joined when this returns. Raises ConnectionError."""
         offering = self._context.offering
         self.runner = runner = environment.runner = Worker(
-            environment, *self._address, self._hello, self._on_boundary, self._offer, keeps_users=lambda: offering.is_on
+            environment,
+            *self._address,
+            self._hello,
+            self._on_boundary,
+            self._offer,
+            on_level=self.begin_level,
+            keeps_users=lambda: offering.is_on,
         )
         self.replace_dead_users(lambda: runner.target_user_classes_count)
 
@@ -93,6 +99,7 @@ def second_of(
         closed_by_service=tick.closed_by_service,
         closed_by_users=tick.closed_by_users,
         offered=tick.offered,
+        kept=tick.kept,
         activity=Activity(*astuple(tick.activity)),
         user_errors=_user_errors(errors),
         replaced=replaced,

@@ -36,13 +36,15 @@ class Worker(WorkerRunner):
         on_boundary: Callable[[float], None],
         on_rate: Callable[[Worker, object], None],
         *,
+        on_level: Callable[[int], None],
         keeps_users: Callable[[], bool],
     ) -> None:
         """`hello`: as in its request for a job. `on_boundary`: gets a boundary between ticks, by this machine's clock.
-        `on_rate`: gets this runner and a rate to offer; None: none any more. `keeps_users`: a rate is offered, whose pool is not
+        `on_rate`: gets this runner and a rate to offer; None: none any more. `on_level`: gets
+        the index of a level that begins. `keeps_users`: a rate is offered, whose pool is not
         made smaller.
         """
-        self._on_rate, self._keeps_users = on_rate, keeps_users
+        self._on_rate, self._on_level, self._keeps_users = on_rate, on_level, keeps_users
         self.ended_because = ""
         """Why the run wants it no more; empty while it does, and where the run has ended."""
         self.has_ended = False
@@ -80,6 +82,8 @@ class Worker(WorkerRunner):
                 self.send_message(CLOCK, {**msg.data, "worker_s": time.monotonic()})
             case "capexplorer_grid":
                 self._on_boundary(msg.data["boundary_s"])
+            case "capexplorer_level":
+                self._on_level(int(msg.data))
             case "capexplorer_rate":
                 self._on_rate(self, msg.data)
             case "capexplorer_rate_ended":

@@ -90,7 +90,7 @@ def many_kinds_of_failure() -> dict[str, Any]:
     for n in range(200):
         recorder.on_request("GET", "/a", 1.0, 0, ValueError(f"kind {chr(97 + n % 26)}{chr(97 + n // 26)}"))
     first = recorder.drain()
-    recorder.drain_all_failures()
+    recorder.drain_all()
     rest = recorder.drain()
     return {
         "failed": sum(each.failures for each in first.endpoints),

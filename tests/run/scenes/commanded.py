@@ -76,7 +76,7 @@ class _Host:
         return Drained(self.recorder.drain(), self.users)
 
     def drain_all(self) -> None:
-        self.recorder.drain_all_failures()
+        self.recorder.drain_all()
 
     def set_users(self, users: int, spawn_rate: float) -> None:
         def step() -> None:

@@ -1,0 +1,148 @@
+"""What is taken of a request while it is reported: references and short slices, no parsing and no text. In the load thread.
+
+A reply is not held itself: its body may have megabytes. Only a body that the client has already read is looked at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...model.kept_request import BODY_MOST_BYTES, HEAD_MOST
+from ..connections import connected_in_s
+
+if TYPE_CHECKING:
+    from ..lean.response import LeanResponse  # imports Locust, which patches the process
+
+
+class RawRequest(NamedTuple):
+    """One request, as its client has it."""
+
+    method: str
+    name: str
+    url: str
+    began_s: float
+    """`time.monotonic`."""
+    response_ms: float
+    level: int | None
+    error: str
+    """Empty: it succeeded."""
+    sent_head: object
+    """Text of a head, or a mapping."""
+    sent_body: object
+    status: int | None
+    head: object
+    """Bytes of a head, or a mapping; None: no reply."""
+    body: bytes
+    """At most one byte more than is kept."""
+    body_bytes: int
+    connect_s: float | None
+    """None: not known, or no connection was opened."""
+    kept_connection: bool | None
+    first_s: float | None
+    """From the request's begin to the first byte, or to the head with `to_head`."""
+    to_head: bool
+
+
+class _Seen(NamedTuple):
+    """What only the client of a reply knows."""
+
+    sent_head: object = None
+    sent_body: object = b""
+    head: object = None
+    connect_s: float | None = None
+    kept_connection: bool | None = None
+    first_s: float | None = None
+    to_head: bool = False
+
+
+def taken(
+    method: str,
+    name: str,
+    response_ms: float,
+    level: int | None,
+    error: str,
+    response: Any,
+    start_s: float | None,
+    url: str | None,
+) -> RawRequest:
+    """`start_s`: `time.time` when it began; None: it ended just now."""
+    age_s = response_ms / 1000 if start_s is None else max(0.0, time.time() - start_s)
+    seen = _of_lean(response) if hasattr(response, "head_bytes") else _of_others(response, start_s)
+    body = _body(response)
+    status = getattr(response, "status_code", None)
+    request = getattr(response, "request", None)
+    return RawRequest(
+        method=method,
+        name=name,
+        url=str(url or getattr(request, "url", None) or ""),
+        began_s=time.monotonic() - age_s,
+        response_ms=response_ms,
+        level=level,
+        error=error,
+        sent_head=seen.sent_head,
+        sent_body=_slice(seen.sent_body),
+        status=status if isinstance(status, int) and status else None,
+        head=seen.head,
+        body=body[: BODY_MOST_BYTES + 1],
+        body_bytes=len(body),
+        connect_s=seen.connect_s,
+        kept_connection=seen.kept_connection,
+        first_s=seen.first_s,
+        to_head=seen.to_head,
+    )
+
+
+def _of_lean(response: LeanResponse) -> _Seen:
+    request, timing = response.request, response.timing
+    head_end = len(request.data) - len(request.body)
+    return _Seen(
+        sent_head=request.data[: min(head_end, 2 * HEAD_MOST)],
+        sent_body=request.body,
+        head=response.head_bytes(2 * HEAD_MOST),
+        connect_s=timing.connect_s,
+        kept_connection=timing.connect_s is None and timing.has_connection,
+        first_s=timing.first_s,
+    )
+
+
+def _of_others(response: Any, start_s: float | None) -> _Seen:
+    """FastHttpUser and HttpUser; anything else has no part of it."""
+    request = getattr(response, "request", None)
+    head = getattr(response, "_sent_request", None)
+    connect_s = None if start_s is None else connected_in_s(start_s)
+    has_reply = bool(getattr(response, "status_code", None))
+    return _Seen(
+        sent_head=head if head is not None else getattr(request, "headers", None),
+        sent_body=getattr(request, "body", b""),
+        head=getattr(response, "headers", None) if has_reply else None,
+        connect_s=connect_s,
+        kept_connection=connect_s is None if has_reply and start_s is not None else None,
+        first_s=_head_after_s(response),
+        to_head=True,
+    )
+
+
+def _head_after_s(response: Any) -> float | None:
+    """Both clients know the time to the reply's head; after redirects it is that of the last request alone."""
+    elapsed = getattr(response, "elapsed", None)
+    if elapsed is None or not getattr(response, "status_code", None) or getattr(response, "history", None):
+        return None
+    seconds: float = elapsed.total_seconds()
+    return seconds
+
+
+def _body(response: Any) -> bytes:
+    """As far as the client holds it: of requests `_content`, of geventhttpclient and the lean client `_cached_content`."""
+    held = (getattr(response, name, None) for name in ("_content", "_cached_content"))
+    return next((body for body in held if isinstance(body, bytes)), b"")
+
+
+def _slice(body: object) -> object:
+    """Long bodies that are sent stay the user's; (beginning, length) is taken of them."""
+    if isinstance(body, str | bytes | bytearray | memoryview):
+        return bytes(body[: BODY_MOST_BYTES + 1]) if not isinstance(body, str) else body[: BODY_MOST_BYTES + 1], len(body)
+    if isinstance(body, Mapping):
+        return dict(list(body.items())[:100]), None
+    return None if body is None else f"({type(body).__name__})", None

@@ -1,0 +1,130 @@
+"""Decides which requests are kept, by cheap checks before anything is copied. Bounded in number, whatever the traffic.
+
+`on_request` runs in the load thread for each request: 0.3 us for one that is not kept (`python -m benchmarks kept_requests`).
+`drain` runs in the recorder's thread once a second: it reads and cleans at most a few of those that were taken.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+from ...model.events import FailureSignature
+from ...model.kept_request import EVEN_MOST, FAILURES_MOST, Kept, KeptRequest, Place, Why
+from .raw_request import RawRequest, taken
+from .reading import whole
+
+Clean = Callable[[KeptRequest], KeptRequest]
+"""Removes secrets."""
+
+A_DRAIN_MOST = 20
+A_DRAIN_BYTES = 16_384
+"""Requests that are read in one second, and bytes of their bodies: 4 KiB of JSON take 2.4 ms beside the load, most of it to find
+secrets. The others wait, and newer ones take their place."""
+
+_ENDPOINTS_MOST = 50
+"""Endpoints of a level whose slowest request is kept, by the name that user code gives them."""
+
+_Where = tuple[Any, ...]
+"""A place before it is put in words."""
+
+
+class RequestSampling:
+    """The requests of one process. `begin_level` may be called from any thread."""
+
+    def __init__(self, clean: Clean, *, a_drain_most: int = A_DRAIN_MOST, draw: Callable[[], float] = random.random) -> None:
+        """`draw`: evenly from 0 to below 1."""
+        self._clean, self._a_drain_most, self._draw = clean, a_drain_most, draw
+        self._level: int | None = None
+        self._slowest: dict[tuple[str, str], float] = {}
+        """ms, by endpoint; of this level."""
+        self._failures: dict[FailureSignature, int] = {}
+        """Their numbers, in the order in which they came."""
+        self._seen = 0
+        self._next_even = 1
+        """The number of the request that is next in the even sample."""
+        self._weight = 1.0
+        self._taken: dict[_Where, RawRequest] = {}
+        """Waiting to be read; a newer one for the same place replaces an older one."""
+
+    def begin_level(self, index: int) -> None:
+        """Requests from now on are of this level."""
+        self._level, self._slowest = index, {}
+
+    def on_request(
+        self,
+        method: str,
+        name: str,
+        response_ms: float,
+        signature: FailureSignature | None,
+        error: str,
+        response: Any,
+        start_s: float | None,
+        url: str | None,
+        warm: bool,
+    ) -> None:
+        """A request has ended. `error`: its failure in full, or empty; `start_s`: `time.time` when it began."""
+        self._seen += 1
+        is_even = self._seen >= self._next_even
+        is_slowest = warm and response_ms > self._slowest.get((method, name), -1.0) and self._counts_as_slowest((method, name))
+        if signature is None and not is_even and not is_slowest:
+            return
+        words = error or (signature.text or signature.types[0] if signature is not None else "")
+        raw = taken(method, name, response_ms, self._level, words, response, start_s, url)
+        if signature is not None:
+            self._take_failure(signature, raw)
+        if is_slowest:
+            self._slowest[method, name] = response_ms
+            self._taken["slowest", self._level, method, name] = raw
+        if is_even:
+            self._taken["even", self._even_slot()] = raw
+
+    def _counts_as_slowest(self, endpoint: tuple[str, str]) -> bool:
+        return endpoint in self._slowest or len(self._slowest) < _ENDPOINTS_MOST
+
+    def _take_failure(self, signature: FailureSignature, raw: RawRequest) -> None:
+        number = self._failures.get(signature)
+        if number is not None:
+            self._taken["last", signature] = raw
+        elif len(self._failures) < FAILURES_MOST:
+            self._failures[signature] = len(self._failures)
+            self._taken["first", signature] = raw
+
+    def _even_slot(self) -> int:
+        """Where this request goes, and which is next: a reservoir that skips what it does not keep (Li 1994, Algorithm L)."""
+        if self._seen < EVEN_MOST:
+            self._next_even = self._seen + 1
+            return self._seen - 1
+        slot = self._seen - 1 if self._seen == EVEN_MOST else int(self._draw() * EVEN_MOST)
+        self._weight *= (1.0 - self._draw()) ** (1.0 / EVEN_MOST)
+        self._next_even = self._seen + 1 + int(math.log(1.0 - self._draw()) / math.log1p(-self._weight))
+        return slot
+
+    def drain(self) -> tuple[Kept, ...]:
+        """Those that were taken since, the longest waiting first, as many as fit. In the recorder's thread."""
+        return self._read(self._a_drain_most, A_DRAIN_BYTES)
+
+    def drain_all(self) -> tuple[Kept, ...]:
+        """All that wait."""
+        return self._read(math.inf, math.inf)
+
+    def _read(self, most: float, most_bytes: float) -> tuple[Kept, ...]:
+        found: list[Kept] = []
+        for where in tuple(self._taken):
+            if len(found) >= most or most_bytes <= 0:
+                break
+            raw, place = self._taken.pop(where), _place(where)
+            request = whole(raw, place.why)
+            most_bytes -= len(request.sent.text) + len(request.received.text)
+            found.append(Kept(place, self._clean(request)))
+        return tuple(found)
+
+
+def _place(where: _Where) -> Place:
+    why: Why = where[0]
+    if why in ("first", "last"):
+        signature: FailureSignature = where[1]
+        return Place(why, f"{'/'.join(signature.types)} {signature.errno} {signature.status} {signature.text} {signature.reused}")
+    return Place(why, " ".join(map(str, where[1:])))

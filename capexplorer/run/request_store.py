@@ -1,0 +1,85 @@
+"""The sample of whole requests of a run: those of all its processes, each in its place, bounded in number and size.
+
+Filled in the pump's thread, read by the screen's thread and that of the run's socket, which get copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from ..model.kept_request import EVEN_MOST, FAILURES_MOST, SLOWEST_MOST, Kept, KeptRequest, Place, RequestBrief, Why
+
+_MOST: dict[Why, int] = {"first": FAILURES_MOST, "last": FAILURES_MOST, "slowest": SLOWEST_MOST, "even": EVEN_MOST}
+"""Places of each kind. Of the slowest the oldest leave; of failures the first that came stay."""
+
+
+class RequestStore:
+    """`KeptRequests` of a run. `at_s` turns `time.monotonic` into seconds of the session."""
+
+    why_none = ""
+
+    def __init__(self, at_s: Callable[[float], float]) -> None:
+        self._at_s = at_s
+        self._kept: dict[Place, KeptRequest] = {}
+        self._count: dict[Why, int] = dict.fromkeys(_MOST, 0)
+        self._numbers = 0
+
+    def add(self, kept: Iterable[Kept]) -> None:
+        """Requests that have come; several workers may give one for the same place."""
+        for each in kept:
+            self._put(each.place, self._numbered(each.request))
+
+    def _numbered(self, request: KeptRequest) -> KeptRequest:
+        self._numbers += 1
+        t_s = max(0.0, round(self._at_s(request.brief.t_s), 3))
+        return msgspec.structs.replace(request, brief=msgspec.structs.replace(request.brief, number=self._numbers, t_s=t_s))
+
+    def _put(self, place: Place, request: KeptRequest) -> None:
+        there = self._kept.get(place)
+        if there is not None:
+            if _replaces(place.why, request.brief, there.brief):
+                self._kept[place] = request
+            elif place.why == "first":  # of another worker: it is no first, but may be the last so far
+                last = msgspec.structs.replace(request, brief=msgspec.structs.replace(request.brief, why="last"))
+                self._put(Place("last", place.key), last)
+            return
+        if self._count[place.why] >= _MOST[place.why] and not self._make_room(place.why):
+            return
+        self._count[place.why] += 1
+        self._kept[place] = request
+
+    def _make_room(self, why: Why) -> bool:
+        oldest = next((place for place in self._kept if place.why == why), None)
+        if why != "slowest" or oldest is None:
+            return False
+        del self._kept[oldest]
+        self._count[why] -= 1
+        return True
+
+    # -- from any thread
+
+    def briefs(self) -> Sequence[RequestBrief]:
+        """All, in the order in which they began."""
+        return sorted((request.brief for request in tuple(self._kept.values())), key=lambda brief: brief.t_s)
+
+    def request(self, number: int) -> KeptRequest | None:
+        """One whole; None: it is not kept any more."""
+        return next((request for request in tuple(self._kept.values()) if request.brief.number == number), None)
+
+    def all(self) -> Sequence[KeptRequest]:
+        """Whole, in the order in which they began."""
+        return sorted(tuple(self._kept.values()), key=lambda request: request.brief.t_s)
+
+
+def _replaces(why: Why, new: RequestBrief, old: RequestBrief) -> bool:
+    match why:
+        case "first":
+            return new.t_s < old.t_s
+        case "last":
+            return new.t_s >= old.t_s
+        case "slowest":
+            return new.response_ms > old.response_ms
+        case "even":
+            return True

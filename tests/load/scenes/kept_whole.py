@@ -1,0 +1,56 @@
+"""Requests that are kept whole, by the clients that users have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import locust
+import msgspec
+from locust.env import Environment
+
+from capexplorer.load import connections
+from capexplorer.load.kept.sampling import RequestSampling
+from capexplorer.load.lean.user import LeanHttpUser
+from capexplorer.load.recorder import Recorder
+from capexplorer.session.redact_request import RequestRedaction
+
+
+def _kept(kind: type[locust.User], url: str, closed_url: str) -> list[dict[str, Any]]:
+    """A failed POST, the same over its connection, and a connection that is refused."""
+    environment, recorder = Environment(user_classes=[]), Recorder()
+    recorder.sampling = RequestSampling(RequestRedaction(["t0p-secret-id"]))
+    recorder.begin_level(3)
+    environment.events.request.add_listener(recorder.on_request)  # type: ignore[no-untyped-call]
+    user: Any = type("Client", (kind,), {"host": url, "abstract": False})(environment)
+    for _ in range(2):
+        user.client.post(
+            "/exhausted?id=t0p-secret-id",
+            json={"user": "ann", "password": "hunter2"},
+            headers={"Authorization": "Bearer abcdef", "X-Trace": "17"},
+        )
+    with user.client.get("/checked", catch_response=True) as response:
+        response.failure("stale: 3 of 5")
+    user.client.get(closed_url + "/nobody")
+    found = {(each.place.why, each.request.url.rpartition("/")[2]): each.request for each in recorder.drain().kept}
+    return [
+        msgspec.to_builtins(found[key])
+        for key in (
+            ("first", "exhausted?id=***"),
+            ("last", "exhausted?id=***"),
+            ("first", "checked"),
+            ("first", "nobody"),
+        )
+    ]
+
+
+def fast(url: str, closed_url: str) -> list[dict[str, Any]]:
+    connections.install()
+    return _kept(locust.FastHttpUser, url, closed_url)
+
+
+def requests(url: str, closed_url: str) -> list[dict[str, Any]]:
+    return _kept(locust.HttpUser, url, closed_url)
+
+
+def lean(url: str, closed_url: str) -> list[dict[str, Any]]:
+    return _kept(LeanHttpUser, url, closed_url)

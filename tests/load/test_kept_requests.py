@@ -1,0 +1,163 @@
+"""Requests that are kept whole: which they are, and what is known of each, by client."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from capexplorer.load.kept.sampling import A_DRAIN_MOST, RequestSampling
+from capexplorer.model.events import FailureSignature
+from capexplorer.model.kept_request import BODY_MOST_BYTES, EVEN_MOST, FAILURES_MOST, Kept, Why
+
+from .patched import Played, play
+from .servers import closed_port, server
+
+
+def _sampling(seed: int = 1) -> RequestSampling:
+    return RequestSampling(lambda request: request, draw=random.Random(seed).random)
+
+
+class Reply:
+    """As a client keeps one that it has read."""
+
+    request = None
+
+    def __init__(self, body: bytes = b"", status_code: int = 200) -> None:
+        self._content, self.status_code = body, status_code
+        self.headers = {"Content-Type": "text/plain"}
+
+
+def _ask(
+    sampling: RequestSampling, ms: float, name: str = "/a", failure: str = "", reply: Any = None, *, warm: bool = True
+) -> None:
+    signature = FailureSignature(types=("E",), text=failure) if failure else None
+    sampling.on_request("GET", name, ms, signature, "", reply or Reply(), None, "http://127.0.0.1/", warm)
+
+
+def _of(why: Why, kept: tuple[Kept, ...]) -> list[float]:
+    return [each.request.brief.response_ms for each in kept if each.place.why == why]
+
+
+def test_the_first_and_the_last_of_each_failure_are_kept() -> None:
+    sampling = _sampling()
+    for ms, failure in ((1, "x"), (2, "x"), (3, "y"), (4, "x"), (5, "y")):
+        _ask(sampling, ms, failure=failure, warm=False)
+    kept = sampling.drain_all()
+    assert (_of("first", kept), _of("last", kept)) == ([1, 3], [4, 5])
+
+
+def test_the_slowest_of_each_endpoint_is_kept_once_a_level() -> None:
+    sampling = _sampling()
+    for level in (0, 1):
+        sampling.begin_level(level)
+        for ms, name in ((5, "/a"), (9, "/a"), (7, "/a"), (2, "/b")):
+            _ask(sampling, ms + level, name)
+    slowest = {each.place.key: each.request.brief.response_ms for each in sampling.drain_all() if each.place.why == "slowest"}
+    assert slowest == {"0 GET /a": 9, "0 GET /b": 2, "1 GET /a": 10, "1 GET /b": 3}
+
+
+def test_a_request_of_a_new_user_is_no_slowest_one() -> None:
+    sampling = _sampling()
+    _ask(sampling, 900, warm=False)
+    _ask(sampling, 5)
+    assert _of("slowest", sampling.drain_all()) == [5]
+
+
+def test_the_even_sample_has_each_part_of_the_session_alike() -> None:
+    """20 samples of 80 from 4,000 requests: 400 from each quarter, with a standard error of 17."""
+    quarters = [0, 0, 0, 0]
+    for seed in range(20):
+        sampling, found = _sampling(seed), {}
+        for number in range(4_000):
+            _ask(sampling, float(number))
+            if number % 500 == 0:
+                found |= {each.place.key: each for each in sampling.drain_all() if each.place.why == "even"}
+        found |= {each.place.key: each for each in sampling.drain_all() if each.place.why == "even"}
+        assert len(found) == EVEN_MOST
+        for each in found.values():
+            quarters[int(each.request.brief.response_ms // 1_000)] += 1
+    assert all(abs(count - 400) < 4 * 17 for count in quarters)
+
+
+def test_the_number_of_places_is_bounded_and_so_is_what_one_drain_reads() -> None:
+    sampling = _sampling()
+    for number in range(5_000):
+        _ask(sampling, float(number), f"/{number}", failure=f"kind {number}")
+    assert len(sampling.drain()) <= A_DRAIN_MOST
+    kept = sampling.drain_all()
+    assert len(kept) <= 2 * FAILURES_MOST + EVEN_MOST + 50
+
+
+def test_a_long_body_is_cut_and_its_size_is_known() -> None:
+    sampling = _sampling()
+    _ask(sampling, 1.0, reply=Reply(b"x" * 50_000))
+    received = sampling.drain_all()[0].request.received
+    assert (len(received.text), received.size_bytes, received.is_cut) == (BODY_MOST_BYTES, 50_000, True)
+
+
+def test_a_binary_body_has_a_size_and_no_text() -> None:
+    sampling = _sampling()
+    _ask(sampling, 1.0, reply=Reply(bytes(range(256))))
+    received = sampling.drain_all()[0].request.received
+    assert (received.text, received.size_bytes, received.is_binary) == ("", 256, True)
+
+
+# -- by client
+
+
+@pytest.fixture(scope="module")
+def seen() -> Played:
+    with server() as running:
+        return play("load.scenes.kept_whole", url=running.url, closed_url=f"http://127.0.0.1:{closed_port()}")
+
+
+CLIENTS = pytest.mark.parametrize("client", ["fast", "requests", "lean"])
+
+
+@CLIENTS
+def test_a_request_is_kept_as_it_was_sent_without_its_secrets(seen: Played, client: str) -> None:
+    failed = seen[client][0]
+    sent = {name.lower(): value for name, value in failed["sent_headers"]}
+    assert (sent["authorization"], sent["x-trace"], sent["content-type"]) == ("***", "17", "application/json")
+    assert json.loads(failed["sent"]["text"]) == {"user": "ann", "password": "***"}
+    assert failed["url"].endswith("/exhausted?id=***")
+    assert failed["brief"]["method"] == "POST"
+    assert failed["brief"]["level"] == 3
+
+
+@CLIENTS
+def test_its_reply_is_kept_without_secrets(seen: Played, client: str) -> None:
+    failed = seen[client][0]
+    assert failed["brief"]["status"] == 503
+    assert json.loads(failed["received"]["text"]) == {"error": "upstream pool exhausted", "session_token": "***"}
+    assert ["set-cookie", "***"] in [[name.lower(), value] for name, value in failed["headers"]]
+
+
+@CLIENTS
+def test_its_phases_add_up_to_its_time(seen: Played, client: str) -> None:
+    first, second = seen[client][:2]
+    assert first["phases"]["connect_ms"] > 0
+    assert first["phases"]["kept_connection"] is False
+    assert second["phases"]["kept_connection"] is True
+    assert first["phases"]["body_ms"] >= 40  # the server waits 50 ms before it sends the body
+    parts = sum(first["phases"][name] for name in ("connect_ms", "first_byte_ms", "body_ms"))
+    assert parts == pytest.approx(first["brief"]["response_ms"], rel=0.01)
+
+
+@CLIENTS
+def test_a_reply_that_a_check_refused_is_kept_with_what_the_check_said(seen: Played, client: str) -> None:
+    checked = seen[client][2]
+    assert checked["brief"]["error"] == "stale: 3 of 5"
+    assert (checked["brief"]["status"], checked["received"]["text"]) == (200, "ok")
+
+
+@CLIENTS
+def test_without_a_reply_only_the_error_is_known(seen: Played, client: str) -> None:
+    refused = seen[client][3]
+    assert "status" not in refused["brief"] or refused["brief"]["status"] is None
+    assert "refused" in refused["brief"]["error"]
+    assert "first_byte_ms" not in refused["phases"]
+    assert "headers" not in refused
