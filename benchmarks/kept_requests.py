@@ -1,44 +1,44 @@
 """What keeping whole requests costs each request: the recorder with the sample over the recorder without it.
 
-CPU time of the lean client, whose requests are the cheapest, to the null responder, taken in turn in processes of their own;
-the least of each, since neighbours only add. What is read once a second is timed apart, with bodies of 4 KiB of JSON.
+CPU time of the recorder's listener alone, in turns of 1,000 calls with and without, the least of each, since neighbours only
+add; held against a request of the lean client, the cheapest there is. What is read once a second is timed apart.
 """
 
 from __future__ import annotations
 
 import json
-import os
+import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 from . import rig
 
-PAIRS = int(os.environ.get("PAIRS", "5"))
-REQUESTS = {"lean": 20_000, "fast": 5_000}
-MOST = 1.02
+TURNS, CALLS = 200, 1_000
+REQUESTS, REPEATS = 20_000, 3
+MOST = 0.02
 READS = 50
 
 
 def main() -> None:
+    command = [sys.executable, "-m", "benchmarks.kept_requests"]
     port = rig.free_port()
     with rig.running([sys.executable, "-m", "capexplorer.load.null_responder", str(port)], port):
-        for client, requests in REQUESTS.items():
-            pairs = [[_asked(client, requests, port, side) for side in ("off", "on")] for _ in range(PAIRS)]
-            without, keeping = (min(pair[side] for pair in pairs) for side in (0, 1))
-            print(f"{client:>5}: {without:6.2f} us a request without, {keeping:6.2f} with: ", end="")
-            print(f"{keeping / without:.3f} (at most {MOST})")
-    print(f"to read and clean one request with 4 KiB of JSON: {read_ms():.2f} ms")
+        done = subprocess.run([*command, str(port)], check=True, capture_output=True, text=True, timeout=300)
+    without_us, keeping_us, failing_us, failing_kept_us, request_us = map(float, done.stdout.split())
+    share = (keeping_us - without_us) / request_us
+    print(
+        f"the recorder: {without_us:.2f} us a request without, {keeping_us:.2f} with; a request of the lean client takes ", end=""
+    )
+    print(f"{request_us:.1f} us: {share:.1%} of it (at most {MOST:.0%})")
+    print(f"of a request that failed: {failing_us:.1f} us without, {failing_kept_us:.1f} with")
+    print(f"to read and clean one with 4 KiB of JSON: {read_ms():.2f} ms")
 
 
-def _asked(client: str, requests: int, port: int, side: str) -> float:
-    command = [sys.executable, "-m", "benchmarks.kept_requests", client, str(requests), str(port), side]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout)
-
-
-def measure(client: str, requests: int, port: int, side: str) -> float:
-    """CPU time of a request in microseconds, the recorder's part included."""
-    import locust
+def measure(port: int) -> list[float]:
+    """CPU time in microseconds: the listener without and with the sample, the same for failures, and a whole request."""
+    from locust.contrib.fasthttp import LocustBadStatusCode
     from locust.env import Environment
 
     from capexplorer.load.kept.sampling import RequestSampling
@@ -46,22 +46,39 @@ def measure(client: str, requests: int, port: int, side: str) -> float:
     from capexplorer.load.recorder import Recorder
     from capexplorer.session.redact_request import RequestRedaction
 
-    environment, recorder = Environment(user_classes=[]), Recorder()
-    if side == "on":
-        recorder.sampling = RequestSampling(RequestRedaction())
-        recorder.begin_level(0)
-    environment.events.request.add_listener(recorder.on_request)  # type: ignore[no-untyped-call]
-    kind = LeanHttpUser if client == "lean" else locust.FastHttpUser
-    user = type("User", (kind,), {"host": f"http://127.0.0.1:{port}", "abstract": False})(environment)
-    for _ in range(requests // 10):
-        user.client.get("/")
-    recorder.drain()
-    started_s = time.process_time()
-    for _ in range(4):  # a drain each quarter: as often as at some thousand requests a second
-        for _ in range(requests // 4):
-            user.client.get("/")
-        recorder.drain()
-    return (time.process_time() - started_s) / requests * 1e6
+    environment = Environment(user_classes=[])
+    user = type("User", (LeanHttpUser,), {"host": f"http://127.0.0.1:{port}", "abstract": False})(environment)
+    response = user.client.get("/")
+    error = LocustBadStatusCode("http://127.0.0.1/", code=503)
+    draw = random.Random(5)
+
+    def listener(exception: Exception | None, *, keeps: bool) -> Callable[[], float]:
+        recorder = Recorder()
+        if keeps:
+            recorder.sampling = RequestSampling(RequestRedaction())
+            recorder.begin_level(0)
+
+        def turn() -> float:
+            times_ms = [draw.lognormvariate(3, 0.5) for _ in range(CALLS)]
+            began_s, called_s = time.time(), time.process_time()
+            for response_ms in times_ms:
+                recorder.on_request("GET", "/", response_ms, 2, exception, response, began_s, "http://127.0.0.1/")
+            spent_s = time.process_time() - called_s
+            recorder.drain()
+            return spent_s / CALLS * 1e6
+
+        return turn
+
+    turns = [listener(exception, keeps=keeps) for exception in (None, error) for keeps in (False, True)]
+    least = [min(times) for times in zip(*([turn() for turn in turns] for _ in range(TURNS)), strict=True)]
+    return [*least, min(_request_us(user) for _ in range(REPEATS))]
+
+
+def _request_us(user: object) -> float:
+    began_s = time.process_time()
+    for _ in range(REQUESTS):
+        user.client.get("/")  # type: ignore[attr-defined]
+    return (time.process_time() - began_s) / REQUESTS * 1e6
 
 
 def read_ms() -> float:
@@ -70,15 +87,13 @@ def read_ms() -> float:
     from capexplorer.session.redact_request import RequestRedaction
 
     text = json.dumps([{"id": number, "name": f"item {number}", "token": "abc"} for number in range(200)])[:4096]
-    request, clean = (
-        KeptRequest(brief=RequestBrief(), received=Body(text=text, size_bytes=9_000, is_cut=True)),
-        RequestRedaction(),
-    )
-    started_s = time.process_time()
+    received, clean = Body(text=text, size_bytes=9_000, is_cut=True), RequestRedaction()
+    request = KeptRequest(brief=RequestBrief(), received=received)
+    began_s = time.process_time()
     for _ in range(READS):
         clean(request)
-    return (time.process_time() - started_s) / READS * 1000
+    return (time.process_time() - began_s) / READS * 1000
 
 
 if __name__ == "__main__":
-    print(measure(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]))
+    print(*measure(int(sys.argv[1])))

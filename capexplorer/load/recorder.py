@@ -144,8 +144,9 @@ class Recorder:
         method, named = str(request_type or ""), str(name or "")
         warm = self.activity.on_request(response_ms)
         self._requests.append(_Request(method, named, response_ms, length, signature, full, retried, warm))
-        if self.sampling is not None:
-            self.sampling.on_request(method, named, response_ms, signature, full, response, start_time, url, warm)
+        sampling = self.sampling
+        if sampling is not None and (sampling.wants(method, named, response_ms) or signature is not None):
+            sampling.take(method, named, response_ms, signature, full, response, start_time, url, warm)
 
     def _example(self, signature: FailureSignature, exception: BaseException | str, response: Any) -> str:
         if signature in self._exemplified or len(self._exemplified) >= EXAMPLES_MOST:

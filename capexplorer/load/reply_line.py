@@ -1,4 +1,4 @@
-"""The message of a reply with a server error: the first line of its body with words in it, bounded, without ids. Foreign text.
+"""What a reply with an error says: the first line of its body with words in it, bounded, without ids. Foreign text.
 
 Only a body that the client has already read is examined; a streamed body belongs to the user code.
 """
@@ -12,26 +12,39 @@ BODY_MOST_BYTES = 4_096
 
 LENGTH_MOST = 120
 
-SERVER_ERROR = 500
-"""Statuses from here on are the service's own errors."""
+CLIENT_ERROR, SERVER_ERROR = 400, 500
+"""Statuses from here on are errors, and the service's own errors."""
 
 _TAG = re.compile(r"<(?:script|style)\b.*?</(?:script|style)>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _OPAQUE = re.compile(r"[\w+/=.~-]{24,}|(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{12,}")
 """Tokens, digests, ids: long words, or shorter ones of letters and digits."""
+_MESSAGE = re.compile(r'"(?:error|message|msg|detail|details|title|reason|error_description)"\s*:\s*"(?P<text>[^"\\]{3,})"')
+"""Where JSON has its message, by the names of common frameworks and of RFC 9457."""
 _ENDS = re.compile(r"[\s,;&\"'<>]")
 """What ends a word: a line is cut there, never within what may be a secret."""
 
 
 def first_line(response: object) -> str:
-    """`sorry, too many clients already`; empty for other replies, and where the body says nothing or was not read."""
+    """`sorry, too many clients already`; empty without a server error, and where the body says nothing or was not read."""
+    return _line(_text(response, SERVER_ERROR))
+
+
+def message(response: object) -> str:
+    """`503: upstream pool exhausted`: the status of any error, and what its body says, of JSON the message alone."""
+    text = _text(response, CLIENT_ERROR)
+    found = _MESSAGE.search(text)
+    line = _line(text if found is None else found["text"])
+    return f"{getattr(response, 'status_code', '')}: {line}" if line else ""
+
+
+def _text(response: object, least: int) -> str:
     status = getattr(response, "status_code", None)
-    if not isinstance(status, int) or status < SERVER_ERROR:
-        return ""
-    body = _read(response)
-    if not body:
-        return ""
-    text = _TAG.sub("\n", body[:BODY_MOST_BYTES].decode(errors="replace"))
+    return _read(response)[:BODY_MOST_BYTES].decode(errors="replace") if isinstance(status, int) and status >= least else ""
+
+
+def _line(text: str) -> str:
+    text = _TAG.sub("\n", text)
     line = next((" ".join(line.split()) for line in text.splitlines() if _WORD.search(line)), "")
     return _cut(_OPAQUE.sub("#", line))
 

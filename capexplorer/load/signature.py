@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ..model.events import FailureSignature
 from .connections import reused
-from .reply_line import first_line
+from .reply_line import first_line, message
 
 TEXT_LENGTH = 200
 TYPES = 8
@@ -61,7 +61,8 @@ def reduce(exception: BaseException | str, response: object = None) -> FailureSi
 
 
 def example(exception: BaseException | str, response: object = None) -> str:
-    """One failure in full, for a person: `lost_updates: expected 90, read 60`, `[Errno 99] Cannot assign requested address`.
+    """One failure in full, for a person: `lost_updates: expected 90, read 60`, `[Errno 99] Cannot assign requested address`,
+    `503: upstream pool exhausted`.
 
     On one line, at most 200 characters, without URLs: they may carry what is secret.
     """
@@ -76,14 +77,18 @@ def example(exception: BaseException | str, response: object = None) -> str:
         return type(named).__name__
     if numbered is not None:
         return _one_line(text if text.startswith("[") else f"[Errno {_errno(numbered)}] {text}")
-    reply_text = "" if _is_check(exception) else _reply_text(links(exception), response)
-    return _one_line(f"{_without_urls(text)}: {reply_text}" if reply_text else text)
+    if _is_check(exception) and ": " in text:
+        return _one_line(text)  # the check says what it found
+    reply_text = _reply_text(links(exception), response, message)
+    if reply_text and _is_check(exception):
+        reply_text = f"{text}: {reply_text}"
+    return _one_line(reply_text or text)
 
 
-def _reply_text(chain: Iterable[BaseException], response: object) -> str:
+def _reply_text(chain: Iterable[BaseException], response: object, said: Callable[[object], str] = first_line) -> str:
     """The error message in the failed reply's body."""
     replies = (response, *(getattr(link, "response", None) for link in chain))
-    return next((reply_text for reply in replies if (reply_text := first_line(reply))), "")
+    return next((reply_text for reply in replies if (reply_text := said(reply))), "")
 
 
 def links(*exceptions: object) -> Iterator[BaseException]:

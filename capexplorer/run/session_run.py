@@ -23,6 +23,7 @@ from ..target.reports import Output
 from ..target.reports import Report as TargetReport
 from .drivers.load_target import LoadTarget
 from .event_sink import EventSink
+from .first_failures import FirstFailures
 from .header import build_header
 from .load_control import LoadControl
 from .load_health import LoadHealth
@@ -86,7 +87,7 @@ class SessionRun:
         self._load_health = LoadHealth()
         self._sampler: TickSampler | None = None
         self.parts = PartWatch(self.sink.emit, self.pump.now_s)
-        self._log_failures = LogFailures()
+        self._log_failures, self._first_failures = LogFailures(), FirstFailures()
 
     # -- beginning and end
 
@@ -245,6 +246,8 @@ class SessionRun:
         sample = self._sampler.sample(started_s, ended_s)
         if self.host.recorder.names.grouping:
             self.log.add_grouping()
+        for line in self._first_failures.lines(sample.failures):
+            self.log.add("capexplorer", "warning", line)
         self._emit_log(ended_s)
         self._emit_user_errors(ended_s)
         self._look_at_load(ended_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from typing import Any
@@ -17,7 +18,8 @@ from .servers import closed_port, server
 
 
 def _sampling(seed: int = 1) -> RequestSampling:
-    return RequestSampling(lambda request: request, draw=random.Random(seed).random)
+    ticking = itertools.count(1)
+    return RequestSampling(lambda request: request, draw=random.Random(seed).random, monotonic=lambda: float(next(ticking)))
 
 
 class Reply:
@@ -34,7 +36,8 @@ def _ask(
     sampling: RequestSampling, ms: float, name: str = "/a", failure: str = "", reply: Any = None, *, warm: bool = True
 ) -> None:
     signature = FailureSignature(types=("E",), text=failure) if failure else None
-    sampling.on_request("GET", name, ms, signature, "", reply or Reply(), None, "http://127.0.0.1/", warm)
+    if sampling.wants("GET", name, ms) or signature is not None:
+        sampling.take("GET", name, ms, signature, "", reply or Reply(), None, "http://127.0.0.1/", warm)
 
 
 def _of(why: Why, kept: tuple[Kept, ...]) -> list[float]:

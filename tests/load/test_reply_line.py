@@ -88,6 +88,25 @@ def test_it_is_part_of_the_failure_and_of_its_example() -> None:
     assert "token" not in example(error, None)
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "shown"),
+    [
+        (503, b"upstream pool exhausted", "503: upstream pool exhausted"),
+        (503, b'{"status": 503, "error": "upstream pool exhausted", "trace": "x"}', "503: upstream pool exhausted"),
+        (429, b"<h1>slow down</h1>", "429: slow down"),
+        (422, b'{"detail": [{"loc": ["body", "id"], "msg": "field required"}]}', "422: field required"),
+        (404, b"", "404 Client Error"),
+    ],
+)
+def test_the_example_of_an_error_is_its_status_and_what_its_body_says(status: int, body: bytes, shown: str) -> None:
+    error = HTTPError(f"{status} {'Server' if status >= 500 else 'Client'} Error", Reply(body, status))
+    assert example(error, None) == shown
+
+
+def test_the_body_follows_a_check_that_has_but_a_name() -> None:
+    assert example(CatchResponseError("unexpected_status"), Reply(b"slow down", 429)) == "unexpected_status: 429: slow down"
+
+
 def test_the_message_of_a_users_own_check_is_not_extended() -> None:
     error = CatchResponseError("lost_updates: expected 90, read 60")
     assert reduce(error, Reply(b"too many clients")).text == "lost_updates"

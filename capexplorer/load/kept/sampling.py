@@ -1,6 +1,6 @@
 """Decides which requests are kept, by cheap checks before anything is copied. Bounded in number, whatever the traffic.
 
-`on_request` runs in the load thread for each request: 0.3 us for one that is not kept (`python -m benchmarks kept_requests`).
+`wants` runs in the load thread for each request: 0.2 us for one that is not kept (`python -m benchmarks kept_requests`).
 `drain` runs in the recorder's thread once a second: it reads and cleans at most a few of those that were taken.
 """
 
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
 from ...model.events import FailureSignature
 from ...model.kept_request import EVEN_MOST, FAILURES_MOST, Kept, KeptRequest, Place, Why
+from ...model.stream import Clock
 from .raw_request import RawRequest, taken
 from .reading import whole
 
@@ -24,6 +26,9 @@ A_DRAIN_BYTES = 16_384
 """Requests that are read in one second, and bytes of their bodies: 4 KiB of JSON take 2.4 ms beside the load, most of it to find
 secrets. The others wait, and newer ones take their place."""
 
+LAST_EVERY_S = 0.01
+"""Of failures with the same signature that come faster, not each is taken as the last so far: taking one costs 8 us."""
+
 _ENDPOINTS_MOST = 50
 """Endpoints of a level whose slowest request is kept, by the name that user code gives them."""
 
@@ -34,14 +39,21 @@ _Where = tuple[Any, ...]
 class RequestSampling:
     """The requests of one process. `begin_level` may be called from any thread."""
 
-    def __init__(self, clean: Clean, *, a_drain_most: int = A_DRAIN_MOST, draw: Callable[[], float] = random.random) -> None:
+    def __init__(
+        self,
+        clean: Clean,
+        *,
+        a_drain_most: int = A_DRAIN_MOST,
+        draw: Callable[[], float] = random.random,
+        monotonic: Clock = time.monotonic,
+    ) -> None:
         """`draw`: evenly from 0 to below 1."""
-        self._clean, self._a_drain_most, self._draw = clean, a_drain_most, draw
+        self._clean, self._a_drain_most, self._draw, self._monotonic = clean, a_drain_most, draw, monotonic
         self._level: int | None = None
         self._slowest: dict[tuple[str, str], float] = {}
         """ms, by endpoint; of this level."""
-        self._failures: dict[FailureSignature, int] = {}
-        """Their numbers, in the order in which they came."""
+        self._failures: dict[FailureSignature, float] = {}
+        """From when on the next one is taken as the last so far (`time.monotonic`)."""
         self._seen = 0
         self._next_even = 1
         """The number of the request that is next in the even sample."""
@@ -53,7 +65,12 @@ class RequestSampling:
         """Requests from now on are of this level."""
         self._level, self._slowest = index, {}
 
-    def on_request(
+    def wants(self, method: str, name: str, response_ms: float) -> bool:
+        """Count a request that has ended. Whether to keep it although it succeeded. Call `take` for it, or for a failure."""
+        self._seen += 1
+        return response_ms > self._slowest.get((method, name), -1.0) or self._seen >= self._next_even
+
+    def take(
         self,
         method: str,
         name: str,
@@ -65,16 +82,16 @@ class RequestSampling:
         url: str | None,
         warm: bool,
     ) -> None:
-        """A request has ended. `error`: its failure in full, or empty; `start_s`: `time.time` when it began."""
-        self._seen += 1
+        """The request that was counted last. `error`: its failure in full, or empty; `start_s`: `time.time` when it began."""
         is_even = self._seen >= self._next_even
         is_slowest = warm and response_ms > self._slowest.get((method, name), -1.0) and self._counts_as_slowest((method, name))
-        if signature is None and not is_even and not is_slowest:
+        failure = None if signature is None else self._place_of(signature)
+        if failure is None and not is_even and not is_slowest:
             return
         words = error or (signature.text or signature.types[0] if signature is not None else "")
         raw = taken(method, name, response_ms, self._level, words, response, start_s, url)
-        if signature is not None:
-            self._take_failure(signature, raw)
+        if failure is not None:
+            self._taken[failure] = raw
         if is_slowest:
             self._slowest[method, name] = response_ms
             self._taken["slowest", self._level, method, name] = raw
@@ -84,13 +101,18 @@ class RequestSampling:
     def _counts_as_slowest(self, endpoint: tuple[str, str]) -> bool:
         return endpoint in self._slowest or len(self._slowest) < _ENDPOINTS_MOST
 
-    def _take_failure(self, signature: FailureSignature, raw: RawRequest) -> None:
-        number = self._failures.get(signature)
-        if number is not None:
-            self._taken["last", signature] = raw
-        elif len(self._failures) < FAILURES_MOST:
-            self._failures[signature] = len(self._failures)
-            self._taken["first", signature] = raw
+    def _place_of(self, signature: FailureSignature) -> _Where | None:
+        """Of a failure that is to be kept."""
+        due_s, now_s = self._failures.get(signature), self._monotonic()
+        if due_s is None:
+            if len(self._failures) >= FAILURES_MOST:
+                return None
+            self._failures[signature] = 0.0
+            return "first", signature
+        if now_s < due_s:
+            return None
+        self._failures[signature] = now_s + LAST_EVERY_S
+        return "last", signature
 
     def _even_slot(self) -> int:
         """Where this request goes, and which is next: a reservoir that skips what it does not keep (Li 1994, Algorithm L)."""
