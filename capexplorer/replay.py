@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple, overload
 
 from .model.columns import row
+from .model.endpoint_columns import EndpointColumns
 from .model.events import Ended, Event, FailureSignature, LevelOpened, Log, Mark, Note, Sample
 from .model.level import Folded, Level
 from .model.recording import Landmark
@@ -59,7 +60,7 @@ class Replay:
         self.ended: Ended | None = None
         self._times = array("d")
         """For each event the latest time so far, which ascends even if an event was logged late."""
-        self._columns = Timeline().columns
+        self._columns, self._endpoint_columns = Timeline().columns, EndpointColumns()
         self._tick_numbers, self._tick_places = array("Q"), array("Q")
         """Of each tick: its event's number, and where its line begins."""
         self._log_numbers, self._log_places = array("Q"), array("Q")
@@ -134,6 +135,7 @@ class Replay:
         for place, event in part:
             if isinstance(event, Sample):
                 rows.append(row(event))
+                self._endpoint_columns.add(event)
                 self._tick(place, event)
             elif event is not None:
                 self._take(place, event)
@@ -196,7 +198,7 @@ class Replay:
         """The timeline of the first `count` events, as if only those had been folded."""
         events = min(max(events, 1), len(self._times))
         timeline = Timeline()
-        timeline.columns = self._columns
+        timeline.columns, timeline.endpoint_columns = self._columns, self._endpoint_columns
         for event, timeline.ticks in self._kept[: bisect_left(self._kept_numbers, events)]:
             timeline.apply(event)
         ticks = timeline.ticks = bisect_left(self._tick_numbers, events)

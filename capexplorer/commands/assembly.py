@@ -59,7 +59,7 @@ def live_run(options: RunOptions) -> Iterator[Parts]:
 
         run, capture = LiveRun(options, Service(options, supervisor)), Capture()
         capture.begin(run.on_log_line, native.start_thread)
-        server = ControlServer(run, run.screens, lambda level, text: run.on_log_line("capexplorer", level, text))
+        server = ControlServer(run, run.screens, run.requests, lambda level, text: run.on_log_line("capexplorer", level, text))
         run.session_run.on_path.append(lambda path: _open(server, run, path))
         try:
             LogHandler(run.on_log_line).install()

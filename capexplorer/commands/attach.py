@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..load.plan import parse
 from ..remote import run_sockets
 from ..remote.remote_controls import RemoteControls
+from ..remote.remote_requests import RemoteRequests
 from ..remote.run_connection import RunConnection
 from ..replay import Replay
 from .afterwards import program_name
@@ -59,7 +60,7 @@ def _show(connection: RunConnection, recording: Replay, watch: bool) -> int:
     actions: Actions = Watch(controls) if watch else SteerAttached(controls, controls, connection.welcome.unattended_s)
     habits = own_habits()
     with terminal_or_browser(*SCREEN) as terminal:
-        app = ExplorerApp(feed, actions, terminal=terminal, habits=habits)
+        app = ExplorerApp(feed, actions, terminal=terminal, habits=habits, requests=RemoteRequests(controls))
         with signals_to(app.request_exit):
             ending = app.explore()
     session = connection.welcome.session

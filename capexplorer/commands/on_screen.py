@@ -34,7 +34,7 @@ def explore_on_screen(options: RunOptions) -> int:
             run.screens.begin(own)
             controls = HeldControls(run, run.screens, own)
             feed = LiveFeed(run)
-            app = ExplorerApp(feed, Steer(controls, controls), terminal=terminal, habits=own_habits())
+            app = ExplorerApp(feed, Steer(controls, controls), terminal=terminal, habits=own_habits(), requests=run.requests)
             parts.server.stop = app.end
             with signals_to(app.request_exit):
                 ending = app.explore()

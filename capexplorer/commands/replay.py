@@ -10,7 +10,9 @@ import click
 
 from .. import paths
 from ..errors import InputError
+from ..model.kept_request import KeptRequests, NoRequests
 from ..replay import Replay
+from ..session import kept_file
 from ..session.catalog import find
 from ..tui.playback import Playback, moment
 from . import completing
@@ -64,14 +66,23 @@ def command(
             recording.close()
 
 
+def _kept_requests(log: Path) -> KeptRequests:
+    """Those in the file beside the log. Raises SessionError for a file that is none."""
+    path = kept_file.path_of(log)
+    if not path.exists():
+        return NoRequests("no requests were kept with this session (run it with --keep-bodies)")
+    return kept_file.KeptFile(path)
+
+
 def _play(recording: Replay, playback: Playback, start: str | None, mouse: bool, *, whole: bool) -> int:
     from ..tui.actions.transport import Transport
     from ..tui.app import ExplorerApp
     from ..tui.recorded_feed import RecordedFeed
 
+    requests = _kept_requests(recording.path)
     feed, habits = RecordedFeed(recording, playback, start_at=start, whole=whole), own_habits()
     with terminal_or_browser("replay", "export") as terminal:
-        app = ExplorerApp(feed, Transport(feed), terminal=terminal, mouse=mouse, habits=habits, whole=whole)
+        app = ExplorerApp(feed, Transport(feed), terminal=terminal, mouse=mouse, habits=habits, whole=whole, requests=requests)
         with signals_to(app.request_exit):
             ending = app.explore()
     for note in recording.notes:

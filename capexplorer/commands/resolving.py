@@ -58,6 +58,7 @@ class RunArguments:
     bind: str | None = None
     expect_workers: int | None = None
     plain_workers: bool = False
+    keep_bodies: bool = False
 
 
 def resolve(asked: RunArguments) -> RunOptions:
@@ -116,6 +117,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         autopilot=asked.autopilot is not None,
         autopilot_at_rate=asked.autopilot == "rate",
         workers=workers_wanted(asked.workers, asked.bind, asked.expect_workers, plain=asked.plain_workers, profile=found),
+        keep_bodies=asked.keep_bodies,
         follow_shape=asked.plan is None and asked.users is None and asked.autopilot is None,
     )
 

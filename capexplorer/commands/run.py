@@ -105,6 +105,12 @@ class Run(click.Command):
     help="Beside --bind: `locust --worker` may join. There is no secret: whoever reaches the port may.",
 )
 @click.option(
+    "--keep-bodies",
+    is_flag=True,
+    help="At the end, write a bounded sample of whole requests beside the log (ID.requests, without secrets, mode 0600);"
+    " replay shows it.",
+)
+@click.option(
     "--autopilot",
     type=click.Choice(AXES),
     metavar="[users|rate]",
@@ -135,6 +141,7 @@ def command(
     bind: str | None,
     expect_workers: int | None,
     plain_workers: bool,
+    keep_bodies: bool,
     autopilot: str | None,
 ) -> int:
     """Explore a service live, or by a plan or the autopilot without a screen.
@@ -170,6 +177,7 @@ def command(
         bind=bind,
         expect_workers=expect_workers,
         plain_workers=plain_workers,
+        keep_bodies=keep_bodies,
     )
     if headless and detach:
         raise InputError("--headless, --detach: one of them; --detach needs no screen either")

@@ -223,7 +223,8 @@ class Recorder:
     def _kept(self) -> tuple[Kept, ...]:
         if self.sampling is None:
             return ()
-        return self.sampling.drain_all() if self._is_last else self.sampling.drain()
+        kept = self.sampling.drain_all() if self._is_last else self.sampling.drain()
+        return tuple(each.named(*self.names.canonical(*each.endpoint)) for each in kept)
 
 
 def _count(endpoint: _Endpoint, request: _Request) -> None:

@@ -19,6 +19,8 @@ HEAD_MOST = 4_096
 """Characters of headers that are kept, on either side."""
 URL_MOST = 2_048
 ERROR_MOST = 400
+SHORT_MOST = 200
+"""Characters of a name or an error in a list that is sent to another process."""
 FAILURES_MOST, SLOWEST_MOST, EVEN_MOST = 60, 200, 80
 """Failure signatures, pairs of level and endpoint, and requests of the even sample that are kept. So a sample has at most 400
 requests, and with the bounds above less than 8 million characters."""
@@ -78,6 +80,10 @@ class RequestBrief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     error: str = ""
     """Empty: it succeeded."""
 
+    def shortened(self) -> RequestBrief:
+        """With texts of at most SHORT_MOST characters."""
+        return msgspec.structs.replace(self, name=self.name[:SHORT_MOST], error=self.error[:SHORT_MOST])
+
 
 class KeptRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One kept request whole."""
@@ -103,6 +109,16 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
     place: Place
     request: KeptRequest
     """`t_s` is `time.monotonic` until it has arrived."""
+
+    @property
+    def endpoint(self) -> tuple[str, str]:
+        """(method, name)."""
+        return self.request.brief.method, self.request.brief.name
+
+    def named(self, method: str, name: str) -> Kept:
+        """The same under the name of the endpoint that counts it."""
+        brief = msgspec.structs.replace(self.request.brief, method=method, name=name)
+        return Kept(self.place, msgspec.structs.replace(self.request, brief=brief))
 
 
 class KeptRequests(Protocol):

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from .columns import COLUMNS, FOLD_COLUMNS, row
+from .endpoint_columns import EndpointColumns
 from .events import (
     Command,
     Ended,
@@ -60,6 +61,8 @@ class Timeline:
         self.ticks = 0
         self.columns: dict[str, array[float]] = {name: array("d") for name in (*COLUMNS, *FOLD_COLUMNS)}
         """Columns by name, `ticks` long. In a replay they are shared with later times and longer: read only up to the cursor."""
+        self.endpoint_columns = EndpointColumns()
+        """Each endpoint's seconds; in a replay they are shared, too."""
         self.levels: list[Level] = []
         self._seconds: dict[tuple[int, bool], list[int]] = {}
         """Column indices of the ticks of closed levels, by level index and whether only settled ones: each look asks for them
@@ -236,6 +239,7 @@ class Timeline:
             level.add(sample)
         for name, value in row(sample).items():
             self.columns[name].append(math.nan if value is None else value)
+        self.endpoint_columns.add(sample)
         self.ticks += 1
         for failure in sample.failures:
             key = (failure.name, failure.method, failure.signature)

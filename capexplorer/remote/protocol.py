@@ -12,9 +12,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from ..model.kept_request import KeptRequest, RequestBrief
 from ..model.stream import Param
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Raised when a message changes its meaning; a run and a screen of different protocols refuse each other."""
 
 NAME_MOST = 64
@@ -133,6 +134,16 @@ class GiveControls(Call, frozen=True, kw_only=True, tag="give"):
     """`Holding.give`."""
 
 
+class AskRequests(Call, frozen=True, kw_only=True, tag="ask_requests"):
+    """`KeptRequests.briefs`. Any screen may ask."""
+
+
+class AskRequest(Call, frozen=True, kw_only=True, tag="ask_request"):
+    """`KeptRequests.request`."""
+
+    request: Count
+
+
 class Stop(Call, frozen=True, kw_only=True, tag="stop"):
     """End the run; its session is saved whole."""
 
@@ -152,7 +163,7 @@ ControlsCall = (
     | AddNote
     | RestartTarget
 )  # fmt: skip
-FromScreen = Hello | ControlsCall | AskControls | GiveControls | Stop
+FromScreen = Hello | ControlsCall | AskControls | GiveControls | AskRequests | AskRequest | Stop
 
 
 # -- from a run
@@ -186,6 +197,20 @@ class Answer(Message, frozen=True, kw_only=True, tag="answer"):
     """What was wrong with it, in one line; None: it is carried out."""
 
 
+class Requests(Message, frozen=True, kw_only=True, tag="requests"):
+    """To an `AskRequests`: all that are kept, without what was sent and received. At most 400, each below 2 KB."""
+
+    number: int
+    briefs: tuple[RequestBrief, ...]
+
+
+class Request(Message, frozen=True, kw_only=True, tag="request"):
+    """To an `AskRequest`: one whole, below 50 KB."""
+
+    number: int
+    request: KeptRequest | None
+
+
 class State(Message, frozen=True, kw_only=True, tag="state"):
     """What a screen shows beside the log, as of its call with this number; sent when it has changed."""
 
@@ -207,7 +232,7 @@ class Over(Message, frozen=True, kw_only=True, tag="over"):
     """The run has ended and its log is complete."""
 
 
-FromRun = Welcome | Refused | Answer | State | Over
+FromRun = Welcome | Refused | Answer | Requests | Request | State | Over
 
 _encoder = msgspec.msgpack.Encoder()
 _from_screen: msgspec.msgpack.Decoder[FromScreen] = msgspec.msgpack.Decoder(FromScreen)

@@ -19,6 +19,8 @@ from .protocol import (
     GiveControls,
     NewLevel,
     Refused,
+    Request,
+    Requests,
     RestartTarget,
     SetAutopilot,
     SetSpawnRate,
@@ -62,6 +64,7 @@ class RemoteControls:
         self._autopilot = False
         self._answers: dict[int, str | None] = {}
         self._notices: list[str] = []
+        self._found: dict[int, Requests | Request] = {}
 
     def poll(self) -> bool:
         """Take what has come. Whether anything is different now."""
@@ -75,6 +78,8 @@ class RemoteControls:
                     self._answers[number] = wrong
                     if wrong is not None:
                         self._notices.append(wrong)
+                case Requests(number=number) | Request(number=number):
+                    self._found[number] = message
                 case Refused(why=why):
                     self._notices.append(f"the run refuses this screen: {why}")
         return bool(come) or was_connected != self.connected
@@ -238,14 +243,23 @@ class RemoteControls:
         """Restart the target; waits for the run's answer. Raises InputError."""
         number = self._next
         self._call(RestartTarget(number=number, params=dict(params)))
-        while number not in self._answers and self.connected:
-            if not self._connection.wait_for_more():
-                break
-            self.poll()
+        self._wait(lambda: number in self._answers)
         wrong = self._answers.pop(number, "the run did not answer")
         self._notices.clear()
         if wrong is not None:
             raise InputError(wrong)
+
+    def asked(self, ask: Callable[[int], Call]) -> Requests | Request | None:
+        """What the run answers to a question about kept requests, which `ask` makes with its number; None: no answer."""
+        number = self._next
+        self._call(ask(number))
+        self._wait(lambda: number in self._found)
+        return self._found.pop(number, None)
+
+    def _wait(self, has_come: Callable[[], bool]) -> None:
+        """Until the answer is here, or none comes."""
+        while not has_come() and self.connected and self._connection.wait_for_more():
+            self.poll()
 
     def quit(self) -> None:
         """End the run."""

@@ -98,6 +98,7 @@ class _Title:
     span: str
     label: str | None
     ended: bool
+    kept_requests: str
     judgements: Iterable[wording.Judgement]
 
 
@@ -112,6 +113,7 @@ def _title(timeline: Timeline) -> _Title | None:
         span=figures.span(timeline.last_s),
         label=header.label,
         ended=timeline.ended is not None,
+        kept_requests=wording.kept_requests(timeline),
         judgements=wording.judgements(timeline).values(),
     )
 

@@ -65,7 +65,9 @@ def _title(timeline: Timeline) -> str:
     state = "" if timeline.ended is not None else ", snapshot of a running session"
     length = figures.span(timeline.last_s)
     when = f"{code(wording.wall_time(header.started_at))}, {length}{state}" if header.started_at else "imported"
-    return f"# Capacity of {code(header.target.name)}\n\nprofile {code(profile)}, {when}"
+    kept = wording.kept_requests(timeline)
+    requests = f"\n\n{markdown(kept)}" if kept else ""
+    return f"# Capacity of {code(header.target.name)}\n\nprofile {code(profile)}, {when}{requests}"
 
 
 def _levels(rows: list[ReportedLevel]) -> list[str]:

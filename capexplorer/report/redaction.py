@@ -142,7 +142,7 @@ def _event(event: Event, text: Callable[[str], str]) -> Event:
             output = tuple(map(text, event.output))
             return replace(event, reason=text(event.reason or "") or None, params=_plain(event.params, text), output=output)
         case Ended():
-            return replace(event, reason=text(event.reason))
+            return replace(event, reason=text(event.reason), requests_file=text(event.requests_file or "") or None)
         case Unknown():
             return replace(event, fields=_plain(event.fields, text))
         case _:

@@ -118,6 +118,7 @@ def _session(timeline: Timeline) -> dict[str, Any]:
         "profile": header.profile.get("name"),
         "target": header.target.name,
         "complete": timeline.ended is not None,
+        "requests_file": timeline.ended.requests_file if timeline.ended is not None else None,
         "clients": list(clients_of(header)),
         "engine": {"mode": header.engine.mode, "workers": header.engine.workers},
         "client_floor_ms": {

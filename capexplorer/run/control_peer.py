@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import assert_never
 
 from ..errors import InputError
+from ..model.kept_request import KeptRequests
 from ..model.stream import Controls
 from ..remote.frames import FROM_SCREEN_MOST_BYTES, Frames, frame
 from ..remote.protocol import (
@@ -16,6 +17,8 @@ from ..remote.protocol import (
     AddNote,
     Answer,
     AskControls,
+    AskRequest,
+    AskRequests,
     ChangeWorkers,
     ControlsCall,
     FromScreen,
@@ -26,6 +29,8 @@ from ..remote.protocol import (
     Over,
     ProtocolError,
     Refused,
+    Request,
+    Requests,
     RestartTarget,
     SetAutopilot,
     SetSpawnRate,
@@ -57,12 +62,21 @@ UNREAD_MOST_BYTES = 1024 * 1024
 class Peer:
     """`receive` what came, send `out`; `is_over`: close it once `out` is sent. `stop`: called where the peer ends the run."""
 
-    def __init__(self, welcome: Welcome, controls: Controls, screens: Screens, stop: Callable[[], None], now_s: float) -> None:
+    def __init__(
+        self,
+        welcome: Welcome,
+        controls: Controls,
+        screens: Screens,
+        requests: KeptRequests,
+        stop: Callable[[], None],
+        now_s: float,
+    ) -> None:
         self.out = bytearray()
         self.is_over = False
         self.refusal: str | None = None
         """Why it was refused."""
         self._welcome, self._controls, self._screens, self._stop = welcome, controls, screens, stop
+        self._requests = requests
         self._frames = Frames(FROM_SCREEN_MOST_BYTES)
         self._held: HeldControls | None = None
         self._role: str | None = None
@@ -144,6 +158,12 @@ class Peer:
         elif self._held is not None:
             self._seen = message.number
             match message:
+                case AskRequests():
+                    self.send(
+                        Requests(number=message.number, briefs=tuple(brief.shortened() for brief in self._requests.briefs()))
+                    )
+                case AskRequest():
+                    self.send(Request(number=message.number, request=self._requests.request(message.request)))
                 case AskControls():
                     self._held.ask()
                 case GiveControls():

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..load import native
+from ..model.kept_request import KeptRequests
 from ..model.stream import Controls
 from ..remote import run_sockets
 from ..remote.protocol import Welcome
@@ -47,9 +48,9 @@ LogLine = Callable[[str, str], None]
 class ControlServer:
     """`open` when the session has its path, `close` when its log is complete. `stop`: what a peer's stop does."""
 
-    def __init__(self, controls: Controls, screens: Screens, log: LogLine) -> None:
+    def __init__(self, controls: Controls, screens: Screens, requests: KeptRequests, log: LogLine) -> None:
         self.stop: Callable[[], None] = lambda: None
-        self._controls, self._screens, self._log = controls, screens, log
+        self._controls, self._screens, self._requests, self._log = controls, screens, requests, log
         self._listener: _socket.socket | None = None
         self._path: Path | None = None
         self._inode = 0
@@ -123,7 +124,7 @@ class ControlServer:
                 return
             connection = _socket.socket(fileno=fd)
             connection.setblocking(False)
-            peer = Peer(self._welcome, self._controls, self._screens, self._stop, time.monotonic())
+            peer = Peer(self._welcome, self._controls, self._screens, self._requests, self._stop, time.monotonic())
             why_not = self._why_not(connection)
             if why_not is not None:
                 peer.refuse(why_not)

@@ -15,6 +15,7 @@ from ..load.plan import Step, offers_rates, parse
 from ..load.reach import why_unreachable
 from ..load.workload import Workload
 from ..model.events import Event
+from ..model.kept_request import KeptRequests
 from ..model.offered import clamped_rate
 from ..model.stream import Param
 from ..model.watched import mistakes, parsed
@@ -98,6 +99,11 @@ class LiveRun:
         options, begun = self.session_run.options, self.session_run.load_control.levels.tracker.index >= 0
         follows_shape = options.follow_shape and self.session_run.workload.shape is not None
         return not begun and (options.autopilot or follows_shape)
+
+    @property
+    def requests(self) -> KeptRequests:
+        """Requests that are kept whole."""
+        return self.session_run.requests
 
     # -- Controls
 

@@ -70,6 +70,8 @@ class RunOptions:
     """Run load and target in a network namespace that has only loopback."""
     workers: WorkersWanted | None = None
     """None: users run in this process."""
+    keep_bodies: bool = False
+    """Write the sample of whole requests beside the log at the end."""
     follow_shape: bool = True
     """Start with the locustfile's shape (a headless plan overrides it)."""
 

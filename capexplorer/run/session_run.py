@@ -19,6 +19,7 @@ from ..load.workload import Workload
 from ..model.events import By, Command, Ended, Log, Note
 from ..model.stream import Param
 from ..probe.panel import Probes
+from ..session import kept_file
 from ..target.reports import Output
 from ..target.reports import Report as TargetReport
 from .drivers.load_target import LoadTarget
@@ -133,6 +134,7 @@ class SessionRun:
         self._emit_user_errors(self.pump.now_s(), exactly=True)
         self.target.end(self.pump.drain_until)
         self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
+        requests_file = self._write_requests()
         self._emit_log(self.pump.now_s())
         judge(self.outcome, self.sink.timeline, self._sampler.requests, self._sampler.failures)
         self.sink.emit(
@@ -144,10 +146,22 @@ class SessionRun:
                 requests=self._sampler.requests,
                 failures=self._sampler.failures,
                 levels=self.load_control.levels.tracker.index + 1,
+                requests_kept=len(self.requests.all()) if requests_file is not None else 0,
+                requests_file=requests_file,
             )
         )
         self.sink.close()
         self._sampler.close()
+
+    def _write_requests(self) -> str | None:
+        """The name of the file with the kept requests; None: none was asked for, or it cannot be written."""
+        if not self.options.keep_bodies or self.path is None:
+            return None
+        try:
+            return kept_file.write(self.path, self.requests.all()).name
+        except OSError as error:
+            self.log.add("capexplorer", "error", f"the kept requests cannot be written: {error.strerror or error}")
+            return None
 
     # -- commands of a person
 

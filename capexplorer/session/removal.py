@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from ..errors import SessionError
-from . import digest, titles
+from . import digest, kept_file, titles
 from .catalog import entry_of
 
 RECORDED_WITHIN_S = 10.0
@@ -37,6 +37,6 @@ def delete(log: Path, *, now_s: float | None = None) -> None:
         log.unlink()
     except OSError as error:
         raise SessionError(f"{log}: cannot be deleted: {error.strerror or error}") from None
-    for beside in (titles.path_of(log), digest.path_of(log)):
+    for beside in (titles.path_of(log), digest.path_of(log), kept_file.path_of(log)):
         with contextlib.suppress(OSError):
             beside.unlink()

@@ -17,6 +17,7 @@ from textual.app import SystemCommand
 from textual.screen import ModalScreen, Screen
 
 from ..errors import SessionError
+from ..model.kept_request import KeptRequests
 from .actions.protocols import Actions
 from .base_app import SignalledApp
 from .dialogs.ask import Quit
@@ -54,12 +55,13 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         mouse: bool = False,
         habits: Habits | None = None,
         whole: bool = False,
+        requests: KeptRequests | None = None,
     ) -> None:
-        """`whole`: charts show all of the session's time."""
+        """`whole`: charts show all of the session's time. `requests`: those that were kept."""
         super().__init__(terminal=terminal, habits=habits)
         self.set_keymap(keymap(self.habits.keys, actions.keys))
         self.feed, self.actions, self._mouse = feed, actions, mouse
-        self.explorer = ExplorerScreen(feed, actions, self.habits, whole=whole)
+        self.explorer = ExplorerScreen(feed, actions, self.habits, whole=whole, requests=requests)
         self._waking = False
         self._failure: SessionError | None = None
 

@@ -198,6 +198,16 @@ KEYS = (
     # view and export
     Key("f", "failures", "f", "f failures", 0, "show the failures by cause, with evidence and advice; again: go back", _CHARTS),
     Key("d", "raw", "d", "d errors", 7, "show the raw errors by endpoint; again: by cause", _CHARTS),
+    Key("E", "endpoints", "E", "E endpoints", 6, "all endpoints: sort, filter, and one endpoint's charts", _CHARTS),
+    Key(
+        "R",
+        "requests",
+        "R",
+        "R requests",
+        6,
+        "requests that were kept whole: as sent, timing, headers, bodies; from the failures, those that failed",
+        _CHARTS,
+    ),
     Key("o", "log", "o", "o log", 6, "show the log: what was logged and printed; again: go back", _CHARTS),
     Key("1,2,3,4,5,6,7,8,9", "pane({index})", "1-9", "", 0, "show a pane by its number", _CHARTS),
     Key(

@@ -14,6 +14,7 @@ from .client_names import clients
 from .conventions import CONVENTIONS, INTERVALS, MOMENTS
 from .drops import DROPS, drops
 from .evidence import counted, doubts, endpoints, example, readings
+from .kept_requests import kept_requests
 from .knee_sentences import (
     FALLS,
     LIMITS,
@@ -72,6 +73,7 @@ __all__ = [
     "journal_mark",
     "judgement",
     "judgements",
+    "kept_requests",
     "knee",
     "mark",
     "missing",

@@ -225,8 +225,7 @@ class MasterEngine:
             workers=workers_reading(workers, gathered),
         )
 
-    @staticmethod
-    def _kept(seconds: Iterable[tuple[str, WorkerSecond]], workers: Mapping[str, KnownWorker]) -> tuple[Kept, ...]:
+    def _kept(self, seconds: Iterable[tuple[str, WorkerSecond]], workers: Mapping[str, KnownWorker]) -> tuple[Kept, ...]:
         """Requests that workers kept. Of the even samples each gives its share of the places."""
         order, found = list(workers), []
         for client_id, second in seconds:
@@ -234,7 +233,8 @@ class MasterEngine:
                 continue
             for each in second.kept:
                 if each.place.why != "even" or int(each.place.key) % len(order) == order.index(client_id):
-                    found.append(Kept(each.place, msgspec.structs.replace(each.request, worker=workers[client_id].name)))
+                    own = Kept(each.place, msgspec.structs.replace(each.request, worker=workers[client_id].name))
+                    found.append(own.named(*self._merging.names.canonical(*own.endpoint)))
         return tuple(found)
 
     def _count_user_errors(self, client_id: str, second: WorkerSecond) -> None:

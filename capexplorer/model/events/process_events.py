@@ -47,3 +47,7 @@ class Ended(Event, frozen=True, kw_only=True, tag="ended"):
     requests: int = 0
     failures: int = 0
     levels: int = 0
+    requests_kept: int = 0
+    """Whole requests in `requests_file`."""
+    requests_file: str | None = None
+    """Name of the file beside the log that has them; None: there is none."""

@@ -50,6 +50,8 @@ class Row:
     p99_ms: float | None
     max_ms: float | None
     mean_bytes: float | None
+    endpoint: tuple[str, str] | None = None
+    """(method, name); None: all of them."""
 
     @property
     def successes(self) -> int:
@@ -141,6 +143,7 @@ def settled_rows(level: Level) -> list[Row]:
             each.latency_ms.p99,
             each.latency_ms.max,
             each.mean_bytes,
+            (each.method, each.name),
         )
         for each in level.endpoints
     ]
@@ -182,12 +185,23 @@ def _last_row(tick: EndpointTick, duration_s: float) -> Row:
         latency.p99,
         latency.max,
         tick.received_bytes / tick.requests if tick.requests else None,
+        (tick.method, tick.name),
     )
 
 
 def _mean_bytes(rows: Sequence[Row]) -> float | None:
     requests = sum(row.requests for row in rows)
     return sum((row.mean_bytes or 0.0) * row.requests for row in rows) / requests if requests else None
+
+
+def title_line(palette: Palette, width: int, *, one_degrades: bool) -> Strip:
+    """The titles of the columns that fit."""
+    return _titles(fitting(width), palette, width, one_degrades)
+
+
+def row_line(row: Row, palette: Palette, width: int, *, first: bool = False) -> Strip:
+    """One row of those columns. `first`: the endpoint degrades first."""
+    return _row(row, fitting(width), palette, width, first=first)
 
 
 def fitting(width: int) -> list[Column]:

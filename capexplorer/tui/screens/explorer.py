@@ -20,6 +20,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
 from ...errors import SessionError
+from ...model.kept_request import KeptRequests, NoRequests
 from ...model.timeline import Timeline
 from ..actions.protocols import Actions
 from ..feed import Change, Feed
@@ -33,7 +34,8 @@ from ..panes.pane import Pane
 from ..panes.status import StatusArea
 from ..panes.status_view import View
 from ..themes import palette_of
-from .arrangement import JOURNAL, Arrangement, Form
+from .arrangement import FAILURES, JOURNAL, Arrangement, Form
+from .closer_looks import CloserLooks
 from .exporting import Exporting
 from .help import Help
 from .tab_bar import TabBar
@@ -52,8 +54,16 @@ class ExplorerScreen(Screen[None]):
     CSS_PATH = "explorer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*perform_bindings("live", "replay")]
 
-    def __init__(self, feed: Feed, actions: Actions, habits: Habits | None = None, *, whole: bool = False) -> None:
-        """`whole`: charts show all of the session's time."""
+    def __init__(
+        self,
+        feed: Feed,
+        actions: Actions,
+        habits: Habits | None = None,
+        *,
+        whole: bool = False,
+        requests: KeptRequests | None = None,
+    ) -> None:
+        """`whole`: charts show all of the session's time. `requests`: those that were kept."""
         super().__init__()
         self.feed, self.actions, self.habits = feed, actions, habits or Habits()
         self.palette = Palette()
@@ -63,7 +73,13 @@ class ExplorerScreen(Screen[None]):
         self.arrangement = Arrangement(self.show_message, self._arranged)
         self.options = ViewOptions(self, self.draw, None if whole else self.habits.window_s)
         self._exporting = Exporting(self, self._write)
-        self._parts = (self, self.arrangement, self.options, self._exporting, actions)
+        self._closer_looks = CloserLooks(
+            self,
+            lambda: self.options.look(self.palette, large=True),
+            requests or NoRequests("no requests were kept"),
+            lambda: self.arrangement.shown == FAILURES,
+        )
+        self._parts = (self, self.arrangement, self.options, self._exporting, self._closer_looks, actions)
         actions.attach(self)
 
     @property

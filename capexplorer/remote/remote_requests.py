@@ -1,0 +1,55 @@
+"""Kept requests of a run in another process, asked for when they are looked at: the list at most once a second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from ..model.kept_request import KeptRequest, RequestBrief
+from ..model.stream import Clock
+from .protocol import AskRequest, AskRequests, Call, Request, Requests
+
+AGAIN_S = 1.0
+
+
+class Asked(Protocol):
+    """A connection to the run."""
+
+    @property
+    def connected(self) -> bool:
+        """Whether the run can be reached."""
+
+    def asked(self, ask: Callable[[int], Call]) -> Requests | Request | None:
+        """The run's answer; None: there is none."""
+
+
+class RemoteRequests:
+    """`KeptRequests` over a connection. What has come stays when the run has ended."""
+
+    def __init__(self, connection: Asked, monotonic: Clock = time.monotonic) -> None:
+        self._connection, self._monotonic = connection, monotonic
+        self._briefs: Sequence[RequestBrief] = ()
+        self._asked_s: float | None = None
+
+    @property
+    def why_none(self) -> str:
+        """The run is gone, and nothing came before."""
+        return "" if self._connection.connected or self._briefs else "the run cannot be reached: it has the requests"
+
+    def briefs(self) -> Sequence[RequestBrief]:
+        """As of a second ago at most."""
+        now_s = self._monotonic()
+        if self._connection.connected and (self._asked_s is None or now_s - self._asked_s >= AGAIN_S):
+            self._asked_s = now_s
+            found = self._connection.asked(lambda number: AskRequests(number=number))
+            if isinstance(found, Requests):
+                self._briefs = found.briefs
+        return self._briefs
+
+    def request(self, number: int) -> KeptRequest | None:
+        """One whole; None: it is not kept any more, or the run is gone."""
+        if not self._connection.connected:
+            return None
+        found = self._connection.asked(lambda call: AskRequest(number=call, request=number))
+        return found.request if isinstance(found, Request) else None

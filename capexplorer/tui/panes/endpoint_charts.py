@@ -1,0 +1,207 @@
+"""One endpoint: its throughput and latency over time, and what each level showed of it, against the load."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ... import wording
+from ...model.endpoint_columns import EndpointKey
+from ...model.figures import LevelEndpoint
+from ...model.timeline import Timeline
+from ..look import Look, Palette
+from ..render.axis import count_axis, duration_axis, figure, linear_axis
+from ..render.chart import Boundary, Chart, Point, Series, y_ticks
+from ..render.draw import draw_chart, message
+from ..render.legend import BARS, DASHED, SOLID, STAIRCASE, Legend
+from ..render.raster import Pattern, Shape
+from ..render.timepage import TimePage, boundaries, page_at, phases
+from .pane import Pane
+
+_NO_SECONDS = "no seconds of this endpoint are kept: only those of the first 50 endpoints are"
+
+
+class EndpointPane(Pane):
+    """`endpoint`: the one that is drawn."""
+
+    def __init__(self, endpoint: EndpointKey, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self.endpoint = endpoint
+
+    def seconds(self, shown: TimePage, name: str) -> Sequence[float]:
+        """The page's part of one of its columns; empty: it has none."""
+        columns = shown.timeline.endpoint_columns.of(self.endpoint)
+        return () if columns is None else columns[name][shown.first : shown.stop]
+
+
+class EndpointThroughput(EndpointPane):
+    """Requests and failures a second."""
+
+    TITLE = "Throughput  req/s"
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """One page of seconds up to the cursor."""
+        shown, palette = page_at(timeline, cursor, look.window_s), look.palette
+        rates = self.seconds(shown, "throughput_rps") if shown is not None else ()
+        if shown is None or not rates:
+            return message(_NO_SECONDS, palette, size)
+        failures, times = self.seconds(shown, "failures_rps"), shown.column("t_s")
+        legend = (
+            Legend(SOLID, "throughput", figure(rates[-1]), palette.primary),
+            Legend(BARS, "failures", figure(failures[-1]), palette.error),
+        )
+        series = (
+            Series(times, failures, palette.error, bars=True, gap=shown.gap_s),
+            Series(times, rates, palette.primary, gap=shown.gap_s),
+        )
+        return draw_chart(_over_time(shown, (rates,), legend, series, look, size), palette, size)
+
+
+class EndpointLatency(EndpointPane):
+    """Mean latency of each second, and the p95 of each level."""
+
+    TITLE = "Latency  ms"
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """One page of seconds up to the cursor."""
+        shown, palette = page_at(timeline, cursor, look.window_s), look.palette
+        means = self.seconds(shown, "mean_ms") if shown is not None else ()
+        if shown is None or not means:
+            return message(_NO_SECONDS, palette, size)
+        starts, heights = _held(timeline, self.endpoint, shown)
+        latest = heights[-1] if heights else math.nan
+        legend = (
+            Legend(SOLID, "mean of each second", figure(means[-1]), palette.primary, short="mean"),
+            Legend(STAIRCASE, "p95 of each level", figure(latest), palette.secondary, short="p95"),
+        )
+        series = (
+            Series(starts, heights, palette.secondary, Pattern.DASHED, staircase=True),
+            Series(shown.column("t_s"), means, palette.primary, gap=shown.gap_s),
+        )
+        return draw_chart(_over_time(shown, (means, heights), legend, series, look, size), palette, size)
+
+
+def _over_time(
+    shown: TimePage,
+    ranges: Sequence[Sequence[float]],
+    legend: tuple[Legend, ...],
+    series: tuple[Series, ...],
+    look: Look,
+    size: Size,
+) -> Chart:
+    aside, measured = phases(shown)
+    return Chart(
+        x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
+        y=linear_axis(max(map(_most, ranges)), y_ticks(size.height)),
+        legend=legend,
+        series=series,
+        boundaries=boundaries(shown, look.palette),
+        aside=aside,
+        measured=measured,
+    )
+
+
+def _most(values: Sequence[float]) -> float:
+    return max((value for value in values if math.isfinite(value)), default=0.0)
+
+
+def _held(timeline: Timeline, endpoint: EndpointKey, shown: TimePage) -> tuple[list[float], list[float]]:
+    """The p95 of each level on this page as (times, ms), each held until the next."""
+    starts, heights = [], []
+    for level in timeline.levels:
+        ended_s = shown.now_s if level.ended_s is None else level.ended_s
+        if level.started_s <= shown.now_s and ended_s >= shown.start_s:
+            found = next((each for each in level.endpoints if (each.method, each.name) == endpoint), None)
+            starts.append(max(level.started_s, shown.start_s))
+            heights.append(math.nan if found is None or found.latency_ms.p95 is None else found.latency_ms.p95)
+    return ([*starts, shown.now_s], [*heights, heights[-1]]) if starts else ([], [])
+
+
+# -- over levels
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPoint:
+    """One endpoint at one settled level, or bin of a ramp."""
+
+    load: float
+    """Users, or the offered rate."""
+    throughput_rps: float
+    goodput_rps: float
+    p95_ms: float
+
+
+class EndpointCurve(EndpointPane):
+    """Throughput and p95 of each settled level against its load."""
+
+    TITLE = "Over levels"
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """Settled levels of the current level's epoch and kind of load."""
+        palette, points = look.palette, level_points(timeline, self.endpoint)
+        if not points:
+            return message("no settled level yet", palette, size)
+        loads = [point.load for point in points]
+        at_rate = timeline.offered_per_s is not None
+        right = linear_axis(_most([point.p95_ms for point in points]), y_ticks(size.height))
+        chart = Chart(
+            x=count_axis(max(loads) * 1.05, max(size.width // 8, 2)),
+            y=linear_axis(_most([point.throughput_rps for point in points]), y_ticks(size.height)),
+            right=right,
+            legend=(
+                Legend("●", "goodput req/s", figure(points[-1].goodput_rps), palette.secondary),
+                Legend(DASHED, "p95 ms (right)", figure(points[-1].p95_ms), palette.accent),
+                Legend("", "by offered rate" if at_rate else "by users", "", palette.muted),
+            ),
+            series=(
+                Series(loads, [point.p95_ms for point in points], palette.accent, Pattern.DASHED, right=True),
+                Series(loads, [point.goodput_rps for point in points], palette.secondary),
+            ),
+            points=tuple(Point(point.load, point.goodput_rps, Shape.FILLED, palette.secondary) for point in points),
+            boundaries=_degrades(timeline, self.endpoint, palette),
+        )
+        return draw_chart(chart, palette, size)
+
+
+def _degrades(timeline: Timeline, endpoint: EndpointKey, palette: Palette) -> tuple[Boundary, ...]:
+    """From how many users on it degrades, as the first of all."""
+    level = timeline.level
+    verdict = None if level is None else wording.reported(timeline).get(level.opened.epoch)
+    first = verdict.first_endpoint if verdict is not None else None
+    if first is None or (first.method, first.name) != endpoint or timeline.offered_per_s is not None:
+        return ()
+    return (Boundary(first.users, "degrades first", palette.warning, solid=True),)
+
+
+def level_points(timeline: Timeline, endpoint: EndpointKey) -> list[LevelPoint]:
+    """In order of load; equal loads stay in the order of the session."""
+    return sorted(_points(timeline, endpoint), key=lambda point: point.load)
+
+
+def _points(timeline: Timeline, endpoint: EndpointKey) -> Iterator[LevelPoint]:
+    last = timeline.level
+    for level in timeline.levels:
+        if last is None or level.opened.epoch != last.opened.epoch:
+            continue
+        if (level.offered_per_s is None) is not (last.offered_per_s is None):
+            continue
+        load = level.users if level.offered_per_s is None else level.offered_per_s
+        measured = [(part.users, part.figures, part.endpoints) for part in level.bins]
+        for at, figures, endpoints in measured or [(load, level.figures, level.endpoints)]:
+            found = next((each for each in endpoints if (each.method, each.name) == endpoint), None)
+            if figures.settled and figures.settled_seconds and found is not None:
+                yield _point(at, found, figures.settled_seconds)
+
+
+def _point(load: float, found: LevelEndpoint, seconds: float) -> LevelPoint:
+    p95_ms = found.latency_ms.p95
+    return LevelPoint(
+        load=load,
+        throughput_rps=found.requests / seconds,
+        goodput_rps=(found.requests - found.failures) / seconds,
+        p95_ms=math.nan if p95_ms is None else p95_ms,
+    )

@@ -1,0 +1,73 @@
+"""The table of endpoints to sort and to filter: the rows of the endpoints' pane, with the one that degrades first marked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from rich.style import Style
+
+from ...model.timeline import Timeline
+from ..look import Look
+from ..render import text
+from .endpoints import Row, first_to_degrade, row_line, rows_shown, title_line
+from .list_pane import Lines, ListPane
+
+SORTS: Mapping[str, Callable[[Row], float | str]] = {
+    "name": lambda row: row.name,
+    "req/s": lambda row: _of(row.rate_rps),
+    "p50": lambda row: _of(row.p50_ms),
+    "p95": lambda row: _of(row.p95_ms),
+    "p99": lambda row: _of(row.p99_ms),
+    "failed": lambda row: row.failures,
+}
+"""By the title of a column; the figures with the greatest first."""
+
+
+def _of(value: float | None) -> float:
+    return -math.inf if value is None else value
+
+
+class EndpointTable(ListPane):
+    """`sort`: one of SORTS; `wanted`: only rows whose name contains it."""
+
+    TITLE = "Endpoints  ms"
+    NOTHING = "no endpoint to show"
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self.sort, self.reverse, self.wanted = "req/s", False, ""
+        self.rows: Sequence[Row] = ()
+
+    @property
+    def row(self) -> Row | None:
+        """The chosen one."""
+        return self.rows[self.chosen] if self.chosen < len(self.rows) else None
+
+    def lines(self, timeline: Timeline, look: Look, width: int) -> Lines:
+        """Those that are wanted, in order."""
+        label, found = rows_shown(timeline)
+        first, before = first_to_degrade(timeline), self.row
+        self.rows = in_order(found[1:], self.sort, self.wanted, reverse=self.reverse)
+        if before is not None:  # the chosen endpoint stays chosen wherever it is now
+            names = [row.name for row in self.rows]
+            self.chosen = names.index(before.name) if before.name in names else self.chosen
+        palette = look.palette
+        by = f"by {self.sort}{', reversed' if self.reverse else ''}"
+        titles = [
+            text.line([(f" {label}   {by}", Style(color=palette.muted))], width),
+            title_line(palette, width, one_degrades=first is not None),
+        ]
+        marked = None if first is None else f"{first.method} {first.name}"
+        return titles, [row_line(row, palette, width, first=row.name == marked) for row in self.rows]
+
+    def choose(self, index: int) -> None:
+        """This row, whatever it was before."""
+        rows, self.rows = self.rows, ()
+        super().choose(min(index, max(0, len(rows) - 1)))
+
+
+def in_order(rows: Sequence[Row], sort: str, wanted: str = "", *, reverse: bool = False) -> list[Row]:
+    """Rows whose name contains `wanted`, in any case, by a column of SORTS."""
+    found = [row for row in rows if wanted.lower() in row.name.lower()]
+    return sorted(found, key=SORTS[sort], reverse=(sort != "name") is not reverse)

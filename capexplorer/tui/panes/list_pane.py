@@ -1,0 +1,68 @@
+"""A list with one line chosen: titles on top, below them as many rows as fit around the chosen one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ...model.timeline import Timeline
+from ..look import Look
+from ..render import text
+from .pane import Pane
+
+Lines = tuple[Sequence[Strip], Sequence[Strip]]
+"""(titles, rows)."""
+
+CHOSEN = Style(reverse=True, bold=True)
+
+
+class ListPane(Pane):
+    """Subclasses define `lines`; `chosen` is the index of a row."""
+
+    NOTHING = "nothing to show"
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self.chosen = 0
+        self._rows_seen = 1
+
+    def lines(self, timeline: Timeline, look: Look, width: int) -> Lines:
+        """Titles and rows, each of `width` cells."""
+        raise NotImplementedError
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """The chosen row is always among those that are seen."""
+        titles, rows = self.lines(timeline, look, size.width)
+        if not rows:
+            muted = Style(color=look.palette.muted)
+            said = text.wrap(self.NOTHING, size.width - 3)
+            return [text.line([(f"  {part}", muted)], size.width) for part in said][: size.height]
+        self._rows_seen = max(1, size.height - len(titles))
+        self.chosen = min(max(self.chosen, 0), len(rows) - 1)
+        first = max(0, min(self.chosen - self._rows_seen // 2, len(rows) - self._rows_seen))
+        shown = [
+            row.apply_style(CHOSEN) if index == self.chosen else row
+            for index, row in enumerate(rows[first : first + self._rows_seen], first)
+        ]
+        return [*titles, *shown][: size.height]
+
+    def move(self, rows: int) -> None:
+        """Choose the row so many below this one; above with a negative number."""
+        self.choose(self.chosen + rows)
+
+    def page(self, direction: int) -> None:
+        """A page down (1) or up (-1)."""
+        self.move(direction * max(1, self._rows_seen - 1))
+
+    def choose(self, index: int) -> None:
+        """This row; beyond the ends the first or the last."""
+        self.chosen = max(0, index)
+        self.again()
+
+    def again(self) -> None:
+        """Draw it once more."""
+        if self.timeline is not None:
+            self.show(self.timeline, self.cursor, self.look)

@@ -1,0 +1,135 @@
+"""One kept request whole: as it was sent, timing by phase, headers, bodies formatted. Pure; all of its text is made harmless."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ... import wording
+from ...model.kept_request import Body, Headers, KeptRequest, Phases, Why
+from ...model.timeline import Timeline
+from ..look import Look, Palette
+from ..render import text
+from .scrolling import ScrollingPane
+
+_LONGEST_LINES = 2_000
+_KEPT_FOR: dict[Why, str] = {
+    "first": "the first failure of its kind",
+    "last": "the last failure of its kind",
+    "slowest": "the slowest of its level and endpoint",
+    "even": "one of an even sample of all requests",
+}
+
+
+class RequestPane(ScrollingPane):
+    """`request`: the one to show."""
+
+    TITLE = "Request"
+
+    def __init__(self, request: KeptRequest) -> None:
+        super().__init__()
+        self.request = request
+        self.border_title = text.safe(f"{request.brief.method} {request.brief.name}").replace("[", "\\[")
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """As many lines as fit."""
+        lines = [strip for line in request_lines(self.request) for strip in _wrapped(line, look.palette, size.width)]
+        first, last = self.window(len(lines), size.height)
+        return lines[first:last]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line before it is wrapped; `kind` gives its colour."""
+
+    kind: str
+    text: str
+    indent: int = 1
+
+
+def request_lines(request: KeptRequest) -> Iterator[Line]:
+    """All of it, from top to bottom."""
+    brief = request.brief
+    where = "" if brief.level is None else f", level {brief.level}"
+    by = f", worker {request.worker}" if request.worker else ""
+    yield Line("muted", f"{wording.session_time(brief.t_s)}{where}{by}; kept as {_KEPT_FOR[brief.why]}")
+    if brief.error:
+        yield Line("error", brief.error)
+    yield from _titled("Timing")
+    yield from (Line("plain", line) for line in phase_lines(request.phases, brief.response_ms))
+    yield from _titled("Sent")
+    yield Line("bold", f"{brief.method} {request.url}")
+    yield from _headers(request.sent_headers)
+    yield from _body(request.sent)
+    yield from _titled("Received")
+    yield Line("bold", "no reply" if brief.status is None else f"status {brief.status}")
+    yield from _headers(request.headers)
+    yield from _body(request.received)
+
+
+def phase_lines(phases: Phases, response_ms: float) -> Iterator[str]:
+    """`connect 0.42 ms`, `first byte 12.1 ms`, ...; what the client does not tell is said to be not known."""
+    connect = "kept connection" if phases.kept_connection else _ms(phases.connect_ms)
+    first = "to the whole head" if phases.to_head else "to the first byte"
+    yield f"{'connect':<19}{connect}"
+    yield f"{first:<19}{_ms(phases.first_byte_ms)}"
+    yield f"{'rest of the reply':<19}{_ms(phases.body_ms)}"
+    yield f"{'in total':<19}{_ms(response_ms)}"
+
+
+def _ms(value: float | None) -> str:
+    return "not known" if value is None else f"{text.three_digits(value)} ms"
+
+
+def _titled(title: str) -> Iterator[Line]:
+    yield Line("plain", "")
+    yield Line("title", title)
+
+
+def _headers(headers: Headers) -> Iterator[Line]:
+    if not headers:
+        yield Line("muted", "no headers known")
+    yield from (Line("header", f"{name}: {value}") for name, value in headers)
+
+
+def _body(body: Body) -> Iterator[Line]:
+    if not body.size_bytes and not body.text:
+        yield Line("muted", "no body")
+        return
+    yield Line("plain", "")
+    if body.is_binary:
+        yield Line("muted", f"{text.size(body.size_bytes)}, no text")
+        return
+    yield from (Line("body", line) for line in formatted(body.text).split("\n")[:_LONGEST_LINES])
+    if body.is_cut:
+        yield Line("muted", f"… cut: the body has {text.size(body.size_bytes)}")
+
+
+def formatted(body: str) -> str:
+    """JSON with its parts on lines of their own; anything else as it is."""
+    if body.lstrip()[:1] in ("{", "["):
+        try:
+            return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
+        except (ValueError, RecursionError):
+            return body
+    return body
+
+
+def _wrapped(line: Line, palette: Palette, width: int) -> Iterator[Strip]:
+    style = {
+        "title": Style(color=palette.accent, bold=True),
+        "bold": Style(color=palette.text, bold=True),
+        "muted": Style(color=palette.muted),
+        "error": Style(color=palette.error, bold=True),
+        "header": Style(color=palette.text),
+    }.get(line.kind, Style(color=palette.text))
+    shown = text.safe(line.text.rstrip("\r"))
+    begins = len(shown) - len(shown.lstrip(" "))
+    head = " " * (line.indent + min(begins, max(0, width // 2)))
+    for part in text.wrap(shown, width - len(head) - 1):
+        yield text.line([(head, style), (part, style)], width)

@@ -1,0 +1,56 @@
+"""The list of requests that are kept whole: when, at which level, why it was kept, what came back, how long it took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.style import Style
+from textual.strip import Strip
+
+from ... import wording
+from ...model.kept_request import RequestBrief, Why
+from ...model.timeline import Timeline
+from ..look import Look
+from ..render import text
+from .list_pane import Lines, ListPane
+
+WHY: dict[Why, str] = {"first": "first", "last": "last", "slowest": "slowest", "even": "sample"}
+_TITLES = f" {'time':>8} {'level':>5} {'why':<7} {'status':>6} {'ms':>6}  "
+
+
+class RequestTable(ListPane):
+    """`briefs` are those to show."""
+
+    TITLE = "Requests"
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self.briefs: Sequence[RequestBrief] = ()
+
+    @property
+    def brief(self) -> RequestBrief | None:
+        """The chosen one."""
+        return self.briefs[self.chosen] if self.chosen < len(self.briefs) else None
+
+    def lines(self, timeline: Timeline, look: Look, width: int) -> Lines:
+        """A request a row; what failed is in colour."""
+        titles = text.line([(f"{_TITLES}request", Style(color=look.palette.muted))], width)
+        return [titles], [_row(brief, look, width) for brief in self.briefs]
+
+
+def _row(brief: RequestBrief, look: Look, width: int) -> Strip:
+    level = "–" if brief.level is None else str(brief.level)
+    status = "none" if brief.status is None else str(brief.status)
+    when = wording.session_time(brief.t_s)
+    head = f" {when:>8} {level:>5} {WHY[brief.why]:<7} {status:>6} {text.ms(brief.response_ms):>6}  "
+    named = text.safe(f"{brief.method} {brief.name}")
+    error = f"  {text.safe(brief.error)}" if brief.error else ""
+    plain = Style(color=look.palette.error if brief.error else look.palette.text)
+    rest = width - len(head)
+    return text.line([(head, plain), (text.shorten_end(named + error, rest), plain)], width)
+
+
+def searched(brief: RequestBrief) -> str:
+    """The text in which a filter looks."""
+    level = "" if brief.level is None else f"level {brief.level}"
+    return f"{brief.method} {brief.name} {brief.status or 'none'} {WHY[brief.why]} {level} {brief.error}".lower()

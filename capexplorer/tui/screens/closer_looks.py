@@ -1,0 +1,35 @@
+"""The keys that open what lies behind the panes: the table of endpoints, and the requests that are kept whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...model.kept_request import KeptRequests
+from ..actions.protocols import ScreenAccess
+from ..look import Look
+from .endpoints import EndpointsScreen
+from .overlay import Seen
+from .requests import RequestsScreen
+
+
+class CloserLooks:
+    """`shows_failures`: whether the failures are shown, so that their requests are meant."""
+
+    def __init__(
+        self, screen: ScreenAccess, look: Callable[[], Look], requests: KeptRequests, shows_failures: Callable[[], bool]
+    ) -> None:
+        self._screen, self._shows_failures = screen, shows_failures
+        self._seen = Seen(lambda: screen.timeline, look, requests)
+
+    def action_endpoints(self) -> None:
+        """The table of endpoints."""
+        if self._screen.timeline.level is None:
+            return self._screen.show_message("no level yet: there are no endpoints")
+        self._screen.ask(EndpointsScreen(self._seen), lambda closed: None)
+
+    def action_requests(self) -> None:
+        """The requests that are kept; over the failures, those that failed."""
+        why_none = self._seen.requests.why_none
+        if why_none:
+            return self._screen.show_message(why_none)
+        self._screen.ask(RequestsScreen(self._seen, failed=self._shows_failures()), lambda closed: None)

@@ -1,0 +1,80 @@
+"""All endpoints to sort and filter, and one endpoint's charts."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from ...model.endpoint_columns import EndpointKey
+from ..panes.endpoint_charts import EndpointCurve, EndpointLatency, EndpointThroughput
+from ..panes.endpoint_table import SORTS, EndpointTable
+from ..panes.endpoints import DEGRADES, first_to_degrade
+from ..render.text import safe
+from .overlay import ListOverlay, Overlay, Seen
+from .requests import RequestsScreen
+
+
+class EndpointsScreen(ListOverlay):
+    """The endpoints of the current level."""
+
+    KEYS = "↑↓ choose   Enter charts   R requests   1-6 sort"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(number), f"sort({name!r})", show=False) for number, name in enumerate(SORTS, 1)),
+        Binding("R,r", "requests", show=False),
+    ]
+
+    def __init__(self, seen: Seen) -> None:
+        self._endpoints = EndpointTable()
+        super().__init__(seen, self._endpoints)
+
+    def look_again(self) -> None:
+        """The filter, as it is typed."""
+        self._endpoints.wanted = self.wanted
+
+    def action_sort(self, name: str) -> None:
+        """By this column; again: in reverse."""
+        self._endpoints.reverse = not self._endpoints.reverse if self._endpoints.sort == name else False
+        self._endpoints.sort = name
+        self.draw()
+
+    @property
+    def _chosen(self) -> EndpointKey | None:
+        row = self._endpoints.row
+        return None if row is None else row.endpoint
+
+    def action_open(self) -> None:
+        """The chosen one's charts."""
+        if self._chosen is not None:
+            self.app.push_screen(EndpointScreen(self.seen, self._chosen))
+
+    def action_requests(self) -> None:
+        """Its kept requests."""
+        if self._chosen is not None:
+            self.app.push_screen(RequestsScreen(self.seen, endpoint=self._chosen))
+
+
+class EndpointScreen(Overlay):
+    """One endpoint over time and over levels."""
+
+    KEYS = "R requests   Esc close"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("R,r", "requests", show=False), Binding("enter,left", "close", show=False)]
+
+    def __init__(self, seen: Seen, endpoint: EndpointKey) -> None:
+        self._curve = EndpointCurve(endpoint, id="over-levels")
+        super().__init__(seen, EndpointThroughput(endpoint), EndpointLatency(endpoint), self._curve)
+        self._endpoint = endpoint
+
+    def look_again(self) -> None:
+        """Whether it is the one that degrades first."""
+        first = first_to_degrade(self.seen.timeline())
+        is_first = first is not None and (first.method, first.name) == self._endpoint
+        name = safe(" ".join(self._endpoint)).replace("[", "\\[")
+        said = f"  {DEGRADES}degrades first, from {first.users:g} users on" if is_first and first is not None else ""
+        title = f"{name}  over levels{said}"
+        if self._curve.border_title != title:
+            self._curve.border_title = title
+
+    def action_requests(self) -> None:
+        """Its kept requests."""
+        self.app.push_screen(RequestsScreen(self.seen, endpoint=self._endpoint))

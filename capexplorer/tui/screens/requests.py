@@ -1,0 +1,80 @@
+"""The requests that are kept whole: a list, and one of them with all that is known of it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from ...model.kept_request import RequestBrief
+from ..panes.request_lines import RequestPane
+from ..panes.request_table import RequestTable, searched
+from ..render.text import safe
+from .overlay import ListOverlay, Overlay, Seen
+
+
+class RequestsScreen(ListOverlay):
+    """`failed`: only those that failed, to begin with. `endpoint`: (method, name) of the only one to show."""
+
+    KEYS = "↑↓ choose   Enter open   f failed/all"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f", "failed", show=False)]
+
+    def __init__(self, seen: Seen, *, failed: bool = False, endpoint: tuple[str, str] | None = None) -> None:
+        self._requests = RequestTable()
+        super().__init__(seen, self._requests)
+        self._failed, self._endpoint = failed, endpoint
+
+    def look_again(self) -> None:
+        """The requests that are kept now; the chosen one stays chosen."""
+        before = self._requests.brief
+        briefs = self.seen.requests.briefs()
+        shown = [brief for brief in briefs if self._is_shown(brief)]
+        self._requests.briefs = shown
+        if before is not None:
+            places = (at for at, brief in enumerate(shown) if brief.number == before.number)
+            self._requests.chosen = next(places, self._requests.chosen)
+        which = " that failed" if self._failed else ""
+        whose = f" of {safe(' '.join(self._endpoint))}" if self._endpoint else ""
+        title = f"Requests{which}{whose}  {len(shown)} of {len(briefs)} kept".replace("[", "\\[")
+        if self._requests.border_title != title:
+            self._requests.border_title = title
+        none_kept = "none of the kept requests is among these: f shows all"
+        self._requests.NOTHING = self.seen.requests.why_none or (none_kept if briefs else "no request is kept yet")
+
+    def _is_shown(self, brief: RequestBrief) -> bool:
+        if self._failed and not brief.error:
+            return False
+        if self._endpoint is not None and (brief.method, brief.name) != self._endpoint:
+            return False
+        return self.wanted.lower() in searched(brief)
+
+    def action_failed(self) -> None:
+        """Those that failed, or all."""
+        self._failed = not self._failed
+        self.table.chosen = 0
+        self.draw()
+
+    def action_open(self) -> None:
+        """The chosen one, whole."""
+        brief = self._requests.brief
+        request = None if brief is None else self.seen.requests.request(brief.number)
+        if request is not None:
+            self.app.push_screen(RequestScreen(self.seen, RequestPane(request)))
+
+
+class RequestScreen(Overlay):
+    """One request."""
+
+    KEYS = "PgUp PgDn scroll   Esc close"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,left", "close", show=False),
+        Binding("up", "line(-1)", show=False),
+        Binding("down", "line(1)", show=False),
+    ]
+
+    def action_line(self, direction: int) -> None:
+        """One line up or down."""
+        pane = self.panes[0]
+        if isinstance(pane, RequestPane):
+            pane.scrolled = max(0, pane.scrolled + direction)
+            self.draw()
